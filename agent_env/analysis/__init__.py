@@ -1,0 +1,1 @@
+"""Conditions side by side."""

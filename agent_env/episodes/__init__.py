@@ -1,0 +1,1 @@
+"""Running episodes, writing their traces, and reading them again."""

@@ -1,0 +1,83 @@
+"""The error tree, and who sees which.
+
+AgentEnvError
+  ConfigError      the user's mistake: one line on stderr, exit 2
+  DatasetError     a file the user gave, by file and line: one line, exit 2
+  StorageError     the disk would not take or give what a run needs: the run stops, traces stay valid
+  ToolError        shown to the model; the episode goes on
+  EpisodeError     recorded on the episode; its siblings go on
+    ModelError, SandboxError, SearchError, ReplayError, ScoringError
+
+A reached limit is no error but a stop reason, failing user code is an ExecResult.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class AgentEnvError(Exception):
+    """Root of everything this package raises on purpose."""
+
+
+class ConfigError(AgentEnvError):
+    """The user asked for something that cannot be; the text says what and what to do."""
+
+
+class DatasetError(AgentEnvError):
+    """A file that cannot be read as what it should be."""
+
+    def __init__(self, file: object, line: int | None, reason: str) -> None:
+        where = f"{file}:{line}" if line is not None else f"{file}"
+        super().__init__(f"{where}: {reason}")
+
+
+class StorageError(AgentEnvError):
+    """A file of the run could not be written or read."""
+
+
+class ToolError(AgentEnvError):
+    """A tool call that failed; its text is the tool's output, written for the model."""
+
+
+class EpisodeError(AgentEnvError):
+    """Ends one episode as failed."""
+
+
+class ModelError(EpisodeError):
+    """The model's server did not give a usable reply."""
+
+    def __init__(self, message: str, *, status: int | None = None, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        """HTTP status, where there was one."""
+        self.retryable = retryable
+        """Whether the same request may succeed later."""
+
+
+class SandboxError(EpisodeError):
+    """The sandbox itself failed, not the code in it."""
+
+
+class SearchError(EpisodeError):
+    """The search provider failed in a way the model cannot mend."""
+
+
+class ReplayError(EpisodeError):
+    """A replayed episode asked for something other than what was recorded."""
+
+
+class ScoringError(EpisodeError):
+    """A scorer could not judge an episode."""
+
+
+@contextmanager
+def boundary(kind: type[EpisodeError], what: str) -> Iterator[None]:
+    """Turn any foreign exception raised inside into `kind`, named by `what`, cause kept."""
+    try:
+        yield
+    except AgentEnvError:
+        raise
+    except Exception as exc:  # the one place where everything foreign becomes ours
+        raise kind(f"{what}: {type(exc).__name__}: {exc}") from exc

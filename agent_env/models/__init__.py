@@ -1,0 +1,1 @@
+"""Models behind the Model seam: servers, scripted policies, tokenizers."""

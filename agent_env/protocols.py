@@ -1,0 +1,198 @@
+"""The seams: where something uncertain enters an episode, and the two plain values around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
+
+from agent_env.schema import (
+    Condition,
+    Episode,
+    ExecResult,
+    Hit,
+    Message,
+    Page,
+    Reply,
+    Sample,
+    Score,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
+
+
+class Model(Protocol):
+    """Anything that answers messages."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+
+    async def generate(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
+        """One reply; raises ModelError where none is to be had."""
+
+
+class Tool(Protocol):
+    """Something a model may call."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """How it is described to the model."""
+
+    async def run(self, arguments: dict[str, object]) -> ToolResult:
+        """What the call gives; raises ToolError with a text that the model can act on."""
+
+
+class Toolbox(Protocol):
+    """The tools of one episode; answers malformed calls too, so that every call is seen here."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """All tools of the condition."""
+
+    async def run(self, call: ToolCall, offered: frozenset[str]) -> ToolResult:
+        """What the call gives; a call the model got wrong is a result with `error`, not a raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTools:
+    """Run what the reply asks for, then ask the model again."""
+
+    note: Message | None = None
+    """Said to the model after the tool results."""
+    withdraw: frozenset[str] = frozenset()
+    """Tools that are offered no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Say something to the model and ask again."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The episode is over; `text` holds the answer."""
+
+    text: str
+
+
+class Strategy(Protocol):
+    """What is sent first, and what follows each reply. Pure: everything is in the messages."""
+
+    def start(self, sample: Sample) -> tuple[Message, ...]:
+        """The first messages."""
+
+    def next(self, messages: Sequence[Message]) -> RunTools | Say | Answer:
+        """What follows the last message, which is the model's."""
+
+
+class Sandbox(Protocol):
+    """One session in which Python runs; variables last until it closes or is lost."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    async def run(self, code: str, timeout_s: float) -> ExecResult:
+        """What the code did; raises SandboxError where the sandbox itself failed."""
+
+
+class SandboxBackend(Protocol):
+    """A way to open sessions; an async context that lives as long as the run."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def session(self) -> Sandbox:
+        """A new session, started when it is entered."""
+
+
+class SearchProvider(Protocol):
+    """Finds pages."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+
+    async def search(self, query: str, limit: int) -> list[Hit]:
+        """Best first; raises ToolError or SearchError."""
+
+
+class Fetcher(Protocol):
+    """Gets one page."""
+
+    async def fetch(self, url: str) -> Page:
+        """The page; raises ToolError where it cannot be had."""
+
+
+class PageStore(Protocol):
+    """Keeps pages by URL, each distinct body once."""
+
+    async def get(self, url: str) -> Page | None:
+        """The page last stored for the URL."""
+
+    async def put(self, page: Page) -> str:
+        """Stores and gives the digest of the bytes."""
+
+
+class Tokenizer(Protocol):
+    """Counts tokens."""
+
+    @property
+    def name(self) -> str:
+        """`estimate`, or the encoding's name."""
+
+    def count(self, text: str) -> int:
+        """Tokens in the text."""
+
+
+class Scorer(Protocol):
+    """Measures an episode against its sample; pure and synchronous."""
+
+    def __call__(self, sample: Sample, episode: Episode) -> Score: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one episode may use; None is without limit."""
+
+    steps: int | None = 30
+    """Model calls."""
+    tool_calls: int | None = 60
+    tokens: int | None = 500_000
+    """Input and output of all model calls together."""
+    time_s: float | None = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A question family as data."""
+
+    name: str
+    sample_type: type[Sample]
+    prompt: Callable[[Sample, Condition], tuple[Message, ...]]
+    """The first messages for a sample under a condition."""
+    scorer: Scorer
+    metrics: tuple[str, ...]
+    """What the scorer measures, the main one first."""
+    default_conditions: tuple[str, ...]
+    limits: Limits = Limits()

@@ -1,0 +1,302 @@
+"""The records that reach a file or the network, and the words for them.
+
+A Record is what we or a user write: an unknown field is a mistake and is refused.
+A Stored record is read back from traces, perhaps of a later version: unknown fields are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+
+TRACE_VERSION = 1
+
+
+class Record(BaseModel):
+    """A frozen value that refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Stored(BaseModel):
+    """A frozen value of a trace; unknown fields are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+# What is asked ----------------------------------------------------------------------------------
+
+
+class Sample(Record):
+    """One question with its gold answer. Families add their own typed fields."""
+
+    id: str
+    """Unique within a file; also the name of the episode's trace file."""
+    task: str
+    """The task's name, as on the command line."""
+    gold: tuple[str, ...]
+    """The right answer; never sent to a model."""
+    evidence: tuple[str, ...] = ()
+    """URLs of the pages that prove what must be looked up."""
+
+
+class Condition(Record):
+    """A named way of answering: what is worded how, which tools, which strategy."""
+
+    name: str
+    """Parts joined by `+`, in a fixed order; the folder of its episodes."""
+    wording: Literal["implicit", "explicit"] = "implicit"
+    """Whether the constraints spell their dates out."""
+    tools: tuple[str, ...] = ()
+    """Names of the tools offered."""
+    strategy: str = "tool-loop"
+    """Name of the strategy."""
+
+
+# What a model and a harness say to each other ---------------------------------------------------
+
+
+class ToolSpec(Stored):
+    """A tool as it is described to a model."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+    """JSON schema of the arguments object."""
+
+
+class ToolCall(Stored):
+    """A model's wish to use a tool."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON as the model wrote it, valid or not."""
+
+
+class Message(Stored):
+    """One message of a trajectory."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """What an assistant message asks for."""
+    tool_call_id: str | None = None
+    """Which call a tool message answers."""
+    reasoning: str | None = None
+    """Reasoning text, where the server gives it."""
+    provider_items: tuple[dict[str, JsonValue], ...] = ()
+    """Opaque items that the same provider wants back on the next call."""
+
+
+class Usage(Stored):
+    """Tokens of one model call; what nobody told us is None, never 0."""
+
+    input_tokens: int | None = None
+    """All input tokens, cached ones included."""
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    """All output tokens, reasoning included."""
+    reasoning_tokens: int | None = None
+    source: Literal["provider", "tokenizer", "estimate"] | None = None
+    """Where the figures come from; `tokenizer` and `estimate` are our own counts."""
+
+
+class Reply(Stored):
+    """What one model call gave back."""
+
+    message: Message
+    finish_reason: Literal["stop", "tool_calls", "length", "refused"] | None = None
+    usage: Usage = Usage()
+    model: str | None = None
+    """The model's name as the server says it."""
+    citations: tuple[str, ...] = ()
+    """URLs that the reply cites."""
+
+
+# What tools bring in ----------------------------------------------------------------------------
+
+
+class Page(Record):
+    """One fetched document; its digest is that of its bytes."""
+
+    url: str
+    status: int
+    """HTTP status."""
+    content_type: str
+    body: bytes
+    title: str
+    text: str
+    """Main text as a model reads it."""
+    fetched_at: str
+    """ISO 8601, UTC."""
+
+
+class Hit(Record):
+    """One search result."""
+
+    url: str
+    title: str
+    snippet: str
+
+
+class PageRef(Stored):
+    """A page that a tool result showed to the model."""
+
+    url: str
+    how: Literal["returned", "opened"]
+    """Merely listed by a search, or opened."""
+    digest: str | None = None
+    """Digest of the page's bytes, where it was opened."""
+
+
+class ToolResult(Stored):
+    """What a tool call gave back; `output` is what the model reads, errors included."""
+
+    output: str
+    error: str | None = None
+    """Why the call failed, where it did; the model reads it in `output`."""
+    pages: tuple[PageRef, ...] = ()
+
+
+class ExecResult(Stored):
+    """What one run of code in a sandbox gave back."""
+
+    stdout: str = ""
+    stderr: str = ""
+    value: str | None = None
+    """repr of the last expression, as a notebook shows it."""
+    error: str | None = None
+    """Traceback of failing code, or what ended the session."""
+    status: Literal["ok", "error", "timeout", "crashed"] = "ok"
+    """`error`: the code raised. `timeout` and `crashed`: the session and its variables are lost."""
+    duration_s: float = 0.0
+    truncated: bool = False
+    """Whether any of the texts was cut to the output limit."""
+
+
+# What is written while an episode runs ----------------------------------------------------------
+
+StopReason = Literal[
+    "answered", "steps", "tool_calls", "tokens", "cost", "time", "truncated", "refused"
+]
+"""Why an episode ended. All but `answered` leave whatever answer stood; failures are events apart."""
+
+
+class Event(Stored):
+    """One line of a trace."""
+
+    v: int = TRACE_VERSION
+    episode: str
+    """CONDITION/SAMPLE.REPEAT"""
+    seq: int
+    """0, 1, 2, … within the episode."""
+    at: str
+    """ISO 8601, UTC."""
+
+
+class EpisodeStarted(Event):
+    kind: Literal["episode_started"] = "episode_started"
+    sample: str
+    condition: Condition
+    repeat: int
+    model: str
+    messages: tuple[Message, ...]
+    """What the strategy sends first."""
+    tools: tuple[ToolSpec, ...]
+
+
+class ModelCalled(Event):
+    kind: Literal["model_called"] = "model_called"
+    request: str
+    """Digest of the messages and tool specs that were sent."""
+    added: tuple[Message, ...] = ()
+    """Messages that the harness itself put in since the last call."""
+    reply: Reply | None = None
+    error: str | None = None
+    latency_s: float
+    attempt: int = 1
+
+
+class ToolCalled(Event):
+    kind: Literal["tool_called"] = "tool_called"
+    call: ToolCall
+    result: ToolResult
+    output_tokens: int | None
+    """What the output adds to the context."""
+    tokens_source: Literal["tokenizer", "estimate"] | None
+    duration_s: float
+
+
+class EpisodeFinished(Event):
+    kind: Literal["episode_finished"] = "episode_finished"
+    answer: str | None
+    """The text that holds the answer; None where no reply stood when a limit was reached."""
+    stop_reason: StopReason
+    citations: tuple[str, ...] = ()
+
+
+class EpisodeFailed(Event):
+    kind: Literal["episode_failed"] = "episode_failed"
+    error: str
+    """The error's class name."""
+    message: str
+
+
+class Judged(Event):
+    kind: Literal["judged"] = "judged"
+    judge: str
+    verdict: dict[str, JsonValue]
+
+
+TraceEvent = Annotated[
+    EpisodeStarted | ModelCalled | ToolCalled | EpisodeFinished | EpisodeFailed | Judged,
+    Field(discriminator="kind"),
+]
+trace_event: TypeAdapter[Any] = TypeAdapter(TraceEvent)
+
+
+# What is made of a trace ------------------------------------------------------------------------
+
+
+class Episode(Stored):
+    """One attempt at one sample under one condition: the fold of its trace."""
+
+    sample: str
+    condition: str
+    repeat: int
+    model: str
+    status: Literal["finished", "failed", "unfinished"]
+    messages: tuple[Message, ...] = ()
+    """The trajectory."""
+    answer: str | None = None
+    stop_reason: StopReason | None = None
+    failure: str | None = None
+    citations: tuple[str, ...] = ()
+    pages: tuple[PageRef, ...] = ()
+    steps: int = 0
+    """Model calls that gave a reply."""
+    tool_calls: int = 0
+    tool_errors: int = 0
+    input_tokens: int | None = None
+    """Sum over the model calls; None where any of them is unknown."""
+    output_tokens: int | None = None
+    usage_sources: tuple[str, ...] = ()
+    duration_s: float | None = None
+
+
+class Score(Record):
+    """One episode measured against its sample's gold."""
+
+    sample: str
+    condition: str
+    repeat: int
+    outcome: Literal["read", "unreadable", "failed", "unfinished"]
+    """`unreadable`: the episode ended without an answer that the rules can read."""
+    answer: tuple[str, ...] | None = None
+    """The answer as it was read; None where there is none, () where it says that there is none."""
+    rule: str | None = None
+    """Which reading rule matched."""
+    metrics: dict[str, float] = {}
+    """By the family's metric names; empty where the episode gave nothing to score."""

@@ -1,0 +1,1 @@
+"""Pure metrics: how far an answer is from its gold."""

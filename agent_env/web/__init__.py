@@ -1,0 +1,1 @@
+"""Search, pages and where they are kept."""
