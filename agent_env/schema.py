@@ -31,7 +31,7 @@ class Stored(BaseModel):
 class Sample(Record):
     """One question with its gold answer. Families add their own typed fields."""
 
-    id: str
+    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$")
     """Unique within a file; also the name of the episode's trace file."""
     task: str
     """The task's name, as on the command line."""
@@ -181,7 +181,7 @@ class ExecResult(Stored):
 StopReason = Literal[
     "answered", "steps", "tool_calls", "tokens", "cost", "time", "truncated", "refused"
 ]
-"""Why an episode ended. All but `answered` leave whatever answer stood; failures are events apart."""
+"""Why an episode ended; all but `answered` leave whatever answer stood. A failure is apart."""
 
 
 class Event(Stored):
@@ -202,9 +202,9 @@ class EpisodeStarted(Event):
     condition: Condition
     repeat: int
     model: str
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...] = ()
     """What the strategy sends first."""
-    tools: tuple[ToolSpec, ...]
+    tools: tuple[ToolSpec, ...] = ()
 
 
 class ModelCalled(Event):
@@ -223,15 +223,15 @@ class ToolCalled(Event):
     kind: Literal["tool_called"] = "tool_called"
     call: ToolCall
     result: ToolResult
-    output_tokens: int | None
+    output_tokens: int | None = None
     """What the output adds to the context."""
-    tokens_source: Literal["tokenizer", "estimate"] | None
+    tokens_source: Literal["tokenizer", "estimate"] | None = None
     duration_s: float
 
 
 class EpisodeFinished(Event):
     kind: Literal["episode_finished"] = "episode_finished"
-    answer: str | None
+    answer: str | None = None
     """The text that holds the answer; None where no reply stood when a limit was reached."""
     stop_reason: StopReason
     citations: tuple[str, ...] = ()
@@ -300,3 +300,34 @@ class Score(Record):
     """Which reading rule matched."""
     metrics: dict[str, float] = {}
     """By the family's metric names; empty where the episode gave nothing to score."""
+
+
+class Manifest(Stored):
+    """run.json: everything that determined a run; no secret."""
+
+    v: int = TRACE_VERSION
+    task: str
+    model: str
+    model_parameters: dict[str, JsonValue] = {}
+    """What the model was made with, its base URL included, its key never."""
+    conditions: tuple[Condition, ...]
+    repeats: int
+    limits: dict[str, float | int | None]
+    prompt: str
+    """Name of the prompt."""
+    seed: int | None
+    """Seed of the generated samples; None where they came from a file."""
+    dataset: str | None = None
+    """Name of the file that the samples came from."""
+    where: tuple[str, ...] = ()
+    """Filters as given."""
+    samples: int
+    samples_digest: str
+    sandbox: str | None = None
+    """Backend in which code ran; None where no condition runs code."""
+    web: str | None = None
+    tokenizer: str = "estimate"
+    """Counts what tools add to the context."""
+    concurrency: int
+    versions: dict[str, str]
+    created_at: str

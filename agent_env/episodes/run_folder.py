@@ -1,0 +1,144 @@
+"""A run on disk: the manifest, the samples, the traces, the scores."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agent_env.errors import ConfigError, DatasetError, StorageError
+from agent_env.schema import Manifest, Sample, Score
+
+ROOM = 4 * 1024 * 1024
+"""Bytes that must fit on the disk before a run starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeKey:
+    """Which attempt: one sample, one condition, one repeat."""
+
+    sample: str
+    condition: str
+    repeat: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.condition}/{self.sample}.{self.repeat}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The files of one run."""
+
+    path: Path
+
+    @property
+    def pages(self) -> Path:
+        return self.path / "pages.db"
+
+    def trace(self, key: EpisodeKey) -> Path:
+        return self.path / "episodes" / f"{key.name}.jsonl"
+
+    def traces(self) -> Iterator[Path]:
+        """All trace files, sorted; those of interrupted attempts are kept elsewhere."""
+        yield from sorted((self.path / "episodes").glob("*/*.jsonl"))
+
+    def set_aside(self, key: EpisodeKey) -> None:
+        """Move an unfinished trace away, so that the episode can be run again."""
+        trace = self.trace(key)
+        aside = self.path / "interrupted" / key.condition
+        aside.mkdir(parents=True, exist_ok=True)
+        count = len(list(aside.glob(f"{key.sample}.{key.repeat}.*")))
+        trace.rename(aside / f"{key.sample}.{key.repeat}.{count + 1}.jsonl")
+
+    def create(self, manifest: Manifest, samples: bytes) -> None:
+        """Make the folder and write what is known before the first episode."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._check_room()
+            (self.path / "samples.jsonl").write_bytes(samples)
+            (self.path / "episodes").mkdir(exist_ok=True)
+            text = manifest.model_dump_json(indent=2) + "\n"
+            (self.path / "run.json").write_text(text, encoding="utf-8")
+        except OSError as exc:
+            raise ConfigError(f"cannot write to {self.path}: {exc.strerror}") from exc
+
+    def _check_room(self) -> None:
+        """Write as much as a run needs at first, and take it back."""
+        probe = self.path / ".room"
+        try:
+            with probe.open("wb") as file:
+                file.write(b"\0" * ROOM)
+                file.flush()
+                os.fsync(file.fileno())
+        finally:
+            probe.unlink(missing_ok=True)
+
+    def manifest(self) -> Manifest:
+        """What run.json says."""
+        file = self.path / "run.json"
+        try:
+            return Manifest.model_validate_json(file.read_bytes())
+        except FileNotFoundError:
+            raise ConfigError(f"{self.path} is no run: it has no run.json") from None
+        except ValidationError as exc:
+            raise DatasetError(file, None, f"not a run's manifest: {exc.errors()[0]}") from exc
+
+    def samples(self, kind: type[Sample]) -> tuple[Sample, ...]:
+        """The samples as asked."""
+        return read_samples(self.path / "samples.jsonl", kind)
+
+    def write_scores(self, scores: Sequence[Score]) -> None:
+        """Write scores.jsonl anew, whole or not at all."""
+        lines = b"".join(score.model_dump_json().encode() + b"\n" for score in scores)
+        file = self.path / "scores.jsonl"
+        part = file.with_suffix(".part")
+        try:
+            part.write_bytes(lines)
+            part.replace(file)
+        except OSError as exc:
+            raise StorageError(f"cannot write {file}: {exc.strerror}") from exc
+
+
+def samples_bytes(samples: Sequence[Sample]) -> bytes:
+    """samples.jsonl: one sample per line, the same bytes for the same samples."""
+    return b"".join(sample.model_dump_json().encode() + b"\n" for sample in samples)
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_samples(file: Path, kind: type[Sample]) -> tuple[Sample, ...]:
+    """The samples of a file; the first defect is named by file, line and reason."""
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as exc:
+        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+    samples: list[Sample] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        sample = _parse(file, number, line, kind)
+        if sample.id in seen:
+            raise DatasetError(file, number, f"id '{sample.id}' stands on line {seen[sample.id]}")
+        seen[sample.id] = number
+        samples.append(sample)
+    if not samples:
+        raise DatasetError(file, None, "holds no sample")
+    return tuple(samples)
+
+
+def _parse(file: Path, number: int, line: bytes, kind: type[Sample]) -> Sample:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise DatasetError(file, number, f"{field + ': ' if field else ''}{first['msg']}") from exc

@@ -1,0 +1,154 @@
+"""Runs episodes: one task group, a bounded number at a time, each with its own seams and trace."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from agent_env.episodes.recording import RecordingModel, RecordingToolbox, Retries
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.trace import Clock, TraceWriter, is_complete
+from agent_env.errors import AgentEnvError, EpisodeError, StorageError, boundary
+from agent_env.graph.loop import AgentLoop, Attempt, Outcome
+from agent_env.protocols import Limits, Model, Strategy, Tokenizer, Toolbox
+from agent_env.schema import Condition, EpisodeFailed, EpisodeFinished, EpisodeStarted, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Seams:
+    """What one episode runs on."""
+
+    model: Model
+    toolbox: Toolbox
+    strategy: Strategy
+
+
+OpenSeams = Callable[[Sample, Condition], AbstractAsyncContextManager[Seams]]
+
+
+def utc_now() -> datetime:
+    """The clock of real runs."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """How episodes are run; the same for all episodes of a run."""
+
+    folder: RunFolder
+    model_name: str
+    open_seams: OpenSeams
+    tokenizer: Tokenizer
+    limits: Limits
+    concurrency: int
+    seed: int = 0
+    retries: Retries = field(default_factory=Retries)
+    clock: Clock = utc_now
+
+    async def run(
+        self,
+        samples: Iterable[Sample],
+        conditions: Iterable[Condition],
+        repeats: int,
+        on_end: Callable[[EpisodeKey, str], None],
+    ) -> None:
+        """Run every episode that has no complete trace; `on_end` hears of each that ended,
+        with its status. A StorageError stops the run, an EpisodeError only its episode."""
+        pending = self._pending(tuple(samples), tuple(conditions), repeats)
+        loop = AgentLoop()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.concurrency):
+                    group.create_task(self._work(pending, loop, on_end))
+        except ExceptionGroup as failures:
+            raise _first(failures) from failures
+
+    def _pending(
+        self, samples: tuple[Sample, ...], conditions: tuple[Condition, ...], repeats: int
+    ) -> Iterator[tuple[EpisodeKey, Sample, Condition]]:
+        for repeat in range(1, repeats + 1):
+            for sample in samples:
+                for condition in conditions:
+                    key = EpisodeKey(sample.id, condition.name, repeat)
+                    trace = self.folder.trace(key)
+                    if trace.exists():
+                        if is_complete(trace):
+                            continue
+                        self.folder.set_aside(key)
+                    yield key, sample, condition
+
+    async def _work(
+        self,
+        pending: Iterator[tuple[EpisodeKey, Sample, Condition]],
+        loop: AgentLoop,
+        on_end: Callable[[EpisodeKey, str], None],
+    ) -> None:
+        for key, sample, condition in pending:
+            on_end(key, await self._episode(key, sample, condition, loop))
+
+    async def _episode(
+        self, key: EpisodeKey, sample: Sample, condition: Condition, loop: AgentLoop
+    ) -> str:
+        trace = TraceWriter(self.folder.trace(key), key.name, self.clock)
+        try:
+            with boundary(EpisodeError, "unexpected"):
+                outcome = await self._attempt(key, sample, condition, loop, trace)
+            trace.write(
+                EpisodeFinished,
+                answer=outcome.answer,
+                stop_reason=outcome.stop_reason,
+                citations=outcome.citations,
+            )
+            return outcome.stop_reason
+        except StorageError:
+            raise
+        except AgentEnvError as exc:
+            if trace.is_empty:  # the seams could not be opened
+                trace.write(
+                    EpisodeStarted,
+                    sample=sample.id,
+                    condition=condition,
+                    repeat=key.repeat,
+                    model=self.model_name,
+                )
+            trace.write(EpisodeFailed, error=type(exc).__name__, message=str(exc))
+            return "failed"
+        finally:
+            trace.close()
+
+    async def _attempt(
+        self,
+        key: EpisodeKey,
+        sample: Sample,
+        condition: Condition,
+        loop: AgentLoop,
+        trace: TraceWriter,
+    ) -> Outcome:
+        async with self.open_seams(sample, condition) as seams:
+            trace.write(
+                EpisodeStarted,
+                sample=sample.id,
+                condition=condition,
+                repeat=key.repeat,
+                model=seams.model.name,
+                messages=seams.strategy.start(sample),
+                tools=seams.toolbox.specs,
+            )
+            rng = random.Random(f"{self.seed}/{key.name}")
+            attempt = Attempt(
+                model=RecordingModel(seams.model, trace, self.retries, rng),
+                toolbox=RecordingToolbox(seams.toolbox, trace, self.tokenizer),
+                strategy=seams.strategy,
+                limits=self.limits,
+            )
+            return await loop.run(sample, attempt)
+
+
+def _first(failures: ExceptionGroup[Exception]) -> Exception:
+    """The one failure that stopped the others, out of however many groups around it."""
+    failure = failures.exceptions[0]
+    return _first(failure) if isinstance(failure, ExceptionGroup) else failure

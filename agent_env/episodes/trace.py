@@ -1,0 +1,178 @@
+"""Traces: one file per episode, one event per line, appended as it happens.
+
+Guaranteed: an event is handed to the operating system whole, in one write, before the episode goes
+on, so a killed process loses nothing that was written. Not guaranteed: what a power loss takes
+(no fsync yet). A torn last line is recognised and ignored.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from agent_env.errors import DatasetError, StorageError
+from agent_env.schema import (
+    Episode,
+    EpisodeFailed,
+    EpisodeFinished,
+    EpisodeStarted,
+    Event,
+    Message,
+    ModelCalled,
+    ToolCalled,
+    trace_event,
+)
+
+Clock = Callable[[], datetime]
+
+
+class TraceWriter:
+    """Appends events to one new file; refuses one that exists."""
+
+    def __init__(self, path: Path, episode: str, clock: Clock) -> None:
+        self._path = path
+        self._episode = episode
+        self._clock = clock
+        self._seq = 0
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        except OSError as exc:
+            raise StorageError(f"cannot create the trace {path}: {exc.strerror}") from exc
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no event has been written."""
+        return self._seq == 0
+
+    def write(self, kind: type[Event], **fields: Any) -> None:
+        """Append one event of `kind`; the common fields are filled in here."""
+        event = kind(episode=self._episode, seq=self._seq, at=_stamp(self._clock()), **fields)
+        line = event.model_dump_json(exclude_none=True).encode() + b"\n"
+        try:
+            _write_all(self._fd, line)
+        except OSError as exc:
+            raise StorageError(f"cannot write the trace {self._path}: {exc.strerror}") from exc
+        self._seq += 1
+
+    def close(self) -> None:
+        """Give the file back; further writes fail."""
+        os.close(self._fd)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def _stamp(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def read_trace(path: Path) -> list[Event]:
+    """The events of a file; a torn last line is left out, any other defect is a DatasetError."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as exc:
+        raise StorageError(f"cannot read the trace {path}: {exc.strerror}") from exc
+    whole = lines[:-1]  # what follows the last newline is empty or torn
+    return [_parse(path, number, line) for number, line in enumerate(whole, start=1)]
+
+
+def _parse(path: Path, number: int, line: bytes) -> Event:
+    try:
+        event: Event = trace_event.validate_json(line)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DatasetError(path, number, f"not a trace event: {where}: {first['msg']}") from exc
+    if event.seq != number - 1:
+        reason = f"event {event.seq} stands where {number - 1} should; lines are missing or moved"
+        raise DatasetError(path, number, reason)
+    return event
+
+
+def is_complete(path: Path) -> bool:
+    """Whether the episode of this file came to an end, failed ones included."""
+    events = read_trace(path)
+    return bool(events) and isinstance(events[-1], EpisodeFinished | EpisodeFailed)
+
+
+def fold(events: Sequence[Event]) -> Episode:
+    """The episode that the events tell."""
+    start = events[0] if events else None
+    if not isinstance(start, EpisodeStarted):
+        raise ValueError("a trace begins with episode_started")
+    calls = [e for e in events if isinstance(e, ModelCalled) and e.reply is not None]
+    tools = [e for e in events if isinstance(e, ToolCalled)]
+    usages = [e.reply.usage for e in calls if e.reply is not None]
+    return Episode(
+        sample=start.sample,
+        condition=start.condition.name,
+        repeat=start.repeat,
+        model=start.model,
+        messages=trajectory(events),
+        pages=tuple(ref for e in tools for ref in e.result.pages),
+        steps=len(calls),
+        tool_calls=len(tools),
+        tool_errors=sum(e.result.error is not None for e in tools),
+        input_tokens=_sum(u.input_tokens for u in usages),
+        output_tokens=_sum(u.output_tokens for u in usages),
+        usage_sources=tuple(sorted({u.source for u in usages if u.source is not None})),
+        duration_s=_seconds_between(start.at, events[-1].at),
+        **_ending(events[-1]),
+    )
+
+
+def _ending(last: Event) -> dict[str, Any]:
+    if isinstance(last, EpisodeFinished):
+        return {
+            "status": "finished",
+            "answer": last.answer,
+            "stop_reason": last.stop_reason,
+            "citations": last.citations,
+        }
+    if isinstance(last, EpisodeFailed):
+        return {"status": "failed", "failure": f"{last.error}: {last.message}"}
+    return {"status": "unfinished"}
+
+
+def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
+    """The messages in the order in which the model saw them."""
+    messages: list[Message] = []
+    results: dict[str, Message] = {}
+    order: list[str] = []
+    for event in events:
+        if isinstance(event, EpisodeStarted):
+            messages.extend(event.messages)
+        elif isinstance(event, ToolCalled):
+            results[event.call.id] = Message(
+                role="tool", tool_call_id=event.call.id, content=event.result.output
+            )
+        elif isinstance(event, ModelCalled) and event.reply is not None:
+            messages.extend(results[i] for i in order if i in results)
+            messages.extend(event.added)
+            messages.append(event.reply.message)
+            order, results = [call.id for call in event.reply.message.tool_calls], {}
+    messages.extend(results[i] for i in order if i in results)
+    return tuple(messages)
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """The sum, or None where any part of it is unknown."""
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+def _seconds_between(start: str, end: str) -> float:
+    delta = datetime.fromisoformat(end) - datetime.fromisoformat(start)
+    return round(delta.total_seconds(), 3)

@@ -1,0 +1,1 @@
+"""Time Puzzles (Wang and Dong): find all dates that satisfy a list of constraints."""

@@ -1,0 +1,126 @@
+"""Time Puzzles as a Task: its prompts, its scorer, and samples from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_env.errors import ConfigError
+from agent_env.protocols import Task
+from agent_env.schema import Condition, Episode, Message, Sample, Score
+from agent_env.scoring.date_answers import read_dates
+from agent_env.scoring.date_sets import exact_match, f1, jaccard
+from agent_env.tasks.time_puzzles.generator import Generator, schedule
+from agent_env.tasks.time_puzzles.sample import TimePuzzle
+from agent_env.temporal.facts.tables import FactTables
+
+NAME = "time-puzzles"
+
+FULL = """\
+Below is a list of constraints on a date. Find every date that satisfies all of them. There may \
+be no such date, exactly one, or several.
+
+Read the constraints like this:
+- Dates are Gregorian unless a constraint says otherwise.
+- Only dates from {first}-01-01 to {last}-12-31 count.
+- Seasons go by whole months: winter is December, January and February; spring is March, April \
+and May; summer is June, July and August; autumn is September, October and November.
+
+Constraints:
+{constraints}
+
+Work through the constraints step by step and check each candidate against all of them. Then \
+finish with one last line that holds nothing but your answer: MY ANSWER: followed by the dates as \
+YYYY-MM-DD, separated by commas, or MY ANSWER: None if no date fits."""
+
+PAPER = """\
+Below is a list of constraints on a date. Find every date that satisfies all of them. There may \
+be no such date, exactly one, or several. Dates are Gregorian unless a constraint says otherwise.
+
+Seasons go by whole months: winter is December, January and February; spring is March, April and \
+May; summer is June, July and August; autumn is September, October and November.
+
+Constraints:
+{constraints}
+
+Work through the constraints step by step. Then finish with one last line that holds nothing but \
+your answer: MY ANSWER: followed by the dates as YYYY-MM-DD, separated by commas, or MY ANSWER: \
+None if no date fits."""
+
+PROMPTS = {"default": FULL, "paper": PAPER}
+"""`paper` says what the paper's prompt says and no more: neither the range of years."""
+
+METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
+
+
+def make_task(prompt: str = "default") -> Task:
+    """The task with one of the PROMPTS."""
+    if prompt not in PROMPTS:
+        raise ConfigError(f"unknown prompt '{prompt}'; known: {', '.join(PROMPTS)}")
+    template = PROMPTS[prompt]
+
+    def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
+        return (Message(role="user", content=render(template, _puzzle(sample), condition)),)
+
+    return Task(
+        name=NAME,
+        sample_type=TimePuzzle,
+        prompt=start,
+        scorer=score,
+        metrics=tuple(METRICS),
+        default_conditions=("base", "web", "ci", "web+ci", "explicit"),
+    )
+
+
+def render(template: str, puzzle: TimePuzzle, condition: Condition) -> str:
+    """The prompt's text."""
+    explicit = condition.wording == "explicit"
+    constraints = puzzle.explicit_constraints if explicit else puzzle.constraints
+    first, last = puzzle.years.split("-")
+    listed = "\n".join(f"- {text}" for text in constraints)
+    return template.format(constraints=listed, first=first, last=last)
+
+
+def generate(
+    tables: FactTables,
+    count: int,
+    seed: int,
+    facts: Sequence[int] = (4, 5, 6),
+    solutions: Sequence[int] = (1, 2, 3, 4, 5, 6),
+) -> tuple[TimePuzzle, ...]:
+    """`count` puzzles; the same seed gives the same puzzles."""
+    return tuple(Generator(tables).puzzles(count, seed, schedule(count, facts, solutions)))
+
+
+def score(sample: Sample, episode: Episode) -> Score:
+    """Exact match, F1 and Jaccard (Appendix B.1); an answer that cannot be read scores 0."""
+    gold = frozenset(sample.gold)
+    common = {
+        "sample": sample.id,
+        "condition": episode.condition,
+        "repeat": episode.repeat,
+    }
+    if episode.status != "finished":
+        return Score.model_validate({**common, "outcome": episode.status})
+    reading = read_dates(episode.answer)
+    if reading.dates is None:
+        zeros = dict.fromkeys(METRICS, 0.0)
+        return Score.model_validate(
+            {**common, "outcome": "unreadable", "rule": reading.rule, "metrics": zeros}
+        )
+    predicted = frozenset(reading.dates)
+    values = {name: metric(gold, predicted) for name, metric in METRICS.items()}
+    return Score.model_validate(
+        {
+            **common,
+            "outcome": "read",
+            "answer": reading.dates,
+            "rule": reading.rule,
+            "metrics": values,
+        }
+    )
+
+
+def _puzzle(sample: Sample) -> TimePuzzle:
+    if not isinstance(sample, TimePuzzle):
+        raise ConfigError(f"sample '{sample.id}' is not a time puzzle")
+    return sample

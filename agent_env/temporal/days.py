@@ -1,0 +1,95 @@
+"""Ranges of days, and sets of days as bit sets.
+
+A day set is an `int`: bit i stands for the i-th day of a `DayRange`. Intersection is `&`, size is
+`int.bit_count()`; 250 years take 11 kB and an intersection about a microsecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+DaySet = int
+
+
+@dataclass(frozen=True, slots=True)
+class DayRange:
+    """All days from `first` to `last`, both included."""
+
+    first: date
+    last: date
+
+    def __len__(self) -> int:
+        return self.last.toordinal() - self.first.toordinal() + 1
+
+    def __contains__(self, day: date) -> bool:
+        return self.first <= day <= self.last
+
+    @property
+    def years(self) -> range:
+        return range(self.first.year, self.last.year + 1)
+
+    @property
+    def everything(self) -> DaySet:
+        """The set of all days of the range."""
+        return (1 << len(self)) - 1
+
+    def index(self, day: date) -> int:
+        """Which bit stands for the day."""
+        return day.toordinal() - self.first.toordinal()
+
+    def day(self, index: int) -> date:
+        """Which day the bit stands for."""
+        return self.first + timedelta(days=index)
+
+    def span(self, first: date, last: date) -> DaySet:
+        """The days from `first` to `last` that lie in the range; none where last < first."""
+        low = max(first, self.first)
+        high = min(last, self.last)
+        if high < low:
+            return 0
+        return ((1 << (self.index(high) - self.index(low) + 1)) - 1) << self.index(low)
+
+    def spans(self, spans: Iterable[tuple[date, date]]) -> DaySet:
+        """The union of spans."""
+        result = 0
+        for first, last in spans:
+            result |= self.span(first, last)
+        return result
+
+    def year(self, year: int) -> DaySet:
+        """The days of a year."""
+        return self.span(date(year, 1, 1), date(year, 12, 31))
+
+    def those(self, days: Iterable[date]) -> DaySet:
+        """The set of the given days, as far as they lie in the range."""
+        flags = bytearray(b"0") * len(self)
+        for day in days:
+            if self.first <= day <= self.last:
+                flags[-1 - self.index(day)] = 49  # "1"; the last character is bit 0
+        return int(flags, 2)
+
+    def dates(self, days: DaySet) -> Iterator[date]:
+        """The days of a set in order."""
+        text = f"{days:b}"
+        top = len(text) - 1
+        at = text.rfind("1")
+        while at != -1:
+            yield self.day(top - at)
+            at = text.rfind("1", 0, at)
+
+
+PUZZLE_DAYS = DayRange(date(1800, 1, 1), date(2050, 12, 31))
+"""The days among which Time Puzzles look for their answers."""
+
+
+def as_spans(days: Iterable[date]) -> list[tuple[date, date]]:
+    """Runs of consecutive days, from days in order."""
+    spans: list[tuple[date, date]] = []
+    for day in days:
+        if spans and day.toordinal() == spans[-1][1].toordinal() + 1:
+            spans[-1] = (spans[-1][0], day)
+        else:
+            spans.append((day, day))
+    return spans

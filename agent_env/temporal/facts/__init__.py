@@ -1,0 +1,1 @@
+"""Tables of what happened when; each row names its source."""

@@ -1,0 +1,157 @@
+"""Fact tables as typed rows, loaded from CSV; every defect is named by file and line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TypeVar
+
+from agent_env.errors import DatasetError
+from agent_env.temporal.partial import PartialDate
+
+SHIPPED = Path(__file__).parent
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """Something that happened, from its first to its last day."""
+
+    event: str
+    """A noun phrase as it stands in a sentence."""
+    kind: str
+    """One noun: war, mission, office, …"""
+    summary: str
+    """One sentence on what it was, without its dates."""
+    hint: str
+    """Another noun phrase for it that avoids its title; empty where there is none."""
+    start: PartialDate | None
+    end: PartialDate | None
+    years: tuple[int, ...]
+    """All years in which it held, where that is known to be complete; else empty."""
+    source: str
+    """Title of an encyclopedia article."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermRow:
+    """One uninterrupted term in an office."""
+
+    person: str
+    start: date
+    end: date | None
+    """Last day in office; None while it lasts."""
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class LifeRow:
+    """A person's first and last day."""
+
+    person: str
+    description: str
+    start: date
+    end: date
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactTables:
+    """All tables that puzzles and the sealed web draw on."""
+
+    events: tuple[EventRow, ...]
+    presidents: tuple[TermRow, ...]
+    people: tuple[LifeRow, ...]
+
+
+def shipped_tables() -> FactTables:
+    """The tables that come with the package."""
+    return FactTables(
+        events=read_events(SHIPPED / "events.csv"),
+        presidents=_read(SHIPPED / "presidents.csv", _term),
+        people=_read(SHIPPED / "people.csv", _life),
+    )
+
+
+def read_events(file: Path) -> tuple[EventRow, ...]:
+    """The events of a CSV file; DatasetError for the first defect."""
+    rows = _read(file, _event)
+    seen: dict[str, int] = {}
+    for line, row in enumerate(rows, start=2):
+        if row.event in seen:
+            raise DatasetError(file, line, f"'{row.event}' stands on line {seen[row.event]} too")
+        seen[row.event] = line
+    return rows
+
+
+def _read(file: Path, parse: Callable[[dict[str, str]], Row]) -> tuple[Row, ...]:
+    return tuple(_rows(file, parse))
+
+
+def _rows(file: Path, parse: Callable[[dict[str, str]], Row]) -> Iterator[Row]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise DatasetError(file, None, f"cannot be read: {exc}") from exc
+    reader = csv.DictReader(text.splitlines(), strict=True)
+    for raw in reader:
+        try:
+            yield parse({key: (value or "").strip() for key, value in raw.items() if key})
+        except KeyError as exc:
+            raise DatasetError(file, reader.line_num, f"no column {exc}") from exc
+        except ValueError as exc:
+            raise DatasetError(file, reader.line_num, str(exc)) from exc
+
+
+def _event(raw: dict[str, str]) -> EventRow:
+    start = PartialDate.parse(raw["start"]) if raw["start"] else None
+    end = PartialDate.parse(raw["end"]) if raw["end"] else None
+    if not raw["event"]:
+        raise ValueError("the event has no name")
+    if start and end and end.last < start.first:
+        raise ValueError(f"'{raw['event']}' ends on {end}, before its start on {start}")
+    return EventRow(
+        event=raw["event"],
+        kind=raw["kind"],
+        summary=raw["summary"],
+        hint=raw["hint"],
+        start=start,
+        end=end,
+        years=parse_years(raw["multi_year_spans"]),
+        source=raw["source"],
+    )
+
+
+def parse_years(text: str) -> tuple[int, ...]:
+    """Years from spans such as `1908;1948~1950`, in order."""
+    years: set[int] = set()
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        first, _, last = part.partition("~")
+        if not first.isdigit() or not (last or first).isdigit():
+            raise ValueError(f"'{part}' is no span of years; write 1908 or 1948~1950")
+        span = range(int(first), int(last or first) + 1)
+        if not span:
+            raise ValueError(f"'{part}' ends before it begins")
+        if years & set(span):
+            raise ValueError(f"'{part}' overlaps another span")
+        years |= set(span)
+    return tuple(sorted(years))
+
+
+def _term(raw: dict[str, str]) -> TermRow:
+    end = date.fromisoformat(raw["end"]) if raw["end"] else None
+    return TermRow(raw["person"], date.fromisoformat(raw["start"]), end, raw["source"])
+
+
+def _life(raw: dict[str, str]) -> LifeRow:
+    return LifeRow(
+        raw["person"],
+        raw["description"],
+        date.fromisoformat(raw["start"]),
+        date.fromisoformat(raw["end"]),
+        raw["source"],
+    )

@@ -1,0 +1,68 @@
+"""The tools of one episode, and the answers to calls that the model got wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from agent_env.errors import ToolError
+from agent_env.protocols import Tool
+from agent_env.schema import ToolCall, ToolResult, ToolSpec
+
+A = TypeVar("A", bound=BaseModel)
+
+
+class ToolSet:
+    """The Toolbox over Tool objects. Unknown tools, invalid JSON and wrong types become results
+    that say what to do; what a tool raises beyond ToolError passes through."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = {tool.spec.name: tool for tool in tools}
+        self.specs = tuple(tool.spec for tool in tools)
+
+    async def run(self, call: ToolCall, offered: frozenset[str]) -> ToolResult:
+        try:
+            return await self._find(call.name, offered).run(parse_json(call.arguments))
+        except ToolError as exc:
+            return ToolResult(output=f"Error: {exc}", error=str(exc))
+
+    def _find(self, name: str, offered: frozenset[str]) -> Tool:
+        if name in offered and name in self._tools:
+            return self._tools[name]
+        known = ", ".join(tool for tool in self._tools if tool in offered) or "none"
+        raise ToolError(f"there is no tool '{name}' here; tools you can call: {known}")
+
+
+def parse_json(arguments: str) -> dict[str, object]:
+    """The arguments object of a call; an empty string counts as an empty object."""
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError) as exc:
+        raise ToolError(f"the arguments are not valid JSON ({exc}); send one object") from exc
+    if not isinstance(value, dict):
+        raise ToolError(f"the arguments must be a JSON object, not {type(value).__name__}")
+    return value
+
+
+def parse_arguments(kind: type[A], arguments: dict[str, object]) -> A:
+    """The arguments as the tool's own type; the error names every field that is wrong."""
+    try:
+        return kind.model_validate(arguments)
+    except ValidationError as exc:
+        problems = "; ".join(
+            f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in exc.errors()
+        )
+        raise ToolError(f"wrong arguments: {problems}") from exc
+
+
+def tool_spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
+    """A spec whose JSON schema is made from the arguments' type."""
+    schema = arguments.model_json_schema()
+    schema.pop("title", None)
+    schema.pop("description", None)
+    for field in schema.get("properties", {}).values():
+        field.pop("title", None)
+    return ToolSpec(name=name, description=description, parameters=schema)

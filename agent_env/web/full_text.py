@@ -1,0 +1,79 @@
+"""Full-text search over stored pages with SQLite's FTS5; nothing leaves the machine."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable
+
+from agent_env.errors import SearchError
+from agent_env.schema import Hit, Page
+
+SNIPPET = 240
+"""Characters of a page's beginning that a hit shows."""
+CANDIDATES = 60
+COVERAGE = 0.6
+"""Part of a query's words that a page must hold to be a hit."""
+
+_WORD = re.compile(r"[^\W_]+")
+_COMMON = frozenset(
+    """a an and are as at be by date dates day days did do does during end ended exact first for
+    from had has have he her his how in is it its last month of on or out she start started take
+    that the their them then there they this to took was were what when where which who whole
+    whose why will with year years""".split()
+)
+
+
+def words_of(text: str) -> list[str]:
+    """The words that a search goes by, in lower case; common ones left out."""
+    return [word for word in _WORD.findall(text.lower()) if word not in _COMMON]
+
+
+class FullText:
+    """The SearchProvider over an index beside the pages."""
+
+    name = "sealed"
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+        self._db.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5"
+            "(title, text, url UNINDEXED, tokenize = 'unicode61 remove_diacritics 2')"
+        )
+
+    def add(self, pages: Iterable[Page]) -> None:
+        """Index pages; each must be added once."""
+        with self._db:
+            self._db.executemany(
+                "INSERT INTO search (title, text, url) VALUES (?, ?, ?)",
+                ((page.title, page.text, page.url) for page in pages),
+            )
+
+    async def search(self, query: str, limit: int) -> list[Hit]:
+        """The pages that hold most of the query's words, by BM25 with titles counting more."""
+        words = list(dict.fromkeys(words_of(query)))
+        if not words:
+            return []
+        try:
+            rows = self._db.execute(
+                "SELECT url, title, text FROM search WHERE search MATCH ? "
+                "ORDER BY bm25(search, 4.0, 1.0), url LIMIT ?",
+                (" OR ".join(f'"{word}"' for word in words), CANDIDATES),
+            ).fetchall()
+        except sqlite3.Error as exc:
+            raise SearchError(f"full-text search failed: {exc}") from exc
+        hits = [Hit(url=u, title=t, snippet=_lead(x)) for u, t, x in rows if _covers(t, x, words)]
+        return hits[:limit]
+
+
+def _covers(title: str, text: str, words: list[str]) -> bool:
+    held = set(_WORD.findall(f"{title} {text}".lower()))
+    return sum(word in held for word in words) >= COVERAGE * len(words)
+
+
+def _lead(text: str) -> str:
+    """The page's beginning, cut at a word."""
+    flat = text.replace("\n", " ")
+    if len(flat) <= SNIPPET:
+        return flat
+    return flat[:SNIPPET].rsplit(" ", 1)[0] + " …"
