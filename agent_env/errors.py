@@ -3,7 +3,7 @@
 AgentEnvError
   ConfigError      the user's mistake: one line on stderr, exit 2
   DatasetError     a file the user gave, by file and line: one line, exit 2
-  StorageError     the disk would not take or give what a run needs: the run stops, traces stay valid
+  StorageError     the disk would not take or give what a run needs: the run stops
   ToolError        shown to the model; the episode goes on
   EpisodeError     recorded on the episode; its siblings go on
     ModelError, SandboxError, SearchError, ReplayError, ScoringError

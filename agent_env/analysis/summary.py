@@ -1,0 +1,100 @@
+"""What one run gave, condition by condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean
+
+from agent_env.schema import Episode, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One episode and its score."""
+
+    episode: Episode
+    score: Score
+
+    @property
+    def counts(self) -> bool:
+        """Whether it enters the means: the episode came to an end without failing."""
+        return self.score.outcome in ("read", "unreadable")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Means per finished episode of one condition, and counts."""
+
+    condition: str
+    samples: int
+    """Distinct samples among the finished episodes."""
+    episodes: int
+    """All episodes with a trace, failed and unfinished ones included."""
+    failed: int
+    unfinished: int
+    unreadable: int
+    metrics: dict[str, float | None]
+    """By name; None where no episode finished."""
+    input_tokens: float | None
+    """None where any finished episode's figure is unknown, like those below."""
+    output_tokens: float | None
+    steps: float | None
+    tool_calls: float | None
+    usage_sources: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The object that `--json` prints."""
+        return {
+            "episodes": self.episodes,
+            "failed": self.failed,
+            "unfinished": self.unfinished,
+            "unreadable": self.unreadable,
+            **self.metrics,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "steps": self.steps,
+            "tool_calls": self.tool_calls,
+        }
+
+
+def summarise(
+    results: Iterable[Result], conditions: Sequence[str], metrics: Sequence[str]
+) -> list[Summary]:
+    """One summary per condition, in the given order."""
+    by_condition: dict[str, list[Result]] = {name: [] for name in conditions}
+    for result in results:
+        by_condition.setdefault(result.episode.condition, []).append(result)
+    return [_summary(name, found, metrics) for name, found in by_condition.items()]
+
+
+def _summary(condition: str, results: list[Result], metrics: Sequence[str]) -> Summary:
+    ended = [result for result in results if result.counts]
+    episodes = [result.episode for result in ended]
+    return Summary(
+        condition=condition,
+        samples=len({episode.sample for episode in episodes}),
+        episodes=len(results),
+        failed=sum(r.score.outcome == "failed" for r in results),
+        unfinished=sum(r.score.outcome == "unfinished" for r in results),
+        unreadable=sum(r.score.outcome == "unreadable" for r in results),
+        metrics={name: _mean([r.score.metrics.get(name) for r in ended]) for name in metrics},
+        input_tokens=_mean([e.input_tokens for e in episodes]),
+        output_tokens=_mean([e.output_tokens for e in episodes]),
+        steps=_mean([e.steps for e in episodes]),
+        tool_calls=_mean([e.tool_calls for e in episodes]),
+        usage_sources=tuple(sorted({s for e in episodes for s in e.usage_sources})),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None
+
+
+def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval for a share seen on n independent samples."""
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
+    return max(0.0, centre - half), min(1.0, centre + half)

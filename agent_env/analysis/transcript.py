@@ -1,0 +1,89 @@
+"""One episode in readable lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from agent_env.schema import (
+    EpisodeFailed,
+    EpisodeFinished,
+    EpisodeStarted,
+    Event,
+    Message,
+    ModelCalled,
+    ToolCalled,
+    Usage,
+)
+
+
+def transcript(events: Sequence[Event], full: bool = False) -> Iterator[str]:
+    """The episode's story, long texts cut unless `full`."""
+    width = None if full else 1200
+    for event in events:
+        match event:
+            case EpisodeStarted():
+                yield f"== {event.episode} · {event.model} · tools: {_tools(event)}"
+                yield from (_message(message, width) for message in event.messages)
+            case ModelCalled():
+                yield from (_message(message, width) for message in event.added)
+                yield _model_line(event)
+                if event.reply is not None:
+                    yield _message(event.reply.message, width)
+            case ToolCalled():
+                yield _tool_lines(event, width)
+            case EpisodeFinished():
+                yield f"== ended: {event.stop_reason}"
+            case EpisodeFailed():
+                yield f"== failed: {event.error}: {event.message}"
+
+
+def _tools(event: EpisodeStarted) -> str:
+    return ", ".join(tool.name for tool in event.tools) or "none"
+
+
+def _message(message: Message, width: int | None) -> str:
+    lines = [f"[{message.role}] {_cut(message.content, width)}"]
+    if message.reasoning:
+        lines.insert(0, f"[reasoning] {_cut(message.reasoning, width)}")
+    lines += [
+        f"  calls {call.name} {_arguments(call.arguments, width)}" for call in message.tool_calls
+    ]
+    return "\n".join(lines)
+
+
+def _arguments(text: str, width: int | None) -> str:
+    """A single string argument as it is, others as JSON."""
+    try:
+        values = list(json.loads(text).values())
+    except (ValueError, AttributeError):
+        return _cut(text, width)
+    if len(values) == 1 and isinstance(values[0], str):
+        return _cut(values[0], width)
+    return _cut(text, width)
+
+
+def _model_line(event: ModelCalled) -> str:
+    usage = event.reply.usage if event.reply else Usage()
+    tokens = f"{_known(usage.input_tokens)} in, {_known(usage.output_tokens)} out"
+    source = f" ({usage.source})" if usage.source else ""
+    problem = f" · failed: {event.error}" if event.error else ""
+    return f"-- model: {event.latency_s:.3f} s, {tokens} tokens{source}{problem}"
+
+
+def _tool_lines(event: ToolCalled, width: int | None) -> str:
+    size = f"{_known(event.output_tokens)} tokens"
+    source = f" ({event.tokens_source})" if event.tokens_source else ""
+    head = f"-- tool {event.call.name}: {event.duration_s:.3f} s, {size}{source}"
+    return f"{head}\n{_cut(event.result.output, width)}"
+
+
+def _known(value: int | None) -> str:
+    return "unknown" if value is None else str(value)
+
+
+def _cut(text: str, width: int | None) -> str:
+    if width is None or len(text) <= width:
+        return text
+    half = width // 2
+    return f"{text[:half]}\n  … {len(text) - 2 * half} characters left out …\n{text[-half:]}"

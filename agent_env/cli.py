@@ -1,0 +1,252 @@
+"""agent-env: the command line. It parses and prints; what it prints is made elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from agent_env.analysis.summary import Summary
+    from agent_env.wiring import Listener
+
+app = typer.Typer(
+    help="Does this model get better with web search, a calendar, a code interpreter?\n\n"
+    "Example: agent-env run time-puzzles --limit 12",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+Run = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
+
+
+def main() -> None:
+    """Entry point: the user's mistakes end with one line and exit code 2."""
+    from agent_env.errors import AgentEnvError, ConfigError, DatasetError
+
+    try:
+        app()
+    except (ConfigError, DatasetError) as exc:
+        _fail(str(exc), 2)
+    except AgentEnvError as exc:
+        _fail(str(exc), 1)
+    except BrokenPipeError:  # the reader of our output went away
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _fail(text: str, code: int) -> None:
+    print(f"agent-env: {' '.join(text.split())}", file=sys.stderr)
+    sys.exit(code)
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(help="time-puzzles", metavar="TASK")],
+    model: Annotated[
+        str,
+        typer.Option(help="reference, reference-static, openai/NAME or compatible/NAME."),
+    ] = "reference",
+    condition: Annotated[
+        list[str] | None,
+        typer.Option(help="Parts joined by +: base, explicit, web, web-once, cal, ci. Repeatable."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many samples.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the generated samples.")] = 1,
+    dataset: Annotated[Path | None, typer.Option(help="A samples.jsonl to ask instead.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run's folder; default: runs/…")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Episodes at the same time.")] = 8,
+    repeats: Annotated[int, typer.Option(min=1, help="Episodes per sample and condition.")] = 1,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Only samples whose FIELD is A or B: FIELD=A,B. Repeatable."),
+    ] = None,
+    prompt: Annotated[str, typer.Option(help="default or paper.")] = "default",
+    base_url: Annotated[
+        str | None, typer.Option(help="Of the model's server, such as http://127.0.0.1:8000/v1")
+    ] = None,
+    sandbox: Annotated[
+        str, typer.Option(help="Where code runs: auto or a backend that doctor lists.")
+    ] = "auto",
+    tokenizer: Annotated[
+        str, typer.Option(help="Counts what tools add: estimate, o200k_base, cl100k_base.")
+    ] = "estimate",
+    temperature: Annotated[float | None, typer.Option(help="Sent if given.")] = None,
+    reasoning_effort: Annotated[str | None, typer.Option(help="Sent if given.")] = None,
+    max_output_tokens: Annotated[int | None, typer.Option(min=1, help="Sent if given.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Model calls per episode.")] = None,
+    tool_calls: Annotated[int | None, typer.Option(min=0, help="Per episode.")] = None,
+    tokens: Annotated[int | None, typer.Option(min=1, help="Per episode, in and out.")] = None,
+    time_s: Annotated[float | None, typer.Option(min=0.1, help="Seconds per episode.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a model the samples of a task under several conditions.
+
+    Example: agent-env run time-puzzles --model openai/gpt-5 --condition web --condition web+ci
+    """
+    from agent_env.wiring import RunOptions, start_run
+
+    sent = {
+        "temperature": temperature,
+        "reasoning_effort": reasoning_effort,
+        "max_output_tokens": max_output_tokens,
+    }
+    options = RunOptions(
+        task=task,
+        model=model,
+        conditions=tuple(condition or ()),
+        limit=limit,
+        seed=seed,
+        dataset=dataset,
+        out=out,
+        concurrency=concurrency,
+        repeats=repeats,
+        where=tuple(where or ()),
+        prompt=prompt,
+        base_url=base_url,
+        sandbox=sandbox,
+        tokenizer=tokenizer,
+        parameters={name: value for name, value in sent.items() if value is not None},
+        steps=steps,
+        tool_calls=tool_calls,
+        tokens=tokens,
+        time_s=time_s,
+    )
+    with _listening() as (listener, began):
+        asyncio.run(start_run(options, listener))
+    _print_scores(began[0], as_json)
+
+
+@app.command()
+def resume(
+    folder: Run,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Episodes at once.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the episodes of a run that are missing or were cut off.
+
+    Example: agent-env resume runs/time-puzzles-20260101-120000
+    """
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.wiring import run_folder
+
+    with _listening() as (listener, _):
+        asyncio.run(run_folder(RunFolder(folder), concurrency, listener))
+    _print_scores(folder, as_json)
+
+
+@app.command()
+def score(folder: Run, as_json: AsJson = False) -> None:
+    """Score a run from its traces alone.
+
+    Example: agent-env score runs/time-puzzles-20260101-120000
+    """
+    _print_scores(folder, as_json)
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", metavar="RUN...")],
+    metric: Annotated[str | None, typer.Option(help="Default: the task's main one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare conditions and runs, paired by sample, with the first as the baseline.
+
+    Example: agent-env compare runs/a runs/b
+    """
+    from agent_env.analysis.tables import as_json as difference_json
+    from agent_env.analysis.tables import difference_table
+    from agent_env.wiring import compare_runs
+
+    found = compare_runs(runs, metric)
+    if as_json:
+        print(json.dumps({row.name: difference_json(row.difference) for row in found.rows}))
+        return
+    _print(difference_table(found.rows, found.baseline))
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="A trace: RUN/episodes/CONDITION/SAMPLE.1.jsonl")],
+    full: Annotated[bool, typer.Option("--full", help="Do not cut long texts.")] = False,
+) -> None:
+    """Print an episode readably.
+
+    Example: agent-env show runs/first/episodes/web/tp-1-00001.1.jsonl
+    """
+    from agent_env.analysis.transcript import transcript
+    from agent_env.episodes.trace import read_trace
+
+    for part in transcript(read_trace(file), full):
+        print(part, end="\n\n")
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Say what works here: sandboxes, keys, tokenizers, extras.
+
+    Example: agent-env doctor
+    """
+    from agent_env.doctor import examine
+
+    checks = asyncio.run(examine())
+    if as_json:
+        print(json.dumps({check.name: {"ok": check.ok, "says": check.says} for check in checks}))
+        return
+    for check in checks:
+        print(f"{'ok' if check.ok else '--':3} {check.name:24} {check.says}")
+
+
+@contextmanager
+def _listening() -> Iterator[tuple[Listener, list[Path]]]:
+    """Progress on stderr: a bar on a terminal, plain lines elsewhere; Ctrl-C says how to go on."""
+    from agent_env.errors import StorageError
+    from agent_env.progress import Progress
+
+    progress = Progress()
+    try:
+        with progress:
+            yield progress.listener, progress.folders
+    except KeyboardInterrupt:
+        if progress.folders:
+            print(f"Stopped. Go on with: agent-env resume {progress.folders[0]}", file=sys.stderr)
+        sys.exit(130)
+    except StorageError as exc:
+        where = f"; go on with: agent-env resume {progress.folders[0]}" if progress.folders else ""
+        _fail(f"{exc}{where}", 1)
+
+
+def _print_scores(folder: Path, as_json: bool) -> None:
+    from agent_env.analysis.summary import Result, summarise
+    from agent_env.analysis.tables import summary_table
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.wiring import score_folder
+
+    task, manifest, scored = score_folder(RunFolder(folder))
+    results = [Result(episode, score) for episode, score in scored]
+    names = [condition.name for condition in manifest.conditions]
+    summaries = summarise(results, names, task.metrics)
+    if as_json:
+        print(json.dumps(_scores_json(folder, summaries)))
+        return
+    _print(summary_table(summaries, task.metrics, f"{task.name} · {manifest.model} · {folder}"))
+
+
+def _scores_json(folder: Path, summaries: list[Summary]) -> dict[str, object]:
+    return {"run": str(folder), "conditions": {row.condition: row.as_json() for row in summaries}}
+
+
+def _print(table: Table) -> None:
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else 160).print(table)

@@ -1,0 +1,221 @@
+"""The Chat Completions API, as vLLM, llama.cpp, Ollama and many proxies speak it.
+
+The output limit goes out as `max_tokens`: Ollama and others ignore `max_completion_tokens`
+without a word. OpenAI's reasoning models want the other name; they have the Responses API.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
+
+from agent_env.models.wire import (
+    Endpoint,
+    Json,
+    Parameters,
+    arguments_as_object,
+    record,
+    records,
+    text,
+    unique_id,
+    usage,
+)
+from agent_env.schema import Message, Reply, ToolCall, ToolSpec
+
+FinishReason = Literal["stop", "tool_calls", "length", "refused"]
+FINISH_REASONS: dict[str, FinishReason] = {
+    "stop": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "content_filter": "refused",
+}
+
+TEXTS = ("reasoning", "reasoning_content", "refusal")
+
+
+class ChatCompletions:
+    """A Model behind POST BASE_URL/chat/completions."""
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        base_url: str,
+        api_key: str | None,
+        parameters: Parameters,
+        timeout_s: float,
+        stream: bool = False,
+    ) -> None:
+        self.name = name
+        self._model = model
+        self._parameters = parameters
+        self._stream = stream
+        self._endpoint = Endpoint(model, base_url, api_key, timeout_s)
+
+    async def generate(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
+        """One reply; raises ModelError where the server gives none that can be used."""
+        request = self._request(messages, tools)
+        answer = await (self._streamed(request) if self._stream else self._whole(request))
+        return self._reply(self._endpoint.cleaned(answer), request, len(messages))
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._endpoint.close()
+
+    def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Json:
+        chosen = self._parameters
+        fields: Json = {
+            "model": self._model,
+            "messages": [_sent(message, chosen.system_role) for message in messages],
+            "tools": [_function(tool) for tool in tools] or None,
+            "tool_choice": chosen.tool_choice(messages, tools),
+            "temperature": chosen.temperature,
+            "top_p": chosen.top_p,
+            "seed": chosen.seed,
+            "max_tokens": chosen.max_output_tokens,
+            "reasoning_effort": chosen.reasoning_effort,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    async def _whole(self, request: Json) -> Json:
+        return await self._endpoint.post("/chat/completions", request)
+
+    async def _streamed(self, request: Json) -> Json:
+        asked: Json = {**request, "stream_options": {"include_usage": True}}
+        answer = _assembled(await self._endpoint.events("/chat/completions", asked))
+        if not text(records(answer, "choices")[0], "finish_reason"):
+            raise self._endpoint.cut()
+        return answer
+
+    def _reply(self, answer: Json, request: Json, step: int) -> Reply:
+        choices = records(answer, "choices")
+        if not choices or not record(choices[0], "message"):
+            raise self._endpoint.unusable("sent no choice with a message")
+        if choices[0].get("error"):
+            raise self._endpoint.reported(choices[0]["error"], request)
+        message = record(choices[0], "message")
+        calls = _calls(message, step)
+        return Reply(
+            message=Message(
+                role="assistant",
+                content=_content(message) or text(message, "refusal"),
+                tool_calls=calls,
+                reasoning=text(message, "reasoning", "reasoning_content") or None,
+            ),
+            finish_reason=_finish_reason(choices[0], message, calls),
+            usage=usage(record(answer, "usage"), "prompt_tokens", "completion_tokens"),
+            model=text(answer, "model") or None,
+            citations=_citations(message),
+        )
+
+
+def _assembled(chunks: list[Json]) -> Json:
+    """The body that the server would have sent in one piece."""
+    choices = [choice for chunk in chunks for choice in records(chunk, "choices")[:1]]
+    deltas = [record(choice, "delta") for choice in choices]
+    message: Json = {name: "".join(text(delta, name) for delta in deltas) for name in TEXTS}
+    message["content"] = "".join(_content(delta) for delta in deltas)
+    message["annotations"] = [note for delta in deltas for note in records(delta, "annotations")]
+    message["tool_calls"] = _joined(
+        [piece for delta in deltas for piece in records(delta, "tool_calls")]
+    )
+    reasons = [text(choice, "finish_reason") for choice in choices]
+    usages = [record(chunk, "usage") for chunk in chunks if record(chunk, "usage")]
+    return {
+        "model": next((text(chunk, "model") for chunk in chunks), ""),
+        "choices": [
+            {"message": message, "finish_reason": next(filter(None, reversed(reasons)), "")}
+        ],
+        "usage": usages[-1] if usages else None,
+    }
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call of which pieces still come in."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+def _joined(pieces: list[Json]) -> list[JsonValue]:
+    calls: list[_Call] = []
+    latest: dict[str, _Call] = {}
+    for piece in pieces:
+        index, id_ = str(piece.get("index")), text(piece, "id")
+        call = latest.get(index)
+        if call is None or (id_ and call.id and id_ != call.id):  # Gemini leaves the index out
+            call = latest[index] = _Call()
+            calls.append(call)
+        call.id = call.id or id_
+        call.name = call.name or text(record(piece, "function"), "name")
+        call.arguments.append(_written(record(piece, "function").get("arguments")))
+    return [_whole_call(call) for call in calls]
+
+
+def _whole_call(call: _Call) -> JsonValue:
+    return {"id": call.id, "function": {"name": call.name, "arguments": "".join(call.arguments)}}
+
+
+def _sent(message: Message, system_role: str) -> Json:
+    sent: Json = {"role": message.role, "content": message.content}
+    if message.role == "system":
+        sent["role"] = system_role
+    if message.role == "tool":
+        sent["tool_call_id"] = message.tool_call_id
+    if message.tool_calls:
+        sent["tool_calls"] = [_sent_call(call) for call in message.tool_calls]
+    return sent
+
+
+def _sent_call(call: ToolCall) -> Json:
+    function: Json = {"name": call.name, "arguments": arguments_as_object(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _function(tool: ToolSpec) -> Json:
+    function: Json = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    return {"type": "function", "function": function}
+
+
+def _content(message: Json) -> str:
+    parts = (text(part, "text") for part in records(message, "content"))
+    return text(message, "content") or "".join(parts)
+
+
+def _calls(message: Json, step: int) -> tuple[ToolCall, ...]:
+    calls: dict[str, ToolCall] = {}
+    for wanted in records(message, "tool_calls"):
+        function = record(wanted, "function")
+        id_ = unique_id(text(wanted, "id"), calls, step)
+        arguments = _written(function.get("arguments"))
+        calls[id_] = ToolCall(id=id_, name=text(function, "name"), arguments=arguments)
+    return tuple(calls.values())
+
+
+def _written(arguments: JsonValue) -> str:
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+def _finish_reason(choice: Json, message: Json, calls: tuple[ToolCall, ...]) -> FinishReason | None:
+    if text(message, "refusal"):
+        return "refused"
+    reason = FINISH_REASONS.get(text(choice, "finish_reason"))
+    return "tool_calls" if calls and reason in (None, "stop") else reason
+
+
+def _citations(message: Json) -> tuple[str, ...]:
+    cited = (record(note, "url_citation") for note in records(message, "annotations"))
+    return tuple(dict.fromkeys(url for note in cited if (url := text(note, "url"))))

@@ -1,0 +1,105 @@
+"""HTTP/1.1 on one connection: requests come out, replies go in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+
+import h11  # comes with httpx; parses, and leaves the socket to us
+
+LARGEST = 64 * 1024 * 1024  # bytes of a request
+JSON = "application/json"
+EVENTS = "text/event-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request, whole."""
+
+    method: str
+    path: str
+    """Without the query."""
+    body: bytes
+
+
+class Channel:
+    """One connection of one client."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._http = h11.Connection(h11.SERVER)
+
+    async def requests(self) -> AsyncIterator[Request]:
+        """One after the other, each to be answered before the next."""
+        try:
+            while (request := await self._request()) is not None:
+                yield request
+                if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+                    return
+                self._http.start_next_cycle()
+        except (h11.ProtocolError, ConnectionError):
+            return  # a client that is gone or speaks no HTTP gets no answer
+
+    async def reply(
+        self, status: int, body: bytes, kind: str = JSON, headers: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        """A reply of known length."""
+        await self._open(status, kind, [("content-length", str(len(body))), *headers])
+        await self._send(h11.Data(data=body))
+        await self._send(h11.EndOfMessage())
+
+    async def stream(self, events: Iterable[bytes]) -> None:
+        """A reply in pieces."""
+        await self._open(200, EVENTS, [("cache-control", "no-cache")])
+        for event in events:
+            await self._send(h11.Data(data=event))
+        await self._send(h11.EndOfMessage())
+
+    async def cut(self, events: list[bytes], kind: str) -> None:
+        """The first half of a reply; the connection is closed when the caller returns."""
+        sent = b"".join(events)
+        await self._open(200, kind, [("content-length", str(len(sent)))])
+        await self._send(h11.Data(data=sent[: len(sent) // 2]))
+
+    async def gone(self) -> None:
+        """Returns when the client hangs up."""
+        while await self._reader.read(65536):
+            pass
+
+    def close(self) -> None:
+        """Hangs up."""
+        self._writer.close()
+
+    async def _request(self) -> Request | None:
+        head: h11.Request | None = None
+        body = bytearray()
+        while True:
+            event = await self._event()
+            match event:
+                case h11.Request():
+                    head = event
+                case h11.Data():
+                    body += event.data
+                    if len(body) > LARGEST:
+                        return None
+                case h11.EndOfMessage() if head is not None:
+                    path = head.target.decode("latin-1").partition("?")[0]
+                    return Request(head.method.decode("latin-1"), path, bytes(body))
+                case _:
+                    return None
+
+    async def _event(self) -> object:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            self._http.receive_data(await self._reader.read(65536))
+        return event
+
+    async def _open(self, status: int, kind: str, headers: list[tuple[str, str]]) -> None:
+        await self._send(
+            h11.Response(status_code=status, headers=[("content-type", kind), *headers])
+        )
+
+    async def _send(self, event: h11.Event) -> None:
+        self._writer.write(self._http.send(event) or b"")
+        await self._writer.drain()

@@ -1,0 +1,118 @@
+"""Reads dates off pages and snippets, and judges whether a page is about what was asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent_env.models.reference.reading import MONTHS, Clause, Lookup, inside
+
+_MONTH = "|".join(MONTHS)
+_DATE = re.compile(
+    rf"(?P<d1>\d{{1,2}}) (?P<m1>{_MONTH}) (?P<y1>\d{{4}})"
+    rf"|(?P<m2>{_MONTH}) (?P<d2>\d{{1,2}}), (?P<y2>\d{{4}})"
+    rf"|(?P<y3>\d{{4}})-(?P<m3>\d{{2}})-(?P<d3>\d{{2}})"
+    rf"|(?P<m4>{_MONTH}) (?P<y4>\d{{4}})",
+    re.I,
+)
+_SUSPECT = re.compile(r"outdated|expected|is an? .{1,30}, named after|invention|may refer to", re.I)
+_WORD = re.compile(r"[^\W_]+")
+_SMALL = frozenset(
+    "the a an of in on at to and or by for from with as was were is that which".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A date as found; month and day are None where the text does not give them."""
+
+    year: int
+    month: int | None = None
+    day: int | None = None
+
+    def iso(self) -> str | None:
+        if self.month is None or self.day is None:
+            return None
+        return f"{self.year:04d}-{self.month:02d}-{self.day:02d}"
+
+
+def words(text: str) -> list[str]:
+    """Words worth comparing, in lower case, each once."""
+    found = (word for word in _WORD.findall(text.lower()) if word not in _SMALL)
+    return list(dict.fromkeys(found))
+
+
+def fit(text: str, lookup: Lookup) -> float:
+    """How much of what was asked the text speaks of, 0 to 1; 0 for copies and namesakes."""
+    if _SUSPECT.search(text):
+        return 0.0
+    held = set(_WORD.findall(text.lower()))
+    wanted = words(lookup.phrase)
+    return sum(word in held for word in wanted) / max(1, len(wanted))
+
+
+def clause_from(text: str, lookup: Lookup) -> Clause | None:
+    """What the text says of the thing looked up, as a clause; None where it does not say."""
+    if lookup.what == "presidency":
+        return _spans(_rows(text, "First day in office"), _rows(text, "Last day in office"), text)
+    if lookup.what == "life":
+        return _spans(_rows(text, "Born"), _rows(text, "Died"), text)
+    if lookup.edge == "any":
+        listed = re.search(r"^Years: (.+)$", text, re.M)
+        years = re.findall(r"\b\d{4}\b", listed[1] if listed else _lead(text))
+        return ["years", sorted({int(year) for year in years})] if years else None
+    days = _rows(text, f"{lookup.edge} day") or _lead_edge(text, lookup)
+    return _shared(days[0], lookup) if days else None
+
+
+def _shared(day: Day, lookup: Lookup) -> Clause | None:
+    if lookup.shares == "year":
+        return ["years", [day.year]]
+    if lookup.shares == "month":
+        return None if day.month is None else ["months", [day.month]]
+    return None if day.day is None else ["days", [day.day]]
+
+
+def _spans(starts: list[Day], ends: list[Day], text: str) -> Clause | None:
+    if not starts:  # no table of facts: the dates of the first sentence, in pairs
+        days = days_in(_lead(text))
+        starts, ends = days[::2], days[1::2]
+    spans = []
+    for start, end in zip(starts, ends, strict=False):
+        low, high = start.iso(), end.iso()
+        if low and high and low < high:
+            spans.append(inside(low, high))
+    return ["spans", spans] if spans else None
+
+
+def _rows(text: str, name: str) -> list[Day]:
+    """Dates of the lines `name: …` or `name (term 1): …`."""
+    lines = re.findall(rf"^{name}(?: \([^)]*\))?: (.+)$", text, re.M | re.I)
+    return [day for line in lines for day in days_in(line)[:1]]
+
+
+def _lead_edge(text: str, lookup: Lookup) -> list[Day]:
+    days = days_in(_lead(text))
+    return days[:1] if lookup.edge == "first" else days[-1:]
+
+
+def _lead(text: str) -> str:
+    """The first sentence with a date in it, or the beginning."""
+    for line in text.splitlines():
+        if _DATE.search(line) or re.search(r"\b\d{4}\b", line):
+            return line.split(". ")[0]
+    return text[:200]
+
+
+def days_in(text: str) -> list[Day]:
+    """All dates in a text, in order; a bare year only where the whole text is one."""
+    found = []
+    for match in _DATE.finditer(text):
+        number = next(n for n in "1234" if match[f"y{n}"])
+        month = match[f"m{number}"]
+        month_number = int(month) if month.isdigit() else MONTHS.index(month.lower()) + 1
+        day = None if number == "4" else int(match[f"d{number}"])
+        found.append(Day(int(match[f"y{number}"]), month_number, day))
+    if not found and (year := re.fullmatch(r"\s*(\d{4})\s*", text)) is not None:
+        found.append(Day(int(year[1])))
+    return found

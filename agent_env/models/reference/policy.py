@@ -1,0 +1,237 @@
+"""The two scripted policies: one that goes on looking until it knows, one that looks once."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agent_env.models.reference import sums
+from agent_env.models.reference.evidence import clause_from, fit, words
+from agent_env.models.reference.reading import Clause, Lookup, Reading, read_prompt
+from agent_env.models.tokenizers import Estimate
+from agent_env.schema import Message, Reply, ToolCall, ToolSpec, Usage
+
+GOOD_FIT = 0.8
+"""Part of a phrase's words that a page must hold to be taken at once."""
+FAIR_FIT = 0.4
+MAX_OPENED = 5
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the messages tell of the episode so far."""
+
+    prompt: str = ""
+    searches: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """By query: addresses and snippets, best first."""
+    pages: dict[str, str] = field(default_factory=dict)
+    """By address: what the page says; empty where it could not be opened."""
+    printed: str | None = None
+    """Output of the last program."""
+    checked: bool = False
+    """Whether the calendar was asked."""
+
+
+Call = tuple[str, dict[str, str]]
+"""A tool and its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A lookup's state: its clause, or the next call that may give it, or neither."""
+
+    clause: Clause | None = None
+    call: Call | None = None
+
+
+class Reference:
+    """Searches, opens pages until one fits, asks again where a search failed, computes."""
+
+    name = "reference"
+
+    async def generate(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
+        """The next step, told by the messages alone."""
+        seen = look_back(messages)
+        offered = {tool.name for tool in tools}
+        asked = read_prompt(seen.prompt)
+        found = [self.find(lookup, seen, offered) for lookup in asked.lookups]
+        calls = list({str(f.call): f.call for f in found if f.call is not None}.values())
+        if calls:
+            return _reply(messages, "I look up what I do not know.", calls)
+        return _finish(messages, offered, seen, asked, found)
+
+    def find(self, lookup: Lookup, seen: Seen, offered: set[str]) -> Found:
+        """Go through the queries and their hits until a page fits."""
+        best: tuple[float, Clause] | None = None
+        for query in queries(lookup):
+            if query not in seen.searches:
+                if "web_search" not in offered:
+                    break
+                return Found(call=("web_search", {"query": query}))
+            for url, snippet in seen.searches[query][:MAX_OPENED]:
+                if url not in seen.pages and "open_page" in offered:
+                    return Found(call=("open_page", {"url": url}))
+                text = seen.pages.get(url) or snippet
+                clause, fitness = clause_from(text, lookup), fit(text, lookup)
+                if clause is not None and fitness >= GOOD_FIT:
+                    return Found(clause)
+                if clause is not None and fitness > max(FAIR_FIT, best[0] if best else 0.0):
+                    best = fitness, clause
+            if best is not None:
+                return Found(best[1])
+        return Found()
+
+
+class ReferenceStatic(Reference):
+    """One search for each thing, and the first hit's snippet is trusted."""
+
+    name = "reference-static"
+
+    def find(self, lookup: Lookup, seen: Seen, offered: set[str]) -> Found:
+        query = queries(lookup)[0]
+        if query not in seen.searches:
+            call = ("web_search", {"query": query})
+            return Found(call=call if "web_search" in offered else None)
+        hits = seen.searches[query]
+        return Found(clause_from(hits[0][1], lookup) if hits else None)
+
+
+def queries(lookup: Lookup) -> list[str]:
+    """What to search for, in order: all of it, its names, then ever fewer of its words."""
+    phrase = lookup.phrase
+    if lookup.what == "presidency":
+        return [f"presidency of {phrase}", phrase]
+    capital = " ".join(re.findall(r"\b[A-Z][\w'’.-]*", phrase[1:]))
+    long = sorted(words(phrase), key=len, reverse=True)
+    tries = [phrase, capital, *(" ".join(long[:n]) for n in (6, 4, 3, 2))]
+    singles = [word for word in long if len(word) > 3][:6]
+    return list(dict.fromkeys(query for query in [*tries, *singles] if query))
+
+
+def look_back(messages: Sequence[Message]) -> Seen:
+    """What was asked and what the tools have said."""
+    seen = Seen()
+    calls: dict[str, ToolCall] = {}
+    for message in messages:
+        if message.role == "user" and not seen.prompt:
+            seen.prompt = message.content
+        calls |= {call.id: call for call in message.tool_calls}
+        if message.role == "tool" and message.tool_call_id in calls:
+            _take_in(seen, calls[message.tool_call_id], message.content)
+    return seen
+
+
+def _take_in(seen: Seen, call: ToolCall, output: str) -> None:
+    arguments = json.loads(call.arguments)
+    if call.name == "web_search":
+        seen.searches[arguments["query"]] = _hits(output)
+    elif call.name == "open_page":
+        seen.pages[arguments["url"]] = "" if output.startswith("Error:") else output
+    elif call.name == "python":
+        seen.printed = output
+    elif call.name == "calendars":
+        seen.checked = True
+
+
+def _hits(output: str) -> list[tuple[str, str]]:
+    blocks = re.split(r"\n*^\[\d+\] ", output, flags=re.M)[1:]
+    hits = []
+    for block in blocks:
+        _, url, snippet = [*block.split("\n", 2), "", ""][:3]
+        hits.append((url, snippet))
+    return hits
+
+
+def _finish(
+    messages: Sequence[Message],
+    offered: set[str],
+    seen: Seen,
+    asked: Reading,
+    found: list[Found],
+) -> Reply:
+    """Compute with what is known, in Python where it may, and answer."""
+    clauses = [*asked.clauses, *(f.clause for f in found if f.clause is not None)]
+    missing = [k for k, f in zip(asked.lookups, found, strict=True) if f.clause is None]
+    if "python" in offered and seen.printed is None:
+        code = _program(clauses, asked)
+        return _reply(messages, "I compute the dates.", [("python", {"code": code})])
+    dates = _printed_dates(seen.printed)
+    if dates is None:
+        dates = sums.solve(clauses, asked.first, asked.last)
+    dates = _guess(dates, missing, seen.prompt)
+    if "calendars" in offered and not seen.checked and dates:
+        check = {"operation": "describe", "date": dates[0]}
+        return _reply(messages, "I check a date with the calendar.", [("calendars", check)])
+    return _reply(messages, _answer(dates, missing, asked.unread), [])
+
+
+def _program(clauses: list[Clause], asked: Reading) -> str:
+    source = inspect.getsource(sums)
+    call = f"solve({clauses!r}, {asked.first!r}, {asked.last!r})"
+    return f"{source}\n\nprint(', '.join({call}) or 'no date')\n"
+
+
+def _printed_dates(printed: str | None) -> list[str] | None:
+    """The dates that the program printed; None where it did not run or failed."""
+    if printed is None:
+        return None
+    if printed.strip() == "no date":
+        return []
+    lines = re.fullmatch(r"\s*(?:\d{4}-\d{2}-\d{2}(?:, )?)+\s*", printed)
+    return re.findall(r"\d{4}-\d{2}-\d{2}", printed) if lines else None
+
+
+def _guess(dates: list[str], missing: list[Lookup], prompt: str) -> list[str]:
+    """Where an event is unknown, one of the values that it could have, by lot."""
+    for lookup in missing:
+        if lookup.shares == "span" or not dates:
+            continue
+        part = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}[lookup.shares]
+        values = sorted({day[part] for day in dates})
+        lot = int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:4], "big")
+        value = values[lot % len(values)]
+        dates = [day for day in dates if day[part] == value]
+    return dates
+
+
+def _answer(dates: list[str], missing: list[Lookup], unread: tuple[str, ...]) -> str:
+    lines = []
+    if missing:
+        lines.append(f"I could not find out about {'; '.join(m.phrase for m in missing)}.")
+    if unread:
+        lines.append(f"I did not understand: {'; '.join(unread)}")
+    lines.append(f"MY ANSWER: {', '.join(dates) or 'None'}")
+    return "\n".join(lines)
+
+
+def _reply(messages: Sequence[Message], text: str, wanted: list[Call]) -> Reply:
+    count = sum(len(message.tool_calls) for message in messages)
+    calls = tuple(
+        ToolCall(id=f"call_{count + i}", name=name, arguments=json.dumps(arguments))
+        for i, (name, arguments) in enumerate(wanted, start=1)
+    )
+    message = Message(role="assistant", content=text, tool_calls=calls)
+    return Reply(
+        message=message,
+        finish_reason="tool_calls" if calls else "stop",
+        usage=_usage(messages, message),
+    )
+
+
+def _usage(messages: Sequence[Message], reply: Message) -> Usage:
+    """What a server might have counted; an estimate, as there are no real tokens."""
+    count = Estimate().count
+    sent = sum(count(m.content) + _calls_size(m) for m in messages)
+    return Usage(
+        input_tokens=sent,
+        output_tokens=count(reply.content) + _calls_size(reply),
+        source="estimate",
+    )
+
+
+def _calls_size(message: Message) -> int:
+    return sum(Estimate().count(call.name + call.arguments) for call in message.tool_calls)

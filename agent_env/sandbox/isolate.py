@@ -1,0 +1,78 @@
+"""What a session does to itself before any foreign code runs. Every step's failure is an error.
+
+The caller is the fork server, which already sees nothing of the host's files. Order matters: the
+mounts need the capabilities, the filters come last because they forbid what was needed before.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+from dataclasses import dataclass
+
+from agent_env.sandbox import kernel, landlock, seccomp
+
+INNER_ID = 1000
+"""The uid and gid that the code sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The limits as the guest needs them."""
+
+    memory_mb: int
+    processes: int
+    """0 where something else bounds them: outside a user namespace the uid's are all counted."""
+    disk_mb: int
+    files: int
+    output_bytes: int
+    cpus: int
+    cpu_s: int
+    descriptors: int
+
+
+def leave_host(proc: int) -> None:
+    """New namespaces of every kind; the pid one begins with the next child.
+
+    `proc` is a descriptor of the host's /proc, where the id maps are written.
+    """
+    uid, gid = os.geteuid(), os.getegid()
+    kernel.unshare(kernel.EVERY_NAMESPACE)
+    kernel.map_ids(proc, INNER_ID, uid, INNER_ID, gid)
+
+
+def shut_in(bounds: Bounds, work: str) -> None:
+    """Writable directory, limits, no capabilities, no way to new privileges, system call filter."""
+    kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+    options = f"mode=700,size={bounds.disk_mb}m,nr_inodes={bounds.files},uid={INNER_ID}"
+    kernel.mount("tmpfs", work, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    os.chdir(work)
+    os.umask(0o077)
+    socket.sethostname("sandbox")
+    kernel.drop_capabilities()
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    limit_resources(bounds)
+    os.nice(5)
+    landlock.install(work)
+    seccomp.install()
+
+
+def limit_resources(bounds: Bounds) -> None:
+    """rlimits, soft and hard."""
+    megabyte = 1 << 20
+    wanted = {
+        resource.RLIMIT_AS: bounds.memory_mb * megabyte,
+        resource.RLIMIT_NPROC: bounds.processes,
+        resource.RLIMIT_FSIZE: bounds.disk_mb * megabyte,
+        resource.RLIMIT_CPU: bounds.cpu_s,
+        resource.RLIMIT_NOFILE: bounds.descriptors,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_SIGPENDING: 256,
+    }
+    if bounds.processes == 0:
+        del wanted[resource.RLIMIT_NPROC]
+    for which, most in wanted.items():
+        resource.setrlimit(which, (most, most))

@@ -1,0 +1,54 @@
+"""The backend that needs nothing installed: Linux namespaces, from the standard library alone.
+
+See docs/sandbox.md for what it covers. One fork server per backend; each session is a fork of it
+that isolates itself. Where the harness is root, all of it runs as a spare uid.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from agent_env.sandbox.forked import ForkedBackend, spare_uid
+from agent_env.sandbox.layout import WORK, Bind, Layout
+from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.packages import module_names
+
+
+def namespaces(limits: SandboxLimits, use_cgroups: bool = True) -> ForkedBackend:
+    """The backend; `use_cgroups=False` leaves total memory to the watchdog."""
+
+    def make_command(layout: Layout, control: int, proc: int) -> list[str]:
+        bounds = json.dumps(asdict(limits))
+        arguments = (str(control), str(proc), WORK, bounds, *module_names())
+        return staged(layout, proc, layout.command("forkserver", *arguments))
+
+    return ForkedBackend("namespaces", limits, make_command, use_cgroups)
+
+
+def staged(
+    layout: Layout,
+    proc: int,
+    command: list[str],
+    more: tuple[Bind, ...] = (),
+    see_proc: bool = False,
+) -> list[str]:
+    """The command, to be run where nothing but the layout is to be seen."""
+    plan = {
+        "uid": spare_uid(),
+        "proc": proc,
+        "see_proc": see_proc,
+        "folders": ["/dev", "/proc", "/tmp", WORK],
+        "empty_files": layout.empty_files,
+        "binds": [[bind.source, bind.target] for bind in (*layout.binds, *more)],
+        "covered": layout.covered,
+        "command": command,
+        "environment": layout.environment,
+    }
+    above = str(Path(__file__).parents[2])
+    start = (
+        f"import sys; sys.path.insert(0, {above!r}); "
+        "from agent_env.sandbox.stage import main; main()"
+    )
+    return [layout.python, "-I", "-S", "-B", "-c", start, json.dumps(plan)]

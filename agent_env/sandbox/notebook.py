@@ -1,0 +1,149 @@
+"""The process that runs the code: one call after the other, in one lasting set of variables."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import linecache
+import os
+import signal
+import sys
+import traceback
+import types
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from agent_env.sandbox.kernel import die_with_parent
+
+LINE = 3
+"""The descriptor that leads to the supervisor."""
+
+
+def become_executor(line: int, out: int, err: int, limit: int) -> NoReturn:
+    """Turn this freshly forked process into the one that runs code; never returns."""
+    status = 1
+    try:
+        os.setpgid(0, 0)
+        if sys.platform == "linux":
+            die_with_parent()
+        keep_only(line, out, err)
+        reset_signals()
+        answer_calls(fresh_main(), limit)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def keep_only(line: int, out: int, err: int) -> None:
+    """Nothing to read on 0, the pipes on 1 and 2, the supervisor on 3, all else closed."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    high = [os.dup(fd) for fd in (null, out, err, line)]
+    for target, fd in enumerate(high):
+        os.dup2(fd, target, inheritable=target != LINE)
+    os.closerange(LINE + 1, 65536)
+    sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115  lives as long as the process
+    sys.stdout = text_stream(1)
+    sys.stderr = text_stream(2)
+    vars(sys).update(__stdin__=sys.stdin, __stdout__=sys.stdout, __stderr__=sys.stderr)
+
+
+def text_stream(fd: int) -> io.TextIOWrapper:
+    """Buffered text to a descriptor; what cannot be encoded is escaped."""
+    raw = io.BufferedWriter(io.FileIO(fd, "w", closefd=False), 1 << 16)
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace")
+
+
+def reset_signals() -> None:
+    """As in a new program."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def fresh_main() -> types.ModuleType:
+    """An empty `__main__`, and no trace of the harness's own modules."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "agent_env"]:
+        del sys.modules[name]
+    sys.path[:] = [entry for entry in sys.path if "guest" not in entry.split(os.sep)]
+    sys.argv = [""]
+    main = types.ModuleType("__main__")
+    sys.modules["__main__"] = main
+    return main
+
+
+def answer_calls(main: types.ModuleType, limit: int) -> None:
+    """Read a request, run it, reply; until the supervisor hangs up.
+
+    A child that the code forked and that ran to the end of the code ends here, without a reply.
+    """
+    dumps, loads, write, getpid, leave = json.dumps, json.loads, os.write, os.getpid, os._exit
+    myself = getpid()
+    with open(LINE, "rb", closefd=False) as requests:
+        for request in requests:
+            call = loads(request)
+            reply = {"id": call["id"], **run(call["code"], f"<call {call['id']}>", main, limit)}
+            if getpid() != myself:
+                leave(0)
+            rest = dumps(reply).encode() + b"\n"
+            while rest:
+                rest = rest[write(LINE, rest) :]
+
+
+def run(code: str, name: str, main: types.ModuleType, limit: int) -> dict[str, Any]:
+    """Status, value and error of one call."""
+    value, error = None, None
+    try:
+        value = evaluate(code, name, main)
+    except SystemExit as exc:
+        error = None if exc.code in (None, 0) else f"SystemExit: {exc.code}"
+    except BaseException as exc:  # the code may raise anything; the session goes on
+        error = explain(exc)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    texts = {"value": value, "error": error}
+    return {
+        "status": "ok" if error is None else "error",
+        "truncated": any(text is not None and len(text) > limit for text in texts.values()),
+        **{key: None if text is None else cut(text, limit) for key, text in texts.items()},
+    }
+
+
+def evaluate(code: str, name: str, main: types.ModuleType) -> str | None:
+    """Run the code; the repr of its last expression, where it ends in one that is not None."""
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    tree = ast.parse(code, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, name, "exec"), main.__dict__)
+    if not isinstance(last, ast.Expr):
+        return None
+    value = eval(compile(ast.Expression(last.value), name, "eval"), main.__dict__)
+    if value is None:
+        return None
+    main.__dict__["_"] = value
+    return repr(value)
+
+
+def explain(exc: BaseException) -> str:
+    """The traceback of the code's own frames."""
+    with suppress(Exception):
+        own = exc.__traceback__
+        while own is not None and not is_of_a_call(own):
+            own = own.tb_next
+        return "".join(traceback.format_exception(type(exc), exc, own)).rstrip()
+    return type(exc).__name__
+
+
+def is_of_a_call(step: types.TracebackType) -> bool:
+    """Whether a step of a traceback lies in code that was sent here."""
+    return step.tb_frame.f_code.co_filename.startswith("<call ")
+
+
+def cut(text: str, limit: int) -> str:
+    """The text with its middle left out where it is longer than `limit` characters."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    note = f"\n... {len(text) - 2 * half} characters left out ...\n"
+    return text[:half] + note + text[-half:]

@@ -1,0 +1,80 @@
+"""The program that shuts a process into the layout: it becomes another program that sees only that.
+
+Run once for each backend, as root or not. As root it needs no user namespace and ends as a spare
+uid; else it makes one. After it, the host's files are gone from the mount namespace, not hidden.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+from agent_env.sandbox import kernel
+
+ROOT = "/sys"
+"""Any directory that is on every Linux and holds nothing we show; covered in our namespace only."""
+
+
+def main() -> None:
+    """As a program: shut in, give up root, become the program named by the plan."""
+    plan = json.loads(sys.argv[1])
+    enter_namespace(plan["uid"], plan["proc"])
+    build_root(plan)
+    kernel.pivot_root(ROOT)
+    drop_root(plan["uid"])
+    os.execve(plan["command"][0], plan["command"], plan["environment"])
+
+
+def enter_namespace(spare_uid: int | None, proc: int) -> None:
+    """A mount namespace of our own, in a user namespace of our own where we are not root."""
+    if spare_uid is not None:
+        kernel.unshare(kernel.NEWNS)
+    else:
+        uid, gid = os.geteuid(), os.getegid()
+        kernel.unshare(kernel.NEWUSER | kernel.NEWNS)
+        kernel.map_ids(proc, uid, uid, gid, gid)
+    kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+
+
+def build_root(plan: dict[str, Any]) -> None:
+    """A small read-only tree with the binds in it."""
+    kernel.mount("tmpfs", ROOT, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755,size=1m")
+    for folder in plan["folders"]:
+        os.makedirs(ROOT + folder, mode=0o755, exist_ok=True)
+    for name in plan["empty_files"]:
+        touch(ROOT + name)
+    for source, target in plan["binds"]:
+        show(source, ROOT + target)
+    if plan["see_proc"]:
+        kernel.mount("/proc", f"{ROOT}/proc", "", kernel.MS_BIND | kernel.MS_REC)
+    for folder in plan["covered"]:
+        kernel.mount("tmpfs", ROOT + folder, "tmpfs", kernel.MS_RDONLY, "mode=755,size=4k")
+    flags = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY
+    kernel.mount("", ROOT, "", flags | kernel.MS_NOSUID | kernel.MS_NODEV)
+
+
+def show(source: str, target: str) -> None:
+    """Bind one file or directory."""
+    if os.path.isdir(source):
+        os.makedirs(target, mode=0o755, exist_ok=True)
+    else:
+        touch(target)
+    is_device = source.startswith("/dev/")
+    kernel.bind_read_only(source, target, kernel.MS_NOSUID | (0 if is_device else kernel.MS_NODEV))
+
+
+def touch(path: str) -> None:
+    """An empty file to bind on."""
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o644))
+
+
+def drop_root(spare_uid: int | None) -> None:
+    """Become the spare uid, without groups; no set-id program can bring anything back."""
+    if spare_uid is not None:
+        os.setgroups([])
+        os.setresgid(spare_uid, spare_uid, spare_uid)
+        os.setresuid(spare_uid, spare_uid, spare_uid)
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)

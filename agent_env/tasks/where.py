@@ -1,0 +1,40 @@
+"""Selects samples by their fields: `FIELD=A,B`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_env.errors import ConfigError
+from agent_env.schema import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A field and the values that it may have."""
+
+    field: str
+    values: tuple[str, ...]
+
+
+def parse_where(text: str) -> Filter:
+    """From `FIELD=A,B`."""
+    field, equals, values = text.partition("=")
+    if not field or not equals or not values:
+        raise ConfigError(f"--where '{text}' is not FIELD=A,B")
+    return Filter(field.strip(), tuple(value.strip() for value in values.split(",")))
+
+
+def select(samples: Sequence[Sample], filters: Sequence[Filter]) -> list[Sample]:
+    """The samples that satisfy all filters; a field that no sample has is a ConfigError."""
+    for chosen in filters:
+        fields = type(samples[0]).model_fields
+        if chosen.field not in fields:
+            raise ConfigError(f"--where: no field '{chosen.field}'; known: {', '.join(fields)}")
+    return [s for s in samples if all(_satisfies(s, f) for f in filters)]
+
+
+def _satisfies(sample: Sample, wanted: Filter) -> bool:
+    value = getattr(sample, wanted.field)
+    values = value if isinstance(value, tuple) else (value,)
+    return any(str(part) in wanted.values for part in values)

@@ -1,0 +1,1 @@
+"""Calendar systems beyond the Gregorian one, each validated on a stated span of days."""

@@ -1,0 +1,53 @@
+"""Which calendar systems there are; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from agent_env.temporal.systems.base import CalendarError, CalendarSystem, DayNames
+
+_HERE = "agent_env.temporal.systems"
+
+CALENDARS: Mapping[str, str] = MappingProxyType(
+    {
+        "chinese": f"{_HERE}.chinese.Chinese",
+        "coptic": f"{_HERE}.coptic.Coptic",
+        "ethiopic": f"{_HERE}.ethiopic.Ethiopic",
+        "hebrew": f"{_HERE}.hebrew.Hebrew",
+        "indian-civil": f"{_HERE}.indian.IndianCivil",
+        "islamic": f"{_HERE}.islamic.Islamic",
+        "japanese": f"{_HERE}.japanese.Japanese",
+        "persian": f"{_HERE}.persian.Persian",
+    }
+)
+"""Calendars that count in months, by name."""
+
+DAY_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "easter": f"{_HERE}.easter.EasterDays",
+        "solar-terms": f"{_HERE}.solar_terms.SolarTerms",
+    }
+)
+"""Sets of named days that recur every year, by name."""
+
+
+def open_calendar(name: str) -> CalendarSystem:
+    """A new calendar of this name; an unknown name raises CalendarError with the known ones."""
+    calendar: CalendarSystem = _class(CALENDARS, name)()
+    return calendar
+
+
+def open_day_names(name: str) -> DayNames:
+    """New named days of this name; an unknown name raises CalendarError with the known ones."""
+    days: DayNames = _class(DAY_NAMES, name)()
+    return days
+
+
+def _class(paths: Mapping[str, str], name: str) -> Any:
+    if name not in paths:
+        raise CalendarError(f"unknown calendar {name!r}; known: {', '.join(paths)}")
+    module, _, class_name = paths[name].rpartition(".")
+    return getattr(import_module(module), class_name)

@@ -1,0 +1,184 @@
+"""The `calendars` tool: conversion between calendars, weekdays, counting and adding days."""
+
+from __future__ import annotations
+
+import calendar
+from datetime import date, timedelta
+from typing import Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agent_env.errors import ToolError
+from agent_env.schema import ToolResult
+from agent_env.temporal.systems.base import CalendarDate, CalendarError, CalendarSystem
+from agent_env.temporal.systems.catalogue import CALENDARS, DAY_NAMES, open_calendar, open_day_names
+from agent_env.temporal.systems.chinese import Chinese
+from agent_env.tools.toolbox import parse_arguments, tool_spec
+
+T = TypeVar("T")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+Operation = Literal[
+    "describe", "from_gregorian", "to_gregorian", "nth_weekday", "add", "difference", "named_day"
+]
+
+DESCRIPTION = f"""\
+Exact calendar arithmetic. `operation` says what is wanted:
+describe (date): weekday, day of the year, Chinese lunar date and zodiac animal;
+from_gregorian (date, calendar) and to_gregorian (calendar, year, month, day, leap_month, era): \
+calendars {", ".join(CALENDARS)};
+nth_weekday (year, weekday, n, month if in a month and not in the year; n < 0 counts from the end);
+add (date, days, months, years); difference (date, other_date): days from date to other_date;
+named_day (calendar {" or ".join(DAY_NAMES)}, name, year). Dates are YYYY-MM-DD, Gregorian."""
+
+
+class CalendarArguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    operation: Operation
+    date: str | None = Field(default=None, description="YYYY-MM-DD, Gregorian.")
+    other_date: str | None = Field(default=None, description="YYYY-MM-DD, Gregorian.")
+    calendar: str | None = None
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    leap_month: bool = Field(default=False, description="Chinese leap month of that number.")
+    era: str | None = Field(default=None, description="Japanese era.")
+    weekday: str | None = None
+    n: int | None = None
+    name: str | None = None
+    days: int = 0
+    months: int = 0
+    years: int = 0
+
+
+class Calendars:
+    """Answers from the calendar systems of `temporal`; outside their ranges it says so."""
+
+    spec = tool_spec("calendars", DESCRIPTION, CalendarArguments)
+
+    async def run(self, arguments: dict[str, object]) -> ToolResult:
+        wanted = parse_arguments(CalendarArguments, arguments)
+        try:
+            return ToolResult(output=_OPERATIONS[wanted.operation](wanted))
+        except (CalendarError, OverflowError) as exc:
+            raise ToolError(str(exc)) from exc
+
+
+def _describe(wanted: CalendarArguments) -> str:
+    day = _date(wanted.date, "date")
+    lines = [f"{day} is a {WEEKDAYS[day.weekday()]}, day {day.timetuple().tm_yday} of its year."]
+    chinese = Chinese()
+    try:
+        when = chinese.from_gregorian(day)
+    except CalendarError as exc:
+        return "\n".join([*lines, str(exc)])
+    lines.append(f"Chinese lunar date: {_lunar_text(when)}, year of the {chinese.animal(day)}.")
+    return "\n".join(lines)
+
+
+def _lunar_text(when: CalendarDate) -> str:
+    leap = "leap month" if when.leap_month else "month"
+    return f"day {when.day} of {leap} {when.month} of lunar year {when.year}"
+
+
+def _from_gregorian(wanted: CalendarArguments) -> str:
+    day = _date(wanted.date, "date")
+    system = _system(wanted)
+    when = system.from_gregorian(day)
+    leap = "leap " if when.leap_month else ""
+    era = f"{when.era} " if when.era else ""
+    month = f"{leap}month {when.month} ({system.month_name(when)})"
+    return f"{day} is day {when.day} of {month} of {era}year {when.year} ({system.name})."
+
+
+def _to_gregorian(wanted: CalendarArguments) -> str:
+    system = _system(wanted)
+    when = CalendarDate(
+        _given(wanted.year, "year"),
+        _given(wanted.month, "month"),
+        _given(wanted.day, "day"),
+        wanted.leap_month,
+        wanted.era,
+    )
+    day = system.to_gregorian(when)
+    return f"{day} ({WEEKDAYS[day.weekday()]})"
+
+
+def _nth_weekday(wanted: CalendarArguments) -> str:
+    year, n = _given(wanted.year, "year"), _given(wanted.n, "n")
+    first, last = _bounds(year, wanted.month)
+    weekday = _weekday(wanted.weekday)
+    if n == 0:
+        raise ToolError("n counts from 1, or from -1 at the end; 0 is neither")
+    if n > 0:
+        day = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (n - 1))
+    else:
+        day = last - timedelta(days=(last.weekday() - weekday) % 7 + 7 * (-n - 1))
+    if not first <= day <= last:
+        raise ToolError(f"there is no {WEEKDAYS[weekday]} number {n} between {first} and {last}")
+    return str(day)
+
+
+def _bounds(year: int, month: int | None) -> tuple[date, date]:
+    if not 1 <= year <= 9998:
+        raise ToolError(f"year {year} is outside 1 to 9998")
+    if month is None:
+        return date(year, 1, 1), date(year, 12, 31)
+    if not 1 <= month <= 12:
+        raise ToolError(f"month {month} is outside 1 to 12")
+    return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
+
+
+def _add(wanted: CalendarArguments) -> str:
+    day = _date(wanted.date, "date")
+    months = day.year * 12 + day.month - 1 + 12 * wanted.years + wanted.months
+    year, month = divmod(months, 12)
+    _, last = _bounds(year, month + 1)
+    moved = last.replace(day=min(day.day, last.day)) + timedelta(days=wanted.days)
+    return f"{moved} ({WEEKDAYS[moved.weekday()]})"
+
+
+def _difference(wanted: CalendarArguments) -> str:
+    start, end = _date(wanted.date, "date"), _date(wanted.other_date, "other_date")
+    return f"{(end - start).days} days from {start} to {end}"
+
+
+def _named_day(wanted: CalendarArguments) -> str:
+    names = open_day_names(_given(wanted.calendar, "calendar"))
+    day = names.in_year(_given(wanted.name, "name"), _given(wanted.year, "year"))
+    return f"{day} ({WEEKDAYS[day.weekday()]})"
+
+
+_OPERATIONS = {
+    "describe": _describe,
+    "from_gregorian": _from_gregorian,
+    "to_gregorian": _to_gregorian,
+    "nth_weekday": _nth_weekday,
+    "add": _add,
+    "difference": _difference,
+    "named_day": _named_day,
+}
+
+
+def _system(wanted: CalendarArguments) -> CalendarSystem:
+    return open_calendar(_given(wanted.calendar, "calendar"))
+
+
+def _date(text: str | None, name: str) -> date:
+    try:
+        return date.fromisoformat(_given(text, name))
+    except ValueError as exc:
+        raise ToolError(f"{name} '{text}' is not a date ({exc}); write YYYY-MM-DD") from exc
+
+
+def _weekday(text: str | None) -> int:
+    name = _given(text, "weekday").capitalize()
+    if name not in WEEKDAYS:
+        raise ToolError(f"'{text}' is no weekday; write one of {', '.join(WEEKDAYS)}")
+    return WEEKDAYS.index(name)
+
+
+def _given(value: T | None, name: str) -> T:
+    if value is None:
+        raise ToolError(f"this operation needs `{name}`")
+    return value

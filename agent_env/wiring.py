@@ -1,0 +1,379 @@
+"""Joins the rooms: the only place that names concrete classes and reads the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError
+from agent_env.schema import Condition, Episode, Manifest, Sample, Score
+from agent_env.tasks.conditions import parse_condition
+
+if TYPE_CHECKING:
+    from agent_env.analysis.compare import Comparison
+    from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+    from agent_env.episodes.runner import Seams
+    from agent_env.models.wire import Parameters
+    from agent_env.protocols import Model, SandboxBackend, Task, Tokenizer, Tool
+    from agent_env.web.sealed import SealedWeb
+
+TASKS = {"time-puzzles": "agent_env.tasks.time_puzzles.task"}
+"""Modules by task name, imported when asked for."""
+
+MODELS = ("reference", "reference-static", "openai/NAME", "compatible/NAME")
+PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
+OPENAI_URL = "https://api.openai.com/v1"
+CALL_TIMEOUT_S = 30.0
+MODEL_TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What the user asks of a run."""
+
+    task: str
+    model: str = "reference"
+    conditions: tuple[str, ...] = ()
+    """Names; empty takes the task's own, without those that cannot run here."""
+    limit: int | None = None
+    seed: int = 1
+    dataset: Path | None = None
+    out: Path | None = None
+    concurrency: int = 8
+    repeats: int = 1
+    where: tuple[str, ...] = ()
+    prompt: str = "default"
+    base_url: str | None = None
+    sandbox: str = "auto"
+    tokenizer: str = "estimate"
+    parameters: Mapping[str, str | int | float] = field(default_factory=dict)
+    steps: int | None = None
+    tool_calls: int | None = None
+    tokens: int | None = None
+    time_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who hears of a run's progress."""
+
+    note: Callable[[str], None]
+    """One line for the user."""
+    begin: Callable[[RunFolder, int], None]
+    """The folder, and how many episodes the run has."""
+    end: Callable[[EpisodeKey, str], None]
+    """An episode ended, with its status."""
+
+
+DEFAULT_COUNT = 12
+
+
+async def start_run(options: RunOptions, listener: Listener) -> RunFolder:
+    """Make the samples and the folder, then run all episodes."""
+    task = load_task(options.task, options.prompt)
+    make_model(options.model, options.base_url, options.parameters)  # fails before anything else
+    conditions, sandbox = await _conditions(options, task, listener)
+    samples = _samples(options, task)
+    folder = _create(options, task, conditions, sandbox, samples)
+    await run_folder(folder, options.concurrency, listener)
+    return folder
+
+
+async def run_folder(folder: RunFolder, concurrency: int | None, listener: Listener) -> None:
+    """Run whatever episode of the folder has no complete trace; also how a run is resumed."""
+    from agent_env.episodes.runner import Runner
+    from agent_env.protocols import Limits
+
+    manifest = folder.manifest()
+    task = load_task(manifest.task, manifest.prompt)
+    samples = folder.samples(task.sample_type)
+    async with AsyncExitStack() as stack:
+        rooms = await _open_rooms(folder, manifest, task, stack)
+        runner = Runner(
+            folder=folder,
+            model_name=manifest.model,
+            open_seams=rooms.open_seams,
+            tokenizer=make_tokenizer(manifest.tokenizer),
+            limits=Limits(**manifest.limits),  # type: ignore[arg-type]
+            concurrency=concurrency or manifest.concurrency,
+            seed=manifest.seed or 0,
+        )
+        listener.begin(folder, len(samples) * len(manifest.conditions) * manifest.repeats)
+        await runner.run(samples, manifest.conditions, manifest.repeats, listener.end)
+
+
+def score_folder(folder: RunFolder) -> tuple[Task, Manifest, list[tuple[Episode, Score]]]:
+    """Score a run from its traces alone."""
+    from agent_env.episodes.results import score_run
+
+    manifest = folder.manifest()
+    task = load_task(manifest.task, manifest.prompt)
+    return task, manifest, score_run(folder, task)
+
+
+# Pieces of a run --------------------------------------------------------------------------------
+
+
+def load_task(name: str, prompt: str = "default") -> Task:
+    """The task of this name with one of its prompts."""
+    if name not in TASKS:
+        raise ConfigError(f"unknown task '{name}'; known: {', '.join(TASKS)}")
+    task: Task = import_module(TASKS[name]).make_task(prompt)
+    return task
+
+
+def make_model(
+    name: str, base_url: str | None, parameters: Mapping[str, str | int | float]
+) -> Model:
+    """The model of this name; ConfigError where its key or address is missing."""
+    if name in ("reference", "reference-static"):
+        from agent_env.models.reference.policy import Reference, ReferenceStatic
+
+        return Reference() if name == "reference" else ReferenceStatic()
+    kind, _, wanted = name.partition("/")
+    if kind == "openai" and wanted:
+        from agent_env.models.responses import Responses
+
+        key = os.environ.get("OPENAI_API_KEY")
+        if not key:
+            raise ConfigError(f"model {name} needs a key: set OPENAI_API_KEY")
+        url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        return Responses(name, wanted, url, key, _parameters(parameters), MODEL_TIMEOUT_S)
+    if kind == "compatible" and wanted:
+        from agent_env.models.chat_completions import ChatCompletions
+
+        if base_url is None:
+            raise ConfigError(f"model {name} needs --base-url, like http://127.0.0.1:8000/v1")
+        key = os.environ.get("COMPATIBLE_API_KEY")
+        return ChatCompletions(
+            name, wanted, base_url, key, _parameters(parameters), MODEL_TIMEOUT_S
+        )
+    raise ConfigError(f"unknown model '{name}'; known: {', '.join(MODELS)}")
+
+
+def _parameters(given: Mapping[str, str | int | float]) -> Parameters:
+    from agent_env.models.wire import Parameters
+
+    return Parameters(**given)  # type: ignore[arg-type]
+
+
+def make_tokenizer(name: str) -> Tokenizer:
+    """Counts what tools add to the context."""
+    from agent_env.models.tokenizers import Estimate, Tiktoken
+
+    if name == "estimate":
+        return Estimate()
+    ranks = os.environ.get("TIKTOKEN_CACHE_DIR")
+    return Tiktoken(name, Path(ranks) if ranks else None)
+
+
+async def _conditions(
+    options: RunOptions, task: Task, listener: Listener
+) -> tuple[tuple[Condition, ...], str | None]:
+    """The named conditions, or the task's own as far as they can run here; and the sandbox."""
+    named = tuple(parse_condition(name) for name in options.conditions)
+    conditions = named or tuple(parse_condition(name) for name in task.default_conditions)
+    if len({c.name for c in conditions}) < len(conditions):
+        raise ConfigError("a condition is named twice; use --repeats to ask more than once")
+    if not any(_runs_code(condition) for condition in conditions):
+        return conditions, None
+    try:
+        backend = await _choose_sandbox(options.sandbox)
+    except ConfigError as exc:
+        if named or options.sandbox != "auto":
+            raise
+        listener.note(f"left out the conditions with ci: {exc}")
+        return tuple(c for c in conditions if not _runs_code(c)), None
+    return conditions, backend.name
+
+
+def _runs_code(condition: Condition) -> bool:
+    return "python" in condition.tools
+
+
+async def _choose_sandbox(name: str) -> SandboxBackend:
+    from agent_env.sandbox.choose import choose
+    from agent_env.sandbox.limits import SandboxLimits
+
+    return await choose(name, SandboxLimits())
+
+
+def _samples(options: RunOptions, task: Task) -> tuple[Sample, ...]:
+    """From the dataset or newly generated; filtered, then cut to the limit."""
+    from agent_env.episodes.run_folder import read_samples
+    from agent_env.tasks.where import parse_where, select
+
+    filters = [parse_where(text) for text in options.where]
+    samples: Sequence[Sample]
+    if options.dataset is not None:
+        samples = read_samples(options.dataset, task.sample_type)
+    else:
+        from agent_env.tasks.time_puzzles.task import generate
+        from agent_env.temporal.facts.tables import shipped_tables
+
+        samples = generate(shipped_tables(), options.limit or DEFAULT_COUNT, options.seed)
+    chosen = select(samples, filters)[: options.limit]
+    if not chosen:
+        raise ConfigError(f"no sample satisfies --where {' --where '.join(options.where)}")
+    return tuple(chosen)
+
+
+def _create(
+    options: RunOptions,
+    task: Task,
+    conditions: tuple[Condition, ...],
+    sandbox: str | None,
+    samples: Sequence[Sample],
+) -> RunFolder:
+    from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
+
+    now = datetime.now(UTC)
+    path = options.out or _free_name(Path("runs"), f"{task.name}-{now:%Y%m%d-%H%M%S}")
+    if (path / "run.json").exists():
+        raise ConfigError(f"{path} holds a run already; resume it or name another --out")
+    data = samples_bytes(samples)
+    tools = {tool for condition in conditions for tool in condition.tools}
+    manifest = Manifest(
+        task=task.name,
+        model=options.model,
+        model_parameters={"base_url": options.base_url, **options.parameters},
+        conditions=conditions,
+        repeats=options.repeats,
+        limits=_limits(options, task),
+        prompt=options.prompt,
+        seed=None if options.dataset else options.seed,
+        dataset=options.dataset.name if options.dataset else None,
+        where=options.where,
+        samples=len(samples),
+        samples_digest=digest(data),
+        sandbox=sandbox,
+        web="sealed" if "web_search" in tools else None,
+        tokenizer=options.tokenizer,
+        concurrency=options.concurrency,
+        versions=versions(),
+        created_at=now.isoformat(timespec="seconds"),
+    )
+    make_tokenizer(options.tokenizer)
+    folder = RunFolder(path)
+    folder.create(manifest, data)
+    return folder
+
+
+def _free_name(parent: Path, name: str) -> Path:
+    numbers = (f"{name}-{n}" if n > 1 else name for n in range(1, 1000))
+    return next(parent / free for free in numbers if not (parent / free).exists())
+
+
+def _limits(options: RunOptions, task: Task) -> dict[str, float | int | None]:
+    """The task's limits, with those that the user gave instead."""
+    limits: dict[str, float | int | None] = asdict(task.limits)
+    given = {name: getattr(options, name) for name in limits}
+    return limits | {name: value for name, value in given.items() if value is not None}
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that a result depends on."""
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found
+
+
+# What episodes run on ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """What all episodes of a run share."""
+
+    task: Task
+    model: Model
+    web: SealedWeb | None
+    sandbox: SandboxBackend | None
+
+    @asynccontextmanager
+    async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+        """The concrete objects of one episode."""
+        from agent_env.episodes.runner import Seams
+        from agent_env.graph.strategies import make_strategy
+        from agent_env.tools.toolbox import ToolSet
+
+        async with AsyncExitStack() as stack:
+            tools = [await self._tool(name, stack) for name in condition.tools]
+            strategy = make_strategy(condition, self.task.prompt)
+            yield Seams(self.model, ToolSet(tools), strategy)
+
+    async def _tool(self, name: str, stack: AsyncExitStack) -> Tool:
+        if name == "python":
+            return await self._interpreter(stack)
+        if name == "calendars":
+            from agent_env.tools.calendars import Calendars
+
+            return Calendars()
+        from agent_env.tools.open_page import OpenPage
+        from agent_env.tools.web_search import WebSearch
+
+        assert self.web is not None  # opened for every run with a web condition
+        return WebSearch(self.web.search) if name == "web_search" else OpenPage(self.web)
+
+    async def _interpreter(self, stack: AsyncExitStack) -> Tool:
+        from agent_env.sandbox.choose import importable
+        from agent_env.tools.interpreter import Interpreter
+
+        assert self.sandbox is not None  # opened for every run with a ci condition
+        session = await stack.enter_async_context(self.sandbox.session())
+        return Interpreter(session, importable(), CALL_TIMEOUT_S)
+
+
+async def _open_rooms(
+    folder: RunFolder, manifest: Manifest, task: Task, stack: AsyncExitStack
+) -> Rooms:
+    """Open what the manifest's conditions need; closed with the stack."""
+    parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
+    base_url = manifest.model_parameters.get("base_url")
+    model = make_model(manifest.model, base_url, parameters)  # type: ignore[arg-type]
+    web = sandbox = None
+    if manifest.web is not None:
+        from agent_env.temporal.facts.tables import shipped_tables
+        from agent_env.web.sealed import SealedWeb
+
+        web = SealedWeb.build(folder.pages, shipped_tables())
+        stack.callback(web.close)
+    if manifest.sandbox is not None:
+        sandbox = await stack.enter_async_context(await _choose_sandbox(manifest.sandbox))
+    return Rooms(task, model, web, sandbox)
+
+
+# Looking at runs --------------------------------------------------------------------------------
+
+
+def compare_runs(paths: Sequence[Path], metric: str | None) -> Comparison:
+    """All conditions of all runs against the first condition of the first run."""
+    from agent_env.analysis.compare import by_sample, compare
+    from agent_env.analysis.summary import Result
+    from agent_env.episodes.run_folder import RunFolder
+
+    rows: list[tuple[str, dict[str, float]]] = []
+    for path in paths:
+        task, manifest, scored = score_folder(RunFolder(path))
+        chosen = metric or task.metrics[0]
+        if chosen not in task.metrics:
+            raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(task.metrics)}")
+        results = [Result(episode, score) for episode, score in scored]
+        for condition in manifest.conditions:
+            own = (r for r in results if r.episode.condition == condition.name)
+            name = condition.name if len(paths) == 1 else f"{path.name} {condition.name}"
+            rows.append((name, by_sample(own, chosen)))
+    if len(rows) < 2:
+        raise ConfigError("there is one condition only; a comparison needs two")
+    return compare(rows, chosen)

@@ -1,0 +1,105 @@
+"""A server that answers with the bytes it is given, however wrong, and keeps what it was sent."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from agent_env.errors import ModelError
+from agent_env.models.chat_completions import ChatCompletions
+from agent_env.models.responses import Responses
+from agent_env.models.wire import Parameters
+from agent_env.schema import Message, Reply, ToolSpec
+
+KEY = "sk-planted-0123456789abcdef"
+USER = Message(role="user", content="Which day?")
+LOOKUP = ToolSpec(
+    name="lookup",
+    description="Looks a word up.",
+    parameters={"type": "object", "properties": {"word": {"type": "string"}}},
+)
+
+
+def reply(
+    body: object, status: str = "200 OK", kind: str = "application/json", headers: str = ""
+) -> bytes:
+    """A whole HTTP reply; text and bytes go out as they are, anything else as JSON."""
+    if isinstance(body, str):
+        body = body.encode()
+    if not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    head = f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n{headers}"
+    return head.encode() + b"\r\n" + body
+
+
+def events(*objects: object) -> bytes:
+    """A whole HTTP reply of server-sent events."""
+    lines = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in objects)
+    return reply(lines, kind="text/event-stream")
+
+
+class RawServer:
+    """Gives the answers one by one, the last one ever after."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self.answers = list(answers)
+        self.heads: list[bytes] = []
+        self.bodies: list[dict] = []
+
+    async def __aenter__(self) -> "RawServer":
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(
+            line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
+        )
+        self.heads.append(head)
+        self.bodies.append(json.loads(await reader.readexactly(int(length.split(b":")[1]))))
+        writer.write(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
+        await writer.drain()
+        writer.close()
+
+
+def ask(
+    kind: type[ChatCompletions] | type[Responses],
+    answer: bytes,
+    *,
+    messages: Sequence[Message] = (USER,),
+    tools: Sequence[ToolSpec] = (),
+    parameters: Parameters = Parameters(),  # noqa: B008  # frozen
+    stream: bool = False,
+    timeout_s: float = 5.0,
+) -> tuple[Reply, dict]:
+    """The reply to one request, and the body of the request."""
+
+    async def run() -> tuple[Reply, dict]:
+        async with RawServer(answer) as server:
+            model = kind("n", "m-1", server.url, KEY, parameters, timeout_s, stream)
+            try:
+                return await model.generate(messages, tools), server.bodies[-1]
+            finally:
+                await model.close()
+
+    return asyncio.run(run())
+
+
+def failure(
+    kind: type[ChatCompletions] | type[Responses],
+    answer: bytes,
+    stream: bool = False,
+    parameters: Parameters = Parameters(),  # noqa: B008  # frozen
+) -> ModelError:
+    """The error that the answer leads to; looked through for the key."""
+    with pytest.raises(ModelError) as caught:
+        ask(kind, answer, stream=stream, parameters=parameters)
+    error = caught.value
+    assert KEY not in f"{error!r} {error.__cause__!r} {error.__context__!r} {error.__dict__!r}"
+    assert "\n" not in str(error)
+    return error

@@ -1,0 +1,282 @@
+import json
+
+import pytest
+
+from agent_env.models.chat_completions import ChatCompletions
+from agent_env.models.wire import Parameters
+from agent_env.schema import Message, ToolCall, Usage
+
+from .raw_server import LOOKUP, USER, ask, events, failure, reply
+
+
+def completion(message: dict, finish_reason: str | None = "stop", **more: object) -> bytes:
+    choice = {"index": 0, "message": {"role": "assistant"} | message}
+    choice["finish_reason"] = finish_reason
+    return reply({"id": "c", "model": "m-1-2026", "choices": [choice]} | more)
+
+
+def call(id: str, arguments: object, name: str = "lookup") -> dict:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def chunk(delta: dict, finish_reason: str | None = None) -> dict:
+    return {"model": "m-1", "choices": [{"delta": delta, "finish_reason": finish_reason}]}
+
+
+HELLO = completion({"content": "Hello"})
+
+
+def test_text_usage_and_the_servers_name_for_the_model_are_read():
+    usage = {
+        "prompt_tokens": 11,
+        "completion_tokens": 7,
+        "prompt_tokens_details": {"cached_tokens": 4},
+        "completion_tokens_details": {"reasoning_tokens": 5},
+    }
+    got, _ = ask(ChatCompletions, completion({"content": "Hello"}, usage=usage))
+    assert got.message == Message(role="assistant", content="Hello")
+    assert got.finish_reason == "stop"
+    assert got.model == "m-1-2026"
+    assert got.usage == Usage(
+        input_tokens=11, cached_tokens=4, output_tokens=7, reasoning_tokens=5, source="provider"
+    )
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, {}, {"prompt_tokens": None}, {"prompt_tokens_details": None}, [], "none", {"total": 3}],
+)
+def test_usage_that_nobody_told_is_none_and_has_no_source(usage):
+    got, _ = ask(ChatCompletions, completion({"content": "Hello"}, usage=usage))
+    assert got.usage == Usage()
+    assert got.usage.source is None
+
+
+def test_null_details_are_none_and_zero_stays_zero():
+    usage = {"prompt_tokens": 3, "completion_tokens": 0, "prompt_tokens_details": None}
+    got, _ = ask(ChatCompletions, completion({"content": ""}, usage=usage))
+    assert got.usage == Usage(input_tokens=3, output_tokens=0, source="provider")
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
+def test_reasoning_is_read_under_either_name(name):
+    got, _ = ask(ChatCompletions, completion({"content": "Friday", name: "Let me see."}))
+    assert got.message.reasoning == "Let me see."
+
+
+def test_parallel_tool_calls_are_read():
+    calls = [call("a", '{"word": "x"}'), call("b", "not json")]
+    got, _ = ask(ChatCompletions, completion({"content": None, "tool_calls": calls}, "tool_calls"))
+    assert got.message.content == ""
+    assert got.finish_reason == "tool_calls"
+    assert got.message.tool_calls == (
+        ToolCall(id="a", name="lookup", arguments='{"word": "x"}'),
+        ToolCall(id="b", name="lookup", arguments="not json"),
+    )
+
+
+def test_repeated_and_empty_call_ids_are_made_unique():
+    calls = [call("a", "{}"), call("a", "{}"), call("", "{}"), call("", "{}")]
+    got, _ = ask(ChatCompletions, completion({"tool_calls": calls}))
+    assert [each.id for each in got.message.tool_calls] == ["a", "a_2", "call_1", "call_1_2"]
+
+
+def test_arguments_sent_as_an_object_are_written_as_json():
+    got, _ = ask(ChatCompletions, completion({"tool_calls": [call("a", {"word": "ä"})]}))
+    assert got.message.tool_calls[0].arguments == '{"word": "ä"}'
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("stop", "stop"),
+        ("tool_calls", "tool_calls"),
+        ("function_call", "tool_calls"),
+        ("length", "length"),
+        ("content_filter", "refused"),
+        ("abort", None),
+        (None, None),
+    ],
+)
+def test_finish_reasons_are_read(said, read):
+    got, _ = ask(ChatCompletions, completion({"content": "x"}, said))
+    assert got.finish_reason == read
+
+
+def test_stop_with_tool_calls_counts_as_tool_calls():
+    got, _ = ask(ChatCompletions, completion({"tool_calls": [call("a", "{}")]}, "stop"))
+    assert got.finish_reason == "tool_calls"
+
+
+def test_a_refusal_is_the_text_of_a_refused_reply():
+    got, _ = ask(ChatCompletions, completion({"content": None, "refusal": "I will not."}))
+    assert (got.message.content, got.finish_reason) == ("I will not.", "refused")
+
+
+def test_content_in_parts_is_joined():
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Fri"}]
+    got, _ = ask(ChatCompletions, completion({"content": [*parts, {"text": "day"}]}))
+    assert got.message.content == "Friday"
+
+
+def test_cited_urls_are_kept_once_each():
+    note = {"type": "url_citation", "url_citation": {"url": "https://a.example/"}}
+    got, _ = ask(ChatCompletions, completion({"content": "x", "annotations": [note, note]}))
+    assert got.citations == ("https://a.example/",)
+
+
+def test_a_conversation_goes_out_in_the_documented_shape():
+    messages = [
+        Message(role="system", content="Be brief."),
+        USER,
+        Message(
+            role="assistant",
+            content="Wait.",
+            reasoning="hidden",
+            tool_calls=(ToolCall(id="a", name="lookup", arguments='{"word": "x"}'),),
+        ),
+        Message(role="tool", content="an entry", tool_call_id="a"),
+    ]
+    _, sent = ask(ChatCompletions, HELLO, messages=messages, tools=[LOOKUP])
+    assert sent == {
+        "model": "m-1",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Which day?"},
+            {
+                "role": "assistant",
+                "content": "Wait.",
+                "tool_calls": [
+                    {
+                        "id": "a",
+                        "type": "function",
+                        "function": {"name": "lookup", "arguments": '{"word": "x"}'},
+                    }
+                ],
+            },
+            {"role": "tool", "content": "an entry", "tool_call_id": "a"},
+        ],
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "lookup",
+                    "description": "Looks a word up.",
+                    "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
+                },
+            }
+        ],
+    }
+
+
+def test_only_parameters_that_are_set_go_out():
+    chosen = Parameters(
+        temperature=0.0,
+        top_p=0.9,
+        seed=7,
+        max_output_tokens=100,
+        reasoning_effort="low",
+        system_role="developer",
+    )
+    system = Message(role="system", content="Be brief.")
+    _, sent = ask(ChatCompletions, HELLO, messages=[system], parameters=chosen)
+    assert sent == {
+        "model": "m-1",
+        "messages": [{"role": "developer", "content": "Be brief."}],
+        "temperature": 0.0,
+        "top_p": 0.9,
+        "seed": 7,
+        "max_tokens": 100,
+        "reasoning_effort": "low",
+    }
+
+
+def test_a_tool_call_is_required_in_the_first_step_only_and_only_with_tools():
+    required = Parameters(tool_choice_first="required")
+    _, first = ask(ChatCompletions, HELLO, tools=[LOOKUP], parameters=required)
+    later = [USER, Message(role="assistant", content="Hm."), USER]
+    _, second = ask(ChatCompletions, HELLO, messages=later, tools=[LOOKUP], parameters=required)
+    _, bare = ask(ChatCompletions, HELLO, parameters=required)
+    assert first["tool_choice"] == "required"
+    assert "tool_choice" not in second
+    assert "tool_choice" not in bare
+
+
+@pytest.mark.parametrize(
+    ("written", "sent_back"),
+    [
+        ("", "{}"),
+        ('{"a": 1}', '{"a": 1}'),
+        ('{"a": ', '{"unreadable": "{\\"a\\": "}'),
+        ('"{}"', '{"unreadable": "\\"{}\\""}'),
+        ("[" * 100_000, json.dumps({"unreadable": "[" * 100_000})),
+    ],
+)
+def test_arguments_that_are_no_object_are_wrapped_before_a_server_reads_them_again(
+    written, sent_back
+):
+    """vLLM and llama.cpp answer 400 to every later step of such a conversation."""
+    asked = Message(role="assistant", tool_calls=(ToolCall(id="a", name="f", arguments=written),))
+    _, sent = ask(ChatCompletions, HELLO, messages=[USER, asked])
+    assert sent["messages"][1]["tool_calls"][0]["function"]["arguments"] == sent_back
+
+
+def test_a_stream_gives_the_reply_that_a_whole_body_gives():
+    streamed = events(
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"reasoning_content": "Let me "}),
+        chunk({"reasoning_content": "see."}),
+        chunk({"content": "Fri"}),
+        chunk({"content": "day"}),
+        chunk({"tool_calls": [{"index": 0} | call("a", "")]}),
+        chunk({"tool_calls": [{"index": 0, "function": {"arguments": '{"word"'}}]}),
+        chunk({"tool_calls": [{"index": 1} | call("b", "{}")]}),
+        chunk({"tool_calls": [{"index": 0, "function": {"arguments": ': "x"}'}}]}),
+        chunk({}, "tool_calls"),
+        {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}},
+    )
+    got, sent = ask(ChatCompletions, streamed, stream=True)
+    assert (sent["stream"], sent["stream_options"]) == (True, {"include_usage": True})
+    assert got.message == Message(
+        role="assistant",
+        content="Friday",
+        reasoning="Let me see.",
+        tool_calls=(
+            ToolCall(id="a", name="lookup", arguments='{"word": "x"}'),
+            ToolCall(id="b", name="lookup", arguments="{}"),
+        ),
+    )
+    assert got.finish_reason == "tool_calls"
+    assert got.usage == Usage(input_tokens=3, output_tokens=2, source="provider")
+
+
+def test_streamed_calls_without_an_index_are_told_apart_by_their_ids():
+    both = {"tool_calls": [call("a", "{}"), call("b", '{"word": "y"}')]}
+    got, _ = ask(ChatCompletions, events(chunk(both, "tool_calls")), stream=True)
+    assert [each.arguments for each in got.message.tool_calls] == ["{}", '{"word": "y"}']
+
+
+def test_a_stream_without_a_finish_reason_was_cut():
+    error = failure(ChatCompletions, events(chunk({"content": "Fri"})), stream=True)
+    assert "ended the stream before the reply was complete" in str(error)
+    assert error.retryable
+
+
+def test_a_pair_of_surrogates_that_two_chunks_share_is_one_letter():
+    halves = events(chunk({"content": "\ud83d"}), chunk({"content": "\ude00"}, "stop"))
+    got, _ = ask(ChatCompletions, halves, stream=True)
+    assert got.message.content == "😀"
+
+
+@pytest.mark.parametrize("body", [{"choices": []}, {"choices": None}, {}, {"choices": [{}]}])
+def test_a_reply_without_a_choice_is_an_error(body):
+    error = failure(ChatCompletions, reply(body))
+    assert "sent no choice with a message" in str(error)
+    assert (error.status, error.retryable) == (200, True)
+
+
+def test_an_error_inside_a_choice_is_an_error():
+    choice = {"message": {"content": ""}, "error": {"code": 502, "message": "upstream died"}}
+    error = failure(ChatCompletions, reply({"choices": [choice]}))
+    assert "upstream died" in str(error)
+    assert (error.status, error.retryable) == (502, True)

@@ -1,0 +1,226 @@
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.models.responses import Responses
+from agent_env.models.wire import Parameters
+from agent_env.schema import Message, ToolCall, Usage
+
+from .raw_server import LOOKUP, USER, ask, events, failure, reply
+
+REASONING = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [{"type": "summary_text", "text": "Let me see."}],
+    "encrypted_content": "AAAA",
+}
+CALL = {
+    "type": "function_call",
+    "id": "fc_1",
+    "call_id": "a",
+    "name": "lookup",
+    "arguments": '{"word": "x"}',
+    "status": "completed",
+}
+
+
+def said(*parts: dict) -> dict:
+    return {"type": "message", "id": "msg_1", "role": "assistant", "content": list(parts)}
+
+
+def text(words: str, *notes: dict) -> dict:
+    return {"type": "output_text", "text": words, "annotations": list(notes)}
+
+
+def response(*output: dict, **more: object) -> dict:
+    return {"id": "r", "model": "m-1-2026", "status": "completed", "output": list(output)} | more
+
+
+HELLO = reply(response(said(text("Hello"))))
+
+
+def test_text_usage_and_the_servers_name_for_the_model_are_read():
+    usage = {
+        "input_tokens": 11,
+        "input_tokens_details": {"cached_tokens": 4},
+        "output_tokens": 7,
+        "output_tokens_details": {"reasoning_tokens": 5},
+    }
+    got, _ = ask(Responses, reply(response(said(text("Hello")), usage=usage)))
+    assert (got.message.content, got.finish_reason, got.model) == ("Hello", "stop", "m-1-2026")
+    assert got.usage == Usage(
+        input_tokens=11, cached_tokens=4, output_tokens=7, reasoning_tokens=5, source="provider"
+    )
+
+
+@pytest.mark.parametrize(
+    "usage", [None, {}, {"input_tokens": None}, {"input_tokens_details": None}]
+)
+def test_usage_that_nobody_told_is_none_and_has_no_source(usage):
+    got, _ = ask(Responses, reply(response(said(text("Hello")), usage=usage)))
+    assert got.usage == Usage()
+
+
+def test_null_details_are_none():
+    usage = {"input_tokens": 3, "output_tokens": 2, "output_tokens_details": None}
+    got, _ = ask(Responses, reply(response(said(text("Hello")), usage=usage)))
+    assert got.usage == Usage(input_tokens=3, output_tokens=2, source="provider")
+
+
+def test_reasoning_text_and_calls_are_read_and_the_items_kept_as_they_were():
+    got, _ = ask(Responses, reply(response(REASONING, said(text("Wait.")), CALL)))
+    assert got.message.content == "Wait."
+    assert got.message.reasoning == "Let me see."
+    assert got.message.tool_calls == (ToolCall(id="a", name="lookup", arguments='{"word": "x"}'),)
+    assert got.message.provider_items == (REASONING, said(text("Wait.")), CALL)
+    assert got.finish_reason == "tool_calls"
+
+
+def test_the_items_of_a_turn_go_back_as_they_were():
+    first, _ = ask(Responses, reply(response(REASONING, CALL)))
+    entry = Message(role="tool", content="an entry", tool_call_id="a")
+    system = Message(role="system", content="Be brief.")
+    _, sent = ask(Responses, HELLO, messages=[system, USER, first.message, entry], tools=[LOOKUP])
+    assert sent == {
+        "model": "m-1",
+        "input": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Which day?"},
+            REASONING,
+            CALL,
+            {"type": "function_call_output", "call_id": "a", "output": "an entry"},
+        ],
+        "store": False,
+        "tools": [
+            {
+                "type": "function",
+                "name": "lookup",
+                "description": "Looks a word up.",
+                "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
+                "strict": False,
+            }
+        ],
+    }
+
+
+def test_a_turn_from_elsewhere_is_put_into_items():
+    call = ToolCall(id="a", name="lookup", arguments="broken")
+    turn = Message(role="assistant", content="Wait.", tool_calls=(call,))
+    _, sent = ask(Responses, HELLO, messages=[USER, turn])
+    assert sent["input"][1:] == [
+        {"role": "assistant", "content": "Wait."},
+        {
+            "type": "function_call",
+            "call_id": "a",
+            "name": "lookup",
+            "arguments": '{"unreadable": "broken"}',
+        },
+    ]
+
+
+def test_repeated_and_empty_call_ids_are_made_unique_in_the_items_too():
+    empty = CALL | {"call_id": ""}
+    got, _ = ask(Responses, reply(response(CALL, CALL, empty)))
+    assert [call.id for call in got.message.tool_calls] == ["a", "a_2", "call_1"]
+    assert [item["call_id"] for item in got.message.provider_items] == ["a", "a_2", "call_1"]
+
+
+def test_only_parameters_that_are_set_go_out():
+    chosen = Parameters(
+        temperature=0.0,
+        top_p=0.9,
+        max_output_tokens=100,
+        reasoning_effort="low",
+        tool_choice_first="required",
+        system_role="developer",
+    )
+    messages = [Message(role="system", content="Be brief.")]
+    _, sent = ask(Responses, HELLO, messages=messages, tools=[LOOKUP], parameters=chosen)
+    sent.pop("tools")
+    assert sent == {
+        "model": "m-1",
+        "input": [{"role": "developer", "content": "Be brief."}],
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+        "tool_choice": "required",
+        "temperature": 0.0,
+        "top_p": 0.9,
+        "max_output_tokens": 100,
+        "reasoning": {"effort": "low"},
+    }
+
+
+def test_a_seed_is_refused_when_the_model_is_made():
+    with pytest.raises(ConfigError, match="the Responses API takes no seed; leave it out"):
+        Responses("n", "m", "http://127.0.0.1:1/v1", None, Parameters(seed=1), 1.0)
+
+
+def test_an_incomplete_response_ended_at_its_length():
+    details = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    got, _ = ask(Responses, reply(response(said(text("Fri")), **details)))
+    assert (got.message.content, got.finish_reason) == ("Fri", "length")
+
+
+def test_an_incomplete_response_may_hold_reasoning_only():
+    details = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    got, _ = ask(Responses, reply(response(REASONING, **details)))
+    assert (got.message.content, got.finish_reason) == ("", "length")
+
+
+def test_a_filtered_response_and_a_refusal_are_refused():
+    details = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
+    filtered, _ = ask(Responses, reply(response(said(text("")), **details)))
+    refusal = {"type": "refusal", "refusal": "I will not."}
+    refused, _ = ask(Responses, reply(response(said(refusal))))
+    assert filtered.finish_reason == "refused"
+    assert (refused.message.content, refused.finish_reason) == ("I will not.", "refused")
+
+
+def test_cited_urls_are_kept_once_each():
+    note = {"type": "url_citation", "url": "https://a.example/", "start_index": 0}
+    other = {"type": "file_citation", "file_id": "f"}
+    got, _ = ask(Responses, reply(response(said(text("x", note, note, other)))))
+    assert got.citations == ("https://a.example/",)
+
+
+def test_a_stream_gives_the_response_of_its_last_event():
+    streamed = events(
+        {"type": "response.created", "response": response(status="in_progress")},
+        {"type": "response.output_text.delta", "delta": "Fri"},
+        {"type": "response.completed", "response": response(said(text("Friday")))},
+    )
+    got, sent = ask(Responses, streamed, stream=True)
+    assert sent["stream"] is True
+    assert (got.message.content, got.finish_reason) == ("Friday", "stop")
+
+
+def test_items_come_from_their_own_events_where_the_last_one_leaves_them_out():
+    streamed = events(
+        {"type": "response.output_item.done", "item": CALL},
+        {"type": "response.completed", "response": response()},
+    )
+    got, _ = ask(Responses, streamed, stream=True)
+    assert got.message.provider_items == (CALL,)
+
+
+def test_a_stream_without_a_last_event_was_cut():
+    error = failure(Responses, events({"type": "response.created", "response": {}}), stream=True)
+    assert "ended the stream before the reply was complete" in str(error)
+    assert error.retryable
+
+
+def test_a_failed_response_is_an_error_whole_and_streamed():
+    failed = response(status="failed", error={"code": "server_error", "message": "it broke"})
+    for answer, stream in (
+        (reply(failed), False),
+        (events({"type": "response.failed", "response": failed}), True),
+        (events({"type": "error", "code": "server_error", "message": "it broke"}), True),
+    ):
+        error = failure(Responses, answer, stream=stream)
+        assert "it broke" in str(error)
+        assert error.retryable
+
+
+@pytest.mark.parametrize("status", ["completed", "queued", "in_progress", "cancelled"])
+def test_a_response_without_output_is_an_error(status):
+    error = failure(Responses, reply(response(status=status)))
+    assert f"sent a response that is {status} and has no output" in str(error)

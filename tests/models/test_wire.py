@@ -1,0 +1,272 @@
+"""What either adapter makes of servers that do not do as they should."""
+
+import asyncio
+import json
+import subprocess
+import sys
+
+import pytest
+
+from agent_env.errors import ConfigError, ModelError
+from agent_env.models.chat_completions import ChatCompletions
+from agent_env.models.responses import Responses
+from agent_env.models.wire import Endpoint, Parameters
+from agent_env.schema import Message, Reply, ToolCall
+
+from .raw_server import KEY, USER, RawServer, ask, events, failure, reply
+
+KINDS = [ChatCompletions, Responses]
+WAYS = [(kind, stream) for kind in KINDS for stream in (False, True)]
+each_adapter = pytest.mark.parametrize("kind", KINDS)
+each_way = pytest.mark.parametrize(("kind", "stream"), WAYS)
+
+
+def whole(kind: type, words: str) -> bytes:
+    if kind is Responses:
+        content = [{"type": "output_text", "text": words}]
+        return reply({"output": [{"type": "message", "content": content}]})
+    return reply({"choices": [{"message": {"content": words}, "finish_reason": "stop"}]})
+
+
+def said(message: str, **more: object) -> dict:
+    return {"error": {"message": message} | more}
+
+
+@each_way
+@pytest.mark.parametrize(
+    ("status", "retryable", "advice"),
+    [
+        ("400 Bad Request", False, "change the request"),
+        ("401 Unauthorized", False, "check the API key"),
+        ("403 Forbidden", False, "check that the API key may use this model"),
+        ("404 Not Found", False, "check the model's name, and the base URL"),
+        ("408 Request Timeout", True, ""),
+        ("413 Too Large", False, "the request is too large"),
+        ("422 Unprocessable", False, "change the request"),
+        ("429 Too Many Requests", True, "send fewer requests at a time"),
+        ("500 Internal Server Error", True, "try again later"),
+        ("503 Unavailable", True, "try again later"),
+    ],
+)
+def test_each_status_has_a_verdict_and_advice(kind, stream, status, retryable, advice):
+    error = failure(kind, reply(said(f"no\n for {KEY}"), status), stream)
+    assert (error.status, error.retryable) == (int(status[:3]), retryable)
+    assert f"/v1 (m-1) answered HTTP {status[:3]}: no for ***; {advice}" in str(error)
+    assert str(error).startswith("http://127.0.0.1:")
+
+
+def test_retry_after_is_told():
+    answer = reply(said("slow down"), "429 Too Many", headers="retry-after: 7\r\n")
+    assert "HTTP 429 (Retry-After: 7): slow down" in str(failure(ChatCompletions, answer))
+
+
+def test_credit_that_is_used_up_is_not_worth_a_retry():
+    answer = reply(said("no credit", code="insufficient_quota"), "429 Too Many")
+    assert not failure(ChatCompletions, answer).retryable
+
+
+@each_adapter
+def test_a_refused_parameter_is_named_as_the_user_sets_it(kind):
+    chosen = Parameters(temperature=0.5, max_output_tokens=9, reasoning_effort="low")
+    for sent, named in (
+        (said("Unsupported value", param="temperature"), "temperature"),
+        (said("'temperature' does not support 0.5 with this model."), "temperature"),
+        (said("Unknown field: max_tokens or max_output_tokens"), "max_output_tokens"),
+        (said("Bad effort", param="reasoning.effort"), "reasoning_effort"),
+        (said("Bad effort", param="reasoning_effort"), "reasoning_effort"),
+    ):
+        if sent["error"].get("param", "").startswith("reasoning") and (
+            ("." in sent["error"]["param"]) != (kind is Responses)
+        ):
+            continue
+        error = failure(kind, reply(sent, "400 Bad Request"), parameters=chosen)
+        assert f"this model refuses the parameter {named}; leave it out" in str(error)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        said("This model's maximum context length is 4096 tokens, however max_tokens is 5000"),
+        said("too long", code="context_length_exceeded"),
+        said("the request exceeds the available context size"),
+    ],
+)
+def test_a_conversation_that_is_too_long_is_called_that(sent):
+    chosen = Parameters(max_output_tokens=5000)
+    error = failure(ChatCompletions, reply(sent, "400 Bad Request"), parameters=chosen)
+    assert "the conversation is longer than the model reads" in str(error)
+    assert not error.retryable
+
+
+@each_way
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (reply(f"<html>{KEY}", kind="text/html"), "sent no JSON object but '<html>***'"),
+        (reply("x" * 70 + KEY, kind="text/html"), "xxx***'; check that the base URL is right"),
+        (reply(b""), "sent an empty body; check that the base URL is right"),
+        (reply("[1, 2]"), "sent no JSON object but '[1, 2]'"),
+        (reply("[" * 100_000), "sent no JSON object but '[[[["),
+        (reply(said("down", code=503)), "answered HTTP 200: down; try again later"),
+        (reply({"error": "out of memory"}), "answered HTTP 200: out of memory"),
+    ],
+)
+def test_a_200_that_is_no_reply_is_an_error_worth_a_retry(kind, stream, answer, found):
+    error = failure(kind, answer, stream)
+    assert found in str(error)
+    assert error.retryable
+
+
+@each_way
+def test_an_error_body_with_a_final_code_is_final_though_the_status_is_200(kind, stream):
+    error = failure(kind, reply(said("bad key", code=401)), stream)
+    assert (error.status, error.retryable) == (401, False)
+
+
+@each_way
+def test_a_body_that_is_cut_is_worth_a_retry(kind, stream):
+    for whole_answer in (reply({"a": "b" * 100}), events({"a": "b" * 100})):
+        error = failure(kind, whole_answer[:-20], stream)
+        assert (error.status, error.retryable) == (None, True)
+
+
+@each_adapter
+def test_an_error_inside_a_stream_is_told(kind):
+    error = failure(kind, events(said("it broke", code=503)), stream=True)
+    assert "it broke" in str(error)
+    assert (error.status, error.retryable) == (503, True)
+
+
+@each_adapter
+def test_a_stream_that_is_not_utf_8_or_not_json_is_an_error(kind):
+    for line in (b'data: {"a": "\xff"}\n\n', b"data: {\n\n"):
+        error = failure(kind, reply(line, kind="text/event-stream"), stream=True)
+        assert "sent what cannot be read" in str(error)
+        assert error.retryable
+
+
+@each_adapter
+def test_invalid_utf_8_in_a_whole_body_is_replaced(kind):
+    answer = whole(kind, "Fri?day").replace(b"?", b"\xff")
+    got, _ = ask(kind, answer)
+    assert got.message.content == "Fri\ufffdday"
+
+
+@each_adapter
+def test_lone_surrogates_are_replaced_both_ways(kind):
+    got, sent = ask(
+        kind, whole(kind, "a \ud83d b"), messages=[Message(role="user", content="\udc00")]
+    )
+    assert got.message.content == "a \ufffd b"
+    assert Reply.model_validate_json(got.model_dump_json()) == got
+    assert "\ufffd" in json.dumps(sent, ensure_ascii=False)
+
+
+@each_adapter
+def test_a_server_that_echoes_the_key_does_not_get_it_into_a_reply(kind):
+    got, _ = ask(kind, whole(kind, f"your key is {KEY}"))
+    assert got.message.content == "your key is ***"
+    assert KEY not in got.model_dump_json()
+
+
+def test_items_that_are_nested_too_deeply_are_an_error():
+    deep = '{"output": [{"type": "message", "x": ' + "[" * 100 + "]" * 100 + "}]}"
+    assert "nested more than 64 levels deep" in str(failure(Responses, reply(deep)))
+
+
+def test_numbers_that_json_does_not_know_are_none_in_items():
+    answer = reply('{"output": [{"type": "message", "content": [], "score": NaN}]}')
+    got, _ = ask(Responses, answer)
+    assert got.message.provider_items[0]["score"] is None
+
+
+def test_a_megabyte_of_arguments_is_taken():
+    arguments = json.dumps({"word": "x" * 1_000_000})
+    call = {"id": "a", "function": {"name": "f", "arguments": arguments}}
+    got, _ = ask(ChatCompletions, reply({"choices": [{"message": {"tool_calls": [call]}}]}))
+    assert got.message.tool_calls == (ToolCall(id="a", name="f", arguments=arguments),)
+
+
+@each_way
+def test_a_server_that_is_not_there_is_named_with_advice(kind, stream):
+    async def run() -> None:
+        async with RawServer(b"") as server:
+            gone = server.url
+        await asyncio.sleep(0)
+        await kind("n", "m-1", gone, KEY, Parameters(), 5.0, stream).generate([USER], [])
+
+    with pytest.raises(ModelError, match="check that it runs and that the base URL is right") as e:
+        asyncio.run(run())
+    assert (e.value.status, e.value.retryable) == (None, True)
+
+
+@each_way
+def test_a_server_that_trickles_is_given_up_after_the_timeout(kind, stream):
+    """The timeout bounds the whole reply, not the pause between two bytes."""
+
+    async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        try:
+            while True:
+                writer.write(b": wait\n\n")
+                await writer.drain()
+                await asyncio.sleep(0.05)
+        except ConnectionError:
+            writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(trickle, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        try:
+            await kind("n", "m-1", url, KEY, Parameters(), 0.3, stream).generate([USER], [])
+        finally:
+            server.close()
+
+    with pytest.raises(ModelError, match=r"gave no reply within 0\.3 s; raise the timeout") as e:
+        asyncio.run(run())
+    assert e.value.retryable
+
+
+def test_the_key_goes_out_as_a_bearer_and_the_sdk_does_not_retry():
+    async def run() -> RawServer:
+        async with RawServer(reply({}, "500 Internal Server Error")) as server:
+            model = ChatCompletions("n", "m", server.url, KEY, Parameters(), 5.0)
+            with pytest.raises(ModelError):
+                await model.generate([USER], [])
+        return server
+
+    server = asyncio.run(run())
+    assert len(server.heads) == 1
+    assert f"authorization: Bearer {KEY}".encode() in server.heads[0]
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\n", f"Bearer {KEY}", f"{KEY}\u00e4"])
+def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(key):
+    with pytest.raises(ConfigError, match="a space, a line break or a letter outside ASCII") as e:
+        Endpoint("m", "http://127.0.0.1:1/v1", key, 1.0)
+    assert "sk-planted" not in str(e.value)
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000/v1", "", "ftp://a/v1", "http://"])
+def test_a_base_url_that_is_none_is_refused(url):
+    with pytest.raises(ConfigError, match="write http://HOST:PORT/v1"):
+        Endpoint("m", url, None, 1.0)
+
+
+def test_a_password_in_the_base_url_is_not_shown():
+    async def run() -> None:
+        url = "http://user:secret-word@127.0.0.1:1/v1?token=secret-word"
+        await ChatCompletions("n", "m", url, None, Parameters(), 5.0).generate([USER], [])
+
+    with pytest.raises(ModelError, match=r"^http://127\.0\.0\.1:1/v1 \(m\) cannot") as e:
+        asyncio.run(run())
+    assert "secret-word" not in str(e.value)
+
+
+def test_the_sdk_is_not_loaded_by_importing_the_adapters():
+    code = (
+        "import sys, agent_env.models.chat_completions, agent_env.models.responses,"
+        " agent_env.models.tokenizers; print('openai' in sys.modules, 'tiktoken' in sys.modules)"
+    )
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert seen.stdout == "False False\n"

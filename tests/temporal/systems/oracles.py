@@ -1,0 +1,25 @@
+"""How the tests compare a calendar with a library of other origin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+
+from agent_env.temporal.systems.base import MonthCalendar
+
+Convert = Callable[[date], tuple[int, int, int]]
+
+
+def disagreements(calendar: MonthCalendar, other: Convert) -> list[str]:
+    """Where `other` does not see the first day of a month, or the last of all, as one.
+
+    Where all months begin alike, all their days agree, as both sides count them off; the
+    comparison of each single day is made by benchmarks/calendar_agreement.py.
+    """
+    begins = [span.first for span in calendar.months_between(calendar.first, calendar.last)]
+    found = []
+    for day in (*begins, calendar.last):
+        ours, theirs = calendar.from_gregorian(day), other(day)
+        if theirs != (ours.year, ours.month, ours.day):
+            found.append(f"{day}: {ours} against {theirs}")
+    return found

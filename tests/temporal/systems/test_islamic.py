@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from agent_env.temporal.systems.base import CalendarDate, NoSuchDate, OutOfRange
+from agent_env.temporal.systems.islamic import Islamic
+
+ICU_78 = """
+-+--+-++++-+ --+---++++-+ +--+---+++-+ +-+-+--+-+-+ +-++-+--+-+- +-++-+-++-+- -+-+-++-++-+
+--+-+-++-++- +--+--+++-++ -+--+--++-++ -++--+-+-+-+ -++-+-+-+--+ -+++-+-+-+-- +-++-++-+-+-
+-+-+-++-++-- +-+-+-+-++-+ -+-+-+-+-+-+ +-++--+-+--+ +-+++--+--+- +-+++-+-+--+ -+-+++-+-+--
++-+-++-++-+- -+-+-+-++-+- +-+-+-+-+-++ -+-++--+-+-+ -+++-+--+--+ -+++-++--+-- +-+++-+-+-+-
+-+-++-++-+-+ --+-+-++-++- +-+--+-+-++- ++
+""".split()
+"""Month lengths of ICU 78's islamic-umalqura from 1420, begun on 17 April 1999, to Safar 1451:
++ is 30 days, - is 29."""
+
+
+@pytest.mark.parametrize(
+    ("when", "day"),
+    [
+        (CalendarDate(1421, 1, 1), "2000-04-06"),
+        (CalendarDate(1444, 12, 10), "2023-06-28"),  # Eid al-Adha
+        (CalendarDate(1445, 9, 1), "2024-03-11"),  # first of Ramadan
+        (CalendarDate(1445, 10, 1), "2024-04-10"),  # Eid al-Fitr
+        (CalendarDate(1446, 1, 1), "2024-07-07"),
+    ],
+)
+def test_known_days_convert_both_ways(when: CalendarDate, day: str) -> None:
+    assert Islamic().to_gregorian(when) == date.fromisoformat(day)
+    assert Islamic().from_gregorian(date.fromisoformat(day)) == when
+
+
+def test_every_month_of_the_range_agrees_with_icu() -> None:
+    islamic = Islamic()
+    begins = date(1999, 4, 17)
+    count = 0
+    for year, sizes in enumerate(ICU_78, start=1420):
+        for month, sign in enumerate(sizes, start=1):
+            size = 30 if sign == "+" else 29
+            last = begins + timedelta(size - 1)
+            if begins >= islamic.first:
+                count += 1
+                assert islamic.from_gregorian(begins) == CalendarDate(year, month, 1)
+                assert islamic.from_gregorian(last) == CalendarDate(year, month, size)
+            begins += timedelta(size)
+    assert count == 365
+    assert begins == islamic.last + timedelta(1)
+
+
+def test_months_on_which_sources_part_are_left_out() -> None:
+    with pytest.raises(OutOfRange, match="2029-07-13 is out of range"):
+        Islamic().to_gregorian(CalendarDate(1451, 3, 1))
+    with pytest.raises(OutOfRange, match="1999-12-31"):
+        Islamic().to_gregorian(CalendarDate(1420, 9, 23))
+
+
+def test_the_30th_of_a_29_day_month_does_not_exist() -> None:
+    with pytest.raises(NoSuchDate, match="no day 30; its days are 1 to 29"):
+        Islamic().to_gregorian(CalendarDate(1446, 12, 30))
