@@ -135,12 +135,13 @@ class Endpoint:
         self, error: JsonValue, body: Json, status: int | None = None, wait: str | None = None
     ) -> ModelError:
         """The error that a server describes, by status or inside a 200."""
-        said = _text(_said(error), self._key)[:300]  # blotted out first: a cut key is a key too
+        error = _shallow(error, self._key)  # before anything is cut short: half a key is one too
+        said = _said(error)[:300]
         kind = status or _status_in(error)
         advice = _advice(kind, said, error, body)
         pause = f" (Retry-After: {wait})" if wait else ""
         opening = f"answered HTTP {status or 200}{pause}: {said}"
-        lasting = "insufficient_quota" in json.dumps(error)
+        lasting = "insufficient_quota" in _labels(error)
         retryable = not lasting and (kind is None or kind in (408, 409, 425, 429) or kind >= 500)
         return self._error(f"{opening}; {advice}", status=kind or 200, retryable=retryable)
 
@@ -271,7 +272,7 @@ def arguments_as_object(arguments: str) -> str:
 
 def _count(of: Json, name: str) -> int | None:
     value = of.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if type(value) is int and value >= 0 else None  # True is an int, but no count
 
 
 def _tree(body: Json, key: str | None = None) -> Json:
@@ -303,26 +304,37 @@ def _text(text: str, key: str | None) -> str:
     return text
 
 
+def _shallow(error: JsonValue, key: str | None) -> JsonValue:
+    try:
+        return _value(error, key, DEEPEST)
+    except RecursionError:
+        return None
+
+
 def _said(error: JsonValue) -> str:
     inner = error.get("error", error) if isinstance(error, dict) else error
     if isinstance(inner, dict):
-        inner = text(inner, "message", "detail", "code", "type") or json.dumps(inner)
+        inner = text(inner, "message", "detail") or json.dumps(inner)
     return " ".join(str(inner or "nothing more").split())
 
 
-def _status_in(error: JsonValue) -> int | None:
+def _labels(error: JsonValue) -> tuple[str, str]:
     fields = error if isinstance(error, dict) else {}
-    code = str(fields.get("code"))
+    return str(fields.get("code")), str(fields.get("type"))
+
+
+def _status_in(error: JsonValue) -> int | None:
+    code, kind = _labels(error)
     if code.isdecimal() and 400 <= int(code) < 600:
         return int(code)
-    return 400 if text(fields, "type") in ("invalid_request_error", "BadRequestError") else None
+    return 400 if kind in ("invalid_request_error", "BadRequestError") else None
 
 
 def _advice(status: int | None, said: str, error: JsonValue, body: Json) -> str:
-    fields = error if isinstance(error, dict) else {}
-    if status in (400, 413, 422) and OVERFLOW.search(f"{fields.get('code')} {said}"):
+    if status in (400, 413, 422) and OVERFLOW.search(f"{_labels(error)} {said}"):
         return "the conversation is longer than the model reads; limit what tools return"
-    named = f"{text(fields, 'param').partition('.')[0]} {said}"
+    param = text(error, "param") if isinstance(error, dict) else ""
+    named = f"{param.partition('.')[0]} {said}"
     refused = [SETTINGS[field] for field in SETTINGS if field in body and _names(named, field)]
     if status in (400, 422) and refused:
         return f"this model refuses the parameter {refused[0]}; leave it out or change it"

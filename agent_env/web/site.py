@@ -17,6 +17,7 @@ from agent_env.temporal.facts.articles import (
 )
 from agent_env.temporal.facts.tables import EventRow, FactTables, LifeRow, TermRow
 from agent_env.temporal.partial import PartialDate
+from agent_env.web.full_text import words_of
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -62,6 +63,8 @@ def event_article(row: EventRow) -> Rendered:
         rows.append(("Last day", written(row.end, rng)))
     if row.years:
         rows.append(("Years", ", ".join(map(str, row.years))))
+    if row.hint:
+        rows.append(("Keywords", ", ".join(keywords(row.hint, rng))))
     rows.append(("Source", row.source))
     links = [(f"List of articles: {row.kind}", list_url(row.kind))]
     return Rendered(article_url(title), _page(title, paragraphs, rows, links))
@@ -80,6 +83,14 @@ def _when(row: EventRow, rng: Random) -> str:
             f", which opened on {start}, came to its end on {end}",
         ]
     )
+
+
+def keywords(hint: str, rng: Random) -> list[str]:
+    """Two thirds of the words by which a puzzle may allude to an event: enough to find its article
+    by, though the whole allusion may find nothing."""
+    words = list(dict.fromkeys(words_of(hint)))
+    kept = set(rng.sample(words, -(-2 * len(words) // 3)))
+    return [word for word in words if word in kept]
 
 
 def person_article(row: LifeRow) -> Rendered:
@@ -111,12 +122,12 @@ def presidency_article(person: str, terms: list[TermRow]) -> Rendered:
 
 
 def distractors(row: EventRow) -> Iterator[Rendered]:
-    """For two events in five, a page that ranks above the article and misleads."""
+    """For every other event, a page that may rank above the article and misleads."""
     rng = _chance("distractor", row.event)
     draw = rng.random()
-    if draw < 0.25 and row.start is not None and row.end is not None:
+    if draw < 0.3 and row.start is not None and row.end is not None:
         yield outdated_copy(row, rng)
-    elif draw < 0.45:
+    elif draw < 0.55:
         yield namesake(row, rng)
 
 
@@ -130,7 +141,7 @@ def outdated_copy(row: EventRow, rng: Random) -> Rendered:
     first, last = written(start, rng), written(end, rng)
     paragraphs = [
         f"{_capital(row.event)}: expected from {first} to {last}. {title} ({row.kind}). {title}.",
-        f"{row.summary}",
+        f"{row.summary} In short: {row.hint or row.event}.",
         "This is an outdated copy, kept as it was before the event ended; it gives the dates "
         "that were expected then.",
     ]
@@ -151,7 +162,7 @@ def namesake(row: EventRow, rng: Random) -> Rendered:
         f"{title} is a {what}, named after {row.event}. {title} was to be had from {first} to "
         f"{last}.",
         f"The {what} {title} is an invention of this site and has nothing else to do with "
-        f"{row.event} ({row.kind}).",
+        f"{row.hint or row.event} ({row.kind}).",
     ]
     rows = [("What", what), ("Available from", first), ("Available until", last)]
     url = (

@@ -46,14 +46,19 @@ class RawServer:
         self.answers = list(answers)
         self.heads: list[bytes] = []
         self.bodies: list[dict] = []
+        self._connections: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> "RawServer":
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         self._server.close()
+        await asyncio.gather(*self._connections)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections.append(asyncio.create_task(self._serve(reader, writer)))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -65,6 +70,7 @@ class RawServer:
         writer.write(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
         await writer.drain()
         writer.close()
+        await writer.wait_closed()
 
 
 def ask(

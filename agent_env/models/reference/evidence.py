@@ -18,7 +18,9 @@ _DATE = re.compile(
 _SUSPECT = re.compile(r"outdated|expected|is an? .{1,30}, named after|invention|may refer to", re.I)
 _WORD = re.compile(r"[^\W_]+")
 _SMALL = frozenset(
-    "the a an of in on at to and or by for from with as was were is that which".split()
+    """the a an of in on at to and or by for from with as was were is that which who whose whom had
+    has have did do be been into over out after before there their his her its it they he she
+    when where during""".split()
 )
 
 

@@ -17,7 +17,7 @@ from agent_env.schema import Message, Reply, ToolCall, ToolSpec, Usage
 
 GOOD_FIT = 0.8
 """Part of a phrase's words that a page must hold to be taken at once."""
-FAIR_FIT = 0.4
+FAIR_FIT = 0.5
 MAX_OPENED = 5
 
 

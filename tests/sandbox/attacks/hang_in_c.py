@@ -1,0 +1,10 @@
+"""Hangs in a C function that never lets Python run.
+
+Contained: the call ends in time.
+Ends: timeout
+Unsafe: cannot be tried: the worker ends it there too
+"""
+
+import re
+
+re.match(r"(a+)+$", "a" * 64 + "b")

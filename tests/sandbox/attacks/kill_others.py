@@ -1,0 +1,27 @@
+"""Kills the harness's other children, its own parent and everything in sight.
+
+Contained: nothing outside the session is killed; the session itself may end.
+Ends: ok|crashed
+Unsafe: escapes
+"""
+
+import os
+import signal
+
+attempt("kill the victim", os.kill, T["victim"], signal.SIGKILL)
+if T["unsafe"]:
+    os.waitpid
+else:
+    if os.getpid() < 1000:
+        ESCAPED[:] = []  # in a pid namespace the number names one of our own, or nothing
+    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL):
+        for pid in (1, os.getppid()):
+            try:
+                os.kill(pid, number)
+            except OSError:
+                pass
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except OSError:
+        pass
+ESCAPED

@@ -1,0 +1,11 @@
+"""Stops its own process, so that it never answers.
+
+Contained: the call ends in time.
+Ends: timeout
+Unsafe: cannot be tried: the worker ends it there too
+"""
+
+import os
+import signal
+
+os.kill(os.getpid(), signal.SIGSTOP)

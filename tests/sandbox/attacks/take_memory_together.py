@@ -1,0 +1,39 @@
+"""Takes three times the memory limit in many processes, each well below it.
+
+Contained: never is so much held at once; some die, or the session ends.
+Ends: ok|crashed
+Unsafe: escapes
+"""
+
+import os
+import signal
+import time
+
+share = T["memory_mb"] // 2
+reading, writing = os.pipe()
+children = []
+for _ in range(6):
+    child = os.fork()
+    if child == 0:
+        try:
+            block = bytearray(share << 20)
+            for page in range(0, len(block), 4096):
+                block[page] = 1
+        finally:
+            time.sleep(0.5)
+            os.write(writing, b"x")
+            time.sleep(30)
+            os._exit(0)
+    children.append(child)
+os.set_blocking(reading, False)
+time.sleep(3)
+try:
+    holding = len(os.read(reading, 100))
+except BlockingIOError:
+    holding = 0
+for child in children:
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+if holding * share > 1.5 * T["memory_mb"]:
+    ESCAPED.append(f"{holding} x {share} MB at once")
+ESCAPED
