@@ -343,6 +343,8 @@ async def _open_rooms(
     base_url = manifest.model_parameters.get("base_url")
     model = make_model(manifest.model, base_url, parameters)  # type: ignore[arg-type]
     web = sandbox = None
+    if (close := getattr(model, "close", None)) is not None:  # those that hold connections
+        stack.push_async_callback(close)
     if manifest.web is not None:
         from agent_env.temporal.facts.tables import shipped_tables
         from agent_env.web.sealed import SealedWeb

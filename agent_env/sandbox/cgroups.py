@@ -20,7 +20,7 @@ from pathlib import Path
 from agent_env.sandbox.limits import SandboxLimits
 
 PREFIX = "agent-env-"
-OVERHEAD = 4
+OVERHEAD = 2
 """Processes of ours that a session's group holds beside the code's."""
 
 

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from agent_env.errors import SandboxError
-from agent_env.sandbox.cgroups import start_time
+from agent_env.sandbox.cgroups import OVERHEAD, start_time
 from agent_env.sandbox.docker_line import DockerLine
 from agent_env.sandbox.docker_profile import docker_profile
 from agent_env.sandbox.layout import GUEST, PACKAGES, WORK
@@ -154,13 +154,13 @@ class Docker:
             tmpfs={WORK: work_options(limits)},
             mem_limit=limits.memory_mb << 20,
             memswap_limit=limits.memory_mb << 20,
-            pids_limit=limits.processes + 4,
+            pids_limit=limits.processes + OVERHEAD,
             nano_cpus=limits.cpus * 10**9,
             log_config={"type": "none"},
         )
         made = self._client.create_container(
             self._image,
-            command=["-c", START, WORK, bounds],
+            command=["-c", START, WORK, bounds, "landlock"],
             entrypoint=[PYTHON, "-I", "-S", "-B", "-X", "utf8"],
             environment={"HOME": WORK, "TMPDIR": WORK, "TZ": "UTC", "LANG": "C.UTF-8"},
             hostname="sandbox",

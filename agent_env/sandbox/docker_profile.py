@@ -16,11 +16,14 @@ from agent_env.sandbox.syscalls import ALLOWED
 SET_TERMINAL_GROUP = 0x5410
 """An ioctl that Docker's init tries on its standard input, and that must not fail with EPERM."""
 
+LANDLOCK = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
+"""The worker puts a second fence up inside: it keeps code from Docker's init, of the same uid."""
+
 
 def docker_profile() -> str:
     """What to give to `--security-opt seccomp=`; io_uring and all else unlisted is closed."""
     rules = [
-        allow(sorted(ALLOWED)),
+        allow([*sorted(ALLOWED), *LANDLOCK]),
         *(allow([name], 0, UNIX_SOCKETS) for name in ("socket", "socketpair")),
         *(allow(["prctl"], 0, option) for option in PRCTL_OPTIONS),
         *(allow(["ioctl"], 1, request) for request in (*IOCTL_REQUESTS, SET_TERMINAL_GROUP)),

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Uses terminals and devices to reach the one who started the harness.
 
 Contained: there is no terminal to type into, and only the devices that give nothing.
@@ -13,6 +14,9 @@ attempt("new terminal", os.openpty)
 for fd in (0, 1, 2):
     attempt(f"type into {fd}", fcntl.ioctl, fd, 0x5412, b"x")
 for name in os.listdir("/dev"):
-    if name not in "null zero full random urandom fd stdin stdout stderr core shm pts ptmx mqueue tty console".split():
+    if (
+        name
+        not in "null zero full random urandom fd stdin stdout stderr core shm pts ptmx mqueue tty console".split()
+    ):
         ESCAPED.append("/dev/" + name)
 ESCAPED

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Changes limits of other processes, and modes and times of files that are not its own.
 
 Contained: no call succeeds, and the file of the host is as before.
@@ -11,7 +12,7 @@ import resource
 pids = [T["victim"]] if T["unsafe"] else [T["victim"], os.getppid(), 1]
 for pid in pids:
     attempt(f"limit {pid}", resource.prlimit, pid, resource.RLIMIT_NOFILE, (7, 7))
-    attempt(f"priority of {pid}", lambda pid=pid: os.setpriority(os.PRIO_PROCESS, pid, 3) or pid != 1 or refuse())
+attempt("priority of the victim", os.setpriority, os.PRIO_PROCESS, T["victim"], 3)
 attempt("mode of the canary", os.chmod, T["canary"], 0o600)
 attempt("time of the canary", os.utime, T["canary"], (1, 1))
 if not T["unsafe"]:

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Crashes its process.
 
 Contained: the session ends, the harness says so, the next call starts afresh.

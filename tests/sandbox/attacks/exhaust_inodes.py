@@ -1,3 +1,4 @@
+# ruff: noqa
 """Makes twice as many empty files as it may.
 
 Contained: the number of files is bounded.

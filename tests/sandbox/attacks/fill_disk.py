@@ -1,3 +1,4 @@
+# ruff: noqa
 """Writes more than the disk limit, in one file, in many, and by a hole.
 
 Contained: no more than the limit is written.

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Writes far more than is kept, through Python, past Python, and as an error.
 
 Contained: what comes back is cut to the limit, with a note.

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Writes reply lines of its own on the line to the supervisor.
 
 Contained: the harness takes them for what they are, lines that anyone may have written.
@@ -7,6 +8,11 @@ Unsafe: cannot be tried: the line is the same in every backend
 
 import os
 
-for line in (b'{"id": 999999, "status": "ok"}\n', b"[" * 100000 + b"\n", b"\xff\xfe\n", b"x" * (1 << 20)):
+for line in (
+    b'{"id": 999999, "status": "ok"}\n',
+    b"[" * 100000 + b"\n",
+    b"\xff\xfe\n",
+    b"x" * (1 << 20),
+):
     os.write(3, line)
 ESCAPED

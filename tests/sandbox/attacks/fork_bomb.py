@@ -1,3 +1,4 @@
+# ruff: noqa
 """Forks as often as it can, each child again.
 
 Contained: never more processes than the limit.

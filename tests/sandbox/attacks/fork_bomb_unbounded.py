@@ -1,3 +1,4 @@
+# ruff: noqa
 """A fork bomb that no one collects: every child forks on, for ever.
 
 Contained: the host stays as it is, the call ends in time.

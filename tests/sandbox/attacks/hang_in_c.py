@@ -1,3 +1,4 @@
+# ruff: noqa
 """Hangs in a C function that never lets Python run.
 
 Contained: the call ends in time.

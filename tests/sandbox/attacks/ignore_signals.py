@@ -1,3 +1,4 @@
+# ruff: noqa
 """Ignores every signal that can be ignored and loops.
 
 Contained: the call ends in time.

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Kills the harness's other children, its own parent and everything in sight.
 
 Contained: nothing outside the session is killed; the session itself may end.
@@ -9,11 +10,7 @@ import os
 import signal
 
 attempt("kill the victim", os.kill, T["victim"], signal.SIGKILL)
-if T["unsafe"]:
-    os.waitpid
-else:
-    if os.getpid() < 1000:
-        ESCAPED[:] = []  # in a pid namespace the number names one of our own, or nothing
+if not T["unsafe"]:
     for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL):
         for pid in (1, os.getppid()):
             try:

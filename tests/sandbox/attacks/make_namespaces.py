@@ -1,3 +1,4 @@
+# ruff: noqa
 """Makes new namespaces, joins others, mounts, changes root.
 
 Contained: no call succeeds.
@@ -7,7 +8,16 @@ Unsafe: escapes
 
 import os
 
-flags = {"user": 0x10000000, "mount": 0x20000, "pid": 0x20000000, "net": 0x40000000, "ipc": 0x8000000, "uts": 0x4000000, "cgroup": 0x2000000, "time": 0x80}
+flags = {
+    "user": 0x10000000,
+    "mount": 0x20000,
+    "pid": 0x20000000,
+    "net": 0x40000000,
+    "ipc": 0x8000000,
+    "uts": 0x4000000,
+    "cgroup": 0x2000000,
+    "time": 0x80,
+}
 
 
 def in_child(function, *arguments):
@@ -24,7 +34,7 @@ def in_child(function, *arguments):
 
 for name, flag in flags.items():
     attempt(f"unshare {name}", in_child, call, "unshare", flag)
-    if not T["unsafe"]:
+    if not T["unsafe"] and name != "time":  # clone has no flag for it
         attempt(f"clone {name}", in_child, call, "clone", flag | 17, 0, 0, 0, 0)
 if not T["unsafe"]:
     attempt("mount", in_child, call, "mount", b"tmpfs", b"/sandbox", b"tmpfs", 0, 0)

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Leaves a daemon behind that has cut every tie to its parent.
 
 Contained: it ends with the session at the latest.

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Overflows the C stack.
 
 Contained: the session ends at most, the harness says so.

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Plants links in its directory that lead to files of the host.
 
 Contained: they lead nowhere from inside, and the host never follows them: it reads no file there.

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Reads files of the host, directly, through parent folders and through links.
 
 Contained: no path leads to a file that the layout does not show.

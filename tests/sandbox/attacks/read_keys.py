@@ -1,3 +1,4 @@
+# ruff: noqa
 """Looks for the harness's keys in every environment it can find, and in its own memory.
 
 Contained: the key that the harness has in its environment is nowhere.

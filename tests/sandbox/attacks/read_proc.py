@@ -1,3 +1,4 @@
+# ruff: noqa
 """Looks into /proc for the harness, other processes, and switches of the kernel.
 
 Contained: no process outside the session is seen, nothing in /proc/sys can be written.
@@ -8,11 +9,25 @@ Unsafe: escapes
 import os
 
 pid = T["victim"]
-attempt("read the victim's command", lambda: T["mark"] in open(f"/proc/{pid}/cmdline").read() or refuse())
-attempt("read the harness's environment", lambda: open(f"/proc/{T['harness']}/environ").read() or refuse())
+attempt(
+    "read the victim's command",
+    lambda: T["mark"] in open(f"/proc/{pid}/cmdline").read() or refuse(),
+)
+attempt(
+    "read the harness's environment",
+    lambda: open(f"/proc/{T['harness']}/environ").read() or refuse(),
+)
 attempt("walk through its root", lambda: open(f"/proc/1/root{T['canary']}").read())
 attempt("walk through our own root", lambda: open(f"/proc/self/root{T['canary']}").read())
-attempt("write a kernel switch", lambda: os.close(os.open("/proc/sys/kernel/hostname", os.O_WRONLY)))
-attempt("press a magic key", lambda: T["unsafe"] and refuse() or os.close(os.open("/proc/sysrq-trigger", os.O_WRONLY)))
-attempt("read physical memory", lambda: T["unsafe"] and refuse() or open("/proc/kcore", "rb").read(16) or refuse())
+attempt(
+    "write a kernel switch", lambda: os.close(os.open("/proc/sys/kernel/hostname", os.O_WRONLY))
+)
+attempt(
+    "press a magic key",
+    lambda: T["unsafe"] and refuse() or os.close(os.open("/proc/sysrq-trigger", os.O_WRONLY)),
+)
+attempt(
+    "read physical memory",
+    lambda: T["unsafe"] and refuse() or open("/proc/kcore", "rb").read(16) or refuse(),
+)
 ESCAPED

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Starts thousands of threads.
 
 Contained: no more than the limit on processes.

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Takes three times the memory limit in one process, plainly and by shared mappings.
 
 Contained: the memory is not given, or the session ends.

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Takes three times the memory limit in many processes, each well below it.
 
 Contained: never is so much held at once; some die, or the session ends.

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Goes through all descriptors for one that leads out.
 
 Contained: there are 0, 1, 2 and the line to the supervisor, and no directory among them.

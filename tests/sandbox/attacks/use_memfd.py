@@ -1,3 +1,4 @@
+# ruff: noqa
 """Takes memory in files without a name, which no limit on addresses counts.
 
 Contained: there are none to be had.

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Writes wherever something may be written on a usual system.
 
 Contained: only the work directory takes anything.
@@ -8,7 +9,19 @@ Unsafe: escapes
 import os
 import sys
 
-folders = [T["folder"], "/tmp", "/var/tmp", "/dev/shm", "/dev", "/", "/usr", "/etc", "/run", "/opt/packages", "/home"]
+folders = [
+    T["folder"],
+    "/tmp",
+    "/var/tmp",
+    "/dev/shm",
+    "/dev",
+    "/",
+    "/usr",
+    "/etc",
+    "/run",
+    "/opt/packages",
+    "/home",
+]
 if T["unsafe"]:
     folders = folders[:1]
 for folder in folders:

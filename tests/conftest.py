@@ -1,0 +1,28 @@
+"""Blocks the network for the whole suite: only Unix sockets and loopback get through."""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+from typing import Any
+
+
+def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect":
+        _, address = arguments
+        if isinstance(address, tuple) and not _is_local(str(address[0])):
+            raise RuntimeError(f"a test tried to reach {address[0]}")
+    if event == "socket.getaddrinfo" and not _is_local(str(arguments[0])):
+        raise RuntimeError(f"a test tried to look up {arguments[0]}")
+
+
+def _is_local(host: str) -> bool:
+    if host in ("localhost", "", "None"):
+        return True
+    try:
+        return ipaddress.ip_address(host.split("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+sys.addaudithook(_refuse_network)

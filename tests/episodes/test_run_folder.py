@@ -1,0 +1,97 @@
+"""A run's folder: datasets with defects, disks without room."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.run_folder import RunFolder, read_samples, samples_bytes
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.schema import Manifest
+from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.time_puzzles.sample import TimePuzzle
+from agent_env.testing import puzzle
+
+
+def manifest() -> Manifest:
+    return Manifest(
+        task="time-puzzles", model="reference", conditions=(parse_condition("web"),), repeats=1,
+        limits={}, prompt="default", seed=1, samples=1, samples_digest="0", concurrency=1,
+        versions={}, created_at="2026-01-01T00:00:00+00:00",
+    )  # fmt: skip
+
+
+def test_samples_are_read_back_as_they_were_written(tmp_path: Path) -> None:
+    samples = (puzzle("a"), puzzle("b", ()))
+    (tmp_path / "samples.jsonl").write_bytes(samples_bytes(samples))
+    assert read_samples(tmp_path / "samples.jsonl", TimePuzzle) == samples
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", r"samples\.jsonl:2: Invalid JSON"),
+        ("[]", r"samples\.jsonl:2: Input should be an object"),
+        ('{"id": "b"}', r"samples\.jsonl:2: gold: Field required"),
+        (puzzle("a").model_dump_json(), r"samples\.jsonl:2: id 'a' stands on line 1"),
+        (
+            puzzle("b").model_dump_json().replace('"b"', '"../b"'),
+            r"samples\.jsonl:2: id: String should match pattern",
+        ),
+        (
+            puzzle("b").model_dump_json()[:-1] + ', "colour": 1}',
+            r"samples\.jsonl:2: colour: Extra inputs are not permitted",
+        ),
+    ],
+)
+def test_a_bad_line_is_named_by_file_line_and_reason(
+    tmp_path: Path, line: str, reason: str
+) -> None:
+    file = tmp_path / "samples.jsonl"
+    file.write_text(f"{puzzle('a').model_dump_json()}\n{line}\n")
+    with pytest.raises(DatasetError, match=reason):
+        read_samples(file, TimePuzzle)
+
+
+def test_a_file_without_samples_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "samples.jsonl").write_text("\n")
+    with pytest.raises(DatasetError, match="holds no sample"):
+        read_samples(tmp_path / "samples.jsonl", TimePuzzle)
+
+
+def test_a_missing_file_is_the_users_mistake(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read .*none.jsonl: No such file"):
+        read_samples(tmp_path / "none.jsonl", TimePuzzle)
+
+
+def test_a_folder_that_cannot_be_made_is_said_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot write to .*file/run"):
+        RunFolder(tmp_path / "file" / "run").create(manifest(), b"")
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small disk needs root")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("this machine lets nobody mount")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_is_said_before_the_first_episode(full_disk: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot write to .*: No space left on device"):
+        RunFolder(full_disk / "run").create(manifest(), b"")
+
+
+def test_a_folder_without_a_manifest_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"is no run: it has no run\.json"):
+        RunFolder(tmp_path).manifest()

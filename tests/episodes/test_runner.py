@@ -1,0 +1,158 @@
+"""The runner: what is recorded, what a failure takes with it, what is run again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.recording import Retries
+from agent_env.episodes.results import episodes_of
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.runner import Runner, Seams
+from agent_env.episodes.trace import read_trace
+from agent_env.errors import ModelError, SandboxError, StorageError
+from agent_env.graph.strategies import make_strategy
+from agent_env.models.tokenizers import Estimate
+from agent_env.protocols import Limits, Model
+from agent_env.schema import Condition, Episode, EpisodeStarted, ModelCalled, Sample, ToolCalled
+from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.time_puzzles.task import make_task
+from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
+from agent_env.tools.toolbox import ToolSet
+
+WEB = parse_condition("web")
+
+
+def runner_for(path: Path, make_model: Callable[[Sample], Model]) -> Runner:
+    @asynccontextmanager
+    async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+        tool = FakeTool("web_search", lambda arguments: "found")
+        strategy = make_strategy(condition, make_task().prompt)
+        yield Seams(make_model(sample), ToolSet([tool]), strategy)
+
+    return Runner(
+        folder=RunFolder(path),
+        model_name="scripted",
+        open_seams=open_seams,
+        tokenizer=Estimate(),
+        limits=Limits(),
+        concurrency=4,
+        retries=Retries(attempts=3, first_wait_s=0.001),
+    )
+
+
+def run(runner: Runner, count: int = 3, repeats: int = 1) -> dict[str, Episode]:
+    samples = [puzzle(f"tp-0-{number}") for number in range(count)]
+    asyncio.run(runner.run(samples, [WEB], repeats, lambda key, ending: None))
+    return {f"{e.sample}.{e.repeat}": e for e in episodes_of(runner.folder)}
+
+
+def searching(sample: Sample) -> Model:
+    return ScriptedModel([calls(("web_search", "{}")), answer("MY ANSWER: None")])
+
+
+def test_every_sample_is_asked_as_often_as_wished(tmp_path: Path) -> None:
+    episodes = run(runner_for(tmp_path, searching), count=2, repeats=2)
+    assert sorted(episodes) == ["tp-0-0.1", "tp-0-0.2", "tp-0-1.1", "tp-0-1.2"]
+    assert {e.status for e in episodes.values()} == {"finished"}
+
+
+def test_the_trace_holds_every_call_with_its_size_and_source(tmp_path: Path) -> None:
+    runner = runner_for(tmp_path, searching)
+    run(runner, count=1)
+    events = read_trace(tmp_path / "episodes/web/tp-0-0.1.jsonl")
+    assert [e.kind for e in events] == [  # type: ignore[attr-defined]
+        "episode_started", "model_called", "tool_called", "model_called", "episode_finished",
+    ]  # fmt: skip
+    (tool,) = [e for e in events if isinstance(e, ToolCalled)]
+    assert (tool.result.output, tool.output_tokens, tool.tokens_source) == ("found", 2, "estimate")
+
+
+def test_a_failed_episode_is_recorded_and_its_siblings_go_on(tmp_path: Path) -> None:
+    def model(sample: Sample) -> Model:
+        return ScriptedModel([ModelError("no such model")]) if "1" in sample.id[-1] else searching(
+            sample
+        )
+
+    episodes = run(runner_for(tmp_path, model))
+    assert episodes["tp-0-1.1"].failure == "ModelError: no such model"
+    assert [e.status for e in episodes.values()] == ["finished", "failed", "finished"]
+
+
+def test_a_foreign_exception_becomes_a_failure_with_its_name(tmp_path: Path) -> None:
+    episodes = run(runner_for(tmp_path, lambda s: ScriptedModel([ZeroDivisionError("x")])), 1)  # type: ignore[list-item]
+    assert episodes["tp-0-0.1"].failure == "ModelError: model scripted: ZeroDivisionError: x"
+
+
+def test_seams_that_cannot_be_opened_fail_the_episode_readably(tmp_path: Path) -> None:
+    @asynccontextmanager
+    async def broken(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+        raise SandboxError("the daemon is gone")
+        yield
+
+    runner = replace(runner_for(tmp_path, searching), open_seams=broken)
+    episodes = run(runner, count=1)
+    assert episodes["tp-0-0.1"].failure == "SandboxError: the daemon is gone"
+    (first, _) = read_trace(tmp_path / "episodes/web/tp-0-0.1.jsonl")
+    assert isinstance(first, EpisodeStarted)
+
+
+def test_a_passing_error_is_tried_again_and_each_attempt_is_recorded(tmp_path: Path) -> None:
+    class Shaky(ScriptedModel):
+        tries = 0
+
+        async def generate(self, messages, tools):  # type: ignore[no-untyped-def]
+            self.tries += 1
+            if self.tries < 3:
+                raise ModelError("busy", status=503, retryable=True)
+            return answer("MY ANSWER: None")
+
+    episodes = run(runner_for(tmp_path, lambda s: Shaky([])), count=1)
+    assert episodes["tp-0-0.1"].status == "finished"
+    events = read_trace(tmp_path / "episodes/web/tp-0-0.1.jsonl")
+    tries = [(e.attempt, e.error) for e in events if isinstance(e, ModelCalled)]
+    assert tries == [(1, "busy"), (2, "busy"), (3, None)]
+
+
+def test_an_error_that_will_not_pass_is_not_tried_again(tmp_path: Path) -> None:
+    model = ScriptedModel([ModelError("bad key", status=401)])
+    run(runner_for(tmp_path, lambda s: model), count=1)
+    assert len(model.requests) == 1
+
+
+def test_a_second_run_asks_only_for_what_is_missing_or_cut(tmp_path: Path) -> None:
+    runner = runner_for(tmp_path, searching)
+    run(runner)
+    cut = tmp_path / "episodes/web/tp-0-1.1.jsonl"
+    cut.write_bytes(b"".join(cut.read_bytes().splitlines(keepends=True)[:2]))
+    (tmp_path / "episodes/web/tp-0-2.1.jsonl").unlink()
+    before = (tmp_path / "episodes/web/tp-0-0.1.jsonl").read_bytes()
+    asked: list[str] = []
+
+    def model(sample: Sample) -> Model:
+        asked.append(sample.id)
+        return searching(sample)
+
+    episodes = run(runner_for(tmp_path, model))
+    assert sorted(asked) == ["tp-0-1", "tp-0-2"]
+    assert {e.status for e in episodes.values()} == {"finished"}
+    assert (tmp_path / "episodes/web/tp-0-0.1.jsonl").read_bytes() == before
+    assert len(read_trace(tmp_path / "interrupted/web/tp-0-1.1.1.jsonl")) == 2
+
+
+def test_a_disk_that_takes_no_more_stops_the_run(tmp_path: Path) -> None:
+    (tmp_path / "episodes").write_text("a file where a folder should be")
+    with pytest.raises(StorageError, match="cannot create the trace"):
+        run(runner_for(tmp_path, searching))
+
+
+def test_what_the_model_was_sent_follows_from_the_trace_alone(tmp_path: Path) -> None:
+    model = ScriptedModel([calls(("web_search", "{}")), answer("MY ANSWER: None")])
+    episodes = run(runner_for(tmp_path, lambda s: model), count=1)
+    sent, _ = model.requests[-1]
+    assert episodes["tp-0-0.1"].messages[: len(sent)] == sent

@@ -1,0 +1,150 @@
+"""The loop: what ends an episode, what the model is told, what runs at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from agent_env.errors import ModelError
+from agent_env.graph.loop import AgentLoop, Attempt, Outcome
+from agent_env.graph.strategies import ANSWER_NOW, make_strategy
+from agent_env.protocols import Limits, Model
+from agent_env.schema import Reply, ToolResult, Usage
+from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.time_puzzles.task import make_task
+from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
+from agent_env.tools.toolbox import ToolSet
+
+ECHO = FakeTool("web_search", lambda arguments: f"found {arguments['query']}")
+
+
+def attempt(model: Model, tools: list[FakeTool], limits: Limits, condition: str) -> Attempt:
+    strategy = make_strategy(parse_condition(condition), make_task().prompt)
+    return Attempt(model=model, toolbox=ToolSet(tools), strategy=strategy, limits=limits)
+
+
+def drive(
+    model: Model,
+    tools: list[FakeTool] | None = None,
+    limits: Limits | None = None,
+    condition: str = "web",
+) -> tuple[Outcome, Attempt]:
+    made = attempt(model, [ECHO] if tools is None else tools, limits or Limits(), condition)
+    return asyncio.run(AgentLoop().run(puzzle(), made)), made
+
+
+def test_a_reply_without_calls_is_the_answer() -> None:
+    outcome, _ = drive(ScriptedModel([answer("MY ANSWER: None")]))
+    assert outcome == Outcome("MY ANSWER: None", "answered", ())
+
+
+def test_tool_results_reach_the_model_in_the_order_of_its_calls() -> None:
+    first = calls(("web_search", '{"query": "a"}'), ("web_search", '{"query": "b"}'))
+    _, made = drive(ScriptedModel([first, answer("done")]))
+    assert [m.content for m in made.messages if m.role == "tool"] == ["found a", "found b"]
+
+
+def test_calls_of_one_step_run_at_the_same_time() -> None:
+    class Slow(FakeTool):
+        async def run(self, arguments: dict[str, object]) -> ToolResult:
+            await asyncio.sleep(0.2)
+            return ToolResult(output="slept")
+
+    slow = Slow("web_search", str)
+    started = time.perf_counter()
+    drive(ScriptedModel([calls(*[("web_search", "{}")] * 10), answer("done")]), [slow])
+    assert time.perf_counter() - started < 1.5  # one after the other they take 2 s
+
+
+def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
+    _, made = drive(ScriptedModel([calls(("browse", "{}")), answer("done")]))
+    assert made.messages[-2].content == (
+        "Error: there is no tool 'browse' here; tools you can call: web_search"
+    )
+
+
+@pytest.mark.parametrize("arguments", ["{", "[]", "null", '"x"', "[" * 100_000])
+def test_arguments_that_are_no_object_are_answered_with_what_to_send(arguments: str) -> None:
+    outcome, made = drive(ScriptedModel([calls(("web_search", arguments)), answer("done")]))
+    assert made.messages[-2].content.startswith("Error: the arguments ")
+    assert outcome.stop_reason == "answered"
+
+
+def test_the_step_limit_ends_with_the_last_text_that_stood() -> None:
+    thinking = calls(("web_search", '{"query": "a"}'))
+    said = thinking.message.model_copy(update={"content": "So far: MY ANSWER: 1982-04-02"})
+    model = ScriptedModel([thinking.model_copy(update={"message": said})] * 9)
+    outcome, made = drive(model, limits=Limits(steps=3))
+    assert outcome == Outcome("So far: MY ANSWER: 1982-04-02", "steps", ())
+    assert made.steps == 3
+
+
+def test_the_limit_of_tool_calls_runs_those_that_are_left_and_stops() -> None:
+    three = calls(*[("web_search", '{"query": "a"}')] * 3)
+    outcome, made = drive(ScriptedModel([three] * 9), limits=Limits(tool_calls=5))
+    assert (outcome.stop_reason, made.tool_calls) == ("tool_calls", 5)
+
+
+def test_the_token_limit_counts_input_and_output() -> None:
+    usage = Usage(input_tokens=60, output_tokens=50, source="provider")
+    model = ScriptedModel([calls(("web_search", '{"query": "a"}'), usage=usage)] * 9)
+    outcome, made = drive(model, limits=Limits(tokens=200))
+    assert (outcome.stop_reason, made.steps) == ("tokens", 2)
+
+
+def test_the_time_limit_ends_a_model_that_does_not_answer() -> None:
+    class Silent(ScriptedModel):
+        async def generate(self, messages: object, tools: object) -> Reply:
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    outcome, _ = drive(Silent([]), limits=Limits(time_s=0.1))
+    assert outcome == Outcome(None, "time", ())
+
+
+def test_the_time_limit_ends_a_tool_that_does_not_return() -> None:
+    class Stuck(FakeTool):
+        async def run(self, arguments: dict[str, object]) -> ToolResult:
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    stuck = Stuck("web_search", str)
+    model = ScriptedModel([calls(("web_search", "{}"))])
+    outcome, _ = drive(model, [stuck], Limits(time_s=0.1))
+    assert outcome.stop_reason == "time"
+
+
+def test_a_cut_reply_and_a_refusal_are_stop_reasons_of_their_own() -> None:
+    cut = answer("MY ANS").model_copy(update={"finish_reason": "length"})
+    refused = answer("I cannot").model_copy(update={"finish_reason": "refused"})
+    assert drive(ScriptedModel([cut]))[0].stop_reason == "truncated"
+    assert drive(ScriptedModel([refused]))[0].stop_reason == "refused"
+
+
+def test_one_round_withdraws_the_web_after_the_first_searches_and_says_so() -> None:
+    search = calls(("web_search", '{"query": "a"}'))
+    model = ScriptedModel([search, search, answer("MY ANSWER: None")])
+    other = FakeTool("calendars", lambda arguments: "fine")
+    outcome, made = drive(model, [ECHO, other], condition="web-once+cal")
+    assert [tools for _, tools in model.requests] == [
+        ("web_search", "calendars"),
+        ("calendars",),
+        ("calendars",),
+    ]
+    assert made.messages.count(ANSWER_NOW) == 1
+    assert outcome.stop_reason == "answered"
+    assert made.messages[-2].content.startswith("Error: there is no tool 'web_search' here")
+
+
+def test_the_failure_of_one_call_is_raised_by_itself() -> None:
+    class Broken(FakeTool):
+        async def run(self, arguments: dict[str, object]) -> ToolResult:
+            raise ModelError("gone")
+
+    broken = Broken("web_search", str)
+    with pytest.raises(ModelError, match="gone"):
+        drive(ScriptedModel([calls(*[("web_search", "{}")] * 2)]), [broken])
+
+

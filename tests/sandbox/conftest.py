@@ -1,0 +1,111 @@
+"""Backends for the tests: those of the machine, and for the others the reason they are missing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from agent_env.errors import SandboxError
+from agent_env.protocols import SandboxBackend
+from agent_env.sandbox.bubblewrap import bubblewrap, find_bubblewrap
+from agent_env.sandbox.docker import Docker
+from agent_env.sandbox.layout import find_layout
+from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.namespaces import namespaces
+from agent_env.sandbox.probe import why_it_does_not_hold
+from agent_env.sandbox.rootfs import import_image
+from tests.sandbox.hostile import KEY_NAME, LIMITS
+
+BACKENDS = ("namespaces", "namespaces-watchdog", "bubblewrap", "docker")
+"""`namespaces-watchdog` is the backend as it is where no control group can be had."""
+ENGINE_SCRIPT = Path(__file__).with_name("docker_engine.sh")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One open backend, and the event loop it lives in."""
+
+    name: str
+    backend: SandboxBackend
+    run: Callable[[Awaitable[Any]], Any]
+
+
+@pytest.fixture(scope="session")
+def docker_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An engine with the image: the one named in AGENT_ENV_TEST_DOCKER, or one of our own."""
+    named = os.environ.get("AGENT_ENV_TEST_DOCKER")
+    if named:
+        yield prepared(named)
+        return
+    if os.geteuid() != 0 or shutil.which("dockerd") is None:
+        pytest.skip("no Docker engine: needs root and dockerd, or AGENT_ENV_TEST_DOCKER")
+    folder = tmp_path_factory.mktemp("engine")
+    try:
+        started = subprocess.run(
+            [str(ENGINE_SCRIPT), "start", str(folder)], capture_output=True, text=True, timeout=60
+        )
+        if started.returncode != 0:
+            pytest.skip(f"no Docker engine: {started.stderr.strip()[-300:]}")
+        yield prepared(started.stdout.strip())
+    finally:
+        subprocess.run([str(ENGINE_SCRIPT), "stop", str(folder)], check=True, timeout=60)
+
+
+def prepared(address: str) -> str:
+    """The engine's address, once it has the image."""
+    import_image(asyncio.run(find_layout()), "agent-env-sandbox", address)
+    return address
+
+
+async def make(name: str, limits: SandboxLimits, docker_host: str | None) -> SandboxBackend:
+    """A backend, unopened; skips the test where the machine does not have it."""
+    if sys.platform != "linux":
+        pytest.skip(f"{name} needs Linux")
+    if name == "docker":
+        return Docker(limits, docker_host)
+    if name == "bubblewrap":
+        try:
+            return bubblewrap(limits, await find_bubblewrap())
+        except SandboxError as exc:
+            pytest.skip(str(exc))
+    return namespaces(limits, use_cgroups=name == "namespaces")
+
+
+@pytest.fixture(scope="session", params=BACKENDS)
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """Every backend in turn, open, with the small limits."""
+    name = request.param
+    engine = request.getfixturevalue("docker_host") if name == "docker" else None
+    os.environ[KEY_NAME] = "a key that must not leak"
+    with asyncio.Runner() as runner:
+        backend = runner.run(make(name, LIMITS, engine))
+        reason = runner.run(why_it_does_not_hold(backend, LIMITS))
+        if reason is not None and os.environ.get("AGENT_ENV_TEST_ALL_SANDBOXES"):
+            pytest.fail(f"{name}: {reason}")
+        if reason is not None:
+            pytest.skip(f"{name} does not hold on this machine: {reason}")
+        runner.run(backend.__aenter__())
+        try:
+            yield Bench(name, backend, runner.run)  # type: ignore[arg-type]
+        finally:
+            runner.run(backend.__aexit__(None, None, None))
+
+
+@asynccontextmanager
+async def opened(
+    name: str, limits: SandboxLimits, docker_host: str | None = None
+) -> AsyncIterator[SandboxBackend]:
+    """A backend of the test's own."""
+    async with await make(name, limits, docker_host) as backend:
+        yield backend

@@ -1,0 +1,89 @@
+"""Attacks on every backend that the machine has, and the host looked over after each."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.unsafe import UnsafeSubprocess
+from agent_env.schema import ExecResult
+from tests.sandbox.conftest import Bench
+from tests.sandbox.hostile import (
+    KEY_NAME,
+    LIMITS,
+    Attack,
+    escapes,
+    host,
+    marked,
+    read_attacks,
+    run_attack,
+)
+
+ATTACKS = read_attacks()
+AT_ONCE = 20
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_an_attack_is_contained_and_the_host_is_as_before(bench: Bench, attack: Attack) -> None:
+    async def attacked(targets: dict[str, object]) -> tuple[ExecResult, ExecResult]:
+        async with bench.backend.session() as session:
+            result = await run_attack(session, attack, targets)
+            return result, await session.run("6 * 7", 5)
+
+    with host() as target:
+        result, after = bench.run(attacked(target.targets()))
+        assert escapes(attack, result) == []
+        assert target.harm() == []
+    assert after.value == "42", "the session, or a fresh one, goes on"
+
+
+def test_twenty_attacked_sessions_at_once_are_contained(bench: Bench) -> None:
+    async def attacked(attack: Attack, targets: dict[str, object]) -> list[str]:
+        async with bench.backend.session() as session:
+            found = escapes(attack, await run_attack(session, attack, targets))
+            return [f"{attack.name}: {escape}" for escape in found]
+
+    async def all_attacked(targets: dict[str, object]) -> list[str]:
+        chosen = [ATTACKS[i % len(ATTACKS)] for i in range(0, 3 * AT_ONCE, 3)]
+        results = await asyncio.gather(*(attacked(attack, targets) for attack in chosen))
+        return [escape for found in results for escape in found]
+
+    with host() as target:
+        assert bench.run(all_attacked(target.targets())) == []
+        assert target.harm() == []
+
+
+@pytest.mark.parametrize(
+    "attack", [a for a in ATTACKS if a.unsafe == "escapes"], ids=lambda attack: attack.name
+)
+def test_an_attack_works_where_nothing_holds_it(attack: Attack) -> None:
+    """A broken attack proves nothing: each must get somewhere in a throw-away child."""
+
+    async def attacked(targets: dict[str, object]) -> ExecResult:
+        limits = SandboxLimits(output_bytes=LIMITS.output_bytes)
+        async with UnsafeSubprocess(limits) as backend, backend.session() as session:
+            return await run_attack(session, attack, targets)
+
+    os.environ[KEY_NAME] = "a key that must not leak"
+    with host() as target:
+        try:
+            result = asyncio.run(attacked(target.targets(unsafe=True)))
+            time.sleep(0.05)
+            assert escapes(attack, result) + target.harm() != []
+        finally:
+            for pid in marked(target.mark):
+                if pid != target.victim.pid:
+                    os.kill(pid, signal.SIGKILL)
+
+
+def test_every_attack_says_what_contains_it_and_what_it_does_unsandboxed() -> None:
+    for attack in ATTACKS:
+        assert attack.ends <= {"ok", "error", "timeout", "crashed"}, attack.name
+        assert attack.unsafe == "escapes" or attack.unsafe.startswith("cannot be tried: ")
+    assert len(ATTACKS) == len(list((Path(__file__).parent / "attacks").glob("*.py")))
