@@ -95,12 +95,23 @@ def wrap(layout: Layout, program: Bind, is_staged: bool) -> list[str]:
 
 
 def shown(layout: Layout, is_staged: bool) -> Iterator[str]:
-    """The binds; in the staged place, everything already lies where it is to be seen."""
+    """The binds; few and large in the staged place, where nothing else lies, as each costs time."""
+    if is_staged:
+        for folder in sorted({top_of(bind.target) for bind in layout.binds}):
+            yield from ("--dev-bind" if folder == "/dev" else "--ro-bind", folder, folder)
+        yield from ("--remount-ro", "/")
+        return
     for bind in layout.binds:
         how = "--dev-bind" if bind.source.startswith("/dev/") else "--ro-bind"
-        yield from (how, bind.target if is_staged else bind.source, bind.target)
-    for folder in () if is_staged else layout.covered:
+        yield from (how, bind.source, bind.target)
+    for folder in layout.covered:
         yield from ("--tmpfs", folder, "--remount-ro", folder)
     for name in layout.empty_files:
         yield from ("--ro-bind", "/dev/null", name)
     yield from ("--remount-ro", "/")
+
+
+def top_of(path: str) -> str:
+    """The outermost folder of a path; below /opt, where our own things lie, the second."""
+    parts = path.split("/")
+    return "/".join(parts[:3] if parts[1] == "opt" else parts[:2])

@@ -179,6 +179,9 @@ class Docker:
         inner = getattr(theirs, "_sock", theirs)
         ours = socket.socket(fileno=os.dup(inner.fileno()))
         ours.setblocking(False)
+        with contextlib.suppress(ValueError):  # each closes the other's descriptor too
+            getattr(theirs, "_response", theirs).close()
+            theirs.close()
         return ours
 
     def _remove_now(self, name: str) -> str | None:

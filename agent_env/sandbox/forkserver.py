@@ -18,7 +18,8 @@ from contextlib import suppress
 from typing import NoReturn
 
 from agent_env.sandbox import kernel
-from agent_env.sandbox.isolate import Bounds, leave_host, shut_in
+from agent_env.sandbox.isolate import leave_host, shut_in
+from agent_env.sandbox.rlimits import Bounds
 from agent_env.sandbox.worker import send_line, serve
 
 PRELOADED = (
@@ -98,13 +99,23 @@ def run_session(wire: int, wait: int, work: str, bounds: Bounds) -> NoReturn:
     """As the first process of the new pid namespace, once the parent has handed its handle over."""
     try:
         os.read(wait, 1)
-        os.close(wait)
+        keep_only(wire)
+        wire = 0
         shut_in(bounds, work)
-        serve(wire, wire, bounds.output_bytes, True)
+        serve(0, 1, bounds.output_bytes, True)
     except BaseException as exc:  # told to the harness, which gives the session up
         complain(wire, exc)
     finally:
         os._exit(0)
+
+
+def keep_only(wire: int) -> None:
+    """The session's socket on 0 and 1, nothing else open."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    line, sink = os.dup(wire), os.dup(null)
+    for target, fd in ((0, line), (1, line), (2, sink)):
+        os.dup2(fd, target)
+    os.closerange(3, 65536)
 
 
 def complain(wire: int, exc: BaseException) -> None:

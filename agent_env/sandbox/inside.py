@@ -6,8 +6,7 @@ import json
 import os
 import sys
 
-from agent_env.sandbox import landlock
-from agent_env.sandbox.isolate import Bounds, limit_resources
+from agent_env.sandbox.rlimits import Bounds, limit_resources
 from agent_env.sandbox.worker import serve
 
 
@@ -22,5 +21,7 @@ def main() -> None:
     limit_resources(bounds)
     os.nice(5)
     if "landlock" in sys.argv[3:]:
+        from agent_env.sandbox import landlock
+
         landlock.install(sys.argv[1])
     serve(0, 1, bounds.output_bytes, True)

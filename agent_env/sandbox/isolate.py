@@ -7,29 +7,13 @@ mounts need the capabilities, the filters come last because they forbid what was
 from __future__ import annotations
 
 import os
-import resource
 import socket
-from dataclasses import dataclass
 
 from agent_env.sandbox import kernel, landlock, seccomp
+from agent_env.sandbox.rlimits import Bounds, limit_resources
 
 INNER_ID = 1000
 """The uid and gid that the code sees."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The limits as the guest needs them."""
-
-    memory_mb: int
-    processes: int
-    """0 where something else bounds them: outside a user namespace the uid's are all counted."""
-    disk_mb: int
-    files: int
-    output_bytes: int
-    cpus: int
-    cpu_s: int
-    descriptors: int
 
 
 def leave_host(proc: int) -> None:
@@ -56,23 +40,3 @@ def shut_in(bounds: Bounds, work: str) -> None:
     os.nice(5)
     landlock.install(work)
     seccomp.install()
-
-
-def limit_resources(bounds: Bounds) -> None:
-    """rlimits, soft and hard."""
-    megabyte = 1 << 20
-    wanted = {
-        resource.RLIMIT_AS: bounds.memory_mb * megabyte,
-        resource.RLIMIT_NPROC: bounds.processes,
-        resource.RLIMIT_FSIZE: bounds.disk_mb * megabyte,
-        resource.RLIMIT_CPU: bounds.cpu_s,
-        resource.RLIMIT_NOFILE: bounds.descriptors,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_MEMLOCK: 0,
-        resource.RLIMIT_MSGQUEUE: 0,
-        resource.RLIMIT_SIGPENDING: 256,
-    }
-    if bounds.processes == 0:
-        del wanted[resource.RLIMIT_NPROC]
-    for which, most in wanted.items():
-        resource.setrlimit(which, (most, most))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import struct
 
 NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
@@ -119,4 +118,4 @@ def drop_capabilities() -> None:
 
 def is_aarch64() -> bool:
     """The other processor we know the numbers of."""
-    return platform.machine() in ("aarch64", "arm64")
+    return os.uname().machine in ("aarch64", "arm64")

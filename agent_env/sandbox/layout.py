@@ -23,7 +23,17 @@ WORK = "/sandbox"
 """The only writable directory, and the home of the code."""
 
 GUEST_FILES = (
-    *("kernel", "notebook", "worker", "isolate", "inside", "landlock", "seccomp", "syscalls"),
+    *(
+        "kernel",
+        "notebook",
+        "worker",
+        "isolate",
+        "inside",
+        "rlimits",
+        "landlock",
+        "seccomp",
+        "syscalls",
+    ),
     *("forkserver", "launcher"),
 )
 """Those of our own modules that run inside or start what does."""

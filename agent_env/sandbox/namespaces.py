@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from agent_env.sandbox.forked import ForkedBackend, spare_uid
-from agent_env.sandbox.layout import WORK, Bind, Layout
+from agent_env.sandbox.layout import GUEST, WORK, Bind, Layout
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.packages import module_names
 
@@ -42,6 +42,7 @@ def staged(
         "folders": ["/dev", "/proc", "/tmp", WORK],
         "empty_files": layout.empty_files,
         "binds": [[bind.source, bind.target] for bind in (*layout.binds, *more)],
+        "programs": [bind.target for bind in layout.binds if bind.target.startswith(GUEST)],
         "covered": layout.covered,
         "command": command,
         "environment": layout.environment,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import io
 import json
 import linecache
@@ -16,18 +17,21 @@ from typing import Any, NoReturn
 
 from agent_env.sandbox.kernel import die_with_parent
 
-LINE = 3
-"""The descriptor that leads to the supervisor."""
+ASKED, ANSWERING = 3, 4
+"""The descriptors on which calls come and replies go."""
 
 
-def become_executor(line: int, out: int, err: int, limit: int) -> NoReturn:
-    """Turn this freshly forked process into the one that runs code; never returns."""
+def become_executor(pipes: tuple[int, int, int, int], limit: int) -> NoReturn:
+    """Turn this freshly forked process into the one that runs code; never returns.
+
+    `pipes` are those for calls, replies, standard output and standard error.
+    """
     status = 1
     try:
         os.setpgid(0, 0)
         if sys.platform == "linux":
             die_with_parent()
-        keep_only(line, out, err)
+        keep_only(*pipes)
         reset_signals()
         answer_calls(fresh_main(), limit)
         status = 0
@@ -35,13 +39,13 @@ def become_executor(line: int, out: int, err: int, limit: int) -> NoReturn:
         os._exit(status)
 
 
-def keep_only(line: int, out: int, err: int) -> None:
-    """Nothing to read on 0, the pipes on 1 and 2, the supervisor on 3, all else closed."""
+def keep_only(asked: int, answering: int, out: int, err: int) -> None:
+    """Nothing to read on 0, the pipes on 1 and 2, the supervisor on 3 and 4, all else closed."""
     null = os.open(os.devnull, os.O_RDONLY)
-    high = [os.dup(fd) for fd in (null, out, err, line)]
+    high = [os.dup(fd) for fd in (null, out, err, asked, answering)]
     for target, fd in enumerate(high):
-        os.dup2(fd, target, inheritable=target != LINE)
-    os.closerange(LINE + 1, 65536)
+        os.dup2(fd, target, inheritable=target < ASKED)
+    os.closerange(ANSWERING + 1, 65536)
     sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115  lives as long as the process
     sys.stdout = text_stream(1)
     sys.stderr = text_stream(2)
@@ -67,6 +71,7 @@ def fresh_main() -> types.ModuleType:
         del sys.modules[name]
     sys.path[:] = [entry for entry in sys.path if "guest" not in entry.split(os.sep)]
     sys.argv = [""]
+    vars(builtins).update(exit=sys.exit, quit=sys.exit)  # as in a terminal
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     return main
@@ -79,7 +84,7 @@ def answer_calls(main: types.ModuleType, limit: int) -> None:
     """
     dumps, loads, write, getpid, leave = json.dumps, json.loads, os.write, os.getpid, os._exit
     myself = getpid()
-    with open(LINE, "rb", closefd=False) as requests:
+    with open(ASKED, "rb", closefd=False) as requests:
         for request in requests:
             call = loads(request)
             reply = {"id": call["id"], **run(call["code"], f"<call {call['id']}>", main, limit)}
@@ -87,7 +92,7 @@ def answer_calls(main: types.ModuleType, limit: int) -> None:
                 leave(0)
             rest = dumps(reply).encode() + b"\n"
             while rest:
-                rest = rest[write(LINE, rest) :]
+                rest = rest[write(ANSWERING, rest) :]
 
 
 def run(code: str, name: str, main: types.ModuleType, limit: int) -> dict[str, Any]:

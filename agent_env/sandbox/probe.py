@@ -12,11 +12,12 @@ from pathlib import Path
 from agent_env.errors import SandboxError
 from agent_env.protocols import SandboxBackend
 from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.packages import importable
 
 TIMEOUT_S = 20.0
 
 ATTEMPTS = """
-import os, socket
+import importlib, os, socket
 def reads_a_file_of_the_host():
     open({canary!r}).read()
 def lists_the_folder_of_a_file_of_the_host():
@@ -32,10 +33,25 @@ def makes_more_files_than_allowed():
         os.close(os.open(f'probe{{number}}', os.O_CREAT | os.O_WRONLY))
 def becomes_root():
     os.setuid(0)
+def lacks_a_promised_package():
+    for name in {packages!r}:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            return
+    raise OSError
+def lacks_a_promised_package():
+    for name in {packages!r}:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            return
+    raise OSError
 found = []
 for attempt in (reads_a_file_of_the_host, lists_the_folder_of_a_file_of_the_host,
                 connects_to_the_host, connects_to_an_abstract_socket_of_the_host,
-                writes_outside_its_directory, makes_more_files_than_allowed, becomes_root):
+                writes_outside_its_directory, makes_more_files_than_allowed, becomes_root,
+                lacks_a_promised_package):
     try:
         attempt()
         found.append(attempt.__name__)
@@ -48,7 +64,13 @@ for attempt in (reads_a_file_of_the_host, lists_the_folder_of_a_file_of_the_host
 async def why_it_does_not_hold(backend: SandboxBackend, limits: SandboxLimits) -> str | None:
     """The reason, or None where the backend opens and every attempt fails inside it."""
     with host_targets() as (canary, port, abstract):
-        code = ATTEMPTS.format(canary=canary, port=port, abstract=abstract, files=limits.files)
+        code = ATTEMPTS.format(
+            canary=canary,
+            port=port,
+            abstract=abstract,
+            files=limits.files,
+            packages=importable(),
+        )
         try:
             async with asyncio.timeout(4 * TIMEOUT_S), backend, backend.session() as session:
                 result = await session.run(code, TIMEOUT_S)

@@ -15,7 +15,6 @@ import json
 import os
 import select
 import signal
-import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -92,15 +91,16 @@ class Executor:
         self._wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        self._socket, theirs = socket.socketpair()
+        asked, self._asking = os.pipe()
+        self._answers, answering = os.pipe()
         self._out, out = os.pipe()
         self._err, err = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            become_executor(theirs.fileno(), out, err, output_bytes)
-        for fd in (theirs.detach(), out, err):
+            become_executor((asked, answering, out, err), output_bytes)
+        for fd in (asked, answering, out, err):
             os.close(fd)
-        for fd in (self._out, self._err, self._socket.fileno()):
+        for fd in (self._asking, self._answers, self._out, self._err):
             os.set_blocking(fd, False)
 
     def call(self, request: dict[str, object]) -> dict[str, object]:
@@ -138,14 +138,13 @@ class Executor:
         unsent, reply = request + b"\n", b""
         poll = select.poll()
         poll.register(self._wire, 0)  # 0: tell only that the harness hung up
-        for fd in (self._out, self._err, self._wake):
+        for fd in (self._out, self._err, self._wake, self._answers):
             poll.register(fd, select.POLLIN)
+        poll.register(self._asking, select.POLLOUT)
         while b"\n" not in reply:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            wish = select.POLLIN | (select.POLLOUT if unsent else 0)
-            poll.register(self._socket.fileno(), wish)
             ready = dict(poll.poll(left * 1000 + 1))
             for fd, kept in ((self._out, out), (self._err, err)):
                 if fd in ready and not self._take(fd, kept):
@@ -154,10 +153,11 @@ class Executor:
                 raise Lost("the harness hung up")
             if self._wake in ready:
                 os.read(self._wake, CHUNK)
-            state = ready.get(self._socket.fileno(), 0)
-            if state & select.POLLOUT and unsent:
+            if unsent and self._asking in ready:
                 unsent = unsent[self._send(unsent) :]
-            if state & (select.POLLIN | select.POLLHUP):
+                if not unsent:
+                    poll.unregister(self._asking)
+            if self._answers in ready:
                 reply += self._receive()
             elif self._has_died():
                 raise Lost(self._died)
@@ -167,7 +167,7 @@ class Executor:
 
     def _send(self, data: bytes) -> int:
         try:
-            return self._socket.send(data)
+            return os.write(self._asking, data)
         except BlockingIOError:
             return 0
         except OSError as exc:
@@ -175,7 +175,7 @@ class Executor:
 
     def _receive(self) -> bytes:
         try:
-            chunk = self._socket.recv(CHUNK)
+            chunk = os.read(self._answers, CHUNK)
         except BlockingIOError:
             return b""
         except OSError:

@@ -60,8 +60,10 @@ class Calendars:
         wanted = parse_arguments(CalendarArguments, arguments)
         try:
             return ToolResult(output=_OPERATIONS[wanted.operation](wanted))
-        except (CalendarError, OverflowError) as exc:
+        except CalendarError as exc:
             raise ToolError(str(exc)) from exc
+        except OverflowError as exc:
+            raise ToolError("that leads out of the years 1 to 9999") from exc
 
 
 def _describe(wanted: CalendarArguments) -> str:

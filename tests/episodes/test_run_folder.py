@@ -64,13 +64,13 @@ def test_a_file_without_samples_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_the_users_mistake(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot read .*none.jsonl: No such file"):
+    with pytest.raises(ConfigError, match=r"cannot read .*none\.jsonl: No such file"):
         read_samples(tmp_path / "none.jsonl", TimePuzzle)
 
 
 def test_a_folder_that_cannot_be_made_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="cannot write to .*file/run"):
+    with pytest.raises(ConfigError, match=r"cannot write to .*file/run"):
         RunFolder(tmp_path / "file" / "run").create(manifest(), b"")
 
 
@@ -88,7 +88,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_is_said_before_the_first_episode(full_disk: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot write to .*: No space left on device"):
+    with pytest.raises(ConfigError, match=r"cannot write to .*: No space left on device"):
         RunFolder(full_disk / "run").create(manifest(), b"")
 
 

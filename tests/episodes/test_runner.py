@@ -75,8 +75,10 @@ def test_the_trace_holds_every_call_with_its_size_and_source(tmp_path: Path) -> 
 
 def test_a_failed_episode_is_recorded_and_its_siblings_go_on(tmp_path: Path) -> None:
     def model(sample: Sample) -> Model:
-        return ScriptedModel([ModelError("no such model")]) if "1" in sample.id[-1] else searching(
-            sample
+        return (
+            ScriptedModel([ModelError("no such model")])
+            if "1" in sample.id[-1]
+            else searching(sample)
         )
 
     episodes = run(runner_for(tmp_path, model))

@@ -146,5 +146,3 @@ def test_the_failure_of_one_call_is_raised_by_itself() -> None:
     broken = Broken("web_search", str)
     with pytest.raises(ModelError, match="gone"):
         drive(ScriptedModel([calls(*[("web_search", "{}")] * 2)]), [broken])
-
-

@@ -26,8 +26,7 @@ from agent_env.sandbox.probe import why_it_does_not_hold
 from agent_env.sandbox.rootfs import import_image
 from tests.sandbox.hostile import KEY_NAME, LIMITS
 
-BACKENDS = ("namespaces", "namespaces-watchdog", "bubblewrap", "docker")
-"""`namespaces-watchdog` is the backend as it is where no control group can be had."""
+BACKENDS = ("namespaces", "bubblewrap", "docker")
 ENGINE_SCRIPT = Path(__file__).with_name("docker_engine.sh")
 Result = TypeVar("Result")
 
@@ -74,19 +73,32 @@ async def make(name: str, limits: SandboxLimits, docker_host: str | None) -> San
         pytest.skip(f"{name} needs Linux")
     if name == "docker":
         return Docker(limits, docker_host)
+    name, _, watchdog = name.partition("-")
     if name == "bubblewrap":
         try:
-            return bubblewrap(limits, await find_bubblewrap())
+            return bubblewrap(limits, await find_bubblewrap(), use_cgroups=not watchdog)
         except SandboxError as exc:
             pytest.skip(str(exc))
-    return namespaces(limits, use_cgroups=name == "namespaces")
+    return namespaces(limits, use_cgroups=not watchdog)
 
 
 @pytest.fixture(scope="session", params=BACKENDS)
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     """Every backend in turn, open, with the small limits."""
     name = request.param
-    engine = request.getfixturevalue("docker_host") if name == "docker" else None
+    yield from open_bench(
+        name, request.getfixturevalue("docker_host") if name == "docker" else None
+    )
+
+
+@pytest.fixture(scope="session", params=["namespaces-watchdog", "bubblewrap-watchdog"])
+def watched_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """The backends as they are where no control group can be had."""
+    yield from open_bench(request.param, None)
+
+
+def open_bench(name: str, engine: str | None) -> Iterator[Bench]:
+    """The backend of that name, if it holds here."""
     os.environ[KEY_NAME] = "a key that must not leak"
     with asyncio.Runner() as runner:
         backend = runner.run(make(name, LIMITS, engine))

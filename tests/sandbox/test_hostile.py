@@ -27,10 +27,22 @@ from tests.sandbox.hostile import (
 
 ATTACKS = read_attacks()
 AT_ONCE = 20
+FOR_MEMORY = {"take_memory_alone", "take_memory_together", "use_memfd", "fork_bomb_unbounded"}
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_an_attack_is_contained_and_the_host_is_as_before(bench: Bench, attack: Attack) -> None:
+    contain(bench, attack)
+
+
+@pytest.mark.parametrize(
+    "attack", [a for a in ATTACKS if a.name in FOR_MEMORY], ids=lambda attack: attack.name
+)
+def test_the_watchdog_contains_what_takes_memory(watched_bench: Bench, attack: Attack) -> None:
+    contain(watched_bench, attack)
+
+
+def contain(bench: Bench, attack: Attack) -> None:
     async def attacked(targets: dict[str, object]) -> tuple[ExecResult, ExecResult]:
         async with bench.backend.session() as session:
             result = await run_attack(session, attack, targets)

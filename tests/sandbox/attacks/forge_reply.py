@@ -14,5 +14,5 @@ for line in (
     b"\xff\xfe\n",
     b"x" * (1 << 20),
 ):
-    os.write(3, line)
+    os.write(4, line)
 ESCAPED

@@ -21,13 +21,13 @@ for _ in range(6):
             for page in range(0, len(block), 4096):
                 block[page] = 1
         finally:
-            time.sleep(0.5)
+            time.sleep(0.3)
             os.write(writing, b"x")
             time.sleep(30)
             os._exit(0)
     children.append(child)
 os.set_blocking(reading, False)
-time.sleep(3)
+time.sleep(1.5)
 try:
     holding = len(os.read(reading, 100))
 except BlockingIOError:

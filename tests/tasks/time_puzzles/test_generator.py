@@ -1,0 +1,103 @@
+"""Puzzles: as wished, reproducible, necessary, and right by an independent solver."""
+
+from __future__ import annotations
+
+from datetime import date
+from random import Random
+
+import pytest
+
+from agent_env.episodes.run_folder import samples_bytes
+from agent_env.errors import ConfigError
+from agent_env.tasks.time_puzzles.facts import KbEvent, category_of
+from agent_env.tasks.time_puzzles.generator import Generator, Shape, rests_of, schedule
+from agent_env.tasks.time_puzzles.sample import TimePuzzle
+from agent_env.tasks.time_puzzles.task import generate
+from agent_env.temporal.facts.tables import shipped_tables
+
+from .brute_force import solve
+
+TABLES = shipped_tables()
+FIRST, LAST = date(1800, 1, 1), date(2050, 12, 31)
+
+
+@pytest.fixture(scope="module")
+def puzzles() -> tuple[TimePuzzle, ...]:
+    return generate(TABLES, 24, seed=7)
+
+
+def facts_of(puzzle: TimePuzzle) -> list[dict[str, object]]:
+    return [fact.model_dump() for fact in puzzle.facts]
+
+
+def test_the_gold_answer_is_what_brute_force_finds(puzzles: tuple[TimePuzzle, ...]) -> None:
+    for puzzle in puzzles:
+        assert list(puzzle.gold) == solve(facts_of(puzzle), FIRST, LAST), puzzle.id
+
+
+def test_solutions_and_facts_are_as_many_as_the_schedule_says(
+    puzzles: tuple[TimePuzzle, ...],
+) -> None:
+    for puzzle, shape in zip(puzzles, schedule(24, (4, 5, 6), (1, 2, 3, 4, 5, 6)), strict=True):
+        assert (len(puzzle.facts), len(puzzle.gold)) == (shape.facts, shape.solutions)
+
+
+def test_a_schedule_uses_every_combination_equally() -> None:
+    shapes = list(schedule(36, (4, 5, 6), (1, 2, 3, 4, 5, 6)))
+    assert {shapes.count(shape) for shape in shapes} == {2}
+    assert len(set(shapes)) == 18
+
+
+def test_the_same_seed_gives_the_same_bytes(puzzles: tuple[TimePuzzle, ...]) -> None:
+    assert samples_bytes(generate(TABLES, 24, seed=7)) == samples_bytes(puzzles)
+
+
+def test_a_puzzle_does_not_depend_on_how_many_are_made(puzzles: tuple[TimePuzzle, ...]) -> None:
+    assert generate(TABLES, 3, seed=7) == puzzles[:3]
+
+
+def test_another_seed_gives_other_puzzles(puzzles: tuple[TimePuzzle, ...]) -> None:
+    assert generate(TABLES, 1, seed=8)[0].constraints != puzzles[0].constraints
+
+
+def test_without_any_one_fact_the_answer_is_another(puzzles: tuple[TimePuzzle, ...]) -> None:
+    for puzzle in puzzles[:2]:
+        facts = facts_of(puzzle)
+        for left_out in range(len(facts)):
+            rest = facts[:left_out] + facts[left_out + 1 :]
+            assert len(solve(rest, FIRST, LAST)) > len(puzzle.gold)
+
+
+def test_each_puzzle_has_one_event_and_no_category_twice(puzzles: tuple[TimePuzzle, ...]) -> None:
+    for puzzle in puzzles:
+        categories = [category_of(fact) for fact in puzzle.facts]
+        assert len(set(categories)) == len(categories)
+        assert sum(isinstance(fact, KbEvent) for fact in puzzle.facts) == 1
+
+
+def test_the_event_cannot_be_guessed(puzzles: tuple[TimePuzzle, ...]) -> None:
+    for puzzle in puzzles:
+        assert puzzle.checks is not None
+        assert puzzle.checks.event_values >= 10
+        assert puzzle.checks.event_bits >= 1
+
+
+def test_the_seed_date_is_a_solution(puzzles: tuple[TimePuzzle, ...]) -> None:
+    assert all(puzzle.seed_date in puzzle.gold for puzzle in puzzles)
+
+
+def test_explicit_constraints_name_no_event_and_no_person(puzzles: tuple[TimePuzzle, ...]) -> None:
+    names = [row.event for row in TABLES.events] + [row.person for row in TABLES.people]
+    for puzzle in puzzles:
+        text = " ".join(puzzle.explicit_constraints)
+        assert not [name for name in names if name in text]
+
+
+def test_a_shape_that_cannot_be_ends_with_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent_env.tasks.time_puzzles.generator.MAX_TRIES", 50)
+    with pytest.raises(ConfigError, match="no puzzle with 2 facts and 5000 solutions was found"):
+        Generator(TABLES).puzzle(Shape(2, 5000), Random(1), "x")
+
+
+def test_the_rest_of_a_set_is_the_intersection_of_the_others() -> None:
+    assert rests_of([0b110, 0b011, 0b111], 0b1111) == [0b011, 0b110, 0b010]
