@@ -53,10 +53,13 @@ class DayRange:
 
     def spans(self, spans: Iterable[tuple[date, date]]) -> DaySet:
         """The union of spans."""
-        result = 0
+        flags = bytearray(len(self) + 1)
         for first, last in spans:
-            result |= self.span(first, last)
-        return result
+            low, high = max(first, self.first), min(last, self.last)
+            if low <= high:
+                start, end = self.index(low), self.index(high) + 1
+                flags[start:end] = b"\x01" * (end - start)
+        return _packed(flags)
 
     def year(self, year: int) -> DaySet:
         """The days of a year."""
@@ -64,11 +67,11 @@ class DayRange:
 
     def those(self, days: Iterable[date]) -> DaySet:
         """The set of the given days, as far as they lie in the range."""
-        flags = bytearray(b"0") * len(self)
+        flags = bytearray(len(self) + 1)
         for day in days:
             if self.first <= day <= self.last:
-                flags[-1 - self.index(day)] = 49  # "1"; the last character is bit 0
-        return int(flags, 2)
+                flags[self.index(day)] = 1
+        return _packed(flags)
 
     def dates(self, days: DaySet) -> Iterator[date]:
         """The days of a set in order."""
@@ -80,8 +83,19 @@ class DayRange:
             at = text.rfind("1", 0, at)
 
 
+def _packed(flags: bytearray) -> DaySet:
+    """The set whose bit i is flag i."""
+    flags.reverse()  # the first digit of a number is its highest
+    return int(flags.translate(_DIGITS), 2)
+
+
+_DIGITS = bytes([48, 49]) + bytes(254)
+
 PUZZLE_DAYS = DayRange(date(1800, 1, 1), date(2050, 12, 31))
 """The days among which Time Puzzles look for their answers."""
+
+CLOSURE_DAYS = DayRange(date(1583, 1, 1), date(2400, 12, 31))
+"""The days among which a closed puzzle has the same answers, though no range is stated."""
 
 
 def as_spans(days: Iterable[date]) -> list[tuple[date, date]]:

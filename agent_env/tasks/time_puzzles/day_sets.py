@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import calendar
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
 from datetime import date, timedelta
 from functools import cached_property
 
@@ -12,7 +11,9 @@ from agent_env.tasks.time_puzzles.facts import (
     SEASONS,
     SIGNS,
     WEEKDAYS,
+    CalendarMonth,
     ChineseZodiac,
+    ChurchDay,
     DayOfMonthRange,
     DayOfMonthSpecific,
     DayOfYear,
@@ -20,6 +21,7 @@ from agent_env.tasks.time_puzzles.facts import (
     ExplicitYear,
     Fact,
     FirstDayOfMonth,
+    JapaneseEra,
     KbEvent,
     LastDayOfMonth,
     LeapYear,
@@ -30,6 +32,7 @@ from agent_env.tasks.time_puzzles.facts import (
     PersonAlive,
     RecurringEvent,
     Season,
+    SolarTerm,
     UsPresident,
     WeekdayInMonth,
     WeekdayInYear,
@@ -38,24 +41,32 @@ from agent_env.tasks.time_puzzles.facts import (
 )
 from agent_env.temporal.days import DayRange, DaySet
 from agent_env.temporal.facts.recurring import SUMMER_OLYMPICS, WORLD_CUPS
-from agent_env.temporal.facts.tables import FactTables
-from agent_env.temporal.systems.base import last_day
+from agent_env.temporal.facts.tables import EventRow, FactTables
+from agent_env.temporal.patterns import Patterns
+from agent_env.temporal.systems.base import MonthSpan, last_day
+from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.chinese import Chinese
+from agent_env.temporal.systems.japanese import ERAS
 
 DAY = timedelta(days=1)
 RECURRING = {"summer_olympics": SUMMER_OLYMPICS, "world_cup": WORLD_CUPS}
 
 
 class DaySets:
-    """The day set of any fact over one range; each is computed once."""
+    """The day set of any fact over one range of whole years; each is computed once.
+
+    A calendar says nothing of days outside the range for which it was validated. There `of` does
+    not hold, and `unknown` does: what may be true is `of(fact) | unknown(fact)`.
+    """
 
     def __init__(self, days: DayRange, tables: FactTables) -> None:
         self.days = days
-        self._people = {row.person: row for row in tables.people}
-        self._terms: dict[str, list[tuple[date, date | None]]] = {}
+        self.patterns = Patterns(days)
+        self.people = {row.person: row for row in tables.people}
+        self.events: dict[str, EventRow] = {row.event: row for row in tables.events}
+        self.terms: dict[str, list[tuple[date, date | None]]] = defaultdict(list)
         for term in tables.presidents:
-            self._terms.setdefault(term.person, []).append((term.start, term.end))
-        self._events = {row.event: row for row in tables.events}
+            self.terms[term.person].append((term.start, term.end))
         self._cache: dict[Fact, DaySet] = {}
 
     def of(self, fact: Fact) -> DaySet:
@@ -65,182 +76,172 @@ class DaySets:
             found = self._cache[fact] = self._build(fact)
         return found
 
+    def unknown(self, fact: Fact) -> DaySet:
+        """The days of the range on which it is not known whether the fact holds."""
+        match fact:
+            case ChineseZodiac() | LunarMonth():
+                return self._outside(Chinese.first, Chinese.last)
+            case CalendarMonth(calendar=name):
+                system = open_calendar(name)
+                return self._outside(system.first, system.last)
+            case SolarTerm():
+                terms = open_day_names("solar-terms")
+                return self._outside(terms.first, terms.last) | self.days.those(terms.unsettled)
+            case JapaneseEra(era="Meiji"):
+                return self._outside(ERAS[0].first, self.days.last)
+        return 0
+
+    def _outside(self, first: date, last: date) -> DaySet:
+        return self.days.everything & ~self.days.span(first, last)
+
     def _build(self, fact: Fact) -> DaySet:
         match fact:
             case ExplicitYear(year=year):
-                return self._years((year,))
+                return self.days.year(year)
             case Decade(decade=first):
-                return self._years(range(first, first + 10))
+                return self.days.span(date(first, 1, 1), date(first + 9, 12, 31))
             case YearRange(start=first, end=last):
-                return self._years(range(first, last + 1))
+                return self.days.span(date(first, 1, 1), date(last, 12, 31))
             case LeapYear():
-                return self._years(filter(calendar.isleap, self.days.years))
+                return self.patterns.leap_years
             case RecurringEvent(name=name):
-                return self._years(RECURRING[name])
+                return self.patterns.years(RECURRING[name])
             case PersonAlive(person=person):
-                life = self._people[person]
+                life = self.people[person]
                 return self.days.span(life.start + DAY, life.end - DAY)
             case UsPresident(person=person):
                 return self._in_office(person)
+            case JapaneseEra(era=era):
+                return self._era(era)
             case ChineseZodiac(animal=animal):
                 return self._zodiac[ANIMALS.index(animal)]
-            case LunarMonth(month=month):
-                return self._lunar_months[month]
-            case Month(month=month):
-                return self._months((month,))
-            case Season(season=season):
-                return self._months(SEASONS[season])
-            case WesternZodiac(sign=sign):
-                return self.days.those(d for d in self._all if _has_sign(d, sign))
             case KbEvent():
                 return self._event(fact)
-            case _:
-                return self._day_level(fact)
+        return self._month_level(fact)
+
+    def _month_level(self, fact: Fact) -> DaySet:
+        match fact:
+            case Month(month=month):
+                return self.patterns.months((month,))
+            case Season(season=season):
+                return self.patterns.months(SEASONS[season])
+            case WesternZodiac(sign=sign):
+                return self.patterns.month_days(*SIGNS[sign])
+            case LunarMonth(month=month):
+                return self._lunar_months[month]
+            case CalendarMonth(calendar=name, month=month):
+                return self._calendar_months(name)[month]
+        return self._day_level(fact)
 
     def _day_level(self, fact: Fact) -> DaySet:
+        patterns = self.patterns
         match fact:
             case OnWeekday(weekday=weekday):
-                return self._weekdays((weekday,))
+                return patterns.weekdays((WEEKDAYS.index(weekday),))
             case MultiWeekday(value=weekdays):
-                return self._weekdays(weekdays)
+                return patterns.weekdays(WEEKDAYS.index(weekday) for weekday in weekdays)
             case DayOfMonthSpecific(day=number):
-                return self._days_of_month[number]
+                return patterns.days_of_month((number,))
             case FirstDayOfMonth():
-                return self._days_of_month[1]
+                return patterns.days_of_month((1,))
             case LastDayOfMonth():
-                return self.days.those(d for d in self._all if (d + DAY).day == 1)
+                return patterns.days_from_month_end((1,))
             case DayOfMonthRange(operator=operator, value=value):
                 numbers = range(1, value) if operator == "<" else range(value + 1, 32)
-                return _union(self._days_of_month[n] for n in numbers)
-            case WeekdayInMonth(direction=direction, weekday=weekday, n=n):
-                if direction == "first":
-                    numbers = range(7 * n - 6, min(7 * n, 31) + 1)
-                    return self.of(OnWeekday(weekday=weekday)) & _union(
-                        self._days_of_month[k] for k in numbers
-                    )
-                return self.days.those(_nth_last_in_month(self.days.years, weekday, n))
+                return patterns.days_of_month(numbers)
             case DayOfYear(day=number):
-                return self.days.those(_day_of_year(self.days.years, number))
-            case WeekdayInYear(direction=direction, weekday=weekday, n=n):
-                return self.days.those(_nth_in_year(self.days.years, direction, weekday, n))
+                return patterns.days_of_year((number,))
+            case WeekdayInMonth(direction=direction, n=n):
+                numbers = range(7 * n - 6, min(7 * n, 31) + 1)
+                forward = direction == "first"
+                count = patterns.days_of_month if forward else patterns.days_from_month_end
+                return self._on(fact.weekday) & count(numbers)
+            case WeekdayInYear(direction=direction, n=n):
+                numbers = range(7 * n - 6, min(7 * n, 366) + 1)
+                forward = direction == "first"
+                count = patterns.days_of_year if forward else patterns.days_from_year_end
+                return self._on(fact.weekday) & count(numbers)
+            case ChurchDay(name=name):
+                return self._named_days("easter")[name]
+            case SolarTerm(name=name):
+                return self._named_days("solar-terms")[name]
         raise TypeError(f"no day set for {fact.type}")
 
-    @cached_property
-    def _all(self) -> list[date]:
-        return [self.days.day(i) for i in range(len(self.days))]
-
-    def _years(self, years: Iterable[int]) -> DaySet:
-        return _union(self.days.year(year) for year in years)
-
-    def _months(self, months: Iterable[int]) -> DaySet:
-        return _union(self._by_month[month] for month in months)
-
-    def _weekdays(self, weekdays: Iterable[str]) -> DaySet:
-        return _union(self._by_weekday[WEEKDAYS.index(weekday)] for weekday in weekdays)
-
-    @cached_property
-    def _by_month(self) -> dict[int, DaySet]:
-        spans: dict[int, DaySet] = dict.fromkeys(range(1, 13), 0)
-        for year in self.days.years:
-            for month in spans:
-                last = calendar.monthrange(year, month)[1]
-                spans[month] |= self.days.span(date(year, month, 1), date(year, month, last))
-        return spans
-
-    @cached_property
-    def _by_weekday(self) -> list[DaySet]:
-        size = len(self.days)
-        week = ((1 << 7 * (size // 7 + 2)) - 1) // 127  # every seventh bit
-        first = self.days.first.weekday()
-        return [(week << ((w - first) % 7)) & self.days.everything for w in range(7)]
-
-    @cached_property
-    def _days_of_month(self) -> list[DaySet]:
-        flags = [bytearray(b"0") * len(self.days) for _ in range(32)]
-        for index, day in enumerate(self._all):
-            flags[day.day][-1 - index] = 49
-        return [int(row, 2) for row in flags]
-
-    @cached_property
-    def _lunar_months_in_order(self) -> list[tuple[date, date, int, int]]:
-        """First day, last day, year and month of every Chinese month; a leap month has the
-        number of the month before it."""
-        return [
-            (span.first, last_day(span), span.opens.year, span.opens.month)
-            for span in Chinese().months_between(self.days.first, self.days.last)
-        ]
-
-    @cached_property
-    def _lunar_months(self) -> dict[int, DaySet]:
-        spans: dict[int, list[tuple[date, date]]] = {month: [] for month in range(1, 13)}
-        for first, last, _, month in self._lunar_months_in_order:
-            spans[month].append((first, last))
-        return {month: self.days.spans(found) for month, found in spans.items()}
-
-    @cached_property
-    def _zodiac(self) -> dict[int, DaySet]:
-        spans: dict[int, list[tuple[date, date]]] = {animal: [] for animal in range(12)}
-        for first, last, year, _ in self._lunar_months_in_order:
-            spans[(year - 4) % 12].append((first, last))
-        return {animal: self.days.spans(found) for animal, found in spans.items()}
+    def _on(self, weekday: str) -> DaySet:
+        return self.patterns.weekdays((WEEKDAYS.index(weekday),))
 
     def _in_office(self, person: str) -> DaySet:
         """Between the first and the last day of each term; an open term has no known last day."""
         return self.days.spans(
-            (start + DAY, end - DAY) for start, end in self._terms[person] if end is not None
+            (start + DAY, end - DAY) for start, end in self.terms[person] if end is not None
         )
+
+    def _era(self, name: str) -> DaySet:
+        names = [era.name for era in ERAS]
+        at = names.index(name)
+        last = ERAS[at + 1].first - DAY if at + 1 < len(ERAS) else self.days.last
+        return self.days.span(ERAS[at].first, last)
 
     def _event(self, fact: KbEvent) -> DaySet:
         if fact.aspect == "multi_year":
-            return self._years(self._events[fact.event].years)
+            return self.patterns.years(self.events[fact.event].years)
         assert fact.value is not None
         if fact.level == "year":
-            return self._years((fact.value,))
+            return self.days.year(fact.value)
         if fact.level == "month":
-            return self._months((fact.value,))
-        return self._days_of_month[fact.value]
+            return self.patterns.months((fact.value,))
+        return self.patterns.days_of_month((fact.value,))
 
+    @cached_property
+    def chinese_months(self) -> tuple[MonthSpan, ...]:
+        """Every Chinese month of the range, as far as the calendar is validated."""
+        return self._month_spans("chinese")
 
-def _union(sets: Iterable[DaySet]) -> DaySet:
-    result = 0
-    for days in sets:
-        result |= days
-    return result
+    def _month_spans(self, calendar: str) -> tuple[MonthSpan, ...]:
+        system = open_calendar(calendar)
+        first, last = max(self.days.first, system.first), min(self.days.last, system.last)
+        return tuple(system.months_between(first, last)) if first <= last else ()
 
+    @cached_property
+    def _lunar_months(self) -> dict[int, DaySet]:
+        """By number; a leap month has the number of the month before it."""
+        return self._by_month(self.chinese_months, 12)
 
-def _has_sign(day: date, sign: str) -> bool:
-    first, last = SIGNS[sign]
-    at = (day.month, day.day)
-    return first <= at <= last if first <= last else at >= first or at <= last
+    @cached_property
+    def _zodiac(self) -> dict[int, DaySet]:
+        spans: dict[int, list[tuple[date, date]]] = {animal: [] for animal in range(12)}
+        for span in self.chinese_months:
+            spans[(span.opens.year - 4) % 12].append((span.first, last_day(span)))
+        return {animal: self.days.spans(found) for animal, found in spans.items()}
 
+    def _calendar_months(self, calendar: str) -> dict[int, DaySet]:
+        found = self._calendars.get(calendar)
+        if found is None:
+            found = self._by_month(self._month_spans(calendar), 13)
+            self._calendars[calendar] = found
+        return found
 
-def _nth_last_in_month(years: range, weekday: str, n: int) -> Iterator[date]:
-    for year in years:
-        for month in range(1, 13):
-            last = date(year, month, calendar.monthrange(year, month)[1])
-            back = (last.weekday() - WEEKDAYS.index(weekday)) % 7 + 7 * (n - 1)
-            if back < last.day:
-                yield last - timedelta(days=back)
+    def _by_month(self, months: tuple[MonthSpan, ...], count: int) -> dict[int, DaySet]:
+        spans: dict[int, list[tuple[date, date]]] = {n: [] for n in range(1, count + 1)}
+        for span in months:
+            spans[span.opens.month].append((span.first, last_day(span)))
+        return {month: self.days.spans(found) for month, found in spans.items()}
 
+    def _named_days(self, system: str) -> dict[str, DaySet]:
+        found = self._named.get(system)
+        if found is None:
+            names = open_day_names(system)
+            days: dict[str, list[date]] = {name: [] for name in names.names}
+            first, last = max(self.days.first, names.first), min(self.days.last, names.last)
+            for day, name in names.days_between(first, last):
+                days[name].append(day)
+            found = self._named[system] = {name: self.days.those(d) for name, d in days.items()}
+        return found
 
-def _day_of_year(years: range, number: int) -> Iterator[date]:
-    for year in years:
-        day = date(year, 1, 1) + timedelta(days=number - 1)
-        if day.year == year:
-            yield day
+    @cached_property
+    def _calendars(self) -> dict[str, dict[int, DaySet]]:
+        return {}
 
-
-def _nth_in_year(years: range, direction: str, weekday: str, n: int) -> Iterator[date]:
-    for year in years:
-        if direction == "first":
-            edge = date(year, 1, 1)
-            day = edge + timedelta(
-                days=(WEEKDAYS.index(weekday) - edge.weekday()) % 7 + 7 * (n - 1)
-            )
-        else:
-            edge = date(year, 12, 31)
-            day = edge - timedelta(
-                days=(edge.weekday() - WEEKDAYS.index(weekday)) % 7 + 7 * (n - 1)
-            )
-        if day.year == year:
-            yield day
+    @cached_property
+    def _named(self) -> dict[str, dict[str, DaySet]]:
+        return {}

@@ -156,6 +156,30 @@ class WeekdayInYear(Record):
     n: int = Field(ge=1, le=53)
 
 
+class CalendarMonth(Record):
+    type: Literal["calendar_month"] = "calendar_month"
+    calendar: Literal["hebrew", "islamic", "persian", "ethiopic", "coptic", "indian-civil"]
+    month: int = Field(ge=1, le=13)
+    """Number in the order of the calendar's months."""
+
+
+class JapaneseEra(Record):
+    type: Literal["japanese_era"] = "japanese_era"
+    era: Literal["Meiji", "Taisho", "Showa", "Heisei"]
+
+
+class ChurchDay(Record):
+    type: Literal["church_day"] = "church_day"
+    name: str
+    """A day of the western church year that is counted from Easter."""
+
+
+class SolarTerm(Record):
+    type: Literal["solar_term"] = "solar_term"
+    name: str
+    """One of the 24 terms of the Chinese solar year."""
+
+
 class KbEvent(Record):
     """A relation to an event that has to be looked up."""
 
@@ -173,7 +197,8 @@ Fact = Annotated[
     ExplicitYear | Decade | YearRange | LeapYear | ChineseZodiac | PersonAlive | UsPresident
     | RecurringEvent | Month | Season | LunarMonth | WesternZodiac | WeekdayInMonth
     | DayOfMonthSpecific | FirstDayOfMonth | LastDayOfMonth | DayOfMonthRange | OnWeekday
-    | MultiWeekday | DayOfYear | WeekdayInYear | KbEvent,
+    | MultiWeekday | DayOfYear | WeekdayInYear | CalendarMonth | JapaneseEra | ChurchDay
+    | SolarTerm | KbEvent,
     Field(discriminator="type"),
 ]  # fmt: skip
 
@@ -186,10 +211,12 @@ LEVELS: dict[str, Level] = {
     "person_alive": "year",
     "us_president": "year",
     "event": "year",
+    "japanese_era": "year",
     "month": "month",
     "season": "month",
     "lunar_month": "month",
     "western_zodiac": "month",
+    "calendar_month": "month",
     "weekday_in_month": "day",
     "day_of_month_specific": "day",
     "first_day_of_month": "day",
@@ -199,6 +226,8 @@ LEVELS: dict[str, Level] = {
     "multi_weekday": "day",
     "day_of_year": "day",
     "weekday_in_year": "day",
+    "church_day": "day",
+    "solar_term": "day",
 }
 """Constraint level of each fact type (Table 2); that of a kb_event stands in the fact."""
 
@@ -217,4 +246,6 @@ def level_of(fact: Fact) -> Level:
 
 def category_of(fact: Fact) -> str:
     """What may occur once in a puzzle."""
+    if isinstance(fact, CalendarMonth):
+        return f"{fact.calendar}_month"
     return CATEGORIES.get(fact.type, fact.type)

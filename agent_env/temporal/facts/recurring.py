@@ -14,3 +14,6 @@ WORLD_CUPS = (
     1998, 2002, 2006, 2010, 2014, 2018, 2022, 2026,
 )  # fmt: skip
 """Years of the men's football World Cup finals. Source: "FIFA World Cup"."""
+
+WOMENS_WORLD_CUPS = (1991, 1995, 1999, 2003, 2007, 2011, 2015, 2019, 2023)
+"""Years of the women's football World Cup finals. Source: "FIFA Women's World Cup"."""

@@ -1,0 +1,127 @@
+"""The Gregorian calendar as day sets: the building blocks of everything that recurs in it."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Iterable, Iterator
+from datetime import date
+from functools import cached_property
+
+from agent_env.temporal.days import DayRange, DaySet
+
+
+class Patterns:
+    """Day sets by weekday, month, day of the month and day of the year, over whole years.
+
+    Each family is built once, when it is first asked for.
+    """
+
+    def __init__(self, days: DayRange) -> None:
+        if (days.first.month, days.first.day, days.last.month, days.last.day) != (1, 1, 12, 31):
+            raise ValueError(f"{days.first} to {days.last} is not a range of whole years")
+        self.days = days
+
+    def years(self, years: Iterable[int]) -> DaySet:
+        """The days of these years, as far as they lie in the range."""
+        return union(self.days.year(year) for year in years)
+
+    def months(self, months: Iterable[int]) -> DaySet:
+        """The days of these months, 1 to 12, of every year."""
+        return union(self._month[month] for month in months)
+
+    def weekdays(self, weekdays: Iterable[int]) -> DaySet:
+        """The days that are one of these weekdays, Monday being 0."""
+        return union(self._weekday[weekday] for weekday in weekdays)
+
+    def days_of_month(self, numbers: Iterable[int]) -> DaySet:
+        """The days with one of these numbers, counted from the month's first day, 1."""
+        return union(self._number[number] for number in numbers)
+
+    def days_from_month_end(self, numbers: Iterable[int]) -> DaySet:
+        """The same, counted from the month's last day, 1."""
+        return union(self._number_back[number] for number in numbers)
+
+    def days_of_year(self, numbers: Iterable[int]) -> DaySet:
+        """The days with one of these numbers, 1 January being 1; 366 exists in leap years."""
+        return union(self._day_of_year(number) for number in numbers)
+
+    def days_from_year_end(self, numbers: Iterable[int]) -> DaySet:
+        """The same, counted back from 31 December, 1."""
+        return union(self._day_from_end(number) for number in numbers)
+
+    def month_days(self, first: tuple[int, int], last: tuple[int, int]) -> DaySet:
+        """Every year's days from one (month, day) to another, over the turn of the year too."""
+        spans = []
+        for year in range(self.days.first.year - 1, self.days.last.year + 1):
+            spans.append((date(year, *first), date(year + (last < first), *last)))
+        return self.days.spans(spans)
+
+    @cached_property
+    def leap_years(self) -> DaySet:
+        """The days of leap years."""
+        return self.years(filter(calendar.isleap, self.days.years))
+
+    def _day_of_year(self, number: int) -> DaySet:
+        first = self._new_years & self.leap_years if number == 366 else self._new_years
+        return first << (number - 1)
+
+    def _day_from_end(self, number: int) -> DaySet:
+        last = self._new_years_eves & self.leap_years if number == 366 else self._new_years_eves
+        return last >> (number - 1)
+
+    @cached_property
+    def _new_years(self) -> DaySet:
+        return self.days.those(date(year, 1, 1) for year in self.days.years)
+
+    @cached_property
+    def _new_years_eves(self) -> DaySet:
+        return self.days.those(date(year, 12, 31) for year in self.days.years)
+
+    @cached_property
+    def _month(self) -> dict[int, DaySet]:
+        found: dict[int, list[tuple[date, date]]] = {month: [] for month in range(1, 13)}
+        for first, size in self._month_spans():
+            found[first.month].append((first, first.replace(day=size)))
+        return {month: self.days.spans(spans) for month, spans in found.items()}
+
+    @cached_property
+    def _number(self) -> dict[int, DaySet]:
+        firsts: dict[int, list[date]] = {size: [] for size in range(28, 32)}
+        for first, size in self._month_spans():
+            firsts[size].append(first)
+        by_size = {size: self.days.those(days) for size, days in firsts.items()}
+        return {
+            number: union(days for size, days in by_size.items() if number <= size) << (number - 1)
+            for number in range(1, 32)
+        }
+
+    @cached_property
+    def _number_back(self) -> dict[int, DaySet]:
+        lasts: dict[int, list[date]] = {size: [] for size in range(28, 32)}
+        for first, size in self._month_spans():
+            lasts[size].append(first.replace(day=size))
+        by_size = {size: self.days.those(days) for size, days in lasts.items()}
+        return {
+            number: union(days for size, days in by_size.items() if number <= size) >> (number - 1)
+            for number in range(1, 32)
+        }
+
+    @cached_property
+    def _weekday(self) -> list[DaySet]:
+        size = len(self.days)
+        every_seventh = ((1 << 7 * (size // 7 + 2)) - 1) // 127
+        first = self.days.first.weekday()
+        return [(every_seventh << ((w - first) % 7)) & self.days.everything for w in range(7)]
+
+    def _month_spans(self) -> Iterator[tuple[date, int]]:
+        for year in self.days.years:
+            for month in range(1, 13):
+                yield date(year, month, 1), calendar.monthrange(year, month)[1]
+
+
+def union(sets: Iterable[DaySet]) -> DaySet:
+    """All days that are in any of the sets."""
+    result = 0
+    for days in sets:
+        result |= days
+    return result
