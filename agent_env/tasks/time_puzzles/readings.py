@@ -10,7 +10,6 @@ from datetime import date
 
 from agent_env.tasks.time_puzzles.day_sets import RECURRING, DaySets
 from agent_env.tasks.time_puzzles.facts import (
-    ANIMALS,
     ChineseZodiac,
     Decade,
     Fact,
@@ -22,7 +21,7 @@ from agent_env.tasks.time_puzzles.facts import (
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.facts.recurring import WOMENS_WORLD_CUPS
 from agent_env.temporal.systems.base import last_day
-from agent_env.temporal.systems.chinese import lichun
+from agent_env.temporal.systems.chinese import Chinese
 
 
 class Readings:
@@ -74,11 +73,4 @@ class Readings:
         )
 
     def _by_lichun(self, animal: str) -> DaySet:
-        days, own = self._sets.days, ANIMALS.index(animal)
-        chinese = self._sets.chinese_months
-        if not chinese:
-            return 0
-        first, last = chinese[0].first, last_day(chinese[-1])
-        years = [y for y in range(first.year, last.year) if (y - 4) % 12 == own]
-        spans = [(lichun(y), date.fromordinal(lichun(y + 1).toordinal() - 1)) for y in years]
-        return days.spans(spans)
+        return self._sets.days.spans(Chinese().animal_years(animal, by_lichun=True))

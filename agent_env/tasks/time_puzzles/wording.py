@@ -8,7 +8,9 @@ from agent_env.tasks.time_puzzles.day_sets import RECURRING, DaySets
 from agent_env.tasks.time_puzzles.facts import (
     MONTHS,
     SIGNS,
+    CalendarMonth,
     ChineseZodiac,
+    ChurchDay,
     DayOfMonthRange,
     DayOfMonthSpecific,
     DayOfYear,
@@ -16,6 +18,7 @@ from agent_env.tasks.time_puzzles.facts import (
     ExplicitYear,
     Fact,
     FirstDayOfMonth,
+    JapaneseEra,
     KbEvent,
     LastDayOfMonth,
     LeapYear,
@@ -26,6 +29,7 @@ from agent_env.tasks.time_puzzles.facts import (
     PersonAlive,
     RecurringEvent,
     Season,
+    SolarTerm,
     UsPresident,
     WeekdayInMonth,
     WeekdayInYear,
@@ -34,9 +38,22 @@ from agent_env.tasks.time_puzzles.facts import (
 )
 from agent_env.temporal.days import DaySet, as_spans
 from agent_env.temporal.facts.tables import FactTables
+from agent_env.temporal.systems.catalogue import open_calendar
 
 MAX_SPANS = 12
 """Spans of dates that one explicit constraint may list."""
+
+MAX_YEARS = 13 * MAX_SPANS
+"""More years than this cannot be spelled out: a fact holds in one year of twelve at least."""
+
+CALENDAR_NAMES = {
+    "hebrew": "Hebrew calendar",
+    "islamic": "Islamic calendar (Umm al-Qura)",
+    "persian": "Persian calendar (Solar Hijri)",
+    "ethiopic": "Ethiopian calendar",
+    "coptic": "Coptic calendar",
+    "indian-civil": "Indian national calendar",
+}
 
 GAMES = {
     "summer_olympics": "the Summer Olympic Games",
@@ -70,6 +87,22 @@ class Wording:
                     f"In the Chinese calendar, the date falls in lunar month {month} "
                     "(a leap month of that number included)."
                 )
+            case CalendarMonth(calendar=name, month=month):
+                title = CALENDAR_NAMES[name]
+                month_name = open_calendar(name).months[month - 1]
+                return f"In the {title}, the date falls in the month of {month_name}."
+            case JapaneseEra(era=era):
+                return (
+                    f"In Japan, the date falls in the {era} era (a day on which the era changed "
+                    "belongs to the new one)."
+                )
+            case ChurchDay(name=name):
+                return f"The date is {name} of the western churches."
+            case SolarTerm(name=name):
+                return (
+                    f"On that date, by China Standard Time, the solar term {name} of the Chinese "
+                    "calendar begins."
+                )
             case PersonAlive(person=person):
                 return f"{person} was alive, the days of birth and death not counted."
             case UsPresident(person=person):
@@ -88,8 +121,15 @@ class Wording:
         """The same constraint with its dates; `others` are the days that all other facts allow,
         in whose years a lunar fact is spelled out. Raises TooManySpans."""
         match fact:
-            case ChineseZodiac() | LunarMonth():
+            case ChineseZodiac() | LunarMonth() | CalendarMonth():
                 return self._as_spans(fact, others)
+            case ChurchDay() | SolarTerm():
+                return self._as_dates(fact, others)
+            case JapaneseEra():
+                first, last = as_spans(self._sets.days.dates(self._sets.of(fact)))[0]
+                return (
+                    f"The date falls in one of these spans (both ends included): {first} to {last}."
+                )
             case PersonAlive(person=person):
                 life = self._people[person]
                 return f"The date is after {life.start} and before {life.end}."
@@ -127,15 +167,30 @@ class Wording:
     def _as_spans(self, fact: Fact, others: DaySet) -> str:
         """The fact's days in every year that the other facts leave, as spans of dates."""
         days = self._sets.days
-        years = sorted({day.year for day in days.dates(others)})
-        allowed = 0
-        for year in years:
-            allowed |= days.year(year)
-        spans = as_spans(days.dates(self._sets.of(fact) & allowed))
+        spans = as_spans(days.dates(self._sets.of(fact) & self._years_of(others)))
         if len(spans) > MAX_SPANS:
             raise TooManySpans(f"{fact.type} takes {len(spans)} spans")
         texts = (f"{first} to {last}" for first, last in spans)
         return f"The date falls in one of these spans (both ends included): {'; '.join(texts)}."
+
+    def _as_dates(self, fact: Fact, others: DaySet) -> str:
+        """The fact's single days in every year that the other facts leave."""
+        found = list(self._sets.days.dates(self._sets.of(fact) & self._years_of(others)))
+        if len(found) > MAX_SPANS:
+            raise TooManySpans(f"{fact.type} takes {len(found)} dates")
+        return f"The date is one of these: {', '.join(map(str, found))}."
+
+    def _years_of(self, days: DaySet) -> DaySet:
+        """The years of a set, all their days; TooManySpans where they are very many."""
+        years = 0
+        for _ in range(MAX_YEARS):
+            if not days:
+                return years
+            low = (days & -days).bit_length() - 1
+            year = self._sets.days.year(self._sets.days.day(low).year)
+            years |= year
+            days &= ~year
+        raise TooManySpans(f"the other facts leave more than {MAX_YEARS} years")
 
 
 def _plain(fact: Fact) -> str:
