@@ -18,7 +18,8 @@ RUN pip install --no-cache-dir --target /opt/packages \
 FROM python:${PYTHON}-slim AS interpreter
 COPY --from=packages /opt/packages /opt/packages
 COPY agent_env/sandbox/kernel.py agent_env/sandbox/landlock.py agent_env/sandbox/rlimits.py \
-     agent_env/sandbox/notebook.py agent_env/sandbox/worker.py agent_env/sandbox/inside.py \
+     agent_env/sandbox/kept.py agent_env/sandbox/notebook.py agent_env/sandbox/executor.py \
+     agent_env/sandbox/worker.py agent_env/sandbox/inside.py \
      /opt/guest/agent_env/sandbox/
 RUN touch /opt/guest/agent_env/__init__.py /opt/guest/agent_env/sandbox/__init__.py \
     && python -m compileall -q /opt/guest /opt/packages \
@@ -35,7 +36,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends bubblewrap ca-certificates g++ \
     && rm -rf /var/lib/apt/lists/*
 COPY . /opt/agent-env
-RUN pip install --no-cache-dir /opt/agent-env
+RUN pip install --no-cache-dir --constraint /opt/agent-env/constraints.txt /opt/agent-env
 RUN useradd --create-home agent
 USER agent
 WORKDIR /home/agent

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from agent_env.analysis.summary import Summary
-    from agent_env.wiring import Listener
+from agent_env.cli_data import audit, facts, generate
+from agent_env.cli_run import listening, print_scores, print_table, say
+from agent_env.cli_sandbox import sandbox_commands
 
 app = typer.Typer(
     help="Does this model get better with web search, a calendar, a code interpreter?\n\n"
@@ -30,23 +27,39 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for
 Run = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
 
 
+app.command()(generate)
+app.command()(audit)
+app.add_typer(facts, name="facts")
+app.add_typer(sandbox_commands, name="sandbox")
+
+
 def main() -> None:
     """Entry point: the user's mistakes end with one line and exit code 2."""
+    from click.exceptions import Abort, ClickException
+
     from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 
     try:
-        app()
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
     except (ConfigError, DatasetError) as exc:
         _fail(str(exc), 2)
+    except ClickException as exc:
+        _fail(exc.format_message(), 2)
     except AgentEnvError as exc:
         _fail(str(exc), 1)
     except BrokenPipeError:  # the reader of our output went away
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as exc:
+        _fail(f"cannot write the output: {exc.strerror}", 1)
+    except (KeyboardInterrupt, Abort):
+        _fail("stopped", 130)
 
 
 def _fail(text: str, code: int) -> None:
-    print(f"agent-env: {' '.join(text.split())}", file=sys.stderr)
+    say(f"agent-env: {' '.join(text.split())}")
     sys.exit(code)
 
 
@@ -122,9 +135,9 @@ def run(
         tokens=tokens,
         time_s=time_s,
     )
-    with _listening() as (listener, began):
+    with listening() as (listener, began):
         asyncio.run(start_run(options, listener))
-    _print_scores(began[0], as_json)
+    print_scores(began[0], as_json)
 
 
 @app.command()
@@ -140,9 +153,9 @@ def resume(
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.wiring import run_folder
 
-    with _listening() as (listener, _):
+    with listening() as (listener, _):
         asyncio.run(run_folder(RunFolder(folder), concurrency, listener))
-    _print_scores(folder, as_json)
+    print_scores(folder, as_json)
 
 
 @app.command()
@@ -151,7 +164,7 @@ def score(folder: Run, as_json: AsJson = False) -> None:
 
     Example: agent-env score runs/time-puzzles-20260101-120000
     """
-    _print_scores(folder, as_json)
+    print_scores(folder, as_json)
 
 
 @app.command()
@@ -168,11 +181,11 @@ def compare(
     from agent_env.analysis.tables import difference_table
     from agent_env.wiring import compare_runs
 
-    found = compare_runs(runs, metric)
+    found = compare_runs(runs, metric, say)
     if as_json:
         print(json.dumps({row.name: difference_json(row.difference) for row in found.rows}))
         return
-    _print(difference_table(found.rows, found.baseline))
+    print_table(difference_table(found.rows, found.baseline))
 
 
 @app.command()
@@ -205,48 +218,3 @@ def doctor(as_json: AsJson = False) -> None:
         return
     for check in checks:
         print(f"{'ok' if check.ok else '--':3} {check.name:24} {check.says}")
-
-
-@contextmanager
-def _listening() -> Iterator[tuple[Listener, list[Path]]]:
-    """Progress on stderr: a bar on a terminal, plain lines elsewhere; Ctrl-C says how to go on."""
-    from agent_env.errors import StorageError
-    from agent_env.progress import Progress
-
-    progress = Progress()
-    try:
-        with progress:
-            yield progress.listener, progress.folders
-    except KeyboardInterrupt:
-        if progress.folders:
-            print(f"Stopped. Go on with: agent-env resume {progress.folders[0]}", file=sys.stderr)
-        sys.exit(130)
-    except StorageError as exc:
-        where = f"; go on with: agent-env resume {progress.folders[0]}" if progress.folders else ""
-        _fail(f"{exc}{where}", 1)
-
-
-def _print_scores(folder: Path, as_json: bool) -> None:
-    from agent_env.analysis.summary import Result, summarise
-    from agent_env.analysis.tables import summary_table
-    from agent_env.episodes.run_folder import RunFolder
-    from agent_env.wiring import score_folder
-
-    task, manifest, scored = score_folder(RunFolder(folder))
-    results = [Result(episode, score) for episode, score in scored]
-    names = [condition.name for condition in manifest.conditions]
-    summaries = summarise(results, names, task.metrics)
-    if as_json:
-        print(json.dumps(_scores_json(folder, summaries)))
-        return
-    _print(summary_table(summaries, task.metrics, f"{task.name} · {manifest.model} · {folder}"))
-
-
-def _scores_json(folder: Path, summaries: list[Summary]) -> dict[str, object]:
-    return {"run": str(folder), "conditions": {row.condition: row.as_json() for row in summaries}}
-
-
-def _print(table: Table) -> None:
-    from rich.console import Console
-
-    Console(width=None if sys.stdout.isatty() else 160).print(table)

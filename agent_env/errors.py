@@ -13,8 +13,9 @@ A reached limit is no error but a stop reason, failing user code is an ExecResul
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 
 class AgentEnvError(Exception):
@@ -70,6 +71,13 @@ class ReplayError(EpisodeError):
 
 class ScoringError(EpisodeError):
     """A scorer could not judge an episode."""
+
+
+def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
+    """The first of a pydantic error's problems as `field: what is wrong`."""
+    first = problems[0]
+    field = ".".join(map(str, first["loc"]))
+    return f"{field}: {first['msg']}" if field else str(first["msg"])
 
 
 @contextmanager

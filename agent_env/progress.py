@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -67,6 +68,20 @@ class Progress:
     def _counts(self) -> str:
         parts = ", ".join(f"{number} {ending}" for ending, number in self._endings.most_common())
         return f"{self._endings.total()} of {self._total} episodes ran: {parts or 'none'}"
+
+
+def count_up(total: int) -> Callable[[], None]:
+    """Counts what is done on a terminal, and says nothing elsewhere."""
+    if not sys.stderr.isatty():
+        return lambda: None
+    done = 0
+
+    def one_more() -> None:
+        nonlocal done
+        done += 1
+        print(f"\r{done} of {total}", end="\n" if done == total else "", file=sys.stderr)
+
+    return one_more
 
 
 def _say(text: str) -> None:

@@ -158,6 +158,8 @@ class ToolResult(Stored):
     error: str | None = None
     """Why the call failed, where it did; the model reads it in `output`."""
     pages: tuple[PageRef, ...] = ()
+    duration_s: float | None = None
+    """The tool's own time, where it knows it; calls of one step may wait for each other."""
 
 
 class ExecResult(Stored):

@@ -12,9 +12,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, StorageError
 from agent_env.schema import Condition, Episode, Manifest, Sample, Score
 from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.where import select
 
 if TYPE_CHECKING:
     from agent_env.analysis.compare import Comparison
@@ -22,9 +23,14 @@ if TYPE_CHECKING:
     from agent_env.episodes.runner import Seams
     from agent_env.models.wire import Parameters
     from agent_env.protocols import Model, SandboxBackend, Task, Tokenizer, Tool
+    from agent_env.tasks.where import Filter
     from agent_env.web.sealed import SealedWeb
 
-TASKS = {"time-puzzles": "agent_env.tasks.time_puzzles.task"}
+TASKS = {
+    "time-puzzles": "agent_env.tasks.time_puzzles.task",
+    "event-screen": "agent_env.tasks.event_facts.screen",
+    "event-check": "agent_env.tasks.event_facts.check",
+}
 """Modules by task name, imported when asked for."""
 
 MODELS = ("reference", "reference-static", "openai/NAME", "compatible/NAME")
@@ -94,7 +100,9 @@ async def run_folder(folder: RunFolder, concurrency: int | None, listener: Liste
     manifest = folder.manifest()
     task = load_task(manifest.task, manifest.prompt)
     samples = folder.samples(task.sample_type)
+    listener.begin(folder, len(samples) * len(manifest.conditions) * manifest.repeats)
     async with AsyncExitStack() as stack:
+        stack.enter_context(folder.locked())
         rooms = await _open_rooms(folder, manifest, task, stack)
         runner = Runner(
             folder=folder,
@@ -105,17 +113,24 @@ async def run_folder(folder: RunFolder, concurrency: int | None, listener: Liste
             concurrency=concurrency or manifest.concurrency,
             seed=manifest.seed or 0,
         )
-        listener.begin(folder, len(samples) * len(manifest.conditions) * manifest.repeats)
         await runner.run(samples, manifest.conditions, manifest.repeats, listener.end)
 
 
-def score_folder(folder: RunFolder) -> tuple[Task, Manifest, list[tuple[Episode, Score]]]:
-    """Score a run from its traces alone."""
+def score_folder(
+    folder: RunFolder, note: Callable[[str], None]
+) -> tuple[Task, Manifest, list[tuple[Episode, Score]]]:
+    """Score a run from its traces alone; `note` hears of traces that cannot be read, and of a
+    folder that scores.jsonl cannot be written to."""
     from agent_env.episodes.results import score_run
 
     manifest = folder.manifest()
     task = load_task(manifest.task, manifest.prompt)
-    return task, manifest, score_run(folder, task)
+    scored = score_run(folder, task, lambda reason: note(f"left out: {reason}"))
+    try:
+        folder.write_scores([score for _, score in scored])
+    except StorageError as exc:
+        note(f"{exc}; the traces are safe, agent-env score {folder.path} makes it again")
+    return task, manifest, scored
 
 
 # Pieces of a run --------------------------------------------------------------------------------
@@ -137,6 +152,11 @@ def make_model(
         from agent_env.models.reference.policy import Reference, ReferenceStatic
 
         return Reference() if name == "reference" else ReferenceStatic()
+    if base_url is not None and ("@" in base_url or "?" in base_url):
+        raise ConfigError(
+            "the base URL holds a user, a password or a query, which would be stored with the run; "
+            "give a plain URL and the key by COMPATIBLE_API_KEY or OPENAI_API_KEY"
+        )
     kind, _, wanted = name.partition("/")
     if kind == "openai" and wanted:
         from agent_env.models.responses import Responses
@@ -207,22 +227,60 @@ async def _choose_sandbox(name: str) -> SandboxBackend:
 
 def _samples(options: RunOptions, task: Task) -> tuple[Sample, ...]:
     """From the dataset or newly generated; filtered, then cut to the limit."""
-    from agent_env.episodes.run_folder import read_samples
-    from agent_env.tasks.where import parse_where, select
+    from agent_env.tasks.where import parse_where
 
     filters = [parse_where(text) for text in options.where]
-    samples: Sequence[Sample]
     if options.dataset is not None:
-        samples = read_samples(options.dataset, task.sample_type)
+        chosen = select(_read_dataset(options.dataset, task), filters)[: options.limit]
     else:
-        from agent_env.tasks.time_puzzles.task import generate
-        from agent_env.temporal.facts.tables import shipped_tables
-
-        samples = generate(shipped_tables(), options.limit or DEFAULT_COUNT, options.seed)
-    chosen = select(samples, filters)[: options.limit]
+        chosen = _generated(options, task, filters)
     if not chosen:
         raise ConfigError(f"no sample satisfies --where {' --where '.join(options.where)}")
     return tuple(chosen)
+
+
+def _read_dataset(file: Path, task: Task) -> Sequence[Sample]:
+    """A samples.jsonl, or for Time Puzzles a set in the published format."""
+    from agent_env.episodes.run_folder import read_samples
+
+    if task.name == "time-puzzles" and _is_array(file):
+        from agent_env.tasks.time_puzzles.published import read_published
+
+        return read_published(file)
+    return read_samples(file, task.sample_type)
+
+
+def _is_array(file: Path) -> bool:
+    """Whether the file holds one JSON array, and not a JSON object a line."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
+    except OSError:
+        return False  # said by the reader, with its reason
+
+
+def _generated(options: RunOptions, task: Task, filters: Sequence[Filter]) -> list[Sample]:
+    """As many as wished that satisfy the filters, out of at most 64 times as many."""
+    wanted = options.limit or DEFAULT_COUNT
+    chosen: list[Sample] = []
+    for factor in (1, 4, 16, 64) if filters else (1,):
+        chosen = select(_make_samples(task.name, wanted * factor, options.seed), filters)
+        if len(chosen) >= wanted:
+            break
+    return chosen[:wanted]
+
+
+def _make_samples(task: str, count: int, seed: int) -> Sequence[Sample]:
+    from agent_env.temporal.facts.tables import shipped_tables
+
+    tables = shipped_tables()
+    if task == "time-puzzles":
+        from agent_env.tasks.time_puzzles.task import generate
+
+        return generate(tables, count, seed)
+    today = datetime.now(UTC).date()
+    samples: Sequence[Sample] = import_module(TASKS[task]).make_samples(tables.events, today)
+    return samples[:count]
 
 
 def _create(
@@ -359,7 +417,9 @@ async def _open_rooms(
 # Looking at runs --------------------------------------------------------------------------------
 
 
-def compare_runs(paths: Sequence[Path], metric: str | None) -> Comparison:
+def compare_runs(
+    paths: Sequence[Path], metric: str | None, note: Callable[[str], None]
+) -> Comparison:
     """All conditions of all runs against the first condition of the first run."""
     from agent_env.analysis.compare import by_sample, compare
     from agent_env.analysis.summary import Result
@@ -367,7 +427,7 @@ def compare_runs(paths: Sequence[Path], metric: str | None) -> Comparison:
 
     rows: list[tuple[str, dict[str, float]]] = []
     for path in paths:
-        task, manifest, scored = score_folder(RunFolder(path))
+        task, manifest, scored = score_folder(RunFolder(path), note)
         chosen = metric or task.metrics[0]
         if chosen not in task.metrics:
             raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(task.metrics)}")

@@ -31,9 +31,12 @@ class Summary:
     """Distinct samples among the finished episodes."""
     episodes: int
     """All episodes with a trace, failed and unfinished ones included."""
+    finished: int
+    """Those that came to an end; the means are over them."""
     failed: int
     unfinished: int
     unreadable: int
+    """Of the finished ones; they score 0."""
     metrics: dict[str, float | None]
     """By name; None where no episode finished."""
     input_tokens: float | None
@@ -47,6 +50,7 @@ class Summary:
         """The object that `--json` prints."""
         return {
             "episodes": self.episodes,
+            "finished": self.finished,
             "failed": self.failed,
             "unfinished": self.unfinished,
             "unreadable": self.unreadable,
@@ -75,6 +79,7 @@ def _summary(condition: str, results: list[Result], metrics: Sequence[str]) -> S
         condition=condition,
         samples=len({episode.sample for episode in episodes}),
         episodes=len(results),
+        finished=len(ended),
         failed=sum(r.score.outcome == "failed" for r in results),
         unfinished=sum(r.score.outcome == "unfinished" for r in results),
         unreadable=sum(r.score.outcome == "unreadable" for r in results),

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
 from rich.table import Table
 
 from agent_env.analysis.paired import Difference
 from agent_env.analysis.summary import Summary, wilson
+
+
+TROUBLES = ("failed", "unfinished", "unreadable")
+"""Columns that are shown where any row has some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,21 +28,22 @@ class Compared:
 
 def summary_table(summaries: Sequence[Summary], metrics: Sequence[str], title: str) -> Table:
     """Conditions by row; the first metric with its 95 % Wilson interval over the samples."""
-    table = Table(title=title, title_justify="left")
-    table.add_column("condition")
-    for name in ("episodes", "failed", "unreadable"):
-        table.add_column(name, justify="right")
-    for name in metrics:
+    troubles = [name for name in TROUBLES if any(getattr(row, name) for row in summaries)]
+    table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    table.add_column("condition", no_wrap=True)
+    for name in ("finished", *troubles, *metrics, "steps", "calls", "tokens in", "out"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in ("steps", "tool calls", "tokens in", "tokens out"):
-        table.add_column(name, justify="right")
     for row in summaries:
-        table.add_row(*_cells(row, metrics))
+        table.add_row(*_cells(row, metrics, troubles))
+    sources = sorted({source for row in summaries for source in row.usage_sources})
+    table.caption = f"means per finished episode; tokens by {' and '.join(sources) or 'nobody'}"
     return table
 
 
-def _cells(row: Summary, metrics: Sequence[str]) -> list[str]:
-    cells = [row.condition, str(row.episodes), str(row.failed), str(row.unreadable)]
+def _cells(row: Summary, metrics: Sequence[str], troubles: Sequence[str]) -> list[str]:
+    whole = row.finished == row.episodes
+    cells = [row.condition, str(row.finished) if whole else f"{row.finished} of {row.episodes}"]
+    cells += [str(getattr(row, name)) for name in troubles]
     cells.append(_with_interval(row.metrics[metrics[0]], row.samples))
     cells += [_number(row.metrics[name], 3) for name in metrics[1:]]
     cells += [_number(row.steps, 1), _number(row.tool_calls, 1)]
@@ -47,7 +54,7 @@ def _with_interval(mean: float | None, samples: int) -> str:
     if mean is None or not samples:
         return "-"
     low, high = wilson(mean, samples)
-    return f"{mean:.3f} [{low:.2f}, {high:.2f}]"
+    return escape(f"{mean:.3f} [{low:.2f}, {high:.2f}]")
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -56,10 +63,11 @@ def _number(value: float | None, digits: int) -> str:
 
 def difference_table(rows: Sequence[Compared], baseline: str) -> Table:
     """Differences to the first row, paired by sample."""
-    table = Table(title=f"Difference to {baseline}, paired by sample", title_justify="left")
+    title = escape(f"Difference to {baseline}, paired by sample")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     for name in ("condition", "metric"):
-        table.add_column(name)
-    for name in ("difference [95 %]", "better", "worse", "p", "pairs", "unpaired"):
+        table.add_column(name, no_wrap=True)
+    for name in (r"difference \[95 %]", "better", "worse", "p", "pairs", "unpaired"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(row.name, row.metric, *_difference_cells(row.difference))
@@ -69,7 +77,7 @@ def difference_table(rows: Sequence[Compared], baseline: str) -> Table:
 def _difference_cells(found: Difference | None) -> list[str]:
     if found is None:
         return ["-"] * 5 + ["all"]
-    span = f"{found.mean:+.3f} [{found.low:+.2f}, {found.high:+.2f}]"
+    span = escape(f"{found.mean:+.3f} [{found.low:+.2f}, {found.high:+.2f}]")
     p = f"{found.p_value:.3f}" if found.p_value >= 0.001 else "<0.001"
     return [span, str(found.better), str(found.worse), p, str(found.pairs), str(found.unpaired)]
 

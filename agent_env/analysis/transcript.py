@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 from agent_env.schema import (
@@ -15,6 +16,8 @@ from agent_env.schema import (
     ToolCalled,
     Usage,
 )
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a page or model could steer a terminal
 
 
 def transcript(events: Sequence[Event], full: bool = False) -> Iterator[str]:
@@ -83,7 +86,9 @@ def _known(value: int | None) -> str:
 
 
 def _cut(text: str, width: int | None) -> str:
-    if width is None or len(text) <= width:
+    """The text without control characters, its middle left out where it is very long."""
+    text = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    if width is None or len(text) <= width * 1.25:
         return text
     half = width // 2
     return f"{text[:half]}\n  … {len(text) - 2 * half} characters left out …\n{text[-half:]}"

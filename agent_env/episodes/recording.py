@@ -128,7 +128,7 @@ class RecordingToolbox:
             result=result,
             output_tokens=self._tokenizer.count(result.output),
             tokens_source=source,
-            duration_s=_since(started),
+            duration_s=_since(started) if result.duration_s is None else result.duration_s,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import fold, read_trace
@@ -11,22 +11,30 @@ from agent_env.protocols import Task
 from agent_env.schema import Episode, Score
 
 
-def episodes_of(folder: RunFolder) -> Iterator[Episode]:
-    """The episodes of a run, in the order of their files."""
+def episodes_of(folder: RunFolder, on_broken: Callable[[str], None]) -> Iterator[Episode]:
+    """The episodes of a run, in the order of their files; `on_broken` hears why a trace cannot be
+    read, and it is passed over."""
     for file in folder.traces():
-        events = read_trace(file)
+        try:
+            events = read_trace(file)
+            if events and events[0].episode != folder.key_of(file):
+                raise DatasetError(file, 1, f"is the trace of {events[0].episode}")
+        except DatasetError as exc:
+            on_broken(str(exc))
+            continue
         if events:  # an empty file: killed before the first event
             yield fold(events)
 
 
-def score_run(folder: RunFolder, task: Task) -> list[tuple[Episode, Score]]:
-    """Every episode with its score, from the traces and samples alone; writes scores.jsonl."""
+def score_run(
+    folder: RunFolder, task: Task, on_broken: Callable[[str], None]
+) -> list[tuple[Episode, Score]]:
+    """Every episode with its score, from the traces and samples alone; writes nothing."""
     samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
     scored: list[tuple[Episode, Score]] = []
-    for episode in episodes_of(folder):
+    for episode in episodes_of(folder, on_broken):
         sample = samples.get(episode.sample)
         if sample is None:
             raise DatasetError(folder.path / "samples.jsonl", None, f"no sample '{episode.sample}'")
         scored.append((episode, task.scorer(sample, episode)))
-    folder.write_scores([score for _, score in scored])
     return scored

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
+import fcntl
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent_env.errors import ConfigError, DatasetError, StorageError
+from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.schema import Manifest, Sample, Score
 
 ROOM = 4 * 1024 * 1024
@@ -40,6 +43,10 @@ class RunFolder:
     def pages(self) -> Path:
         return self.path / "pages.db"
 
+    def key_of(self, trace: Path) -> str:
+        """The episode whose trace this file is, by its place: CONDITION/SAMPLE.REPEAT."""
+        return f"{trace.parent.name}/{trace.stem}"
+
     def trace(self, key: EpisodeKey) -> Path:
         return self.path / "episodes" / f"{key.name}.jsonl"
 
@@ -59,6 +66,8 @@ class RunFolder:
         """Make the folder and write what is known before the first episode."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+            if any(self.path.iterdir()):
+                raise ConfigError(f"{self.path} is not empty; name a new folder with --out")
             self._check_room()
             (self.path / "samples.jsonl").write_bytes(samples)
             (self.path / "episodes").mkdir(exist_ok=True)
@@ -83,14 +92,31 @@ class RunFolder:
         file = self.path / "run.json"
         try:
             return Manifest.model_validate_json(file.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise ConfigError(f"{self.path} is no run: it has no run.json") from None
+        except OSError as exc:
+            raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
         except ValidationError as exc:
-            raise DatasetError(file, None, f"not a run's manifest: {exc.errors()[0]}") from exc
+            reason = f"not a run's manifest: {first_problem(exc.errors())}"
+            raise DatasetError(file, None, reason) from exc
 
     def samples(self, kind: type[Sample]) -> tuple[Sample, ...]:
-        """The samples as asked."""
-        return read_samples(self.path / "samples.jsonl", kind)
+        """The samples as asked; DatasetError where the file was changed since."""
+        file = self.path / "samples.jsonl"
+        samples = read_samples(file, kind)
+        if digest(file.read_bytes()) != self.manifest().samples_digest:
+            raise DatasetError(file, None, "was changed after the run; its digest is another")
+        return samples
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from running episodes of this run; ConfigError where one does."""
+        with (self.path / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise ConfigError(f"{self.path} is being run by another process") from None
+            yield
 
     def write_scores(self, scores: Sequence[Score]) -> None:
         """Write scores.jsonl anew, whole or not at all."""
@@ -117,7 +143,7 @@ def digest(data: bytes) -> str:
 def read_samples(file: Path, kind: type[Sample]) -> tuple[Sample, ...]:
     """The samples of a file; the first defect is named by file, line and reason."""
     try:
-        lines = file.read_bytes().splitlines()
+        lines = file.read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
     samples: list[Sample] = []
@@ -139,6 +165,4 @@ def _parse(file: Path, number: int, line: bytes, kind: type[Sample]) -> Sample:
     try:
         return kind.model_validate_json(line)
     except ValidationError as exc:
-        first = exc.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise DatasetError(file, number, f"{field + ': ' if field else ''}{first['msg']}") from exc
+        raise DatasetError(file, number, first_problem(exc.errors())) from exc

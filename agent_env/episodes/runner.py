@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from agent_env.episodes.recording import RecordingModel, RecordingToolbox, Retries
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace import Clock, TraceWriter, is_complete
+from agent_env.episodes.trace import Clock, TraceWriter, is_finished
 from agent_env.errors import AgentEnvError, EpisodeError, StorageError, boundary
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.protocols import Limits, Model, Strategy, Tokenizer, Toolbox
@@ -56,8 +56,8 @@ class Runner:
         repeats: int,
         on_end: Callable[[EpisodeKey, str], None],
     ) -> None:
-        """Run every episode that has no complete trace; `on_end` hears of each that ended,
-        with its status. A StorageError stops the run, an EpisodeError only its episode."""
+        """Run every episode that is not finished, failed ones too; `on_end` hears of each that
+        ended, with its status. A StorageError stops the run, an EpisodeError only its episode."""
         pending = self._pending(tuple(samples), tuple(conditions), repeats)
         loop = AgentLoop()
         try:
@@ -76,7 +76,7 @@ class Runner:
                     key = EpisodeKey(sample.id, condition.name, repeat)
                     trace = self.folder.trace(key)
                     if trace.exists():
-                        if is_complete(trace):
+                        if is_finished(trace):
                             continue
                         self.folder.set_aside(key)
                     yield key, sample, condition

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_env.errors import DatasetError, StorageError
+from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.schema import (
     Episode,
     EpisodeFailed,
@@ -78,6 +78,8 @@ def read_trace(path: Path) -> list[Event]:
     """The events of a file; a torn last line is left out, any other defect is a DatasetError."""
     try:
         lines = path.read_bytes().split(b"\n")
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as exc:
+        raise ConfigError(f"{path} is no trace: {exc.strerror}") from exc
     except OSError as exc:
         raise StorageError(f"cannot read the trace {path}: {exc.strerror}") from exc
     whole = lines[:-1]  # what follows the last newline is empty or torn
@@ -88,19 +90,22 @@ def _parse(path: Path, number: int, line: bytes) -> Event:
     try:
         event: Event = trace_event.validate_json(line)
     except ValidationError as exc:
-        first = exc.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise DatasetError(path, number, f"not a trace event: {where}: {first['msg']}") from exc
+        reason = f"not a trace event: {first_problem(exc.errors())}"
+        raise DatasetError(path, number, reason) from exc
     if event.seq != number - 1:
         reason = f"event {event.seq} stands where {number - 1} should; lines are missing or moved"
         raise DatasetError(path, number, reason)
     return event
 
 
-def is_complete(path: Path) -> bool:
-    """Whether the episode of this file came to an end, failed ones included."""
-    events = read_trace(path)
-    return bool(events) and isinstance(events[-1], EpisodeFinished | EpisodeFailed)
+def is_finished(path: Path) -> bool:
+    """Whether the episode of this file came to its end; not so where it failed, was cut off, or
+    the file is broken."""
+    try:
+        events = read_trace(path)
+    except DatasetError:
+        return False
+    return bool(events) and isinstance(events[-1], EpisodeFinished)
 
 
 def fold(events: Sequence[Event]) -> Episode:

@@ -13,6 +13,8 @@ import contextlib
 import itertools
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,18 +91,31 @@ def find_groups(limits: SandboxLimits) -> Groups | None:
         for top in tops:
             top.mkdir(exist_ok=True)
             hand_on(top)
-        groups.make(limits).remove()
+        group = groups.make(limits)
+        try_to_join(group)
+        group.remove()
     except OSError:
         groups.close()
         return None
     return groups
 
 
+def try_to_join(group: Group) -> None:
+    """Move a throw-away child in; OSError where we may make groups but not fill them."""
+    waits = [sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()"]
+    with subprocess.Popen(waits, stdin=subprocess.PIPE) as child:
+        try:
+            for folder in group.folders:
+                (folder / "cgroup.procs").write_text(str(child.pid))
+        finally:
+            child.kill()
+
+
 def parent_groups() -> Iterator[Path]:
     """Where our folder goes: one place with version 2, one for each controller with version 1."""
     mounts = mounted()
     if "memory" in mounts:
-        yield from {mounts[name].resolve() for name in ("memory", "pids", "cpu") if name in mounts}
+        yield from {mounts[name].resolve() for name in ("memory", "pids") if name in mounts}
         return
     unified = mounts.get("unified")
     for folder in groups_above(unified) if unified is not None else ():
@@ -140,10 +155,7 @@ def hand_on(top: Path) -> None:
     """With version 2, let the folders below have the controllers."""
     control = top / "cgroup.subtree_control"
     if control.exists():
-        known = (top / "cgroup.controllers").read_text().split()
-        control.write_text(
-            " ".join(f"+{name}" for name in ("memory", "pids", "cpu") if name in known)
-        )
+        control.write_text("+memory +pids")
 
 
 def set_limits(folder: Path, limits: SandboxLimits) -> None:
@@ -154,8 +166,6 @@ def set_limits(folder: Path, limits: SandboxLimits) -> None:
         "memory.swap.max": "0",
         "memory.limit_in_bytes": memory,
         "memory.memsw.limit_in_bytes": memory,
-        "cpu.max": f"{limits.cpus * 100_000} 100000",
-        "cpu.cfs_quota_us": str(limits.cpus * 100_000),
         "pids.max": str(limits.processes + OVERHEAD),
     }
     for name, value in values.items():

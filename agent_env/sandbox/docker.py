@@ -146,6 +146,8 @@ class Docker:
         bounds = json.dumps({**asdict(limits), "processes": 0})
         host = self._client.create_host_config(
             network_mode="none",
+            dns=["127.0.0.1"],  # else the file of the host is shown, with the names of its network
+            dns_search=["."],
             ipc_mode="none",
             read_only=True,
             init=True,

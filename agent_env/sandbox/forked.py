@@ -9,31 +9,42 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import Group, Groups, find_groups
+from agent_env.sandbox.hold import ForkedLine, Hold, readable, remove_patiently
 from agent_env.sandbox.layout import Layout, find_layout
 from agent_env.sandbox.limits import SandboxLimits
-from agent_env.sandbox.session import START_S, Session, StreamLine, expect_ready, reader_limit
+from agent_env.sandbox.session import START_S, Session, expect_ready, reader_limit
 from agent_env.sandbox.watchdog import Watchdog
 
 SERVER_START_S = 60.0
 SPARE_UIDS = 1_900_000_000
 """Where the uids begin of which the harness, as root, lends one to its sandboxes."""
 
+STARTS_AT_ONCE = 16
+"""Sessions that are being started; more would only wait for processors, and fill the queue."""
+
 MakeCommand = Callable[[Layout, int, int], list[str]]
 """Layout, control descriptor, descriptor of /proc -> command of the fork server."""
 
 
 def spare_uid() -> int | None:
-    """The uid that sandboxes get; None where we are not root and they keep ours."""
-    return SPARE_UIDS + os.getpid() if os.geteuid() == 0 else None
+    """The uid that sandboxes get; None where we cannot lend one and they keep ours."""
+    uid = SPARE_UIDS + os.getpid()
+    return uid if os.geteuid() == 0 and is_mapped(uid) else None
+
+
+def is_mapped(uid: int) -> bool:
+    """Whether there is such a uid in our user namespace; in a rootless container there is not."""
+    lines = Path("/proc/self/uid_map").read_text().splitlines()
+    starts = [(int(first), int(count)) for first, _, count in map(str.split, lines)]
+    return any(first <= uid < first + count for first, count in starts)
 
 
 class ForkedBackend:
@@ -47,6 +58,7 @@ class ForkedBackend:
         self._make_command = make_command
         self._use_cgroups = use_cgroups
         self._executing = asyncio.Semaphore(2 * (os.cpu_count() or 1))
+        self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
         self._watchdog = Watchdog(limits.memory_mb << 20)
         self._groups: Groups | None = None
         self._control: socket.socket | None = None
@@ -56,6 +68,13 @@ class ForkedBackend:
     def memory_bound(self) -> str:
         """What holds the total: `cgroup` or `watchdog`; known once the backend is open."""
         return "cgroup" if self._groups is not None else "watchdog"
+
+    @property
+    def server_pid(self) -> int:
+        """The fork server's pid; all sessions are below it. Known once the backend is open."""
+        if self._server is None:
+            raise SandboxError(f"the {self.name} backend is not open")
+        return self._server.pid
 
     async def __aenter__(self) -> Self:
         try:
@@ -128,6 +147,10 @@ class ForkedBackend:
 
     async def _open_line(self) -> ForkedLine:
         """Ask the fork server for a session and wait until its worker is ready."""
+        async with self._starting:
+            return await self._open_one()
+
+    async def _open_one(self) -> ForkedLine:
         group = self._groups.make(self._limits) if self._groups is not None else None
         try:
             ours, handle = await self._ask_for_session(group)
@@ -135,8 +158,13 @@ class ForkedBackend:
             if group is not None:
                 await asyncio.shield(remove_patiently(group))
             raise
-        streams = await asyncio.open_connection(sock=ours, limit=reader_limit(self._limits))
         hold = Hold(handle, group, self._watchdog, self._limits.memory_mb)
+        try:
+            streams = await asyncio.open_connection(sock=ours, limit=reader_limit(self._limits))
+        except BaseException:
+            ours.close()
+            await asyncio.shield(hold.end())
+            raise
         line = ForkedLine(*streams, hold.end, hold)
         await expect_ready(line, f"a {self.name} session")
         return line
@@ -178,70 +206,3 @@ async def receive_handle(line: socket.socket) -> int:
         raise SandboxError(f"the fork server gave no session in {START_S:g} s") from exc
     complaint = (mark + rest).decode(errors="replace").strip()
     raise SandboxError(f"a session could not be isolated: {complaint or 'no reason given'}")
-
-
-async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
-    """Return when there is something to read."""
-    ready = asyncio.Event()
-    loop.add_reader(fd, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(fd)
-
-
-@dataclass(slots=True)
-class Hold:
-    """The grip on one session: its first process, whose end is the end of all of it."""
-
-    handle: int
-    group: Group | None
-    watchdog: Watchdog
-    memory_mb: int
-
-    async def end(self) -> str | None:
-        """Kill and wait; says so where the session died of its memory limit."""
-        self.watchdog.leave(self.handle)
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.handle, signal.SIGKILL)
-        try:
-            async with asyncio.timeout(START_S):
-                await readable(asyncio.get_running_loop(), self.handle)
-        except TimeoutError as exc:
-            raise SandboxError(f"a session could not be killed in {START_S:g} s") from exc
-        finally:
-            os.close(self.handle)
-        return await self._reason()
-
-    async def _reason(self) -> str | None:
-        starved = self.handle in self.watchdog.killed
-        self.watchdog.killed.discard(self.handle)
-        if self.group is not None:
-            starved = starved or self.group.ran_out_of_memory()
-            await remove_patiently(self.group)
-        return f"more than {self.memory_mb} MB of memory were used" if starved else None
-
-
-async def remove_patiently(group: Group) -> None:
-    """Remove a group whose last processes may still be dying; what stays, the backend removes."""
-    for pause_s in (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
-        if group.remove():
-            return
-        await asyncio.sleep(pause_s)
-
-
-@dataclass(slots=True)
-class ForkedLine(StreamLine):
-    """A line that is watched while a call is out."""
-
-    hold: Hold
-
-    async def send(self, data: bytes) -> None:
-        if self.hold.group is None:
-            self.hold.watchdog.watch(self.hold.handle)
-        await StreamLine.send(self, data)
-
-    async def receive(self) -> bytes:
-        line = await StreamLine.receive(self)
-        self.hold.watchdog.leave(self.hold.handle)
-        return line

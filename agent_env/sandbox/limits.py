@@ -28,7 +28,7 @@ class SandboxLimits:
     output_bytes: int = 65536
     """Kept of each of stdout, stderr, value and error; the middle is cut out."""
     cpus: int = 1
-    """Processors' worth of time, all processes together; held by docker and control groups only."""
+    """Processors' worth of time, all processes together; held by docker only."""
     cpu_s: int = 3600
     """CPU time of one process over its life."""
     descriptors: int = 128

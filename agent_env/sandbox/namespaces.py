@@ -35,13 +35,15 @@ def staged(
     see_proc: bool = False,
 ) -> list[str]:
     """The command, to be run where nothing but the layout is to be seen."""
+    pairs = [(bind.source, bind.target) for bind in (*layout.binds, *more)]
     plan = {
         "uid": spare_uid(),
         "proc": proc,
         "see_proc": see_proc,
         "folders": ["/dev", "/proc", "/tmp", WORK],
         "empty_files": layout.empty_files,
-        "binds": [[bind.source, bind.target] for bind in (*layout.binds, *more)],
+        "copies": [pair for pair in pairs if pair[1].startswith(GUEST)],
+        "binds": [pair for pair in pairs if not pair[1].startswith(GUEST)],
         "programs": [bind.target for bind in layout.binds if bind.target.startswith(GUEST)],
         "covered": layout.covered,
         "command": command,

@@ -6,22 +6,21 @@ import ast
 import builtins
 import io
 import json
-import linecache
 import os
 import signal
 import sys
-import traceback
 import types
 from contextlib import suppress
-from typing import Any, NoReturn
 
 from agent_env.sandbox.kernel import die_with_parent
 
+OUT_OF_MEMORY = 71
+"""Exit status where the code's variables leave no room to take another call."""
 ASKED, ANSWERING = 3, 4
 """The descriptors on which calls come and replies go."""
 
 
-def become_executor(pipes: tuple[int, int, int, int], limit: int) -> NoReturn:
+def become_executor(pipes: tuple[int, int, int, int], limit: int) -> None:
     """Turn this freshly forked process into the one that runs code; never returns.
 
     `pipes` are those for calls, replies, standard output and standard error.
@@ -35,6 +34,8 @@ def become_executor(pipes: tuple[int, int, int, int], limit: int) -> NoReturn:
         reset_signals()
         answer_calls(fresh_main(), limit)
         status = 0
+    except MemoryError:  # not in the code, but in reading a call beside what the code holds
+        status = OUT_OF_MEMORY
     finally:
         os._exit(status)
 
@@ -83,11 +84,13 @@ def answer_calls(main: types.ModuleType, limit: int) -> None:
     A child that the code forked and that ran to the end of the code ends here, without a reply.
     """
     dumps, loads, write, getpid, leave = json.dumps, json.loads, os.write, os.getpid, os._exit
-    myself = getpid()
+    myself, sources = getpid(), dict[str, str]()
     with open(ASKED, "rb", closefd=False) as requests:
         for request in requests:
             call = loads(request)
-            reply = {"id": call["id"], **run(call["code"], f"<call {call['id']}>", main, limit)}
+            name = f"<call {call['id']}>"
+            sources[name] = call["code"]
+            reply = {"id": call["id"], **run(name, sources, main, limit)}
             if getpid() != myself:
                 leave(0)
             rest = dumps(reply).encode() + b"\n"
@@ -95,15 +98,17 @@ def answer_calls(main: types.ModuleType, limit: int) -> None:
                 rest = rest[write(ANSWERING, rest) :]
 
 
-def run(code: str, name: str, main: types.ModuleType, limit: int) -> dict[str, Any]:
-    """Status, value and error of one call."""
+def run(
+    name: str, sources: dict[str, str], main: types.ModuleType, limit: int
+) -> dict[str, object]:
+    """Status, value and error of one call; `sources` holds the code of this and earlier ones."""
     value, error = None, None
     try:
-        value = evaluate(code, name, main)
+        value = evaluate(sources[name], name, main)
     except SystemExit as exc:
         error = None if exc.code in (None, 0) else f"SystemExit: {exc.code}"
     except BaseException as exc:  # the code may raise anything; the session goes on
-        error = explain(exc)
+        error = explain(exc, sources)
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
@@ -117,7 +122,6 @@ def run(code: str, name: str, main: types.ModuleType, limit: int) -> dict[str, A
 
 def evaluate(code: str, name: str, main: types.ModuleType) -> str | None:
     """Run the code; the repr of its last expression, where it ends in one that is not None."""
-    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     tree = ast.parse(code, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, name, "exec"), main.__dict__)
@@ -130,9 +134,17 @@ def evaluate(code: str, name: str, main: types.ModuleType) -> str | None:
     return repr(value)
 
 
-def explain(exc: BaseException) -> str:
-    """The traceback of the code's own frames."""
+def explain(exc: BaseException, sources: dict[str, str]) -> str:
+    """The traceback of the code's own frames, with their lines.
+
+    Imports what it needs only here: most sessions never fail, and all must start quickly.
+    """
     with suppress(Exception):
+        import linecache
+        import traceback
+
+        for name, code in sources.items():
+            linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         own = exc.__traceback__
         while own is not None and not is_of_a_call(own):
             own = own.tb_next

@@ -17,6 +17,8 @@ IMPORTABLE: tuple[str, ...] = (
 )
 """Calendar and astronomy packages; each is there where the harness has it."""
 
+ZONES = "tzdata"
+"""The time zones as a package; shown too, for machines that have them in no other form."""
 COMPANIONS = {"sxtwl": ("_sxtwl",), "jdatetime": ("jalali_core",), "dateutil": ("six",)}
 """Top-level modules without which a package does not import or lacks a part."""
 
@@ -28,11 +30,11 @@ def importable() -> tuple[str, ...]:
 
 def package_files() -> Iterator[Path]:
     """The file or directory of each importable package and its companions, and nothing beside."""
-    for name in importable():
-        for module in (name, *COMPANIONS.get(name, ())):
-            place = locate(module)
-            if place is not None:
-                yield place
+    companions = [module for name in importable() for module in COMPANIONS.get(name, ())]
+    for module in (*importable(), *companions, ZONES):
+        place = locate(module)
+        if place is not None:
+            yield place
 
 
 def module_names() -> tuple[str, ...]:

@@ -27,10 +27,17 @@ def connects_to_the_host():
 def connects_to_an_abstract_socket_of_the_host():
     socket.socket(socket.AF_UNIX).connect({abstract!r})
 def writes_outside_its_directory():
-    open('/usr/agent-env-probe', 'w')
+    open('/usr/agent-env-probe', 'w').close()
+    os.unlink('/usr/agent-env-probe')
 def makes_more_files_than_allowed():
-    for number in range({files} + 1):
-        os.close(os.open(f'probe{{number}}', os.O_CREAT | os.O_WRONLY))
+    made = []
+    try:
+        for number in range({files} + 1):
+            os.close(os.open(f'probe{{number}}', os.O_CREAT | os.O_WRONLY))
+            made.append(f'probe{{number}}')
+    finally:
+        for name in made:
+            os.unlink(name)
 def becomes_root():
     os.setuid(0)
 def lacks_a_promised_package():

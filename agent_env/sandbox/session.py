@@ -7,6 +7,7 @@ not fit counts as a crash of the session, never as an error of the harness.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Awaitable, Callable
@@ -17,8 +18,9 @@ from typing import Any, Literal, Protocol, Self
 from pydantic import BaseModel, ConfigDict, StrictBool, StrictStr, ValidationError
 
 from agent_env.errors import SandboxError
+from agent_env.sandbox.executor import line_cap
 from agent_env.sandbox.limits import CODE_BYTES, SandboxLimits
-from agent_env.sandbox.worker import PROTOCOL, line_cap
+from agent_env.sandbox.worker import PROTOCOL
 from agent_env.schema import ExecResult
 
 GRACE_S = 2.0
@@ -76,7 +78,9 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._end()
+        """Closes; what cannot be ended now is swept at the next start, and fails no episode."""
+        with contextlib.suppress(SandboxError):
+            await self._end()
 
     async def run(self, code: str, timeout_s: float) -> ExecResult:
         """What the code did; raises SandboxError where no session could be started."""

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import py_compile
+import shutil
 import sys
 from typing import Any
 
@@ -47,6 +48,8 @@ def build_root(plan: dict[str, Any]) -> None:
         os.makedirs(ROOT + folder, mode=0o755, exist_ok=True)
     for name in plan["empty_files"]:
         touch(ROOT + name)
+    for source, target in plan["copies"]:
+        copy(source, ROOT + target)
     for source, target in plan["binds"]:
         show(source, ROOT + target)
     if plan["see_proc"]:
@@ -57,6 +60,13 @@ def build_root(plan: dict[str, Any]) -> None:
         kernel.mount("tmpfs", ROOT + folder, "tmpfs", kernel.MS_RDONLY, "mode=755,size=4k")
     flags = kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY
     kernel.mount("", ROOT, "", flags | kernel.MS_NOSUID | kernel.MS_NODEV)
+
+
+def copy(source: str, target: str) -> None:
+    """A small file, copied: every mount less makes every session quicker."""
+    os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
+    shutil.copyfile(source, target)
+    os.chmod(target, 0o644)
 
 
 def compile_program(path: str) -> None:

@@ -1,9 +1,10 @@
 """Total memory of a session where no control group can be had: look often, kill what is too large.
 
-Guaranteed: a session that stays above its limit for two looks is killed. Not guaranteed: that it
-never was above; in the time between two looks it can take what the machine can give in that time.
-Not counted: kernel memory (pipe and socket buffers) and files in the work directory, which have
-limits of their own. memfd and System V memory, which would not be counted, are forbidden.
+Guaranteed: a session that is above its limit when it is looked at is killed. Not guaranteed: that
+it never was above; between two looks it can take what the machine can give in that time. A socket
+counts with all that its buffer may hold. Not counted: pipe buffers, which the kernel bounds for
+each user, and files in the work directory, which have a limit of their own. memfd and System V
+memory, which would not be counted, are forbidden.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Watchdog:
         children = children_by_parent()
         for handle, first in list(self._watched.items()):
             family = descendants(first, children)
-            if resident(family) > self.memory_bytes and exact(family) > self.memory_bytes:
+            limit = self.memory_bytes - socket_buffers(family[-1])
+            if resident(family) > limit and exact(family) > limit:
                 self.killed.add(handle)
                 self.leave(handle)
                 with contextlib.suppress(OSError):
@@ -85,6 +87,20 @@ def descendants(first: int, children: dict[int, list[int]]) -> list[int]:
     for pid in family:
         family += children.get(pid, [])
     return family
+
+
+def socket_buffers(pid: int) -> int:
+    """The most that the sockets in a process's network namespace may hold."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/net/unix") as lines:
+        return (sum(1 for _ in lines) - 1) * buffer_bytes()
+    return 0
+
+
+def buffer_bytes() -> int:
+    """What one socket may hold before it is read, as the kernel counts."""
+    with contextlib.suppress(OSError), open("/proc/sys/net/core/wmem_default") as file:
+        return int(file.read())
+    return 1 << 18
 
 
 def resident(family: list[int]) -> int:

@@ -40,7 +40,9 @@ class Interpreter:
         wanted = parse_arguments(PythonArguments, arguments)
         async with self._one_at_a_time:
             result = await self._sandbox.run(wanted.code, self._timeout_s)
-        return ToolResult(output=_as_text(result), error=_error_of(result))
+        return ToolResult(
+            output=_as_text(result), error=_error_of(result), duration_s=result.duration_s
+        )
 
 
 def _as_text(result: ExecResult) -> str:

@@ -71,6 +71,10 @@ def event_article(row: EventRow) -> Rendered:
 
 
 def _when(row: EventRow, rng: Random) -> str:
+    if row.start is not None and row.end is None:
+        return f" began on {written(row.start, rng)} and still lasts"
+    if row.start is None and row.end is not None:
+        return f" ended on {written(row.end, rng)}"
     if row.start is None or row.end is None:
         return f" took place in {_listed([str(year) for year in row.years])}"
     if row.start == row.end:
@@ -142,8 +146,8 @@ def outdated_copy(row: EventRow, rng: Random) -> Rendered:
     paragraphs = [
         f"{_capital(row.event)}: expected from {first} to {last}. {title} ({row.kind}). {title}.",
         f"{row.summary} In short: {row.hint or row.event}.",
-        "This is an outdated copy, kept as it was before the event ended; it gives the dates "
-        "that were expected then.",
+        "This is an outdated copy, kept as if it were from before the event ended, with the dates "
+        "expected then; the copy and its dates are an invention of this site.",
     ]
     rows = [("Expected first day", first), ("Expected last day", last)]
     links = [("Current article", article_url(title))]

@@ -49,7 +49,7 @@ def runner_for(path: Path, make_model: Callable[[Sample], Model]) -> Runner:
 def run(runner: Runner, count: int = 3, repeats: int = 1) -> dict[str, Episode]:
     samples = [puzzle(f"tp-0-{number}") for number in range(count)]
     asyncio.run(runner.run(samples, [WEB], repeats, lambda key, ending: None))
-    return {f"{e.sample}.{e.repeat}": e for e in episodes_of(runner.folder)}
+    return {f"{e.sample}.{e.repeat}": e for e in episodes_of(runner.folder, print)}
 
 
 def searching(sample: Sample) -> Model:

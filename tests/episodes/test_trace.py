@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.trace import TraceWriter, fold, is_complete, read_trace
+from agent_env.episodes.trace import TraceWriter, fold, is_finished, read_trace
 from agent_env.errors import DatasetError, StorageError
 from agent_env.schema import (
     EpisodeFinished,
@@ -91,7 +91,7 @@ def test_a_torn_last_line_is_ignored_and_the_episode_unfinished(tmp_path: Path) 
     write_episode(file)
     file.write_bytes(file.read_bytes()[:-20])
     assert len(read_trace(file)) == 5
-    assert not is_complete(file)
+    assert not is_finished(file)
     assert fold(read_trace(file)).status == "unfinished"
 
 

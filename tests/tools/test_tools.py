@@ -141,7 +141,10 @@ def test_calendar_answers(arguments: dict[str, object], output: str) -> None:
             {"operation": "nth_weekday", "year": 2026, "month": 2, "weekday": "Monday", "n": 5},
             "there is no Monday number 5 between 2026-02-01 and 2026-02-28",
         ),
-        ({"operation": "add", "date": "2024-01-01", "days": 10**9}, "that leads out of the years 1 to 9999"),
+        (
+            {"operation": "add", "date": "2024-01-01", "days": 10**9},
+            "that leads out of the years 1 to 9999",
+        ),
     ],
 )
 def test_calendar_questions_without_an_answer_say_why(

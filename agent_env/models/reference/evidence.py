@@ -60,11 +60,21 @@ def clause_from(text: str, lookup: Lookup) -> Clause | None:
     if lookup.what == "life":
         return _spans(_rows(text, "Born"), _rows(text, "Died"), text)
     if lookup.edge == "any":
-        listed = re.search(r"^Years: (.+)$", text, re.M)
-        years = re.findall(r"\b\d{4}\b", listed[1] if listed else _lead(text))
-        return ["years", sorted({int(year) for year in years})] if years else None
+        return _years(text)
     days = _rows(text, f"{lookup.edge} day") or _lead_edge(text, lookup)
     return _shared(days[0], lookup) if days else None
+
+
+def _years(text: str) -> Clause | None:
+    """The years that a page lists, or all those from its first to its last day."""
+    listed = re.search(r"^Years: (.+)$", text, re.M)
+    if listed:
+        return ["years", sorted({int(year) for year in re.findall(r"\b\d{4}\b", listed[1])})]
+    days = [*_rows(text, "first day"), *_rows(text, "last day")] or days_in(_lead(text))
+    if days:
+        return ["years", list(range(days[0].year, days[-1].year + 1))]
+    bare = [int(year) for year in re.findall(r"\b\d{4}\b", _lead(text))]
+    return ["years", sorted(set(bare))] if bare else None
 
 
 def _shared(day: Day, lookup: Lookup) -> Clause | None:

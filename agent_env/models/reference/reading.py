@@ -160,7 +160,7 @@ _READERS: tuple[tuple[str, Reader], ...] = (
         _event,
     ),
     (
-        r"year is one of those in which (.+) took place",
+        r"year is one of those in which (.+) took place\b",
         lambda m, t: Lookup("event", m[1], "year"),
     ),
     (r"^(.+) was alive\b", lambda m, t: Lookup("life", m[1], "span")),

@@ -184,7 +184,7 @@ class DaySets:
 
     def _event(self, fact: KbEvent) -> DaySet:
         if fact.aspect == "multi_year":
-            return self.patterns.years(self.events[fact.event].years)
+            return self.patterns.years(years_held(self.events[fact.event]))
         assert fact.value is not None
         if fact.level == "year":
             return self.days.year(fact.value)
@@ -245,3 +245,10 @@ class DaySets:
     @cached_property
     def _named(self) -> dict[str, dict[str, DaySet]]:
         return {}
+
+
+def years_held(row: EventRow) -> tuple[int, ...]:
+    """Every year in which the event held: as listed, or from its first to its last day."""
+    if row.years or row.start is None or row.end is None:
+        return row.years
+    return tuple(range(row.start.year, row.end.year + 1))

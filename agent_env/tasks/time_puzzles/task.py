@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from agent_env.errors import ConfigError
 from agent_env.protocols import Task
 from agent_env.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.date_answers import read_dates
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
-from agent_env.tasks.time_puzzles.generator import Generator, schedule
+from agent_env.tasks.time_puzzles.puzzle_sets import SetOptions, make_set
 from agent_env.tasks.time_puzzles.sample import TimePuzzle
 from agent_env.temporal.facts.tables import FactTables
 
@@ -80,15 +78,9 @@ def render(template: str, puzzle: TimePuzzle, condition: Condition) -> str:
     return template.format(constraints=listed, first=first, last=last)
 
 
-def generate(
-    tables: FactTables,
-    count: int,
-    seed: int,
-    facts: Sequence[int] = (4, 5, 6),
-    solutions: Sequence[int] = (1, 2, 3, 4, 5, 6),
-) -> tuple[TimePuzzle, ...]:
-    """`count` puzzles; the same seed gives the same puzzles."""
-    return tuple(Generator(tables).puzzles(count, seed, schedule(count, facts, solutions)))
+def generate(tables: FactTables, count: int, seed: int) -> tuple[TimePuzzle, ...]:
+    """`count` puzzles of 4 to 6 facts and 1 to 6 solutions; the same seed gives the same."""
+    return make_set(tables, SetOptions(count=count, seed=seed)).puzzles
 
 
 def score(sample: Sample, episode: Episode) -> Score:

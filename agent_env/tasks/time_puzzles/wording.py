@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_env.tasks.time_puzzles.day_sets import RECURRING, DaySets
+from agent_env.tasks.time_puzzles.day_sets import RECURRING, DaySets, years_held
 from agent_env.tasks.time_puzzles.facts import (
     MONTHS,
     SIGNS,
@@ -143,7 +143,7 @@ class Wording:
             case RecurringEvent(name=name):
                 return _one_of_years(RECURRING[name])
             case KbEvent(aspect="multi_year", event=event):
-                return _one_of_years(self._events[event].years)
+                return _one_of_years(years_held(self._events[event]))
             case KbEvent(level="year", value=value):
                 return f"The year is {value}."
             case KbEvent(level="month", value=value):
@@ -158,7 +158,7 @@ class Wording:
         row = self._events[fact.event]
         name = row.hint or row.event
         if fact.aspect == "multi_year":
-            return f"The year is one of those in which {name} took place."
+            return f"The year is one of those in which {name} took place, in whole or in part."
         edge = "first" if fact.aspect == "start" else "last"
         what = {"year": "year", "month": "month", "day": "day of the month"}[fact.level]
         also = " (in any year)" if fact.level == "month" else ""
@@ -254,6 +254,8 @@ def _nth(n: int, direction: str) -> str:
 
 
 def _one_of_years(years: Sequence[int]) -> str:
+    if len(years) > 2 and years[-1] - years[0] == len(years) - 1:
+        return f"The year is between {years[0]} and {years[-1]}, both included."
     return f"The year is one of {', '.join(map(str, years))}."
 
 

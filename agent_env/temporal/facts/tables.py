@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -35,6 +37,8 @@ class EventRow:
     """All years in which it held, where that is known to be complete; else empty."""
     source: str
     """Title of an encyclopedia article."""
+    now: date | None = None
+    """For a row without an end: the day on which it is stated to have lasted still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +101,21 @@ def _rows(file: Path, parse: Callable[[dict[str, str]], Row]) -> Iterator[Row]:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as exc:
         raise DatasetError(file, None, f"cannot be read: {exc}") from exc
-    reader = csv.DictReader(text.splitlines(), strict=True)
-    for raw in reader:
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    for raw in _records(file, reader):
         try:
             yield parse({key: (value or "").strip() for key, value in raw.items() if key})
         except KeyError as exc:
             raise DatasetError(file, reader.line_num, f"no column {exc}") from exc
         except ValueError as exc:
             raise DatasetError(file, reader.line_num, str(exc)) from exc
+
+
+def _records(file: Path, reader: csv.DictReader[str]) -> Iterator[dict[str, str | None]]:
+    try:
+        yield from reader
+    except csv.Error as exc:
+        raise DatasetError(file, reader.line_num, f"is no CSV: {exc}") from exc
 
 
 def _event(raw: dict[str, str]) -> EventRow:
@@ -123,23 +134,38 @@ def _event(raw: dict[str, str]) -> EventRow:
         end=end,
         years=parse_years(raw["multi_year_spans"]),
         source=raw["source"],
+        now=date.fromisoformat(raw["now"]) if raw.get("now") else None,
     )
 
 
 def parse_years(text: str) -> tuple[int, ...]:
     """Years from spans such as `1908;1948~1950`, in order."""
+    return tuple(sorted(year for span in parse_spans(text) for year in span))
+
+
+_SPAN = re.compile(r"([0-9]{1,4})(?:\s*~\s*([0-9]{1,4}))?")
+
+
+def parse_spans(text: str) -> tuple[range, ...]:
+    """The spans of years in `1908;1948~1950`, as written; ValueError says what is wrong."""
+    if not text:
+        return ()
+    spans: list[range] = []
     years: set[int] = set()
     for part in filter(None, (part.strip() for part in text.split(";"))):
-        first, _, last = part.partition("~")
-        if not first.isdigit() or not (last or first).isdigit():
+        match = _SPAN.fullmatch(part)
+        if match is None:
             raise ValueError(f"'{part}' is no span of years; write 1908 or 1948~1950")
-        span = range(int(first), int(last or first) + 1)
+        span = range(int(match[1]), int(match[2] or match[1]) + 1)
         if not span:
             raise ValueError(f"'{part}' ends before it begins")
-        if years & set(span):
+        if span[0] < 1:
+            raise ValueError(f"'{part}': years go from 1 to 9999")
+        if not years.isdisjoint(span):
             raise ValueError(f"'{part}' overlaps another span")
-        years |= set(span)
-    return tuple(sorted(years))
+        years.update(span)
+        spans.append(span)
+    return tuple(spans)
 
 
 def _term(raw: dict[str, str]) -> TermRow:

@@ -78,6 +78,8 @@ def nth(day: date, unit: str, fact: dict[str, Any]) -> bool:
 
 def event(day: date, fact: dict[str, Any]) -> bool:
     (row,) = [row for row in rows("events") if row["event"] == fact["event"]]
+    if fact["aspect"] == "multi_year" and not row["multi_year_spans"]:
+        return row["start"][:4] <= str(day.year) <= row["end"][:4]
     if fact["aspect"] == "multi_year":
         spans = [part.split("~") for part in row["multi_year_spans"].split(";")]
         return any(int(span[0]) <= day.year <= int(span[-1]) for span in spans)

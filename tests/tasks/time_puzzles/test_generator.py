@@ -8,9 +8,8 @@ from random import Random
 import pytest
 
 from agent_env.episodes.run_folder import samples_bytes
-from agent_env.errors import ConfigError
 from agent_env.tasks.time_puzzles.facts import KbEvent, category_of
-from agent_env.tasks.time_puzzles.generator import Generator, Shape, rests_of, schedule
+from agent_env.tasks.time_puzzles.generator import Generator, NotFound, Shape, schedule
 from agent_env.tasks.time_puzzles.sample import TimePuzzle
 from agent_env.tasks.time_puzzles.task import generate
 from agent_env.temporal.facts.tables import shipped_tables
@@ -93,11 +92,6 @@ def test_explicit_constraints_name_no_event_and_no_person(puzzles: tuple[TimePuz
         assert not [name for name in names if name in text]
 
 
-def test_a_shape_that_cannot_be_ends_with_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent_env.tasks.time_puzzles.generator.MAX_TRIES", 50)
-    with pytest.raises(ConfigError, match="no puzzle with 2 facts and 5000 solutions was found"):
-        Generator(TABLES).puzzle(Shape(2, 5000), Random(1), "x")
-
-
-def test_the_rest_of_a_set_is_the_intersection_of_the_others() -> None:
-    assert rests_of([0b110, 0b011, 0b111], 0b1111) == [0b011, 0b110, 0b010]
+def test_a_shape_that_cannot_be_ends_with_what_was_tried() -> None:
+    with pytest.raises(NotFound, match="no puzzle with 1 facts and 7 solutions was found in 4000"):
+        Generator(TABLES).puzzle(Shape(1, 7), Random(1), "x")

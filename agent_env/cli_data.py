@@ -1,0 +1,237 @@
+"""Commands on puzzles and fact tables: generate, audit, facts …"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from agent_env.tasks.time_puzzles.audit import AuditReport
+    from agent_env.wiring import RunOptions
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+Out = Annotated[Path, typer.Option(help="The file to write.")]
+Table = Annotated[Path | None, typer.Argument(help="An event table; default: the shipped one.")]
+Now = Annotated[str | None, typer.Option(help="YYYY-MM-DD; what still lasts, lasts until then.")]
+
+facts = typer.Typer(help="Tables of events: import, build, screen, check.", no_args_is_help=True)
+
+
+def generate(
+    task: Annotated[str, typer.Argument(help="time-puzzles", metavar="TASK")],
+    out: Out,
+    count: Annotated[int, typer.Option(min=1, help="How many puzzles.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,
+    facts_per_puzzle: Annotated[
+        str, typer.Option("--facts", help="Facts per puzzle: 5 or 4-6.")
+    ] = "4-6",
+    solutions: Annotated[str, typer.Option(help="Solutions per puzzle: 1 or 0-6.")] = "1-6",
+    years: Annotated[str, typer.Option(help="Years of the answers: A-B.")] = "1800-2050",
+    calendars: Annotated[
+        str, typer.Option(help="Joined by commas, or all: chinese, hebrew, islamic, persian, …")
+    ] = "chinese",
+    facts_table: Annotated[Path | None, typer.Option(help="Your own event table.")] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="samples (a line each) or published (an array).")
+    ] = "samples",
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="The paper's rules alone, no guarantees.")
+    ] = False,
+    processes: Annotated[int, typer.Option(min=1, help="The output is the same.")] = (
+        os.cpu_count() or 1
+    ),
+) -> None:
+    """Make a set of puzzles.
+
+    Example: agent-env generate time-puzzles --count 600 --seed 7 --out puzzles.jsonl
+    """
+    from agent_env.errors import ConfigError
+    from agent_env.progress import count_up
+    from agent_env.puzzle_commands import GenerateOptions, generate_set
+    from agent_env.tasks.time_puzzles.guessers import guess_rates
+
+    if task != "time-puzzles":
+        raise ConfigError(f"unknown task '{task}' to generate; known: time-puzzles")
+    options = GenerateOptions(
+        out=out,
+        count=count,
+        seed=seed,
+        facts=facts_per_puzzle,
+        solutions=solutions,
+        years=years,
+        calendars=calendars,
+        facts_table=facts_table,
+        form=form,
+        checked=not unchecked,
+        processes=processes,
+    )
+    made, tables = generate_set(options, count_up(count))
+    print(f"{len(made.puzzles)} puzzles in {out}", file=sys.stderr)
+    if made.puzzles:
+        rates = guess_rates(made.puzzles, tables).as_json()
+        told = ", ".join(f"{name.replace('_', ' ')} {rate:.1%}" for name, rate in rates.items())
+        print(f"exact match of guessers: {told}", file=sys.stderr)
+    if made.missing:
+        raise ConfigError(f"{len(made.missing)} puzzles are missing: {made.missing[0]}")
+
+
+def audit(
+    file: Annotated[Path, typer.Argument(help="Puzzles, in either format.")],
+    facts_file: Annotated[
+        Path | None, typer.Option("--facts", help="EVENTS.csv: event,start,end,multi_year_spans")
+    ] = None,
+    fix: Annotated[Path | None, typer.Option(help="Write the corrected set here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check any puzzle file: gold, closure, necessity, conventions, guessability, wording.
+
+    Example: agent-env audit puzzles.json --facts EVENTS.csv --fix corrected.json
+    """
+    from agent_env.puzzle_commands import audit_file
+
+    report = audit_file(file, facts_file, fix)
+    if as_json:
+        print(json.dumps(report.as_json()))
+    else:
+        _print_report(report)
+
+
+def _print_report(report: AuditReport) -> None:
+    told = report.as_json()
+    for name in (
+        "puzzles", "wrong_gold", "open_universe", "event_unnecessary", "any_unnecessary",
+        "convention_dependent",
+    ):  # fmt: skip
+        print(f"{name.replace('_', ' '):24} {told[name]}")
+    for title in ("wrong_gold_by_cause", "guess_rates"):
+        values = told[title]
+        assert isinstance(values, dict)
+        for name, value in values.items():
+            shown = f"{value:.3f}" if isinstance(value, float) else value
+            print(f"  {title.replace('_', ' ')}: {name.replace('_', ' ')} {shown}")
+    for finding in report.findings:
+        if finding.causes:
+            print(f"{finding.identifier}: {', '.join(finding.causes)}")
+
+
+@facts.command("import")
+def import_table(
+    file: Annotated[Path, typer.Argument(help="Your CSV.")], out: Out, now: Now = None
+) -> None:
+    """Check an event table of your own and write it in full form.
+
+    Example: agent-env facts import mine.csv --out events.csv
+    """
+    from agent_env.facts_commands import import_events
+
+    done = import_events(file, out, _day(now))
+    print(f"{done.events} events in {done.out}, {done.lasting} of them still lasting")
+
+
+@facts.command("import-wikidata")
+def import_wikidata(
+    out: Out,
+    kind: Annotated[list[str], typer.Option(help="Such as war; repeatable.")],
+    limit: Annotated[int, typer.Option(min=1, help="How many events.")] = 1000,
+    endpoint: Annotated[str | None, typer.Option(help="Of the query service.")] = None,
+    language: Annotated[list[str] | None, typer.Option(help="Of the names; repeatable.")] = None,
+    contact: Annotated[str, typer.Option(help="An address for the service's operators.")] = "",
+    sitelinks: Annotated[int, typer.Option(min=0, help="Least number of articles.")] = 15,
+    now: Now = None,
+) -> None:
+    """Build an event table from the Wikidata query service.
+
+    Example: agent-env facts import-wikidata --kind war --limit 500 --out wars.csv
+    """
+    from agent_env import facts_commands
+
+    built = asyncio.run(
+        facts_commands.import_wikidata(
+            out,
+            kind,
+            limit,
+            _day(now),
+            endpoint,
+            tuple(language or ("en",)),
+            contact,
+            sitelinks,
+            note=lambda text: print(text, file=sys.stderr),
+        )
+    )
+    left_out = ", ".join(f"{n} {reason}" for reason, n in built.left_out.items()) or "none"
+    print(f"{built.events} events in {built.out} from {built.pages} pages; left out: {left_out}")
+
+
+@facts.command()
+def screen(
+    out: Out,
+    model: Annotated[str, typer.Option(help="As for run.")],
+    run: Annotated[Path, typer.Option(help="The run's folder, kept.")],
+    table: Table = None,
+    base_url: Annotated[str | None, typer.Option(help="Of the model's server.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many events.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1)] = 8,
+    now: Now = None,
+) -> None:
+    """Mark the events that a model can date without tools.
+
+    Example: agent-env facts screen --model openai/gpt-5 --run runs/screen --out known.csv
+    """
+    _ask("screen", table, out, _options(model, run, base_url, limit, concurrency), _day(now))
+
+
+@facts.command()
+def check(
+    out: Out,
+    model: Annotated[str, typer.Option(help="As for run; it gets the web tools.")],
+    run: Annotated[Path, typer.Option(help="The run's folder, kept.")],
+    table: Table = None,
+    base_url: Annotated[str | None, typer.Option(help="Of the model's server.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many events.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1)] = 8,
+    now: Now = None,
+) -> None:
+    """Have a model with web tools judge each row: correct or not, why, by which pages.
+
+    Example: agent-env facts check --model openai/gpt-5 --run runs/check --out judged.csv
+    """
+    _ask("check", table, out, _options(model, run, base_url, limit, concurrency), _day(now))
+
+
+def _options(
+    model: str, run: Path, base_url: str | None, limit: int | None, concurrency: int
+) -> RunOptions:
+    from agent_env.wiring import RunOptions
+
+    return RunOptions(
+        task="", model=model, out=run, base_url=base_url, limit=limit, concurrency=concurrency
+    )
+
+
+def _ask(what: str, table: Path | None, out: Path, options: RunOptions, now: date) -> None:
+    from agent_env import facts_commands
+    from agent_env.cli_run import listening
+
+    command = facts_commands.screen if what == "screen" else facts_commands.check
+    with listening() as (listener, _):
+        asked = asyncio.run(command(table, out, options, listener, now))
+    counts = ", ".join(f"{number} {name}" for name, number in asked.counts.items())
+    print(f"{counts}; result in {asked.out}, traces in {asked.run}")
+
+
+def _day(text: str | None) -> date:
+    from agent_env.errors import ConfigError
+
+    if text is None:
+        return datetime.now(UTC).date()
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f"--now '{text}' is not a date; write YYYY-MM-DD") from None

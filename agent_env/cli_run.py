@@ -1,0 +1,91 @@
+"""What the commands that run episodes share: progress, interruption, scores."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from agent_env.analysis.summary import Result, Summary
+    from agent_env.wiring import Listener
+
+
+@contextmanager
+def listening() -> Iterator[tuple[Listener, list[Path]]]:
+    """Progress on stderr: a bar on a terminal, plain lines elsewhere; Ctrl-C, or a signal to end,
+    says how to go on."""
+    from agent_env.errors import StorageError
+    from agent_env.progress import Progress
+
+    progress = Progress()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        with progress:
+            yield progress.listener, progress.folders
+    except KeyboardInterrupt:
+        if progress.folders:
+            say(f"Stopped. Go on with: agent-env resume {progress.folders[0]}")
+        else:
+            say("Stopped before the first episode.")
+        sys.exit(130)
+    except StorageError as exc:
+        if not progress.folders:
+            raise
+        raise StorageError(f"{exc}; go on with: agent-env resume {progress.folders[0]}") from exc
+
+
+def say(text: str) -> None:
+    """A line for the user, apart from the output."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_scores(folder: Path, as_json: bool) -> None:
+    """The run's scores; exit code 1 where episodes were run and none came to its end."""
+    from agent_env.analysis.summary import Result, summarise
+    from agent_env.analysis.tables import summary_table
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.wiring import score_folder
+
+    task, manifest, scored = score_folder(RunFolder(folder), say)
+    results = [Result(episode, score) for episode, score in scored]
+    names = [condition.name for condition in manifest.conditions]
+    summaries = summarise(results, names, task.metrics)
+    if as_json:
+        print(json.dumps(_as_json(folder, summaries)))
+    else:
+        title = f"{task.name} · {manifest.model} · {folder}"
+        print_table(summary_table(summaries, task.metrics, title))
+    _tell_failures(results)
+    if results and not any(result.counts for result in results):
+        sys.exit(1)
+
+
+def _tell_failures(results: list[Result]) -> None:
+    """The three commonest reasons why episodes failed."""
+    reasons = Counter(r.episode.failure for r in results if r.episode.failure is not None)
+    for reason, number in reasons.most_common(3):
+        say(f"failed {number} times: {' '.join(reason.split())}")
+    if reasons:
+        say("agent-env resume runs the failed episodes again.")
+
+
+def _as_json(folder: Path, summaries: list[Summary]) -> dict[str, object]:
+    return {"run": str(folder), "conditions": {row.condition: row.as_json() for row in summaries}}
+
+
+def print_table(table: Table) -> None:
+    """On a narrow terminal lines wrap; no figure is cut away."""
+    from rich.console import Console
+
+    console = Console()
+    needed = Console(width=1000).measure(table).maximum
+    Console(width=max(console.width if sys.stdout.isatty() else 0, needed)).print(table)

@@ -1,0 +1,104 @@
+"""Single values of foreign puzzle files, and the error that names what is wrong with one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+
+DEFAULT_YEARS = "1800-2050"
+
+FIRST_YEAR, LAST_YEAR = 1, 9999
+
+
+class FieldError(ValueError):
+    """What is wrong with one field of a foreign file."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+        self.reason = reason
+
+
+def shown(value: object) -> str:
+    """A foreign value as an error quotes it."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def as_int(value: object, field: str) -> int:
+    """A whole number, in quotes or as 3.0 too."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?[0-9]{1,6}\s*", value):
+        return int(value)
+    raise FieldError(field, f"{shown(value)} is no whole number")
+
+
+def as_year(value: object, field: str) -> int:
+    """A year that a date can have."""
+    year = as_int(value, field)
+    if not FIRST_YEAR <= year <= LAST_YEAR:
+        raise FieldError(field, f"year {year} is not within {FIRST_YEAR} to {LAST_YEAR}")
+    return year
+
+
+def as_identifier(value: object, index: int) -> str | int:
+    """A text or a number; `index` where there is none."""
+    if value is None:
+        return index
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise FieldError("identifier", f"{value!r} is neither a text nor a number")
+    return value
+
+
+def as_dates(value: object) -> tuple[str, ...]:
+    """Solutions in order, each once: a list of dates, a text with commas, "None" or null."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        bare = value.strip().strip("[]")
+        value = [] if bare.casefold() in ("", "none") else bare.split(",")
+    if not isinstance(value, list):
+        raise FieldError("solutions", f"{value!r} is no list of dates")
+    return tuple(sorted({_solution(day, at) for at, day in enumerate(value)}))
+
+
+_DAY = re.compile(r"\s*'?(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ]\d\d:.*)?'?\s*")
+
+
+def _solution(value: object, at: int) -> str:
+    match = _DAY.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise FieldError(f"solutions[{at}]", f"{value!r} is not a date; write YYYY-MM-DD")
+    try:
+        return date(*map(int, match.groups())).isoformat()
+    except ValueError as exc:
+        raise FieldError(f"solutions[{at}]", f"{value!r} is not a date: {exc}") from exc
+
+
+def as_date_or_nothing(value: object) -> str:
+    """A date, or an empty text for anything else."""
+    match = _DAY.fullmatch(value) if isinstance(value, str) else None
+    return value.strip()[:10] if match and isinstance(value, str) else ""
+
+
+def as_year_range(value: object) -> str:
+    """`1800-2050` from any of the forms that a range is written in."""
+    if value is None:
+        return DEFAULT_YEARS
+    if isinstance(value, str):
+        value = re.split(r"\s*(?:-|–|~|\bto\b|,)\s*", value.strip(" []()"))
+    if isinstance(value, Mapping):
+        value = [
+            value.get(low, value.get(other))
+            for low, other in (("start", "min"), ("end", "max"))
+        ]  # fmt: skip
+    if not isinstance(value, list) or len(value) != 2:
+        raise FieldError("year_range", f"{value!r} is no pair of years")
+    first, last = (as_year(year, "year_range") for year in value)
+    if last < first:
+        raise FieldError("year_range", f"{last} lies before {first}")
+    return f"{first:04d}-{last:04d}"

@@ -1,0 +1,111 @@
+"""Which backend is taken, and what is said where none holds."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pytest
+
+from agent_env.errors import ConfigError, SandboxError
+from agent_env.sandbox import choose as choosing
+from agent_env.sandbox.choose import AUTO_ORDER, NAMES, Probe, choose, probe_all
+from agent_env.sandbox.limits import SandboxLimits
+from agent_env.sandbox.probe import why_it_does_not_hold
+from agent_env.sandbox.unsafe import UnsafeSubprocess
+
+LIMITS = SandboxLimits(files=50)
+
+
+def test_auto_never_takes_the_unsafe_one() -> None:
+    assert AUTO_ORDER == ("docker", "namespaces", "bubblewrap")
+    assert NAMES == ("auto", "docker", "namespaces", "bubblewrap", "unsafe-subprocess")
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="'podman'; there are auto, docker, namespaces, bubble"):
+        asyncio.run(choose("podman", LIMITS))
+
+
+def test_a_missing_engine_is_named_by_its_socket_and_its_answer(tmp_path: Path) -> None:
+    address = f"unix://{tmp_path}/none.sock"
+    with pytest.raises(ConfigError) as caught:
+        asyncio.run(choose("docker", LIMITS, docker_host=address))
+    said = str(caught.value)
+    assert said.startswith(f"--sandbox docker: Docker at {address} could not connect: ")
+    assert "No such file or directory" in said
+    assert "\n" not in said
+
+
+def test_a_missing_image_says_how_to_make_it(docker_host: str) -> None:
+    from agent_env.sandbox.docker import Docker
+
+    reason = asyncio.run(why_it_does_not_hold(Docker(LIMITS, docker_host, "no-such"), LIMITS))
+    assert reason is not None
+    assert "has no image no-such; build it with `docker build --target interpreter" in reason
+
+
+def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(name: str, limits: SandboxLimits, host: str | None) -> Probe:
+        return Probe(name, False, f"no {name} here")
+
+    monkeypatch.setattr(choosing, "probe_one", fails)
+    with pytest.raises(ConfigError) as caught:
+        asyncio.run(choose("auto", LIMITS))
+    said = str(caught.value)
+    assert "docker: no docker here; namespaces: no namespaces here; bubblewrap: no" in said
+    assert "user namespaces, install bubblewrap, or name --sandbox unsafe-subprocess" in said
+
+
+def test_auto_takes_the_first_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def probe(name: str, limits: SandboxLimits, host: str | None) -> Probe:
+        return Probe(name, name != "docker", "")
+
+    monkeypatch.setattr(choosing, "probe_one", probe)
+    assert asyncio.run(choose("auto", LIMITS)).name == "namespaces"
+
+
+def test_the_probe_sees_through_a_backend_that_isolates_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    class Fake(UnsafeSubprocess):
+        name = "docker"
+
+    reason = asyncio.run(why_it_does_not_hold(Fake(LIMITS), LIMITS))
+    assert reason is not None
+    assert "reads a file of the host" in reason
+    assert "connects to the host" in reason
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backend_that_does_not_open_gives_its_reason() -> None:
+    class Broken(UnsafeSubprocess):
+        async def __aenter__(self) -> Self:
+            raise SandboxError("out of order")
+
+        async def __aexit__(
+            self,
+            kind: type[BaseException] | None,
+            error: BaseException | None,
+            trace: TracebackType | None,
+        ) -> None:
+            raise AssertionError("was never open")
+
+    assert asyncio.run(why_it_does_not_hold(Broken(LIMITS), LIMITS)) == "out of order"
+
+
+def test_doctor_gets_a_line_for_each(tmp_path: Path) -> None:
+    probes = asyncio.run(probe_all(LIMITS, docker_host=f"unix://{tmp_path}/none.sock"))
+    assert [probe.name for probe in probes] == ["docker", "namespaces", "bubblewrap"]
+    assert not probes[0].ok
+    assert all(probe.reason for probe in probes)
+
+
+@pytest.mark.parametrize(("name", "number"), [("memory_mb", 0), ("processes", 3), ("disk_mb", -1)])
+def test_limits_that_cannot_work_are_refused(name: str, number: int) -> None:
+    with pytest.raises(ConfigError, match=f"sandbox limit {name}={number} is too small"):
+        SandboxLimits(**{name: number})

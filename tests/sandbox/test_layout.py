@@ -1,0 +1,90 @@
+"""What is shown of the host, before any kernel is asked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_env.sandbox.executor import Lost, read_reply
+from agent_env.sandbox.kept import Kept
+from agent_env.sandbox.layout import GUEST, PACKAGES, assemble, outermost, real_interpreter
+from agent_env.sandbox.packages import COMPANIONS, IMPORTABLE, importable, package_files
+from agent_env.sandbox.session import complaint_about
+
+
+def test_only_named_packages_are_shown_and_each_alone(tmp_path: Path) -> None:
+    library = tmp_path / "lib"
+    (library / "site-packages" / "openai").mkdir(parents=True)
+    package = tmp_path / "elsewhere" / "pyluach"
+    package.mkdir(parents=True)
+    python = str(tmp_path / "python")
+    layout = assemble(python, (package,), [str(library)], ["/lib/x/libc.so.6", f"{library}/a.so"])
+    targets = {bind.target for bind in layout.binds if not bind.target.startswith(("/dev", GUEST))}
+    assert targets - {"/usr/share/zoneinfo"} == {
+        str(library),
+        python,
+        "/lib/x/libc.so.6",
+        f"{PACKAGES}/pyluach",
+    }
+    assert layout.covered == (f"{library}/site-packages",)
+    assert layout.environment["LD_LIBRARY_PATH"] == "/lib/x"
+
+
+def test_the_environment_is_made_not_inherited() -> None:
+    layout = assemble("/usr/bin/python3", (), [], [])
+    assert set(layout.environment) == {
+        *("HOME", "TMPDIR", "TZ", "LANG", "PATH"),
+        "LD_LIBRARY_PATH",
+    }
+
+
+def test_folders_within_folders_are_left_out() -> None:
+    assert outermost(["/a/b", "/a", "/ab"]) == ["/a", "/ab"]
+
+
+def test_the_interpreter_is_no_link() -> None:
+    assert not os.path.islink(real_interpreter())
+
+
+def test_only_what_the_harness_has_is_promised() -> None:
+    assert set(importable()) <= set(IMPORTABLE)
+    files = {path.name.partition(".")[0] for path in package_files()}
+    assert set(importable()) <= files
+    assert files - {"tzdata"} <= set(IMPORTABLE) | {
+        name for names in COMPANIONS.values() for name in names
+    }
+
+
+def test_kept_output_is_its_head_and_its_tail() -> None:
+    kept = Kept(8)
+    for chunk in (b"0123", b"4567"):
+        kept.add(chunk)
+    assert (kept.text(), kept.is_cut) == ("01234567", False)
+    kept.add(b"89")
+    assert (kept.text(), kept.is_cut) == ("0123\n... 2 bytes left out ...\n6789", True)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b"{", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"\xff", "not JSON"),
+        (b"[]", "another call"),
+        (b'{"id": 2, "status": "ok"}', "another call"),
+        (b'{"id": 1, "status": "great"}', "the form"),
+        (b'{"id": 1, "status": "ok", "value": 5}', "the form"),
+    ],
+)
+def test_a_forged_reply_is_a_crash(line: bytes, why: str) -> None:
+    with pytest.raises(Lost, match=why):
+        read_reply(line, 1)
+
+
+def test_code_is_looked_at_before_it_is_sent() -> None:
+    assert complaint_about("print(1)") is None
+    assert complaint_about(None) == (
+        "code must be text, but it is NoneType; send a string of Python"
+    )

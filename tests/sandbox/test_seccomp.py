@@ -1,0 +1,115 @@
+"""The filter itself, run by hand for both processors: no kernel of the other is at hand."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import pytest
+
+from agent_env.sandbox.docker_profile import docker_profile
+from agent_env.sandbox.seccomp import ARCHITECTURES, program
+from agent_env.sandbox.syscalls import ALLOWED, LOOKED_AT
+
+ALLOW, EPERM, ENOSYS, KILL = 0x7FFF0000, 0x50001, 0x50026, 0x80000000
+FORBIDDEN = {
+    "mount": (165, 40),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "pivot_root": (155, 41),
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "io_uring_setup": (425, 425),
+    "bpf": (321, 280),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "userfaultfd": (323, 282),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "perf_event_open": (298, 241),
+    "shmget": (29, 194),
+    "init_module": (175, 105),
+    "kexec_load": (246, 104),
+    "setuid": (105, 146),
+    "capset": (126, 91),
+    "seccomp": (317, 277),
+}
+
+
+def verdict(aarch64: bool, number: int, *arguments: int, arch: int | None = None) -> int:
+    """What the filter says to a call."""
+    padded = (*arguments, 0, 0, 0, 0, 0, 0)[:6]
+    arch = ARCHITECTURES[aarch64] if arch is None else arch
+    data = struct.pack("IIQ6Q", number, arch, 0, *padded)
+    code = [struct.unpack("HBBI", step) for step in split(program(aarch64))]
+    at, held = 0, 0
+    while True:
+        kind, if_true, if_false, value = code[at]
+        at += 1
+        if kind == 0x06:
+            return int(value)
+        if kind == 0x20:
+            (held,) = struct.unpack_from("I", data, value)
+        else:
+            holds = {
+                0x15: held == value,
+                0x25: held > value,
+                0x35: held >= value,
+                0x45: held & value != 0,
+            }[kind]
+            at += if_true if holds else if_false
+
+
+def split(code: bytes) -> list[bytes]:
+    return [code[i : i + 8] for i in range(0, len(code), 8)]
+
+
+@pytest.mark.parametrize("aarch64", [False, True])
+def test_what_is_listed_is_allowed_and_nothing_else(aarch64: bool) -> None:
+    listed = {pair[aarch64] for pair in ALLOWED.values()} - {None}
+    special = {pair[aarch64] for pair in LOOKED_AT.values()}
+    for number in range(600):
+        if number in listed:
+            assert verdict(aarch64, number) == ALLOW, number
+        elif number not in special:
+            assert verdict(aarch64, number) in (EPERM, ENOSYS), number
+
+
+@pytest.mark.parametrize("aarch64", [False, True])
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_what_must_be_closed_is_closed(aarch64: bool, name: str) -> None:
+    assert verdict(aarch64, FORBIDDEN[name][aarch64]) in (EPERM, ENOSYS)
+
+
+@pytest.mark.parametrize("aarch64", [False, True])
+def test_arguments_decide_where_they_matter(aarch64: bool) -> None:
+    def call(name: str, *arguments: int) -> bool:
+        number = LOOKED_AT[name][aarch64]
+        assert number is not None
+        return verdict(aarch64, number, *arguments) == ALLOW
+
+    assert call("socket", 1)
+    assert not any(call("socket", family) for family in (0, 2, 10, 16, 17, 38, 40))
+    assert call("clone", 0x01200011)
+    assert not call("clone", 0x10000011)
+    assert not call("clone3")
+    assert call("prctl", 15)
+    assert not call("prctl", 35)
+    assert call("ioctl", 1, 0x5401)
+    assert not call("ioctl", 1, 0x5412)
+    assert call("prlimit64", 0)
+    assert not call("prlimit64", 1)
+
+
+def test_calls_of_another_table_kill() -> None:
+    assert verdict(False, 0, arch=0x40000003) == KILL
+    assert verdict(False, 0x40000000) == KILL
+    assert verdict(True, 0, arch=ARCHITECTURES[0]) == KILL
+
+
+def test_the_docker_profile_closes_the_same() -> None:
+    profile = json.loads(docker_profile())
+    named = {name for rule in profile["syscalls"] for name in rule["names"]}
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
+    assert named & set(FORBIDDEN) == set()
+    assert set(ALLOWED) <= named
