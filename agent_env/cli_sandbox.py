@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from agent_env.schema import ExecResult
 
 Backend = Annotated[str, typer.Option("--sandbox", help="auto or a backend that doctor lists.")]
 Memory = Annotated[int, typer.Option("--memory", min=1, help="MB for the whole session.")]
@@ -30,58 +27,37 @@ def run_file(
 
     Example: agent-env sandbox run attack.py --sandbox namespaces --timeout 5
     """
-    from agent_env.errors import ConfigError
+    from agent_env.sandbox import by_hand
+    from agent_env.schema import ExecResult
+    from agent_env.wiring import choose_sandbox
 
-    try:
-        code = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"cannot read {file}: {exc}") from exc
-    print(asyncio.run(_run(code, sandbox, timeout, memory)).model_dump_json(indent=2))
+    by_hand.read_code(file)  # a mistake in the file's name is said before a sandbox is looked for
 
+    async def go() -> ExecResult:
+        backend = await choose_sandbox(sandbox, memory_mb=memory)
+        return await by_hand.run_file(file, backend, timeout)
 
-async def _run(code: str, sandbox: str, timeout_s: float, memory: int) -> ExecResult:
-    from agent_env.sandbox.choose import SandboxLimits, choose
-
-    backend = await choose(sandbox, SandboxLimits(memory_mb=memory))
-    async with backend, backend.session() as session:
-        return await session.run(code, timeout_s)
+    print(asyncio.run(go()).model_dump_json(indent=2))
 
 
 @sandbox_commands.command()
 def shell(sandbox: Backend = "auto", timeout: Timeout = 30.0, memory: Memory = 512) -> None:
-    """A prompt inside a sandbox: a blank line runs what was typed, Ctrl-D ends.
+    """A Python prompt inside a sandbox; Ctrl-D ends it.
 
     Example: agent-env sandbox shell --sandbox bubblewrap
     """
-    asyncio.run(_shell(sandbox, timeout, memory))
+    from agent_env.sandbox import by_hand
+    from agent_env.wiring import choose_sandbox
+
+    async def go() -> None:
+        backend = await choose_sandbox(sandbox, memory_mb=memory)
+        await by_hand.shell(backend, _read, sys.stdout.write, timeout)
+
+    asyncio.run(go())
 
 
-async def _shell(sandbox: str, timeout_s: float, memory: int) -> None:
-    from agent_env.sandbox.choose import SandboxLimits, choose
-
-    backend = await choose(sandbox, SandboxLimits(memory_mb=memory))
-    async with backend, backend.session() as session:
-        print(f"{backend.name}; a blank line runs, Ctrl-D ends", file=sys.stderr)
-        while (code := await asyncio.to_thread(_typed)) is not None:
-            _show(await session.run(code, timeout_s))
-
-
-def _typed() -> str | None:
-    """The lines up to a blank one; None at the end of the input."""
-    lines: list[str] = []
-    while True:
-        try:
-            line = input("... " if lines else ">>> ")
-        except EOFError:
-            return "\n".join(lines) if lines else None
-        if not line and lines:
-            return "\n".join(lines)
-        if line:
-            lines.append(line)
-
-
-def _show(result: ExecResult) -> None:
-    texts = (result.stdout, result.stderr, result.value, result.error)
-    print("\n".join(text.rstrip("\n") for text in texts if text))
-    if result.status != "ok":
-        print(f"[{result.status} after {result.duration_s:.3f} s]")
+def _read(prompt: str) -> str | None:
+    try:
+        return input(prompt)
+    except EOFError:
+        return None

@@ -30,7 +30,7 @@ async def _sandboxes() -> list[Check]:
     from agent_env.sandbox.choose import probe_all
     from agent_env.sandbox.limits import SandboxLimits
 
-    probes = await probe_all(SandboxLimits())
+    probes = await probe_all(SandboxLimits(), docker_host=os.environ.get("DOCKER_HOST"))
     return [Check(f"sandbox {probe.name}", probe.ok, probe.reason) for probe in probes]
 
 

@@ -205,7 +205,7 @@ async def _conditions(
     if not any(_runs_code(condition) for condition in conditions):
         return conditions, None
     try:
-        backend = await _choose_sandbox(options.sandbox)
+        backend = await choose_sandbox(options.sandbox)
     except ConfigError as exc:
         if named or options.sandbox != "auto":
             raise
@@ -218,11 +218,13 @@ def _runs_code(condition: Condition) -> bool:
     return "python" in condition.tools
 
 
-async def _choose_sandbox(name: str) -> SandboxBackend:
+async def choose_sandbox(name: str, memory_mb: int | None = None) -> SandboxBackend:
+    """An unopened backend that was probed here; ConfigError where none holds."""
     from agent_env.sandbox.choose import choose
     from agent_env.sandbox.limits import SandboxLimits
 
-    return await choose(name, SandboxLimits())
+    limits = SandboxLimits() if memory_mb is None else SandboxLimits(memory_mb=memory_mb)
+    return await choose(name, limits, docker_host=os.environ.get("DOCKER_HOST"))
 
 
 def _samples(options: RunOptions, task: Task) -> tuple[Sample, ...]:
@@ -410,7 +412,7 @@ async def _open_rooms(
         web = SealedWeb.build(folder.pages, shipped_tables())
         stack.callback(web.close)
     if manifest.sandbox is not None:
-        sandbox = await stack.enter_async_context(await _choose_sandbox(manifest.sandbox))
+        sandbox = await stack.enter_async_context(await choose_sandbox(manifest.sandbox))
     return Rooms(task, model, web, sandbox)
 
 

@@ -111,7 +111,7 @@ def test_screening_leaves_a_run_with_every_reply(tmp_path: Path, table: Path) ->
     assert len(list(done.run.glob("episodes/base/event-*.1.jsonl"))) == 4
 
 
-def test_the_same_command_asks_only_what_is_missing(tmp_path: Path, table: Path) -> None:
+def test_the_same_command_asks_only_what_is_missing_or_failed(tmp_path: Path, table: Path) -> None:
     def ask(url: str) -> Coroutine[Any, Any, Asked]:
         async def twice() -> Asked:
             run = options(url, tmp_path / "run")
@@ -122,7 +122,7 @@ def test_the_same_command_asks_only_what_is_missing(tmp_path: Path, table: Path)
         return twice()
 
     _, server = serving(remembering, ask)
-    assert server.counts["/v1/chat/completions"] == 5
+    assert server.counts["/v1/chat/completions"] == 6  # the four, the missing, the failed one
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
