@@ -107,7 +107,7 @@ def run(
 
     Example: agent-env run time-puzzles --model openai/gpt-5 --condition web --condition web+ci
     """
-    from agent_env.wiring import RunOptions, start_run
+    from agent_env.runs import RunOptions, start_run
 
     sent = {
         "temperature": temperature,
@@ -151,7 +151,7 @@ def resume(
     Example: agent-env resume runs/time-puzzles-20260101-120000
     """
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.wiring import run_folder
+    from agent_env.runs import run_folder
 
     with listening() as (listener, _):
         asyncio.run(run_folder(RunFolder(folder), concurrency, listener))
@@ -179,7 +179,7 @@ def compare(
     """
     from agent_env.analysis.tables import as_json as difference_json
     from agent_env.analysis.tables import difference_table
-    from agent_env.wiring import compare_runs
+    from agent_env.runs import compare_runs
 
     found = compare_runs(runs, metric, say)
     if as_json:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from agent_env.runs import RunOptions
     from agent_env.tasks.time_puzzles.audit import AuditReport
-    from agent_env.wiring import RunOptions
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 Out = Annotated[Path, typer.Option(help="The file to write.")]
@@ -208,7 +208,7 @@ def check(
 def _options(
     model: str, run: Path, base_url: str | None, limit: int | None, concurrency: int
 ) -> RunOptions:
-    from agent_env.wiring import RunOptions
+    from agent_env.runs import RunOptions
 
     return RunOptions(
         task="", model=model, out=run, base_url=base_url, limit=limit, concurrency=concurrency

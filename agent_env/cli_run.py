@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from agent_env.analysis.summary import Result, Summary
-    from agent_env.wiring import Listener
+    from agent_env.runs import Listener
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def print_scores(folder: Path, as_json: bool) -> None:
     from agent_env.analysis.summary import Result, summarise
     from agent_env.analysis.tables import summary_table
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.wiring import score_folder
+    from agent_env.runs import score_folder
 
     task, manifest, scored = score_folder(RunFolder(folder), say)
     results = [Result(episode, score) for episode, score in scored]

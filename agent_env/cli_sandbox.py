@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -51,9 +50,13 @@ def shell(sandbox: Backend = "auto", timeout: Timeout = 30.0, memory: Memory = 5
 
     async def go() -> None:
         backend = await choose_sandbox(sandbox, memory_mb=memory)
-        await by_hand.shell(backend, _read, sys.stdout.write, timeout)
+        await by_hand.shell(backend, _read, _write, timeout)
 
     asyncio.run(go())
+
+
+def _write(text: str) -> None:
+    print(text, end="", flush=True)
 
 
 def _read(prompt: str) -> str | None:

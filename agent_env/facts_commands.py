@@ -18,12 +18,12 @@ from agent_env.temporal.facts.writing import write_csv, write_events
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
+    from agent_env.runs import Listener, RunOptions
     from agent_env.schema import Episode, Score
     from agent_env.tasks.event_facts.sample import EventSample
     from agent_env.temporal.facts.kept_pages import KeptPages, Wanted
     from agent_env.temporal.facts.statements import Gathered
     from agent_env.web.wikidata import Patience, QueryService
-    from agent_env.wiring import Listener, RunOptions
 
 __all__ = ["Asked", "Built", "Imported", "check", "import_events", "import_wikidata", "screen"]
 
@@ -202,7 +202,7 @@ async def _ask(
 ) -> RunFolder:
     """Run the samples, or what is missing of them in a run that has begun."""
     from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
-    from agent_env.wiring import run_folder, start_run
+    from agent_env.runs import run_folder, start_run
 
     data = samples_bytes(samples[: options.limit])
     begun = RunFolder(options.out) if options.out else None
@@ -223,8 +223,8 @@ async def _ask(
 
 def _results(folder: RunFolder) -> list[tuple[EventSample, Episode, Score]]:
     """Samples with their episodes and scores, in the order of the table."""
+    from agent_env.runs import score_folder
     from agent_env.tasks.event_facts.sample import EventSample, event_sample
-    from agent_env.wiring import score_folder
 
     _, _, scored = score_folder(folder, lambda reason: None)
     by_sample = {episode.sample: (episode, score) for episode, score in scored}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-    from agent_env.wiring import Listener
+    from agent_env.runs import Listener
 
 PLAIN_EVERY_S = 10.0
 
@@ -23,7 +23,7 @@ class Progress:
     """Hears of a run and tells the user."""
 
     def __init__(self) -> None:
-        from agent_env.wiring import Listener
+        from agent_env.runs import Listener
 
         self.folders: list[Path] = []
         """The run's folder, once it exists."""

@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from agent_env import wiring
 from agent_env.errors import ConfigError
 from agent_env.facts_commands import Asked, check, screen
 from agent_env.models.fake_server import Answer, Call, FakeServer, Offer, Policy, Refusal, Turn
-from agent_env.wiring import Listener, RunOptions
+from agent_env.runs import Listener, RunOptions
 
 NOW = date(2026, 1, 31)
 TABLE = """\

@@ -12,7 +12,6 @@ from rich.table import Table
 from agent_env.analysis.paired import Difference
 from agent_env.analysis.summary import Summary, wilson
 
-
 TROUBLES = ("failed", "unfinished", "unreadable")
 """Columns that are shown where any row has some."""
 
