@@ -112,7 +112,7 @@ class Generator:
         if domain:
             seed_date = self._random_day(domain, rng)
             options = self._options(kinds, seed_date, rng)
-            for found in _search([event], event.days, options, shape.solutions):
+            for found in self._search([event], event.days, options, shape.solutions):
                 yield found, seed_date
 
     def _event(self, shape: Shape, outline: Outline, rng: Random) -> Entry | None:
@@ -146,6 +146,21 @@ class Generator:
             if bits[index >> 3] >> (index & 7) & 1:
                 return self._days.day(low + index)
         return rng.choice(list(self._days.dates(days)))
+
+    def _search(
+        self, chosen: list[Entry], solutions: DaySet, options: Sequence[list[Entry]], wanted: int
+    ) -> Iterator[list[Entry]]:
+        """Every choice of one fact from each option that leaves the wanted number of solutions."""
+        if not options:
+            if solutions.bit_count() == wanted:
+                yield chosen
+            return
+        for entry in options[0]:
+            left = solutions & entry.days
+            if self._checked and left == solutions:
+                continue  # it says nothing new
+            if left.bit_count() >= wanted:
+                yield from self._search([*chosen, entry], left, options[1:], wanted)
 
     def _contradictions(
         self, event: Entry, kinds: Sequence[Kind], rng: Random
@@ -241,22 +256,6 @@ class Generator:
             robust=True,
             faithful=True,
         )
-
-
-def _search(
-    chosen: list[Entry], solutions: DaySet, options: Sequence[list[Entry]], wanted: int
-) -> Iterator[list[Entry]]:
-    """Every choice of one fact from each option that leaves the wanted number of solutions."""
-    if not options:
-        if solutions.bit_count() == wanted:
-            yield chosen
-        return
-    for entry in options[0]:
-        left = solutions & entry.days
-        if left == solutions:
-            continue  # it says nothing new
-        if left.bit_count() >= wanted:
-            yield from _search([*chosen, entry], left, options[1:], wanted)
 
 
 def evidence_of(facts: Iterable[Fact]) -> tuple[str, ...]:

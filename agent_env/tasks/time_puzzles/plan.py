@@ -122,8 +122,11 @@ def plan_kinds(
 
 def _least_used(open_: Mapping[str, Kind], used: Counter[Level]) -> list[Kind]:
     """The kinds left of those levels that have the fewest facts so far."""
-    fewest = min(used[kind.level] for kind in open_.values())
-    return [kind for kind in open_.values() if used[kind.level] == fewest]
+    by_level: dict[Level, list[Kind]] = {"year": [], "month": [], "day": []}
+    for kind in open_.values():
+        by_level[kind.level].append(kind)
+    fewest = min(used[level] for level, kinds in by_level.items() if kinds)
+    return [k for level, kinds in by_level.items() if used[level] == fewest for k in kinds]
 
 
 def _take(
