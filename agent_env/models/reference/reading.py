@@ -144,7 +144,8 @@ def _day_range(match: re.Match[str], text: str) -> Clause:
 
 
 def _event(match: re.Match[str], text: str) -> Lookup:
-    shares = {"year": "year", "month": "month", "day of the month": "day"}[match["what"].lower()]
+    what = match["what"].lower()
+    shares = "day" if what.startswith("day") else what.removeprefix("calendar ")
     phrase = re.sub(r"\s*\(in any year\)|\.$", "", match["event"])
     return Lookup("event", phrase.strip(), shares, match["edge"].lower())  # type: ignore[arg-type]
 
@@ -155,35 +156,53 @@ _MONTH = "|".join(MONTHS)
 _NTH = rf"(?P<n>\d+(?:st|nd|rd|th)(?:-to-last)?|last|first) (?P<w>{_WEEKDAY})"
 _READERS: tuple[tuple[str, Reader], ...] = (
     (
+        r"(?P<what>day number within the month|calendar month|year)\b.* (?:in which|that) the "
+        r"(?P<edge>first|last) day of (?P<event>.+) (?:fell|had)\b",
+        _event,
+    ),
+    (
         r"(?P<what>day of the month|month|year) is the same as that of the (?P<edge>first|last) "
         r"day of (?P<event>.+)",
         _event,
     ),
     (
-        r"year is one of those in which (.+) took place\b",
+        r"year (?:is one of those in|during) which (.+) took place\b",
         lambda m, t: Lookup("event", m[1], "year"),
     ),
     (r"^(.+) was alive\b", lambda m, t: Lookup("life", m[1], "span")),
+    (r"^On that day (.+) had been born", lambda m, t: Lookup("life", m[1], "span")),
     (r"^(.+) was President of the United", lambda m, t: Lookup("presidency", m[1], "span")),
+    (
+        r"President of the United States was (.+?)(?:, |$)",
+        lambda m, t: Lookup("presidency", m[1], "span"),
+    ),
     (r"Summer Olympic", lambda m, t: ["years", OLYMPICS]),
     (r"football World Cup", lambda m, t: ["years", WORLD_CUPS]),
     (rf"after {_ISO} and before {_ISO}", _between),
     (rf"span.*{_ISO} to {_ISO}", _spans),
-    (r"\((\d{4}) to (\d{4})\)", _year_range),
+    (r"\b(\d{4}) to (\d{4})\b", _year_range),
     (r"between (\d{4}) and (\d{4})", _year_range),
-    (r"year is (?:one of )?\d{4}(?:, \d{4})*", _years),
-    (r"leap year", lambda m, t: ["leap"]),
-    (rf"year of the ({'|'.join(ANIMALS)})", lambda m, t: ["zodiac", ANIMALS.index(m[1].lower())]),
-    (r"lunar month (\d+)", lambda m, t: ["lunar_months", [int(m[1])]]),
+    (r"at least (\d{4}) and at most (\d{4})", _year_range),
+    (r"year (?:is )?(?:one of )?\d{4}(?:, \d{4})*", _years),
+    (r"leap year|February has 29", lambda m, t: ["leap"]),
+    (
+        rf"year of the ({'|'.join(ANIMALS)})|({'|'.join(ANIMALS)})'s year",
+        lambda m, t: ["zodiac", ANIMALS.index((m[1] or m[2]).lower())],
+    ),
+    (
+        r"lunar month (\d+)|(\d+)(?:st|nd|rd|th) month of the Chinese",
+        lambda m, t: ["lunar_months", [int(m[1] or m[2])]],
+    ),
     (rf"(\d+) ({_MONTH}) to (\d+) ({_MONTH})", _sign),
-    (rf"month is ({_MONTH})", lambda m, t: ["months", [MONTHS.index(m[1].lower()) + 1]]),
-    (r"season is (winter|spring|summer|autumn|fall)", _season),
-    (rf"{_NTH} of its month", _nth("nth_in_month")),
-    (rf"{_NTH} of its year", _nth("nth_in_year")),
+    (rf"(?:month is|day in) ({_MONTH})", lambda m, t: ["months", [MONTHS.index(m[1].lower()) + 1]]),
+    (r"\bis (winter|spring|summer|autumn|fall)\b", _season),
+    (rf"{_NTH} (?:of its|in the) month", _nth("nth_in_month")),
+    (rf"{_NTH} (?:of its|in the) year", _nth("nth_in_year")),
     (r"day of the month is (less|greater) than (\d+)", _day_range),
-    (r"day of the month is (\d+)", lambda m, t: ["days", [int(m[1])]]),
-    (r"first day of its month", lambda m, t: ["days", [1]]),
-    (r"last day of its month", lambda m, t: ["last_day"]),
-    (r"day (\d+) of its year", lambda m, t: ["day_of_year", int(m[1])]),
+    (r"(earlier|later) in the month than the (\d+)", _day_range),
+    (r"day (?:number within|of) the month is (\d+)", lambda m, t: ["days", [int(m[1])]]),
+    (r"first day of its month|new month begins on that", lambda m, t: ["days", [1]]),
+    (r"last day of its month|next day another month begins", lambda m, t: ["last_day"]),
+    (r"day (\d+) (?:of its|in the) year", lambda m, t: ["day_of_year", int(m[1])]),
     (_WEEKDAY, _weekdays),
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from agent_env.models.reference.evidence import clause_from, days_in, fit
@@ -16,6 +19,7 @@ Argentina and the United Kingdom fought over islands.
 Kind: war
 First day: April 2, 1982
 Last day: 14 June 1982"""
+REWORDED = Path(__file__).parents[2] / "data" / "reworded.json"
 WAR = Lookup("event", "the Falklands War", "year", "first")
 
 
@@ -37,6 +41,11 @@ WAR = Lookup("event", "the Falklands War", "year", "first")
 )
 def test_a_constraint_becomes_a_clause(text: str, clause: list[object]) -> None:
     assert read_constraint(text) == clause
+
+
+@pytest.mark.parametrize(("ours", "reworded"), json.loads(REWORDED.read_text()))
+def test_other_words_for_the_same_are_understood_alike(ours: str, reworded: str) -> None:
+    assert read_constraint(reworded) == read_constraint(ours) is not None
 
 
 def test_what_is_not_understood_is_kept_as_unread() -> None:

@@ -33,9 +33,17 @@ CUP_GAPS = {1942, 1946}
 def solve(facts: list[dict[str, Any]], first: date, last: date) -> list[str]:
     """All days between two that satisfy every fact."""
     days = [date.fromordinal(n) for n in range(first.toordinal(), last.toordinal() + 1)]
-    for fact in sorted(facts, key=lambda f: f["type"] in ("lunar_month", "chinese_zodiac")):
+    for fact in sorted(facts, key=cost):
         days = [day for day in days if holds(day, fact)]
     return [day.isoformat() for day in days]
+
+
+def cost(fact: dict[str, Any]) -> int:
+    """Facts that rule out most at least cost come first, those on the moon last."""
+    if fact["type"] in ("lunar_month", "chinese_zodiac"):
+        return 3
+    early = ("explicit_year", "decade", "year_range", "kb_event")
+    return 0 if fact["type"] in early else 2 if "weekday_in" in fact["type"] else 1
 
 
 def holds(day: date, fact: dict[str, Any]) -> bool:
