@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import read_trace
 from agent_env.testing import puzzle
 
@@ -194,3 +195,156 @@ def test_doctor_names_sandboxes_keys_and_tokenizers() -> None:
     assert "sandbox namespaces" in told
     assert told["key OPENAI_API_KEY"]["ok"] is False
     assert told["tokenizer estimate"]["ok"] is True
+
+
+def small_run(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return agent_env(
+        "run",
+        "time-puzzles",
+        "--limit",
+        "2",
+        "--condition",
+        "explicit",
+        "--out",
+        str(out),
+        *options,
+    )
+
+
+def test_a_folder_that_holds_anything_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "keep").write_text("mine")
+    done = small_run(tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "is not empty; name a new folder with --out" in done.stderr
+
+
+def test_two_processes_cannot_run_the_same_run(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    with RunFolder(out).locked():
+        done = agent_env("resume", str(out))
+    assert (done.returncode, "is being run by another process" in done.stderr) == (2, True)
+
+
+def test_a_run_in_which_nothing_succeeds_says_why_and_fails(tmp_path: Path) -> None:
+    done = small_run(
+        tmp_path / "run", "--model", "compatible/x", "--base-url", "http://127.0.0.1:9/v1"
+    )
+    assert done.returncode == 1
+    assert "failed 2 times: ModelError: " in done.stderr
+    assert "0 of 2" in done.stdout
+
+
+def test_failed_episodes_are_run_again_by_resume(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    trace = out / "episodes/explicit/tp-1-00001.1.jsonl"
+    lines = trace.read_text().splitlines()[:1]
+    failed = (
+        '"seq":1,"at":"2026-01-01T00:00:00Z","kind":"episode_failed","error":"E","message":"m"}'
+    )
+    lines.append('{"v":1,"episode":"explicit/tp-1-00001.1",' + failed)
+    trace.write_text("\n".join(lines) + "\n")
+    assert (
+        json.loads(agent_env("score", str(out), "--json").stdout)["conditions"]["explicit"][
+            "failed"
+        ]
+        == 1
+    )
+    done = agent_env("resume", str(out), "--json")
+    told = json.loads(done.stdout)["conditions"]["explicit"]
+    assert (told["failed"], told["exact_match"]) == (0, 1.0)
+
+
+def test_a_broken_trace_is_named_and_the_others_are_scored(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    (out / "episodes/explicit/tp-1-00001.1.jsonl").write_text("garbage\n")
+    done = agent_env("score", str(out), "--json")
+    assert json.loads(done.stdout)["conditions"]["explicit"]["episodes"] == 1
+    assert "left out: " in done.stderr
+    assert "tp-1-00001.1.jsonl:1: not a trace event" in done.stderr
+
+
+def test_a_copied_trace_is_not_counted_as_another_episode(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    trace = out / "episodes/explicit/tp-1-00001.1.jsonl"
+    trace.with_name("copy.1.jsonl").write_bytes(trace.read_bytes())
+    done = agent_env("score", str(out), "--json")
+    assert json.loads(done.stdout)["conditions"]["explicit"]["episodes"] == 2
+    assert "copy.1.jsonl:1: is the trace of explicit/tp-1-00001.1" in done.stderr
+
+
+def test_samples_that_were_changed_after_the_run_are_refused(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    samples = out / "samples.jsonl"
+    samples.write_text(samples.read_text().replace('"years":"1800-2050"', '"years":"1801-2050"'))
+    done = agent_env("score", str(out))
+    assert (done.returncode, "was changed after the run" in done.stderr) == (2, True)
+
+
+def test_a_gold_that_is_no_date_is_refused_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    file.write_text(puzzle().model_dump_json().replace("1982-04-02", "1982-02-30") + "\n")
+    done = agent_env("run", "time-puzzles", "--dataset", str(file))
+    assert done.returncode == 2
+    assert f"{file}:1: gold: Value error, day " in done.stderr
+
+
+def test_a_password_in_the_address_is_refused(tmp_path: Path) -> None:
+    url = "http://user:secret@127.0.0.1:9/v1"
+    done = small_run(tmp_path / "run", "--model", "compatible/x", "--base-url", url)
+    assert (done.returncode, "secret" in done.stderr) == (2, False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_where_is_filled_up_to_the_limit(tmp_path: Path) -> None:
+    small_run(tmp_path / "run", "--where", "solution_count=3")
+    rows = (tmp_path / "run/samples.jsonl").read_text().splitlines()
+    assert [json.loads(row)["solution_count"] for row in rows] == [3, 3]
+
+
+def test_a_tables_figures_are_whole_in_a_narrow_terminal(tmp_path: Path) -> None:
+    done = agent_env("score", str(tmp_path), env={"COLUMNS": "40"})
+    assert done.returncode == 2
+    small_run(tmp_path / "run")
+    shown = agent_env("score", str(tmp_path / "run"), env={"COLUMNS": "40"}).stdout
+    assert "explicit" in shown
+    assert "1.000 [0.34, 1.00]" in shown
+    assert "…" not in shown
+
+
+def test_an_option_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
+    done = agent_env("run", "time-puzzles", "--colour", "red")
+    assert (done.returncode, done.stderr) == (2, "agent-env: No such option: --colour\n")
+
+
+def test_show_spells_control_characters_out(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    trace = out / "episodes/explicit/tp-1-00001.1.jsonl"
+    trace.write_text(trace.read_text().replace("MY ANSWER", "\\u001b[31mMY ANSWER"))
+    shown = agent_env("show", str(trace)).stdout
+    assert "\x1b" not in shown
+    assert "\\x1b[31mMY ANSWER" in shown
+
+
+def test_code_can_be_tried_in_a_sandbox_by_hand(tmp_path: Path) -> None:
+    file = tmp_path / "x.py"
+    file.write_text("print(1)\n6 * 7\n")
+    done = agent_env("sandbox", "run", str(file), "--timeout", "20")
+    if done.returncode == 2:
+        pytest.skip(f"no sandbox holds here: {done.stderr.strip()}")
+    told = json.loads(done.stdout)
+    assert (told["stdout"], told["value"], told["status"]) == ("1\n", "42", "ok")
+
+
+def test_a_named_sandbox_that_is_not_there_is_said_with_its_name(tmp_path: Path) -> None:
+    done = agent_env(
+        "run", "time-puzzles", "--condition", "ci", "--sandbox", "docker", "--out",
+        str(tmp_path / "run"), env={"DOCKER_HOST": "unix:///nonexistent/docker.sock"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "unix:///nonexistent/docker.sock" in done.stderr
