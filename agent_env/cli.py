@@ -33,10 +33,12 @@ app.add_typer(facts, name="facts")
 app.add_typer(sandbox_commands, name="sandbox")
 
 
+UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
+"""What typer raises for any mistake in the options; it has no public name of its own."""
+
+
 def main() -> None:
     """Entry point: the user's mistakes end with one line and exit code 2."""
-    from click.exceptions import Abort, ClickException
-
     from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 
     try:
@@ -45,7 +47,7 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
     except (ConfigError, DatasetError) as exc:
         _fail(str(exc), 2)
-    except ClickException as exc:
+    except UsageError as exc:
         _fail(exc.format_message(), 2)
     except AgentEnvError as exc:
         _fail(str(exc), 1)
@@ -54,7 +56,7 @@ def main() -> None:
         sys.exit(0)
     except OSError as exc:
         _fail(f"cannot write the output: {exc.strerror}", 1)
-    except (KeyboardInterrupt, Abort):
+    except (KeyboardInterrupt, typer.Abort):
         _fail("stopped", 130)
 
 

@@ -318,7 +318,8 @@ def test_a_tables_figures_are_whole_in_a_narrow_terminal(tmp_path: Path) -> None
 
 def test_an_option_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
     done = agent_env("run", "time-puzzles", "--colour", "red")
-    assert (done.returncode, done.stderr) == (2, "agent-env: No such option: --colour\n")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("agent-env: No such option: --colour")
 
 
 def test_show_spells_control_characters_out(tmp_path: Path) -> None:

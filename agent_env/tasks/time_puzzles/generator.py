@@ -31,7 +31,7 @@ MIN_EVENT_VALUES = 10
 """A guesser of the event's value may be right once in so many draws at most."""
 MAX_TRIES = 4000
 """Plans that are tried for one puzzle."""
-PLANS = 100
+PLANS = 160
 """Plans that are tried with one outline before another is drawn."""
 ONE_DAY_A_YEAR = ("day_of_year", "weekday_in_year")
 BREADTH = 8
