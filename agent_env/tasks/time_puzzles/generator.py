@@ -107,11 +107,13 @@ class Generator:
             yield from self._contradictions(event, kinds, rng)
             return
         domain = event.days
-        for kind in kinds:
+        for kind in kinds if self._checked else kinds[:-1]:
             domain &= kind.domain
         if domain:
             seed_date = self._random_day(domain, rng)
             options = self._options(kinds, seed_date, rng)
+            if not self._checked and kinds:
+                options[-1] = self._any_of_level(kinds, seed_date, rng)
             for found in self._search([event], event.days, options, shape.solutions):
                 yield found, seed_date
 
@@ -133,7 +135,17 @@ class Generator:
         for kind in kinds:
             entries = kind.entries(day, rng)
             options.append(rng.sample(entries, min(BREADTH, len(entries))))
-        return sorted(options, key=len)
+        return sorted(options, key=len) if self._checked else options
+
+    def _any_of_level(self, kinds: Sequence[Kind], day: date, rng: Random) -> list[Entry]:
+        """By the paper's rules any kind of the last one's level may take its place; whichever
+        gives the right number of solutions."""
+        *before, last = kinds
+        used = {kind.category for kind in before}
+        others = self._candidates.kinds.values()
+        free = [k for k in others if k.level == last.level and k.category not in used]
+        rng.shuffle(free)
+        return [entry for kind in free for entry in kind.entries(day, rng)[:BREADTH]]
 
     def _random_day(self, days: DaySet, rng: Random) -> date:
         """Any day of a set with the same chance."""
