@@ -55,8 +55,8 @@ YEARS_AROUND = (2, 3, 5, 8, 12, 17, 23, 30)
 """How many years a range of years may reach from the hidden date, either way."""
 WEIGHTS = {
     "decade": 3.0, "year_range": 0.5, "leap_year": 0.8, "person_alive": 0.4, "us_president": 3.0,
-    "event": 0.7, "chinese_zodiac": 1.5, "lunar_month": 0.3, "weekday_in_month": 3.0, "day_of_month_specific": 4.0,
-    "first_day_of_month": 4.0, "last_day_of_month": 4.0, "day_of_month": 1.5, "weekday": 1.2,
+    "event": 0.7, "chinese_zodiac": 1.5, "lunar_month": 0.3, "weekday_in_month": 3.0,
+    "day_of_month_specific": 4.0, "first_day_of_month": 4.0, "last_day_of_month": 4.0, "day_of_month": 1.5, "weekday": 1.2,
     "multi_weekday": 0.3,
 }  # fmt: skip
 """How often a kind is planned, where not 1. The checks starve some kinds, and these weights and
