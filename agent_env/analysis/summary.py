@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
@@ -45,6 +46,15 @@ class Summary:
     steps: float | None
     tool_calls: float | None
     usage_sources: tuple[str, ...]
+    stop_reasons: dict[str, int]
+    """How the finished episodes ended."""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % Wilson interval of the first metric over the samples; repeats of one sample are no
+        further evidence, so they do not narrow it. None where nothing finished."""
+        mean = next(iter(self.metrics.values()))
+        return None if mean is None or not self.samples else wilson(mean, self.samples)
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
@@ -55,10 +65,13 @@ class Summary:
             "unfinished": self.unfinished,
             "unreadable": self.unreadable,
             **self.metrics,
+            f"{next(iter(self.metrics))}_interval": self.interval,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "steps": self.steps,
             "tool_calls": self.tool_calls,
+            "usage_sources": list(self.usage_sources),
+            "stop_reasons": self.stop_reasons,
         }
 
 
@@ -89,6 +102,7 @@ def _summary(condition: str, results: list[Result], metrics: Sequence[str]) -> S
         steps=_mean([e.steps for e in episodes]),
         tool_calls=_mean([e.tool_calls for e in episodes]),
         usage_sources=tuple(sorted({s for e in episodes for s in e.usage_sources})),
+        stop_reasons=dict(Counter(e.stop_reason for e in episodes if e.stop_reason).most_common()),
     )
 
 

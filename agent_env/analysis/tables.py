@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agent_env.analysis.paired import Difference
-from agent_env.analysis.summary import Summary, wilson
+from agent_env.analysis.summary import Summary
 
 TROUBLES = ("failed", "unfinished", "unreadable")
 """Columns that are shown where any row has some."""
@@ -36,6 +37,9 @@ def summary_table(summaries: Sequence[Summary], metrics: Sequence[str], title: s
         table.add_row(*_cells(row, metrics, troubles))
     sources = sorted({source for row in summaries for source in row.usage_sources})
     table.caption = f"means per finished episode; tokens by {' and '.join(sources) or 'nobody'}"
+    ended = sum((Counter(row.stop_reasons) for row in summaries), Counter[str]())
+    if ended.keys() - {"answered"}:
+        table.caption += f"; ended by {', '.join(f'{k} {n}' for k, n in ended.most_common())}"
     return table
 
 
@@ -43,16 +47,16 @@ def _cells(row: Summary, metrics: Sequence[str], troubles: Sequence[str]) -> lis
     whole = row.finished == row.episodes
     cells = [row.condition, str(row.finished) if whole else f"{row.finished} of {row.episodes}"]
     cells += [str(getattr(row, name)) for name in troubles]
-    cells.append(_with_interval(row.metrics[metrics[0]], row.samples))
+    cells.append(_with_interval(row.metrics[metrics[0]], row.interval))
     cells += [_number(row.metrics[name], 3) for name in metrics[1:]]
     cells += [_number(row.steps, 1), _number(row.tool_calls, 1)]
     return [*cells, _number(row.input_tokens, 0), _number(row.output_tokens, 0)]
 
 
-def _with_interval(mean: float | None, samples: int) -> str:
-    if mean is None or not samples:
+def _with_interval(mean: float | None, interval: tuple[float, float] | None) -> str:
+    if mean is None or interval is None:
         return "-"
-    low, high = wilson(mean, samples)
+    low, high = interval
     return escape(f"{mean:.3f} [{low:.2f}, {high:.2f}]")
 
 

@@ -56,8 +56,8 @@ YEARS_AROUND = (2, 3, 5, 8, 12, 17, 23, 30)
 WEIGHTS = {
     "decade": 3.0, "year_range": 0.5, "leap_year": 0.8, "person_alive": 0.4, "us_president": 3.0,
     "event": 0.7, "chinese_zodiac": 1.5, "lunar_month": 0.3, "weekday_in_month": 3.0,
-    "day_of_month_specific": 4.0, "first_day_of_month": 4.0, "last_day_of_month": 4.0, "day_of_month": 1.5, "weekday": 1.2,
-    "multi_weekday": 0.3,
+    "day_of_month_specific": 4.0, "first_day_of_month": 4.0, "last_day_of_month": 4.0,
+    "day_of_month": 1.5, "weekday": 1.2, "multi_weekday": 0.3,
 }  # fmt: skip
 """How often a kind is planned, where not 1. The checks starve some kinds, and these weights and
 those of the outlines in `plan` make up for it (benchmarks/time_puzzles.py prints the shares)."""
@@ -307,7 +307,7 @@ def _ranges_with(day: int) -> list[Fact]:
         DayOfMonthRange(operator="<", value=value) for value in range(max(4, day + 1), 30)
     ]
     facts += [DayOfMonthRange(operator=">", value=value) for value in range(2, min(28, day))]
-    return facts or [DayOfMonthRange(operator=">", value=27)]
+    return facts
 
 
 def _place_in_month(day: date) -> tuple[int, int, int]:
