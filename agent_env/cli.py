@@ -14,6 +14,7 @@ import typer
 from agent_env.cli_data import audit, facts, generate
 from agent_env.cli_run import listening, print_scores, print_table, say
 from agent_env.cli_sandbox import sandbox_commands
+from agent_env.cli_server import fake_server
 
 app = typer.Typer(
     help="Does this model get better with web search, a calendar, a code interpreter?\n\n"
@@ -29,6 +30,7 @@ Run = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
 
 app.command()(generate)
 app.command()(audit)
+app.command("fake-server")(fake_server)
 app.add_typer(facts, name="facts")
 app.add_typer(sandbox_commands, name="sandbox")
 

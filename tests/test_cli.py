@@ -349,3 +349,22 @@ def test_a_named_sandbox_that_is_not_there_is_said_with_its_name(tmp_path: Path)
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "unix:///nonexistent/docker.sock" in done.stderr
+
+
+def test_a_run_can_be_rehearsed_against_the_fake_server(tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "agent_env", "fake-server", "--errors", "500:0.05"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    try:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        done = agent_env(
+            "run", "time-puzzles", "--limit", "3", "--model", "compatible/x", "--base-url", url,
+            "--condition", "web", "--out", str(tmp_path / "run"), "--json",
+        )  # fmt: skip
+    finally:
+        server.send_signal(signal.SIGINT)
+        assert server.wait(10) == 130
+    told = json.loads(done.stdout)["conditions"]["web"]
+    assert (told["finished"], told["exact_match"], told["usage_sources"]) == (3, 1.0, ["provider"])

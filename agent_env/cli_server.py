@@ -1,0 +1,54 @@
+"""The command that serves the fake model server."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def fake_server(
+    policy: Annotated[
+        str | None, typer.Option(help="reference or reference-static.", show_default="reference")
+    ] = None,
+    script: Annotated[Path | None, typer.Option(help="Replies, a JSON object a line.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
+    latency: Annotated[float, typer.Option(min=0.0, help="Seconds before each reply.")] = 0.0,
+    errors: Annotated[str, typer.Option(help="Such as 429:0.1,500:0.05,cut:0.02,html:0.01")] = "",
+    seed: Annotated[int, typer.Option(help="Of the errors.")] = 0,
+) -> None:
+    """Serve both model APIs on loopback, to rehearse a run before paying for it.
+
+    Example: agent-env fake-server --policy reference --latency 0.5 --errors 429:0.1,cut:0.02
+    """
+    from agent_env.cli_run import say
+    from agent_env.errors import ConfigError
+    from agent_env.models.fake_server import FakeServer, model_policy, parse_errors, script_policy
+    from agent_env.wiring import make_model
+
+    if policy is not None and script is not None:
+        raise ConfigError("--policy and --script exclude each other")
+    if script is None:
+        name = policy or "reference"
+        if name not in ("reference", "reference-static"):
+            raise ConfigError(f"unknown policy '{name}'; known: reference, reference-static")
+        chosen = model_policy(make_model(name, None, {}))
+    else:
+        chosen = script_policy(script)
+    server = FakeServer(
+        chosen,
+        port=port,
+        latency_s=latency,
+        errors=parse_errors(errors) if errors else {},
+        seed=seed,
+    )
+
+    async def go() -> None:
+        async with server:
+            print(server.url, flush=True)
+            say("Ctrl-C ends it. Ask it by: agent-env run … --model compatible/x --base-url …")
+            await asyncio.Event().wait()
+
+    asyncio.run(go())
