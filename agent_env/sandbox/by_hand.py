@@ -20,7 +20,7 @@ Write = Callable[[str], None]
 def read_code(path: Path) -> str:
     """The file's text; ConfigError where it cannot be read as UTF-8."""
     try:
-        return path.read_bytes().decode()
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as exc:
         raise ConfigError(f"{path} cannot be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:

@@ -6,9 +6,11 @@ import json
 from typing import Any
 
 from agent_env.sandbox.seccomp import (
+    FCNTL_COMMANDS,
     IOCTL_REQUESTS,
     NAMESPACE_FLAGS,
     PRCTL_OPTIONS,
+    SOCKET_OPTIONS,
     UNIX_SOCKETS,
 )
 from agent_env.sandbox.syscalls import ALLOWED
@@ -28,6 +30,8 @@ def docker_profile() -> str:
         *(allow(["prctl"], 0, option) for option in PRCTL_OPTIONS),
         *(allow(["ioctl"], 1, request) for request in (*IOCTL_REQUESTS, SET_TERMINAL_GROUP)),
         allow(["prlimit64"], 0, 0),
+        *(allow(["fcntl"], 1, command) for command in FCNTL_COMMANDS),
+        *(allow(["setsockopt"], 2, option) for option in SOCKET_OPTIONS),
         {
             "names": ["clone"],
             "action": "SCMP_ACT_ALLOW",

@@ -13,6 +13,8 @@ from agent_env.sandbox.kept import Kept
 from agent_env.sandbox.notebook import OUT_OF_MEMORY, become_executor
 
 CHUNK = 1 << 16
+STOP_ROUNDS = 8
+"""How often everything is told to stop between two calls."""
 
 
 class Lost(Exception):
@@ -65,7 +67,7 @@ class Executor:
         if said["status"] in ("timeout", "crashed"):
             self.kill()
         else:
-            self._signal_all(signal.SIGSTOP)
+            self._stop_all()
         self._take_rest(out, err)
         return {
             "value": None,
@@ -171,6 +173,13 @@ class Executor:
             with suppress(ProcessLookupError):
                 os.kill(-1, number)
 
+    def _stop_all(self) -> None:
+        """Stop everything. One process may be waking another just then; what is stopped wakes
+        nobody, so a few rounds leave none."""
+        for _ in range(STOP_ROUNDS):
+            self._signal_all(signal.SIGSTOP)
+            os.sched_yield()
+
     def kill(self) -> None:
         """End the executor, and all that it started where that can be known."""
         self._signal_all(signal.SIGKILL)
@@ -192,7 +201,17 @@ def read_reply(line: bytes, wanted: object) -> dict[str, object]:
         text is None or isinstance(text, str) for text in texts
     ):
         raise Lost("the reply did not have the form of one")
-    return {name: said.get(name) for name in ("status", "value", "error", "truncated")}
+    return {
+        "status": said["status"],
+        "value": writable(said.get("value")),
+        "error": writable(said.get("error")),
+        "truncated": said.get("truncated"),
+    }
+
+
+def writable(text: str | None) -> str | None:
+    """The text with lone surrogates, which no file or line can hold, spelled out."""
+    return text if text is None else text.encode("utf-8", "backslashreplace").decode()
 
 
 def describe_exit(code: int) -> str:

@@ -22,6 +22,11 @@ PRCTL_OPTIONS = (1, 2, 3, 4, 15, 16, 21, 23, 30, 38, 39, 0x53564D41)
 """Death signal, dumpable, name, what is set, timer slack, no new privileges, names of memory."""
 IOCTL_REQUESTS = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """Is it a terminal, its group and size, bytes waiting, non-blocking, close-on-exec off and on."""
+FCNTL_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1031, 1032)
+"""Copies, flags, locks of records, size of pipes. Not on it: whom to signal and how (a signal of
+choice wakes what is stopped between calls), leases, and notes of what others read."""
+SOCKET_OPTIONS = (2, 9, 13, 16, 20, 21)
+"""Of the socket level: not the size of buffers, which the watchdog has to know."""
 NAMESPACE_FLAGS = kernel.EVERY_NAMESPACE
 UNIX_SOCKETS = 1
 
@@ -84,6 +89,10 @@ def rule_for(name: str) -> list[bytes]:
         return one_of(IOCTL_REQUESTS, 1, errno.ENOTTY)
     if name == "prlimit64":
         return one_of((0,), 0, errno.EPERM)
+    if name == "fcntl":
+        return one_of(FCNTL_COMMANDS, 1, errno.EPERM)
+    if name == "setsockopt":
+        return one_of(SOCKET_OPTIONS, 2, errno.EPERM)
     raise ValueError(f"no rule for {name}")
 
 

@@ -41,8 +41,6 @@ ALLOWED: dict[str, Numbers] = {
     "dup": (32, 23),
     "dup2": (33, None),
     "dup3": (292, 24),
-    "fcntl": (72, 25),
-    "flock": (73, 32),
     "fsync": (74, 82),
     "fdatasync": (75, 83),
     "truncate": (76, 45),
@@ -92,7 +90,6 @@ ALLOWED: dict[str, Numbers] = {
     "sendfile": (40, 71),
     "splice": (275, 76),
     "tee": (276, 77),
-    "vmsplice": (278, 75),
     "copy_file_range": (326, 285),
     # waiting
     "pipe": (22, None),
@@ -198,8 +195,6 @@ ALLOWED: dict[str, Numbers] = {
     "alarm": (37, None),
     "getitimer": (36, 102),
     "setitimer": (38, 103),
-    "timer_create": (222, 107),
-    "timer_settime": (223, 110),
     "timer_gettime": (224, 108),
     "timer_getoverrun": (225, 109),
     "timer_delete": (226, 111),
@@ -218,7 +213,6 @@ ALLOWED: dict[str, Numbers] = {
     "sendmmsg": (307, 269),
     "recvmmsg": (299, 243),
     "shutdown": (48, 210),
-    "setsockopt": (54, 208),
     "getsockopt": (55, 209),
 }
 """Allowed whatever their arguments."""
@@ -231,5 +225,7 @@ LOOKED_AT: dict[str, Numbers] = {
     "prctl": (157, 167),
     "ioctl": (16, 29),
     "prlimit64": (302, 261),
+    "fcntl": (72, 25),
+    "setsockopt": (54, 208),
 }
 """Allowed for some arguments only."""

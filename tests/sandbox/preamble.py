@@ -29,9 +29,11 @@ NUMBERS = {  # x86-64, aarch64
     "setns": (308, 268),
     "shmget": (29, 194),
     "syslog": (103, 116),
+    "timer_create": (222, 107),
     "umount2": (166, 39),
     "unshare": (272, 97),
     "userfaultfd": (323, 282),
+    "vmsplice": (278, 75),
 }
 LIBC = ctypes.CDLL(None, use_errno=True)
 

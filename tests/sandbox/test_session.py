@@ -67,6 +67,52 @@ def test_errors_of_every_kind_leave_the_session_open(bench: Bench, code: str, er
     assert after.value == "1"
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        r"raise ValueError('\udc80')",
+        r"'\ud800'",
+        "open(b'\\xff', 'w').close(); import os; raise OSError(os.listdir('.')[0])",
+        r"import sys; sys.exit('\ud800')",
+    ],
+)
+def test_text_that_is_no_unicode_costs_no_variables(bench: Bench, code: str) -> None:
+    _, odd, after = run(bench, "x = 5", code, "x")
+    assert odd.status in ("ok", "error")
+    assert after.value == "5"
+
+
+def test_children_that_wake_each_other_are_stopped_too(bench: Bench) -> None:
+    wakers = """
+import os, signal, time
+for _ in range(4):
+    if os.fork() == 0:
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            os.kill(-1, signal.SIGCONT)
+        os._exit(0)
+time.sleep(0.2)
+beats = open("beats", "w")
+if os.fork() == 0:
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        beats.write("x"); beats.flush(); time.sleep(0.01)
+    os._exit(0)
+"""
+
+    async def call() -> tuple[ExecResult, ExecResult]:
+        async with bench.backend.session() as session:
+            await session.run(wakers, 5)
+            before = await session.run("open('beats').read().count('x')", 5)
+            await asyncio.sleep(1.0)
+            after = await session.run("open('beats').read().count('x')", 5)
+            return before, after
+
+    before, after = bench.run(call())
+    # a hundred beats would have fitted into the idle second
+    assert int(after.value or 0) - int(before.value or 0) < 40
+
+
 def test_exit_ends_the_call_but_not_the_session(bench: Bench) -> None:
     _, left, failed, after = run(bench, "x = 1", "exit()", "import sys; sys.exit('no')", "x")
     assert (left.status, left.error) == ("ok", None)
