@@ -1,0 +1,208 @@
+"""The client of all live search services: asks at their pace, waits where asked to.
+
+Guarantees: every request has a timeout and a largest size; a request is tried a bounded number of
+times, not before the Retry-After of any other is over; no redirect is followed, for the key would
+go along; the key stands in no hit and no error, and errors have no cause attached, because the
+HTTP library's own may quote the key. Not covered: the wait for a turn grows with the number of
+searches that wait; a key shorter than eight characters counts as a placeholder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx
+
+from agent_env import __version__
+from agent_env.errors import ConfigError, SearchError, ToolError
+from agent_env.schema import Hit
+from agent_env.web.providers.api import Api, Json, Pace, Request
+from agent_env.web.providers.cleaning import blotted, hits_of
+from agent_env.web.providers.pacing import Turns
+from agent_env.web.providers.replies import Passing, Reader, Reply
+
+MOST_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to bear with a service."""
+
+    attempts: int = 4
+    first_wait_s: float = 1.0
+    """Doubled from attempt to attempt, where the service names no wait of its own."""
+    longest_wait_s: float = 60.0
+    """A service that asks for more is not waited for."""
+    timeout_s: float = 20.0
+    """For one whole request."""
+
+    def wait_s(self, attempt: int, asked_s: float | None) -> float:
+        """How long to wait after this attempt, counted from 1."""
+        if asked_s is not None:
+            return asked_s
+        return min(self.first_wait_s * 2.0 ** (attempt - 1), self.longest_wait_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where a service is and how it lets us in."""
+
+    base_url: str
+    key: str = ""
+    variable: str = ""
+    """The environment variable that the key comes from; errors name it."""
+    contact: str = ""
+    """An e-mail address or URL of whoever runs this, for the User-Agent."""
+
+
+class LiveSearch:
+    """The SearchProvider over one service; belongs to one event loop. Close it when done."""
+
+    def __init__(
+        self,
+        api: Api,
+        access: Access,
+        http: httpx.AsyncClient | None = None,
+        pace: Pace | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        self.name = api.name
+        self._api = api
+        self._key = _checked_key(access)
+        self._base_url = _checked_url(access.base_url)
+        self._agent = _agent(access.contact)
+        self._patience = patience or Patience()
+        self._turns = Turns(_checked_pace(pace or api.pace))
+        denied = f"check the key in {access.variable}" if access.variable else api.denied
+        self._reader = Reader(api.name, self._key, denied)
+        self._owns_http = http is None
+        self._http = httpx.AsyncClient() if http is None else http
+
+    async def search(self, query: str, limit: int) -> list[Hit]:
+        """At most `limit` hits, best first; a ToolError is the model's to mend."""
+        wanted = self._sendable(query)
+        number = max(1, min(limit, self._api.most))
+        body = await self._answer(self._api.request(wanted, number, self._key))
+        return self._hits(body)[:limit]
+
+    async def close(self) -> None:
+        """Closes the connections, unless they came from outside."""
+        if self._owns_http:
+            await self._http.aclose()
+
+    def _sendable(self, query: str) -> str:
+        text = " ".join(blotted(query, "").split())
+        if not text:
+            raise ToolError("the query is empty; say what to look for")
+        if len(text) > self._api.longest_query:
+            most = self._api.longest_query
+            raise ToolError(f"the query has {len(text)} characters; write at most {most}")
+        return text
+
+    async def _answer(self, request: Request) -> Json:
+        attempt = 0
+        while True:
+            outcome = await self._ask(request)
+            if not isinstance(outcome, Passing):
+                return outcome
+            attempt += 1
+            wait_s = self._patience.wait_s(attempt, outcome.wait_s)
+            if attempt >= self._patience.attempts or wait_s > self._patience.longest_wait_s:
+                raise self._given_up(outcome, attempt, wait_s)
+            self._turns.hold(wait_s)
+
+    async def _ask(self, request: Request) -> Json | Passing:
+        try:
+            async with self._turns.turn(), asyncio.timeout(self._patience.timeout_s):
+                reply = await self._exchange(request)
+        except (TimeoutError, httpx.TimeoutException):
+            return Passing(f"did not answer within {self._patience.timeout_s:g} s")
+        except (httpx.ConnectError, httpx.ProxyError, httpx.UnsupportedProtocol) as exc:
+            return Passing(f"cannot be reached ({type(exc).__name__})", unreachable=True)
+        except httpx.HTTPError as exc:
+            return Passing(f"broke off ({type(exc).__name__})")
+        return self._reader.read(reply)
+
+    async def _exchange(self, request: Request) -> Reply:
+        async with self._http.stream(
+            "GET" if request.body is None else "POST",
+            self._base_url + request.path,
+            params=request.parameters or None,
+            json=request.body,
+            headers={
+                "accept": "application/json",
+                "accept-encoding": "gzip",
+                "user-agent": self._agent,
+                **request.headers,
+            },
+            timeout=self._patience.timeout_s,
+            follow_redirects=False,
+        ) as response:
+            body = await self._body(response)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Reply(response.status_code, headers, body)
+
+    async def _body(self, response: httpx.Response) -> bytes:
+        parts, size = [], 0
+        async for part in response.aiter_bytes():
+            size += len(part)
+            if size > MOST_BYTES:
+                raise self._reader.unknown(f"more than {MOST_BYTES} bytes")
+            parts.append(part)
+        return b"".join(parts)
+
+    def _given_up(self, why: Passing, attempts: int, wait_s: float) -> ToolError | SearchError:
+        asked = f"asked {attempts} times" if attempts > 1 else "asked once"
+        text = f"{self.name} {why.reason} ({asked})"
+        if why.unreachable:
+            return SearchError(f"{text}; check the network and the base URL")
+        if wait_s > self._patience.longest_wait_s:
+            return SearchError(f"{text} and asks to wait {wait_s:.0f} s; search later or slower")
+        return ToolError(f"{text}; try again later, or go on with what you have")
+
+    def _hits(self, body: Json) -> list[Hit]:
+        found = self._api.found(body, self._base_url)
+        if found is None:
+            raise self._reader.unknown("JSON that holds no search results")
+        hits = hits_of(found, self._key)
+        if found and not hits:
+            raise self._reader.unknown(f"{len(found)} results, none with an address")
+        return hits
+
+
+def _checked_key(access: Access) -> str:
+    key = access.key
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        where = access.variable or "the search provider"
+        raise ConfigError(f"the key in {where} holds a space, a line break or a non-ASCII letter")
+    return key
+
+
+def _checked_url(base_url: str) -> str:
+    """Without a closing slash; an unsound address is not repeated, for it may hold a password."""
+    try:
+        parts = urlsplit(base_url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        httpx.URL(base_url)
+    except (ValueError, httpx.InvalidURL):
+        sound = False
+    if not sound:
+        raise ConfigError("the search provider's base URL is no address; write https://HOST")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ConfigError("the search provider's base URL holds a user, query or fragment; drop it")
+    return base_url.rstrip("/")
+
+
+def _checked_pace(pace: Pace) -> Pace:
+    if not (0 < pace.per_second < float("inf") and pace.at_once >= 1):
+        raise ConfigError("a search pace needs per_second above 0 and at_once of 1 or more")
+    return pace
+
+
+def _agent(contact: str) -> str:
+    if not (contact.isascii() and contact.isprintable()):
+        raise ConfigError("a contact is an e-mail address or URL in plain ASCII")
+    who = f"agent-env/{__version__}" + (f" ({contact})" if contact else "")
+    return f"{who} httpx/{httpx.__version__}"

@@ -1,0 +1,33 @@
+"""Exa's search, with highlights as snippets: exa.ai/docs."""
+
+from __future__ import annotations
+
+from agent_env.web.providers.api import Api, Found, Json, Pace, Request, listed
+
+
+def request(query: str, limit: int, key: str) -> Request:
+    contents: Json = {"highlights": {"maxCharacters": 500}}
+    body: Json = {"query": query, "numResults": limit, "type": "auto", "contents": contents}
+    return Request("/search", body=body, headers={"x-api-key": key})
+
+
+def found(body: Json, base_url: str) -> list[Found] | None:
+    """A result without highlights may have its text or a summary."""
+    rows = listed(body, "results")
+    return None if rows is None else [_found(row) for row in rows]
+
+
+def _found(row: Json) -> Found:
+    snippet = row.get("highlights") or row.get("summary") or row.get("text")
+    return Found(row.get("url"), row.get("title"), snippet)
+
+
+API = Api(
+    name="exa",
+    base_url="https://api.exa.ai",
+    most=100,
+    longest_query=2000,
+    pace=Pace(per_second=5.0),
+    request=request,
+    found=found,
+)

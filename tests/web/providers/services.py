@@ -1,0 +1,192 @@
+"""Replies in the shape that each service documents, and a server on loopback that gives them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+
+from agent_env.schema import Hit
+from agent_env.web.providers.api import Pace
+from agent_env.web.providers.catalogue import KEYS, PROVIDERS, make_provider
+from agent_env.web.providers.client import LiveSearch, Patience
+
+KEY = "planted-0123456789-Zq"
+NAMES = tuple(PROVIDERS)
+KEYED = tuple(KEYS)
+SWIFT = Pace(per_second=10_000.0, at_once=16)
+BRIEF = Patience(attempts=3, first_wait_s=0.001, longest_wait_s=3.0, timeout_s=3.0)
+
+Row = dict[str, Any]
+
+
+def body_of(name: str, rows: Any) -> dict[str, Any]:
+    """A whole reply of the service with these results."""
+    wrapped: dict[str, dict[str, Any]] = {
+        "brave": {
+            "type": "search",
+            "query": {"original": "moon"},
+            "mixed": {"type": "mixed", "main": []},
+            "web": {"type": "search", "results": rows, "family_friendly": True},
+        },
+        "tavily": {
+            "query": "moon",
+            "answer": None,
+            "images": [],
+            "results": rows,
+            "response_time": 1.2,
+            "request_id": "r-1",
+        },
+        "exa": {"requestId": "r-1", "searchType": "auto", "results": rows, "costDollars": {}},
+        "serper": {
+            "searchParameters": {"q": "moon", "type": "search", "num": 2},
+            "organic": rows,
+            "relatedSearches": [{"query": "full moon"}],
+            "credits": 1,
+        },
+        "searxng": {
+            "query": "moon",
+            "number_of_results": 0,
+            "results": rows,
+            "answers": [],
+            "suggestions": [],
+            "unresponsive_engines": [],
+        },
+        "wikipedia": {
+            "batchcomplete": True,
+            "query": {"searchinfo": {"totalhits": 2}, "search": rows},
+        },
+    }
+    return wrapped[name]
+
+
+def row_of(name: str, url: object, title: object, snippet: object) -> Row:
+    """One result; Wikipedia tells no address."""
+    rows = {
+        "brave": {"title": title, "url": url, "description": snippet, "age": "May 2, 2020"},
+        "tavily": {"title": title, "url": url, "content": snippet, "score": 0.9},
+        "exa": {"id": url, "title": title, "url": url, "highlights": [snippet], "author": None},
+        "serper": {"title": title, "link": url, "snippet": snippet, "position": 1},
+        "searxng": {"url": url, "title": title, "content": snippet, "engine": "bing"},
+        "wikipedia": {"ns": 0, "title": title, "pageid": 1, "snippet": snippet},
+    }
+    return rows[name]
+
+
+def two_results(name: str) -> dict[str, Any]:
+    """Two good results."""
+    first = row_of(name, "https://a.example/1", "Full moon", "It <b>rose</b> at 5 &amp; set.")
+    return body_of(name, [first, row_of(name, "https://b.example/2", "New moon", "Dark.")])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as the server saw it."""
+
+    method: str
+    path: str
+    parameters: dict[str, str]
+    headers: dict[str, str]
+    body: Any
+    at: float
+
+
+@dataclass(slots=True)
+class Service:
+    """Gives the replies one by one, the last one ever after; an async context."""
+
+    replies: list[bytes]
+    delay_s: float = 0.0
+    asked: list[Asked] = field(default_factory=list)
+    busiest: int = 0
+    url: str = ""
+    _open: int = 0
+    _server: Any = None
+
+    async def __aenter__(self) -> Service:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
+        self.busiest = max(self.busiest, self._open)
+        try:
+            self.asked.append(await _read(reader))
+            await asyncio.sleep(self.delay_s)
+            writer.write(self.replies.pop(0) if len(self.replies) > 1 else self.replies[0])
+            await writer.drain()
+        finally:
+            self._open -= 1
+            writer.close()
+
+
+async def _read(reader: asyncio.StreamReader) -> Asked:
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    method, target, _ = lines[0].split(" ")
+    headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines[1:] if line)}
+    raw = await reader.readexactly(int(headers.get("content-length", 0)))
+    parts = urlsplit(target)
+    parameters = dict(parse_qsl(parts.query))
+    body = json.loads(raw) if raw else None
+    now = asyncio.get_running_loop().time()
+    return Asked(method, parts.path, parameters, headers, body, now)
+
+
+def reply(
+    body: object,
+    status: int = 200,
+    kind: str = "application/json",
+    headers: Mapping[str, str] | None = None,
+) -> bytes:
+    """A whole HTTP reply; bytes go out as they are, anything else as JSON."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    told = {"content-type": kind, "content-length": str(len(raw)), "connection": "close"}
+    lines = [f"{name}: {value}" for name, value in {**told, **(headers or {})}.items()]
+    return "\r\n".join([f"HTTP/1.1 {status} X", *lines, "", ""]).encode() + raw
+
+
+def provider_at(name: str, url: str, **settings: Any) -> LiveSearch:
+    """The provider, quick and with the planted key."""
+    settings = {"pace": SWIFT, "patience": BRIEF, **settings}
+    return make_provider(name, KEY if name in KEYED else None, url, **settings)
+
+
+def with_service(
+    name: str,
+    replies: Sequence[bytes],
+    use: Callable[[LiveSearch, Service], Awaitable[Any]],
+    delay_s: float = 0.0,
+    **settings: Any,
+) -> Any:
+    """What `use` gives with a provider of this name at a server that gives these replies."""
+
+    async def run() -> Any:
+        # verify=False: loading certificates takes longer than all else here
+        async with (
+            Service(list(replies), delay_s) as service,
+            httpx.AsyncClient(verify=False) as http,
+        ):
+            return await use(provider_at(name, service.url, http=http, **settings), service)
+
+    return asyncio.run(run())
+
+
+def search(
+    name: str, *replies: bytes, query: str = "full moon", limit: int = 5, **settings: Any
+) -> tuple[list[Hit], Service]:
+    """The hits of one search, and the server as it was left."""
+
+    async def use(provider: LiveSearch, service: Service) -> tuple[list[Hit], Service]:
+        return await provider.search(query, limit), service
+
+    hits, service = with_service(name, replies, use, **settings)
+    return hits, service

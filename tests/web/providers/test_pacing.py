@@ -1,0 +1,101 @@
+"""How fast a service is asked, and what belongs to whom."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.protocols import SearchProvider
+from agent_env.schema import Hit
+from agent_env.web.providers.api import Pace
+from agent_env.web.providers.catalogue import make_provider
+from agent_env.web.providers.cleaning import plain, shortened
+from agent_env.web.providers.client import LiveSearch
+from tests.web.providers.services import KEY, NAMES, Service, reply, two_results, with_service
+
+
+async def _eight(provider: LiveSearch, service: Service) -> Service:
+    await asyncio.gather(*(provider.search(f"moon {n}", 5) for n in range(8)))
+    return service
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_searches_start_no_faster_than_the_pace(name: str) -> None:
+    pace = Pace(per_second=50.0, at_once=8)
+    service = with_service(name, [reply(two_results(name))], _eight, pace=pace)
+    times = sorted(asked.at for asked in service.asked)
+    assert times[-1] - times[0] >= 7 / 50.0 - 0.03
+
+
+def test_no_more_requests_are_in_flight_than_allowed() -> None:
+    pace = Pace(per_second=1000.0, at_once=3)
+    service = with_service("exa", [reply(two_results("exa"))], _eight, delay_s=0.05, pace=pace)
+    assert service.busiest == 3
+
+
+@pytest.mark.parametrize("pace", [Pace(0.0), Pace(-1.0), Pace(float("nan")), Pace(1.0, 0)])
+def test_a_pace_that_never_starts_is_refused(pace: Pace) -> None:
+    with pytest.raises(ConfigError, match="a search pace needs"):
+        make_provider("exa", KEY, pace=pace)
+
+
+def test_a_client_from_outside_stays_open() -> None:
+    async def run() -> tuple[list[Hit], bool]:
+        async with Service([reply(two_results("exa"))]) as service, httpx.AsyncClient() as http:
+            provider = make_provider("exa", KEY, service.url + "/", http=http)
+            hits = await provider.search("moon", 1)
+            await provider.close()
+            return hits, http.is_closed
+
+    hits, closed = asyncio.run(run())
+    assert [hit.title for hit in hits] == ["Full moon"]
+    assert not closed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_provider_is_a_search_provider_of_its_name(name: str) -> None:
+    provider: SearchProvider = make_provider(name, KEY, "http://127.0.0.1:9")
+    assert provider.name == name
+    assert KEY not in repr(provider)
+
+
+def test_the_table_of_providers_imports_none_of_them() -> None:
+    code = (
+        "import sys, agent_env.web.providers.catalogue\n"
+        "print('httpx' in sys.modules, 'agent_env.web.providers.brave' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("a <b>c</b> d", "a c d"),
+        ("1 < 2 &lt; 3", "1 < 2 < 3"),
+        ("x<script>alert(1)</script>y<!-- no -->", "x y"),
+        ("<script>never closed", ""),
+        ("&eacute;t&#233; &#x1F319;\x00\n\tz", "été 🌙 z"),
+        ("half \ud83c letter", "half � letter"),
+        (["One", None, 3, " <i>two</i> "], "One … two"),
+        (None, ""),
+        ({"a": "b"}, ""),
+    ],
+)
+def test_texts_become_one_plain_line(given: object, expected: str) -> None:
+    assert plain(given, "") == expected  # type: ignore[arg-type]
+
+
+def test_a_hostile_text_is_read_in_no_time() -> None:
+    for text in ("<script>" * 100_000, "<" * 800_000, "<!--" * 200_000, "&" * 800_000):
+        assert len(plain(text, "")) <= 20_000
+
+
+def test_a_long_text_is_cut_at_a_word() -> None:
+    assert shortened("one two three", 10) == "one two …"
+    assert shortened("one two", 10) == "one two"

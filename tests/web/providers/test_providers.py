@@ -1,0 +1,206 @@
+"""Each live provider: what it sends and what it makes of a reply in the documented shape."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent_env.errors import SearchError, ToolError
+from agent_env.schema import Hit
+from tests.web.providers.services import (
+    KEY,
+    NAMES,
+    body_of,
+    reply,
+    row_of,
+    search,
+    two_results,
+)
+
+
+def test_every_provider_gives_title_address_and_plain_snippet() -> None:
+    for name in set(NAMES) - {"wikipedia"}:
+        hits, _ = search(name, reply(two_results(name)))
+        assert hits == [
+            Hit(url="https://a.example/1", title="Full moon", snippet="It rose at 5 & set."),
+            Hit(url="https://b.example/2", title="New moon", snippet="Dark."),
+        ], name
+
+
+def test_wikipedia_makes_the_address_from_the_title() -> None:
+    match = '<span class="searchmatch">Battle</span> of 1643 &quot;won&quot;'
+    rows = [row_of("wikipedia", None, "Battle of Rocroi (1643) & after?", match)]
+    hits, service = search("wikipedia", reply(body_of("wikipedia", rows)))
+    (hit,) = hits
+    assert hit.url == f"{service.url}/wiki/Battle_of_Rocroi_(1643)_%26_after%3F"
+    assert hit.title == "Battle of Rocroi (1643) & after?"
+    assert hit.snippet == 'Battle of 1643 "won"'
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "path", "sent"),
+    [
+        (
+            "brave",
+            "GET",
+            "/res/v1/web/search",
+            {"q": "full moon", "count": "5", "result_filter": "web", "text_decorations": "false"},
+        ),
+        (
+            "tavily",
+            "POST",
+            "/search",
+            {"query": "full moon", "max_results": 5, "search_depth": "basic"},
+        ),
+        (
+            "exa",
+            "POST",
+            "/search",
+            {
+                "query": "full moon",
+                "numResults": 5,
+                "type": "auto",
+                "contents": {"highlights": {"maxCharacters": 500}},
+            },
+        ),
+        ("serper", "POST", "/search", {"q": "full moon", "num": 5}),
+        ("searxng", "GET", "/search", {"q": "full moon", "format": "json"}),
+        (
+            "wikipedia",
+            "GET",
+            "/w/api.php",
+            {
+                "action": "query",
+                "list": "search",
+                "srsearch": "full moon",
+                "srlimit": "5",
+                "srprop": "snippet",
+                "format": "json",
+                "formatversion": "2",
+            },
+        ),
+    ],
+)
+def test_a_request_is_what_the_service_documents(
+    name: str, method: str, path: str, sent: dict[str, object]
+) -> None:
+    _, service = search(name, reply(two_results(name)))
+    (asked,) = service.asked
+    assert (asked.method, asked.path) == (method, path)
+    assert (asked.body if method == "POST" else asked.parameters) == sent
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "value"),
+    [
+        ("brave", "x-subscription-token", KEY),
+        ("tavily", "authorization", f"Bearer {KEY}"),
+        ("exa", "x-api-key", KEY),
+        ("serper", "x-api-key", KEY),
+    ],
+)
+def test_the_key_goes_into_its_header_and_nowhere_else(name: str, header: str, value: str) -> None:
+    _, service = search(name, reply(two_results(name)))
+    (asked,) = service.asked
+    assert asked.headers.pop(header) == value
+    assert KEY not in json.dumps([asked.path, asked.parameters, asked.headers, asked.body])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_user_agent_names_us_and_a_contact(name: str) -> None:
+    _, service = search(name, reply(two_results(name)), contact="me@a.example")
+    agent = service.asked[0].headers["user-agent"]
+    assert agent.startswith("agent-env/")
+    assert "(me@a.example)" in agent
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_found_is_no_error(name: str) -> None:
+    assert search(name, reply(body_of(name, [])))[0] == []
+    assert search(name, reply(body_of(name, None)))[0] == []
+
+
+def test_brave_and_serper_may_leave_an_empty_list_out() -> None:
+    assert search("brave", reply({"type": "search", "query": {"original": "x"}}))[0] == []
+    assert search("brave", reply({"type": "search", "web": None}))[0] == []
+    assert search("serper", reply({"searchParameters": {"q": "x"}, "credits": 1}))[0] == []
+
+
+def test_searxng_without_results_names_the_engines_that_are_down() -> None:
+    body = body_of("searxng", [])
+    body["unresponsive_engines"] = [["bing", "timeout"], ["qwant", "CAPTCHA"]]
+    with pytest.raises(ToolError, match="did not answer: bing, qwant; try again later"):
+        search("searxng", reply(body))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_that_are_half_empty_are_read_as_far_as_they_go(name: str) -> None:
+    rows = [
+        row_of(name, "https://a.example/1", None, "lost"),
+        row_of(name, "https://b.example/2", "Kept", None),
+        {},
+        None,
+        "text",
+        row_of(name, 7, 7, ["x", None]),
+        row_of(name, "https://b.example/2", "Kept", "again"),
+    ]
+    hits, service = search(name, reply(body_of(name, rows)))
+    if name == "wikipedia":
+        assert hits == [Hit(url=f"{service.url}/wiki/Kept", title="Kept", snippet="")]
+    else:
+        assert hits == [
+            Hit(url="https://a.example/1", title="https://a.example/1", snippet="lost"),
+            Hit(url="https://b.example/2", title="Kept", snippet=""),
+        ]
+
+
+def test_exa_reads_a_summary_or_the_text_where_there_are_no_highlights() -> None:
+    rows = [
+        {"url": "https://a.example/1", "title": "A", "highlights": ["One.", "Two."]},
+        {"url": "https://a.example/2", "title": "B", "highlights": [], "summary": "Sum."},
+        {"url": "https://a.example/3", "title": "C", "text": "Whole text."},
+    ]
+    hits, _ = search("exa", reply(body_of("exa", rows)))
+    assert [hit.snippet for hit in hits] == ["One. … Two.", "Sum.", "Whole text."]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_more_hits_than_asked_for(name: str) -> None:
+    rows = [row_of(name, f"https://a.example/{n}", f"T{n}", "s") for n in range(30)]
+    assert len(search(name, reply(body_of(name, rows)), limit=3)[0]) == 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_service_is_not_asked_for_more_than_it_gives(name: str) -> None:
+    _, service = search(name, reply(two_results(name)), limit=500)
+    sent = service.asked[0].body or service.asked[0].parameters
+    numbers = [
+        sent.get(field) for field in ("count", "max_results", "numResults", "num", "srlimit")
+    ]
+    most = {"brave": ["20"], "tavily": [20], "exa": [100], "serper": [100], "wikipedia": ["50"]}
+    assert [number for number in numbers if number] == most.get(name, [])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_of_another_shape_are_not_taken_for_an_empty_list(name: str) -> None:
+    renamed = body_of(name, [{"uri": "https://a.example/1", "heading": "A"}])
+    for body in ({}, {"status": "ok"}, body_of(name, {"a": 1}), renamed):
+        with pytest.raises(SearchError, match="check that the base URL is right"):
+            search(name, reply(body))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_queries_that_cannot_be_sent_are_the_models_to_mend(name: str) -> None:
+    answer = reply(two_results(name))
+    with pytest.raises(ToolError, match="the query is empty"):
+        search(name, answer, query=" \n ")
+    with pytest.raises(ToolError, match=r"the query has \d+ characters; write at most \d+"):
+        search(name, answer, query="moon " * 1000)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_odd_letters_in_a_query_are_sent_as_they_can_be(name: str) -> None:
+    _, service = search(name, reply(two_results(name)), query="春节\ud800 &q=1#?")
+    sent = service.asked[0].body or service.asked[0].parameters
+    assert "春节� &q=1#?" in sent.values()
