@@ -81,10 +81,12 @@ class Generator:
 
     def puzzle(self, shape: Shape, rng: Random, name: str) -> TimePuzzle:
         """One puzzle of the shape; raises NotFound after MAX_TRIES plans."""
+        tried: set[Outline] = set()
         for _ in range(MAX_TRIES // PLANS):
             outline = draw_outline(
-                self._candidates.kinds, shape.facts, shape.solutions, self._checked, rng
+                self._candidates.kinds, shape.facts, shape.solutions, self._checked, tried, rng
             )
+            tried.add(outline)
             for _ in range(PLANS):
                 for entries, seed_date in self._draw(shape, outline, rng):
                     puzzle = self._accept(entries, seed_date, rng, name)

@@ -89,15 +89,26 @@ class Outline:
 
 
 def draw_outline(
-    open_: Collection[str], facts: int, solutions: int, checked: bool, rng: Random
+    open_: Collection[str],
+    facts: int,
+    solutions: int,
+    checked: bool,
+    tried: Collection[Outline],
+    rng: Random,
 ) -> Outline:
-    """A relation to an event and a leading kind, by weight; without checks, any may lead."""
+    """A relation to an event and a leading kind, by weight, none that was tried in vain while
+    there are others; without checks, any may lead."""
     if not checked:
         return Outline(rng.choice(("year", "years", "month", "day")), "")
     column = 4 if facts > 5 else 2 * (max(facts, 4) - 4) + (solutions > 3)
-    weights = {key: w[column] for key, w in OUTLINES.items() if not key[1] or key[1] in open_}
-    (key,) = rng.choices(list(weights), list(weights.values()))
-    return Outline(*key)
+    weights = {
+        Outline(*key): w[column]
+        for key, w in OUTLINES.items()
+        if w[column] and (not key[1] or key[1] in open_)
+    }
+    left = {outline: w for outline, w in weights.items() if outline not in tried} or weights
+    (outline,) = rng.choices(list(left), list(left.values()))
+    return outline
 
 
 def plan_kinds(

@@ -10,6 +10,7 @@ import pytest
 from agent_env.episodes.run_folder import samples_bytes
 from agent_env.tasks.time_puzzles.facts import KbEvent, category_of
 from agent_env.tasks.time_puzzles.generator import Generator, NotFound, Shape, schedule
+from agent_env.tasks.time_puzzles.puzzle_sets import SetOptions, make_set
 from agent_env.tasks.time_puzzles.sample import TimePuzzle
 from agent_env.tasks.time_puzzles.task import generate
 from agent_env.temporal.facts.tables import shipped_tables
@@ -45,6 +46,12 @@ def test_a_schedule_uses_every_combination_equally() -> None:
     shapes = list(schedule(36, (4, 5, 6), (1, 2, 3, 4, 5, 6)))
     assert {shapes.count(shape) for shape in shapes} == {2}
     assert len(set(shapes)) == 18
+
+
+def test_every_shape_of_the_schedule_is_found() -> None:
+    made = make_set(TABLES, SetOptions(count=108, seed=5))
+    assert made.missing == ()
+    assert len(made.puzzles) == 108
 
 
 def test_the_same_seed_gives_the_same_bytes(puzzles: tuple[TimePuzzle, ...]) -> None:
