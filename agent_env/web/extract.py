@@ -1,15 +1,51 @@
-"""From a page's HTML to the text that a model reads: headings, paragraphs, tables and links."""
+"""From a page's HTML to the text that a model reads: headings, paragraphs, tables and links.
+
+Guaranteed: any bytes give a text, without recursion and in time that grows with the page; where
+nothing looks like the main part, all of the page is given. lxml walks the page and Beautiful Soup
+reads its title: a walk by Beautiful Soup takes four times as long (benchmarks/extraction.py). Not
+covered: text that scripts write, hiding by style sheets, what is nested deeper than the parser's
+256 levels; what counts as clutter is a rule of thumb.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urljoin
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
+from bs4.filter import SoupStrainer
+from lxml import etree  # type: ignore[import-untyped]
 
-_BLOCKS = ("h1", "h2", "h3", "p", "li", "tr", "blockquote", "pre")
-_NOISE = ("script", "style", "nav", "header", "footer", "aside", "form", "noscript")
-_SPACE = re.compile(r"\s+")
+from agent_env.web.charset import decode
+
+_BLOCKS = frozenset(
+    """
+    address article blockquote body caption center dd details div dl dt fieldset figcaption figure
+    footer form h1 h2 h3 h4 h5 h6 header hr li main ol p section summary table tbody td tfoot th
+    thead tr ul
+    """.split()
+)
+_UNSEEN = frozenset(
+    """
+    head title script style noscript template svg math iframe object button select textarea input
+    """.split()
+)
+_ASIDE = frozenset("nav aside footer".split())
+_ASIDE_ROLES = frozenset("navigation banner contentinfo complementary search".split())
+_ASIDE_NAME = re.compile(
+    r"(?<![a-z])(nav|navbar|navbox|menu|sidebar|footer|top-?bar|cookies?|cookie-banner|breadcrumbs?"
+    r"|share|social|related|ads?|advert|promo|newsletter|mw-editsection|noprint)(?![a-z])",
+    re.I,
+)
+_HEADINGS = ("h1", "h2", "h3", "h4")
+_LONGEST_ROW = 3000
+_MENU_LINKS = 6
+_MENU_WORDS = 40
+_TITLE_END = re.compile(r"</title\s{0,9}>", re.I)
+_HEAD = 200_000
+_LOOSE = re.compile(r"\s+([,.;:)])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,27 +57,165 @@ class Extracted:
     """Blocks, one per line; table rows as `key: value`, links followed by their address."""
 
 
-def extract(html: bytes) -> Extracted:
-    """The main part of a page; navigation, scripts and the like are left out."""
-    soup = BeautifulSoup(html, "lxml")
-    title = _clean(soup.title.get_text()) if soup.title else ""
-    root = soup.find("main") or soup.find("article") or soup.body or soup
-    assert isinstance(root, Tag)
-    for noise in root.find_all(_NOISE):
-        noise.decompose()
-    for link in root.find_all("a", href=True):
-        link.append(f" <{link['href']}>")
-    lines = [_line(block) for block in root.find_all(_BLOCKS) if block.find(_BLOCKS) is None]
-    return Extracted(title, "\n".join(line for line in lines if line))
+def extract(html: bytes | str, base: str = "") -> Extracted:
+    """The main part of a page; navigation, scripts and the like are left out.
+
+    Addresses of links are made whole where `base`, the page's own URL, is given.
+    """
+    source = decode(html) if isinstance(html, bytes) else html
+    body = _parsed(source)
+    if body is None:
+        return Extracted("", "")
+    root = _main_part(body)
+    text = _Walk(base, bare=root is not body).lines(root) or _Walk(base, all=True).lines(body)
+    return Extracted(_title(source), "\n".join(text))
 
 
-def _line(block: Tag) -> str:
-    if block.name == "tr":
-        cells = [_clean(cell.get_text(" ")) for cell in block.find_all(["th", "td"])]
-        return f"{cells[0]}: {' | '.join(cells[1:])}" if len(cells) > 1 else " ".join(cells)
-    text = _clean(block.get_text(" "))
-    return f"- {text}" if block.name == "li" and text else text
+def _parsed(source: str) -> Any:
+    """The body element; None where there is nothing."""
+    parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        document = etree.fromstring(source.encode("utf-8", "replace"), parser=parser)
+    except (etree.LxmlError, ValueError):
+        return None
+    if document is None:
+        return None
+    body = document.find("body")
+    return document if body is None else body
+
+
+def _title(source: str) -> str:
+    """From the head alone, as Beautiful Soup reads it."""
+    end = _TITLE_END.search(source, 0, _HEAD)
+    head = source[: end.end() if end else 2000]
+    found = BeautifulSoup(head, "lxml", parse_only=SoupStrainer("title")).find("title")
+    return _clean(found.get_text()) if found else ""
+
+
+def _main_part(body: Any) -> Any:
+    """`main`, or the only article, where it holds a fair part of the text."""
+    whole = _length(body)
+    articles = body.findall(".//article")
+    marked = body.xpath("(.//main | .//*[@role='main'])[1]")
+    for part in [*marked, *(articles if len(articles) == 1 else [])]:
+        if _length(part) * 10 >= whole:
+            return part
+    return body
+
+
+def _length(element: Any) -> int:
+    """Characters of text, scripts and styles not counted."""
+    texts = element.xpath(".//text()[not(parent::script or parent::style)]")
+    return sum(len(text) for text in texts)
+
+
+@dataclass
+class _Walk:
+    """One pass over a part of the page that gathers its lines."""
+
+    base: str
+    bare: bool = False
+    """The part was marked as the main one, so that lists of links belong to it."""
+    all: bool = False
+    """Leave nothing out but what is never seen."""
+    gathered: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    mark: str = ""
+    """Put before the next line."""
+    cells: list[str] | None = None
+    """Of the table row that is being read."""
+
+    def lines(self, root: Any) -> list[str]:
+        steps = etree.iterwalk(root, events=("start", "end"))
+        skipped: Any = None
+        for event, element in steps:
+            if event == "start":
+                if self._start(element, root):
+                    skipped = element
+                    steps.skip_subtree()
+            else:
+                self._end(element, root, left_out=element is skipped)
+        self._flush()
+        return self.gathered
+
+    def _start(self, element: Any, root: Any) -> bool:
+        """Whether the element is done with: left out, or written as a whole."""
+        tag = element.tag
+        if tag in _UNSEEN or (element is not root and not self.all and self._is_clutter(element)):
+            return True
+        if tag in _BLOCKS:
+            self._flush()
+            self.mark = "- " if tag == "li" else self.mark
+        if tag == "tr" and _is_data(element):
+            self.cells = []
+        self.parts.append(" " if tag == "br" else element.text or "")
+        return False
+
+    def _end(self, element: Any, root: Any, left_out: bool) -> None:
+        if element.tag == "a" and not left_out:
+            self.parts.append(self._address(element.get("href", "")))
+        if self.cells is not None and element.tag in ("td", "th"):
+            self.cells.append(_clean("".join(self.parts)))
+            self.parts.clear()
+        elif element.tag == "tr" and self.cells is not None:
+            self._end_row(self.cells)
+        if element.tag in _BLOCKS:
+            self._flush()
+            self.mark = "" if element.tag == "li" else self.mark
+        if element is not root:
+            self.parts.append(element.tail or "")
+
+    def _flush(self) -> None:
+        if self.cells is not None:
+            self.parts.append(" ")
+            return
+        line = _clean("".join(self.parts))
+        if line:
+            self.gathered.append(self.mark + line)
+            self.mark = ""
+        self.parts.clear()
+
+    def _end_row(self, cells: list[str]) -> None:
+        line = f"{cells[0]}: {' | '.join(cells[1:])}" if len(cells) > 1 else " ".join(cells)
+        self.gathered += [line] if any(cells) else []
+        self.cells = None
+        self.parts.clear()
+
+    def _address(self, href: str) -> str:
+        href = href.strip()
+        if not href or href.startswith(("#", "javascript:", "data:", "mailto:")):
+            return ""
+        try:
+            return f" <{urljoin(self.base, href)}>"
+        except ValueError:
+            return f" <{href}>"
+
+    def _is_clutter(self, element: Any) -> bool:
+        tag = element.tag
+        if tag in _ASIDE or element.get("role") in _ASIDE_ROLES or "hidden" in element.attrib:
+            return True
+        if tag in ("header", "form"):
+            return next(element.iter("h1", "p", "article"), None) is None
+        named = f"{element.get('class', '')} {element.get('id', '')}"
+        if len(named) > 1 and _ASIDE_NAME.search(named):
+            return element.find(".//h1") is None and tag not in ("body", "a")
+        return tag == "ul" and not self.bare and _is_menu(element)
+
+
+def _is_data(row: Any) -> bool:
+    """Whether a row is one of a table and not of a page's layout."""
+    if next(row.iterdescendants("tr", *_HEADINGS), None) is not None:
+        return False
+    return sum(map(len, row.itertext())) <= _LONGEST_ROW
+
+
+def _is_menu(items: Any) -> bool:
+    """Whether a list is nothing but short links."""
+    links = list(items.iterdescendants("a"))
+    linked = sum(len("".join(link.itertext()).strip()) for link in links)
+    said = sum(map(len, "".join(items.itertext()).split()))
+    return len(links) >= _MENU_LINKS and said <= linked <= _MENU_WORDS * len(links)
 
 
 def _clean(text: str) -> str:
-    return re.sub(r"\s+([,.;:)])", r"\1", _SPACE.sub(" ", text).strip())
+    return _LOOSE.sub(r"\1", " ".join(text.split()))

@@ -1,0 +1,215 @@
+"""Pages from the live web, for a caller that follows whatever URLs a model writes.
+
+Guaranteed: only http and https; every connection, those of redirects and of robots.txt included,
+goes to an address that passed `allow`, the very one that was checked; a fetch ends within its
+time cap and holds at most the size cap packed and unpacked; robots.txt is obeyed unless told
+otherwise; at most `per_host` requests run against one host; every failure is a ToolError written
+for the model. No cookies are kept and no proxy of the environment is used.
+
+Not covered: pages that need JavaScript or a login, redirects written into a page, error pages
+that a server sends as 200, and hiding from a site who asks. The system's resolver runs in a
+thread, as does extraction: when the time cap ends a fetch they may run on for a while. One
+fetcher serves one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Literal
+
+import httpx
+
+from agent_env.errors import ToolError
+from agent_env.schema import Page
+from agent_env.web.addresses import (
+    Allow,
+    Resolve,
+    Target,
+    ask_system,
+    checked_addresses,
+    is_public,
+    parse_target,
+    shown,
+)
+from agent_env.web.fetch_body import FetchLimits, read_body
+from agent_env.web.fetch_content import kind_of, read
+from agent_env.web.fetch_request import PRODUCT, opened, user_agent
+from agent_env.web.robots import Robots
+
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_What = Literal["page", "robots"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A response that is read to its end, or that leads elsewhere."""
+
+    target: Target
+    status: int
+    content_type: str
+    moved_to: str | None
+    body: bytes = b""
+
+
+class HttpFetcher:
+    """The Fetcher over the network. A page's `url` is the address that redirects led to."""
+
+    def __init__(
+        self,
+        limits: FetchLimits | None = None,
+        *,
+        allow: Allow = is_public,
+        resolve: Resolve = ask_system,
+        obey_robots: bool = True,
+        contact: str = "",
+        tls: ssl.SSLContext | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._limits = limits or FetchLimits()
+        self._allow = allow
+        self._resolve = resolve
+        self._obey_robots = obey_robots
+        self._agent = user_agent(contact)
+        self._tls = tls
+        self._clock = clock
+        self._gates: dict[str, asyncio.Semaphore] = {}
+        self._robots: dict[str, Robots] = {}
+        self._robots_locks: dict[str, asyncio.Lock] = {}
+
+    async def fetch(self, url: str) -> Page:
+        """The page behind the URL; ToolError where it cannot be had."""
+        try:
+            async with asyncio.timeout(self._limits.time_s) as timer:
+                answer = await self._followed(parse_target(url), timer, "page")
+                return await self._page(answer)
+        except TimeoutError as exc:
+            took = f"took longer than {self._limits.time_s:g} s"
+            raise ToolError(f"{shown(url)} {took}; try another page") from exc
+
+    async def _page(self, answer: _Answer) -> Page:
+        url = answer.target.url
+        if not 200 <= answer.status < 300:
+            raise ToolError(f"{shown(url)} answered {_status(answer.status)}")
+        found = await asyncio.to_thread(read, answer.body, answer.content_type, url)
+        return Page(
+            url=url,
+            status=answer.status,
+            content_type=answer.content_type,
+            body=answer.body,
+            title=found.title,
+            text=found.text,
+            fetched_at=self._clock().isoformat(timespec="seconds"),
+        )
+
+    async def _followed(self, target: Target, timer: asyncio.Timeout, what: _What) -> _Answer:
+        """The answer at the end of the redirects, each address checked like the first."""
+        seen: list[str] = []
+        while len(seen) <= self._limits.redirects:
+            if target.url in seen:
+                loop = " → ".join(shown(url, 80) for url in [*seen, target.url])
+                raise ToolError(f"the page redirects in a loop: {loop}")
+            seen.append(target.url)
+            try:
+                answer = await self._hop(target, timer, what)
+            except ToolError as exc:
+                raise _told_from(seen, exc) from exc
+            if answer.moved_to is None:
+                return answer
+            target = _next(target, answer.moved_to)
+        raise ToolError(f"{shown(seen[0])} redirects more than {self._limits.redirects} times")
+
+    async def _hop(self, target: Target, timer: asyncio.Timeout, what: _What) -> _Answer:
+        """One request, where robots.txt lets us."""
+        if what == "page" and self._obey_robots:
+            await self._check_robots(target, timer)
+        async with self._turn(target.host, timer):
+            addresses = await checked_addresses(target, self._resolve, self._allow)
+            async with opened(
+                target, addresses, agent=self._agent, tls=self._context(), limits=self._limits
+            ) as response:
+                return await self._read(target, response, what)
+
+    async def _read(self, target: Target, response: httpx.Response, what: _What) -> _Answer:
+        """The body is read only where it will be used."""
+        status, headers = response.status_code, response.headers
+        moved_to = headers.get("location") if status in _MOVED else None
+        content_type = headers.get("content-type", "")
+        if moved_to is not None or not 200 <= status < 300:
+            return _Answer(target, status, content_type, moved_to)
+        if what == "page":
+            kind_of(content_type)
+        body = await read_body(response, self._limits)
+        return _Answer(target, status, content_type, None, body)
+
+    async def _check_robots(self, target: Target, timer: asyncio.Timeout) -> None:
+        robots = await self._robots_of(target, timer)
+        if not robots.allows(target.path):
+            raise ToolError(f"{shown(target.url)} is closed to programs by the site's robots.txt")
+
+    async def _robots_of(self, target: Target, timer: asyncio.Timeout) -> Robots:
+        """The site's rules, asked for once; a site without them allows everything."""
+        async with self._robots_locks.setdefault(target.origin, asyncio.Lock()):
+            if target.origin not in self._robots:
+                file = _next(target, "/robots.txt")
+                answer = await self._followed(file, timer, "robots")
+                if answer.status >= 500:
+                    raise ToolError(
+                        f"{shown(file.url)} answered {_status(answer.status)}, so that the site "
+                        "counts as closed; try later or another page"
+                    )
+                text = answer.body.decode("utf-8", "replace")
+                self._robots[target.origin] = Robots.parse(text, PRODUCT)
+            return self._robots[target.origin]
+
+    @asynccontextmanager
+    async def _turn(self, host: str, timer: asyncio.Timeout) -> AsyncIterator[None]:
+        """One of the host's places; the fetch's time stands still while it waits."""
+        gate = self._gates.setdefault(host, asyncio.Semaphore(self._limits.per_host))
+        loop = asyncio.get_running_loop()
+        since, ends = loop.time(), timer.when()
+        assert ends is not None
+        timer.reschedule(None)
+        try:
+            async with asyncio.timeout(self._limits.turn_s):
+                await gate.acquire()
+        except TimeoutError as exc:
+            raise ToolError(f"too many pages of {shown(host)} are asked for at once") from exc
+        finally:
+            timer.reschedule(ends + loop.time() - since)
+        try:
+            yield
+        finally:
+            gate.release()
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = httpx.create_ssl_context(trust_env=False)
+        return self._tls
+
+
+def _next(target: Target, location: str) -> Target:
+    """Where a redirect leads."""
+    try:
+        return parse_target(str(httpx.URL(target.url).join(location.strip())))
+    except (httpx.InvalidURL, ValueError) as exc:
+        raise ToolError(f"{shown(target.url)} redirects to what is no URL") from exc
+    except ToolError as exc:
+        raise ToolError(f"{shown(target.url)} redirects elsewhere: {exc}") from exc
+
+
+def _told_from(seen: list[str], error: ToolError) -> ToolError:
+    """The error, with the URL that was asked for where it is another."""
+    return error if len(seen) == 1 else ToolError(f"{shown(seen[0])} redirects: {error}")
+
+
+def _status(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)

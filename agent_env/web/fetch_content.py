@@ -1,0 +1,81 @@
+"""What a body says, by its content type: HTML, plain text and the like, PDF with an extra.
+
+Guaranteed: a type that is none of these is refused before its body is read; a type that is not
+told is found from the first bytes. Not covered: PDF files made to keep a reader busy are only
+stopped between two pages, and scanned pages have no text.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Literal
+
+from agent_env.errors import ToolError
+from agent_env.web.charset import decode
+from agent_env.web.extract import Extracted, extract
+
+Kind = Literal["html", "text", "pdf", "untold"]
+
+_HTML = ("text/html", "application/xhtml+xml")
+_TEXT = ("application/json", "application/ld+json", "application/xml", "application/rss+xml")
+_PDF_PAGES = 300
+_PDF_TIME_S = 20.0
+
+
+def kind_of(content_type: str) -> Kind:
+    """What the header promises; ToolError for what cannot be read."""
+    media = content_type.partition(";")[0].strip().lower()
+    if media in _HTML:
+        return "html"
+    if media == "application/pdf":
+        if find_spec("pypdf") is None:
+            raise ToolError("the page is a PDF, which cannot be read here; look for an HTML page")
+        return "pdf"
+    if media.startswith("text/") or media in _TEXT:
+        return "text"
+    if media in ("", "application/octet-stream", "unknown/unknown"):
+        return "untold"
+    raise ToolError(f"the address holds {media[:60]}, not a page with text")
+
+
+def read(body: bytes, content_type: str, url: str) -> Extracted:
+    """Title and text; slow on large pages, so to be called in a thread."""
+    kind = kind_of(content_type)
+    if kind == "untold":
+        kind = _sniffed(body)
+    if kind == "pdf":
+        return _pdf(body)
+    text = decode(body, content_type)
+    return extract(text, url) if kind == "html" else Extracted("", text.replace("\x00", "\ufffd"))
+
+
+def _sniffed(body: bytes) -> Kind:
+    head = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if head.startswith(b"%pdf-"):
+        return kind_of("application/pdf")
+    if head.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<!--")):
+        return "html"
+    if b"\x00" in head and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ToolError("the address holds a binary file, not a page with text")
+    return "text"
+
+
+def _pdf(body: bytes) -> Extracted:
+    reader_of = import_module("pypdf").PdfReader
+    until = time.monotonic() + _PDF_TIME_S
+    texts: list[str] = []
+    try:
+        reader = reader_of(io.BytesIO(body))
+        title = str((reader.metadata or {}).get("/Title") or "")
+        for page in reader.pages[:_PDF_PAGES]:
+            if time.monotonic() > until:
+                raise ToolError("the PDF takes too long to read")
+            texts.append(str(page.extract_text()))
+    except ToolError:
+        raise
+    except Exception as exc:  # a foreign parser over foreign bytes raises what it likes
+        raise ToolError("the PDF is broken and cannot be read") from exc
+    return Extracted(" ".join(title.split()), "\n\n".join(texts))

@@ -1,0 +1,128 @@
+"""What a model gets to read of pages of all shapes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from agent_env.web.extract import extract
+
+
+def lines(body: str, base: str = "") -> list[str]:
+    return extract(f"<html><body>{body}</body></html>".encode(), base).text.splitlines()
+
+
+def test_text_outside_of_paragraphs_is_kept() -> None:
+    assert lines("<div>One<br>two<div>three</div>four</div>five") == [
+        "One two",
+        "three",
+        "four",
+        "five",
+    ]
+
+
+def test_an_item_keeps_its_own_text_beside_a_list_inside_it() -> None:
+    assert lines("<ul><li>1982<ul><li>April</li></ul></li><li><p>1983</p></li></ul>") == [
+        "- 1982",
+        "- April",
+        "- 1983",
+    ]
+
+
+def test_letters_of_one_word_stay_together() -> None:
+    assert lines("<p>the 4<sup>th</sup> of <b>M</b>ay</p>") == ["the 4th of May"]
+
+
+def test_rows_of_tables_keep_their_cells_on_one_line() -> None:
+    body = "<table><tr><th>Start</th><td><p>2 April</p><p>1982</p></td><td><ul><li>a</ul></td></tr>"
+    assert lines(body + "<tr><td>alone</td></tr><tr></tr></table>") == [
+        "Start: 2 April 1982 | a",
+        "alone",
+    ]
+
+
+def test_a_table_for_layout_is_read_as_blocks() -> None:
+    body = "<table><tr><td><h3>Head</h3>words<p>more</td><td>right</td></tr></table>"
+    assert lines(body) == ["Head", "words", "more", "right"]
+
+
+def test_links_are_whole_where_the_page_is_known() -> None:
+    body = '<p><a href="/b?c">x</a> <a href="#d">y</a> <a href="javascript:z()">z</a></p>'
+    assert lines(body) == ["x </b?c> y z"]
+    assert lines(body, "https://a.example/q/") == ["x <https://a.example/b?c> y z"]
+    assert lines('<p><a href="http://[x">x</a></p>', "https://a.example/") == ["x <http://[x>"]
+
+
+@pytest.mark.parametrize(
+    "clutter",
+    [
+        "<nav>menu</nav>",
+        "<div class='site-menu'>menu</div>",
+        "<div id=cookie-banner><p>accept</p></div>",
+        "<div role=navigation>menu</div>",
+        "<footer><p>imprint</p></footer>",
+        "<aside>more</aside>",
+        "<form><input value=a><button>Go</button></form>",
+        "<script>x = '<p>no</p>'</script><style>p{}</style><noscript>on</noscript>",
+        "<div hidden>unseen</div>",
+        "<!-- <p>comment</p> -->",
+        "<ul>" + "<li><a href=/x>Home</a></li>" * 8 + "</ul>",
+    ],
+)
+def test_clutter_is_left_out_and_what_follows_it_is_not(clutter: str) -> None:
+    assert lines(f"<p>One.</p>{clutter}two<p>three</p>") == ["One.", "two", "three"]
+
+
+def test_a_list_of_links_in_the_main_part_is_content() -> None:
+    items = "".join(f"<li><a href=/{n}>Siege {n}</a></li>" for n in range(8))
+    assert len(lines(f"<nav>menu</nav><main><ul>{items}</ul></main>")) == 8
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<form><h1>Head</h1><p>Words</p></form>",
+        "<header><h1>Head</h1></header><p>Words</p>",
+        "<div class='page menu-open'><h1>Head</h1><p>Words</p></div>",
+        "<main></main><div><h1>Head</h1><p>Words</p></div>",
+        "<article>ad</article><div><h1>Head</h1><p>Words and many others of them</p></div>",
+    ],
+)
+def test_a_wrapper_that_looks_like_clutter_costs_no_page_its_text(body: str) -> None:
+    found = lines(body)
+    assert "Head" in found
+    assert any(line.startswith("Words") for line in found)
+
+
+def test_a_page_of_nothing_but_clutter_is_given_whole() -> None:
+    assert lines("<nav>only this</nav>") == ["only this"]
+
+
+@pytest.mark.parametrize(
+    ("html", "title", "text"),
+    [
+        (b"", "", ""),
+        (b"   ", "", ""),
+        (b"plain words", "", "plain words"),
+        (b"<p>unclosed <b>tags", "", "unclosed tags"),
+        (b"\x00\x01<p>a\x00b", "", None),
+        (b"<title>T\n &amp; U</title>", "T & U", ""),
+        ("<title>Ä</title><p>日本".encode(), "Ä", "日本"),
+        (b'<?xml version="1.0" encoding="koi8-r"?><html><body><p>\xc2</p></body></html>', "", "б"),
+        (b"<svg><title>icon</title></svg><p>a", None, "a"),
+    ],
+)
+def test_odd_pages_give_what_they_have(html: bytes, title: str | None, text: str | None) -> None:
+    found = extract(html)
+    assert title is None or found.title == title
+    assert text is None or found.text == text
+
+
+@pytest.mark.parametrize(
+    "piece", ["<div>", "<ul><li>a", "<table><tr><td>", "<form>a", "<a href=x>", "<", "&amp;"]
+)
+def test_a_page_made_to_cost_time_does_not(piece: str) -> None:
+    since = time.process_time()
+    extract(piece * (300_000 // len(piece)))
+    assert time.process_time() - since < 2

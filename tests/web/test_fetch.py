@@ -1,0 +1,259 @@
+"""Fetching from real servers on loopback: redirects, addresses, manners. The server is below."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import ssl
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from agent_env.errors import ToolError
+from agent_env.schema import Page
+from agent_env.web.addresses import Address
+from agent_env.web.fetch import HttpFetcher
+from agent_env.web.fetch_body import FetchLimits
+
+Answer = bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]
+Made = TypeVar("Made")
+HOME = ip_address("127.0.0.1")
+"""The one address that the tests let pass, in the place of the public ones."""
+
+
+def at_home(address: Address) -> bool:
+    return address == HOME
+
+
+async def by_home(host: str, port: int) -> list[str]:
+    return [str(HOME)]
+
+
+def reply(body: bytes, kind: str = "text/html", status: str = "200 OK", *more: str) -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *more]
+    lines += [f"Content-Type: {kind}"] if kind else []
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def moved(to: str, status: str = "302 Found") -> bytes:
+    return reply(b"moved", "text/html", status, f"Location: {to}")
+
+
+@dataclass
+class Site:
+    """A server that answers paths with raw bytes; unknown paths with 404."""
+
+    answers: Mapping[str, Answer]
+    url: str = ""
+    heads: list[str] = field(default_factory=list)
+    reached: list[str] = field(default_factory=list)
+    busy: int = 0
+    busiest: int = 0
+
+    @property
+    def paths(self) -> list[str]:
+        return [head.split(" ")[1] for head in self.heads]
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.busy += 1
+        self.busiest = max(self.busy, self.busiest)
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            self.heads.append(head)
+            self.reached.append(writer.get_extra_info("sockname")[0])
+            answer = self.answers.get(head.split(" ")[1]) or reply(b"", status="404 Not Found")
+            if isinstance(answer, bytes):
+                writer.write(answer)
+                await writer.drain()
+            else:
+                await answer(writer)
+        self.busy -= 1
+        writer.close()
+
+
+@asynccontextmanager
+async def serving(
+    answers: Mapping[str, Answer], tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Site]:
+    site = Site(answers)
+    server = await asyncio.start_server(site.serve, ["127.0.0.1"], ssl=tls)
+    port = server.sockets[0].getsockname()[1]
+    site.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+    try:
+        yield site
+    finally:
+        server.close()
+
+
+def with_site(
+    answers: Mapping[str, Answer], act: Callable[[Site], Coroutine[Any, Any, Made]]
+) -> Made:
+    async def run() -> Made:
+        async with asyncio.timeout(10), serving(answers) as site:
+            return await act(site)
+
+    return asyncio.run(run())
+
+
+def fetched(answers: Mapping[str, Answer], path: str = "/", **options: Any) -> Page:
+    options = {"allow": at_home, "obey_robots": False, **options}
+    return with_site(answers, lambda site: HttpFetcher(**options).fetch(site.url + path))
+
+
+def refused(answers: Mapping[str, Answer], path: str = "/", **options: Any) -> str:
+    with pytest.raises(ToolError) as caught:
+        fetched(answers, path, **options)
+    assert len(str(caught.value)) < 700
+    return str(caught.value)
+
+
+HTML = b"<html><title>Title</title><body><p>Some text.</p></body></html>"
+
+
+def test_a_page_has_title_text_and_the_bytes_as_they_came() -> None:
+    page = fetched({"/": reply(HTML)}, clock=lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    assert (page.title, page.text, page.body) == ("Title", "Some text.", HTML)
+    assert (page.status, page.content_type) == (200, "text/html")
+    assert page.fetched_at == "2026-01-02T03:04:05+00:00"
+
+
+def test_the_request_is_polite_and_tells_nothing_of_the_user() -> None:
+    async def act(site: Site) -> str:
+        fetcher = HttpFetcher(allow=at_home, obey_robots=False, contact="a@b.example")
+        await fetcher.fetch(site.url + "/")
+        await fetcher.fetch(site.url + "/")
+        return site.heads[1].lower()
+
+    head = with_site({"/": reply(HTML, "text/html", "200 OK", "Set-Cookie: a=b")}, act)
+    assert "user-agent: agent-env/" in head
+    assert "(a@b.example)" in head
+    assert "\r\nhost: 127.0.0.1:" in head
+    assert "cookie" not in head
+    assert "referer" not in head
+
+
+def test_redirects_are_followed_and_the_page_says_where_it_was() -> None:
+    answers = {"/a": moved("b?x=1"), "/b?x=1": moved("/c#part"), "/c": reply(HTML)}
+    assert fetched(answers, "/a").url.endswith("/c")
+
+
+@pytest.mark.parametrize(
+    "to",
+    """http://169.254.169.254/latest/meta-data/ http://127.0.0.2/ http://[::1]/ //127.0.0.2/
+    http://2852039166/ file:///etc/passwd ftp://x.example/ http://metadata.google.internal/
+    http://u:p@93.184.216.34/ http://localhost:80/ http://[::ffff:169.254.169.254]/ http://[x
+    javascript:alert(1) http://127.0.0.1:22/""".split(),
+)
+def test_a_redirect_to_a_closed_address_is_refused(to: str) -> None:
+    assert "redirects" in refused({"/": moved(to)})
+
+
+def test_loops_and_long_chains_of_redirects_are_named() -> None:
+    assert "in a loop" in refused({"/": moved("/a"), "/a": moved("/")})
+    assert "in a loop" in refused({"/": moved("/")})
+    chain = {f"/{n}": moved(f"/{n + 1}") for n in range(20)}
+    assert "more than 8 times" in refused(chain, "/0")
+
+
+def test_eight_redirects_are_still_followed() -> None:
+    chain: dict[str, Answer] = {f"/{n}": moved(f"/{n + 1}") for n in range(8)}
+    assert fetched({**chain, "/8": reply(HTML)}, "/0").title == "Title"
+
+
+def test_the_connection_goes_to_the_address_that_was_checked() -> None:
+    """Rebinding: after the first answer the name leads to a closed address."""
+    said = [["127.0.0.1"], ["127.0.0.2"]]
+
+    async def rebound(host: str, port: int) -> list[str]:
+        return said.pop(0)
+
+    async def act(site: Site) -> tuple[Site, Page]:
+        url = site.url.replace("127.0.0.1", "name.example.com")
+        fetcher = HttpFetcher(allow=at_home, resolve=rebound, obey_robots=False)
+        page = await fetcher.fetch(url)
+        with pytest.raises(ToolError, match="not on the public internet"):
+            await fetcher.fetch(url)
+        return site, page
+
+    site, page = with_site({"/": reply(HTML)}, act)
+    assert site.reached == ["127.0.0.1"]
+    assert "\r\nhost: name.example.com:" in site.heads[0].lower()
+    assert page.url.startswith("http://name.example.com:")
+
+
+def test_a_name_that_turns_to_a_closed_address_during_redirects_is_refused() -> None:
+    said = [["127.0.0.1"], ["127.0.0.1", "10.0.0.1"]]
+
+    async def rebound(host: str, port: int) -> list[str]:
+        return said.pop(0)
+
+    async def act(site: Site) -> None:
+        url = site.url.replace("127.0.0.1", "name.example.com")
+        await HttpFetcher(allow=at_home, resolve=rebound, obey_robots=False).fetch(url)
+
+    with pytest.raises(ToolError, match=r"redirects: .* not on the public internet"):
+        with_site({"/": moved("/b")}, act)
+
+
+def test_the_next_address_is_tried_where_one_takes_no_connection() -> None:
+    async def two(host: str, port: int) -> list[str]:
+        return ["127.0.0.3", "127.0.0.1"]
+
+    async def act(site: Site) -> Page:
+        url = site.url.replace("127.0.0.1", "name.example.com")
+        fetcher = HttpFetcher(allow=lambda ip: ip.is_loopback, resolve=two, obey_robots=False)
+        return await fetcher.fetch(url)
+
+    assert with_site({"/": reply(HTML)}, act).title == "Title"
+
+
+def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert fetched({"/": reply(HTML)}).title == "Title"
+
+
+def test_a_host_is_asked_by_two_at_a_time_and_waiting_costs_no_fetch_its_time() -> None:
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.2)
+        writer.write(reply(HTML))
+
+    async def act(site: Site) -> int:
+        limits = FetchLimits(time_s=0.5)
+        fetcher = HttpFetcher(limits, allow=at_home, obey_robots=False)
+        await asyncio.gather(*(fetcher.fetch(f"{site.url}/{n}") for n in range(8)))
+        return site.busiest
+
+    assert with_site({f"/{n}": slow for n in range(8)}, act) == 2
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(tmp_path: Path) -> None:
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out cert.pem"
+    command += " -subj /CN=site.example.com -addext subjectAltName=DNS:site.example.com"
+    subprocess.run(command.split(), cwd=tmp_path, check=True, capture_output=True)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    trusting = ssl.create_default_context(cafile=tmp_path / "cert.pem")
+
+    async def act() -> str:
+        async with serving({"/": reply(HTML)}, server) as site:
+            options: Any = {"allow": at_home, "resolve": by_home, "obey_robots": False}
+            url = site.url.replace("127.0.0.1", "site.example.com")
+            for wrong, tls in (
+                (site.url, trusting),
+                (url.replace("site", "x"), trusting),
+                (url, None),
+            ):
+                with pytest.raises(ToolError, match="certificate"):
+                    await HttpFetcher(tls=tls, **options).fetch(wrong)
+            return (await HttpFetcher(tls=trusting, **options).fetch(url)).title
+
+    assert asyncio.run(act()) == "Title"

@@ -1,0 +1,96 @@
+"""Bytes to text: what is announced, what is not, and what is announced wrongly."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from agent_env.web.charset import decode
+from tests.web.test_fetch import fetched, reply
+
+FRENCH = "Le siège de Besançon commença à l’été. "
+RUSSIAN = "Битва началась утром и закончилась поздним вечером того же дня. "
+JAPANESE = "その戦いは四月二日に始まり、六月十四日に終わった。東京の博覧会は延期された。"
+CHINESE = "战争于四月二日开始，六月十四日结束。博览会推迟到第二年举行。"
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "header"),
+    [
+        (FRENCH, "utf-8", ""),
+        (FRENCH, "utf-8", "text/html; charset=utf-8"),
+        (FRENCH, "utf-8", 'text/html; charset="UTF8"'),
+        (FRENCH, "cp1252", "text/html; charset=iso-8859-1"),
+        (FRENCH, "cp1252", "text/html;charset=us-ascii"),
+        (RUSSIAN, "koi8-r", "text/html; charset=KOI8-R"),
+        (RUSSIAN, "cp1251", "text/html; charset='windows-1251'"),
+        (JAPANESE, "cp932", "text/html; charset=Shift_JIS"),
+        (JAPANESE, "iso2022_jp", "text/html; charset=iso-2022-jp"),
+        (CHINESE, "gb18030", "text/html; charset=gb2312"),
+        (FRENCH, "utf-16", "text/html; charset=iso-8859-1"),
+        (FRENCH, "utf-8-sig", "text/html; charset=iso-8859-1"),
+        (FRENCH, "utf-16-le", "text/plain; charset=utf-16le"),
+    ],
+)
+def test_the_mark_goes_before_the_header_and_the_header_before_a_guess(
+    text: str, codec: str, header: str
+) -> None:
+    assert decode(text.encode(codec), header) == text
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        '<meta charset="koi8-r">',
+        "<META CHARSET=koi8-r>",
+        '<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">',
+        '<?xml version="1.0" encoding="koi8-r"?>',
+    ],
+)
+def test_a_page_declares_its_own(declared: str) -> None:
+    page = f"<!doctype html>{declared}<p>{RUSSIAN}"
+    assert decode(page.encode("koi8-r"), "text/html") == page
+
+
+@pytest.mark.parametrize(
+    "lie",
+    ["utf-8", "ascii", "latin1", "gbk", "hex", "punycode", "unicode_escape", "x", "zip", "idna"],
+)
+def test_an_announcement_that_cannot_be_is_passed_over(lie: str) -> None:
+    page = f'<meta charset="{lie}"><p>{FRENCH}'
+    assert decode(page.encode(), f"text/html; charset={lie}") == page
+    assert decode(page.encode(), "") == page
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [(FRENCH, "cp1252"), (RUSSIAN, "cp1251"), (JAPANESE, "cp932"), (CHINESE, "gb18030")],
+)
+def test_a_page_that_lies_about_utf_8_is_still_read(text: str, codec: str) -> None:
+    page = f"<html><body><p>{text * 8}</p></body></html>"
+    assert decode(page.encode(codec), "text/html; charset=utf-8") == page
+
+
+def test_a_stray_byte_spoils_one_letter_only() -> None:
+    body = (FRENCH * 50).encode() + b"\xff" + FRENCH.encode()
+    assert decode(body, "") == FRENCH * 50 + "\ufffd" + FRENCH
+
+
+def test_any_bytes_give_a_text_and_soon() -> None:
+    since = time.monotonic()
+    for size in (0, 1, 2, 3, 1000, 300_000):
+        assert isinstance(decode(os.urandom(size), "text/html; charset=utf-8"), str)
+        assert isinstance(decode(b"\x80" * size, ""), str)
+    assert time.monotonic() - since < 4
+
+
+def test_a_fetched_page_is_read_in_its_encoding() -> None:
+    body = f"<html><title>{RUSSIAN}</title><body><p>{RUSSIAN}</p></body></html>".encode("cp1251")
+    page = fetched({"/": reply(body, "text/html; charset=windows-1251")})
+    assert page.title == RUSSIAN.strip()
+    assert page.text == RUSSIAN.strip()
+    assert page.body == body
+    plain = fetched({"/": reply(RUSSIAN.encode("cp1251"), "text/plain; charset=windows-1251")})
+    assert plain.text == RUSSIAN

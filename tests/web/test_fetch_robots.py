@@ -1,0 +1,106 @@
+"""robots.txt: what it says, and how it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from agent_env.errors import ToolError
+from agent_env.web.fetch import HttpFetcher
+from agent_env.web.robots import Robots
+from tests.web.test_fetch import HTML, Answer, Site, at_home, moved, reply, with_site
+
+
+def test_the_site_is_asked_once_and_obeyed() -> None:
+    async def act(site: Site) -> list[str]:
+        fetcher = HttpFetcher(allow=at_home)
+        await asyncio.gather(*(fetcher.fetch(site.url + "/open") for _ in range(3)))
+        with pytest.raises(ToolError, match=r"closed to programs by the site's robots\.txt"):
+            await fetcher.fetch(site.url + "/closed/x")
+        return site.paths
+
+    rules = reply(b"User-agent: *\nDisallow: /closed/\n", "text/plain")
+    paths = with_site({"/robots.txt": rules, "/open": reply(HTML)}, act)
+    assert sorted(paths) == ["/open", "/open", "/open", "/robots.txt"]
+
+
+def test_a_redirect_to_a_closed_path_is_not_followed() -> None:
+    answers = {"/robots.txt": reply(b"User-agent: *\nDisallow: /b", ""), "/a": moved("/b")}
+    with pytest.raises(ToolError, match=r"redirects: .*robots\.txt"):
+        _get(answers, "/a")
+
+
+def test_told_otherwise_it_does_not_ask() -> None:
+    answers = {"/robots.txt": reply(b"User-agent: *\nDisallow: /"), "/": reply(HTML)}
+    assert _get(answers, "/", obey=False) == ["/"]
+
+
+@pytest.mark.parametrize("status", ["404 Not Found", "401 Unauthorized", "403 Forbidden"])
+def test_a_site_without_rules_is_open(status: str) -> None:
+    answers = {"/robots.txt": reply(b"", "", status), "/": reply(HTML)}
+    assert _get(answers, "/") == ["/robots.txt", "/"]
+
+
+def test_a_site_whose_rules_fail_is_closed_and_asked_again_later() -> None:
+    async def act(site: Site) -> list[str]:
+        fetcher = HttpFetcher(allow=at_home)
+        for _ in range(2):
+            with pytest.raises(ToolError, match="counts as closed"):
+                await fetcher.fetch(site.url + "/")
+        return site.paths
+
+    answers = {"/robots.txt": reply(b"", "", "503 Busy"), "/": reply(HTML)}
+    assert with_site(answers, act) == ["/robots.txt"] * 2
+
+
+def test_rules_behind_a_closed_address_are_not_asked_for() -> None:
+    answers = {"/robots.txt": moved("http://169.254.169.254/"), "/": reply(HTML)}
+    with pytest.raises(ToolError, match="not on the public internet"):
+        _get(answers, "/")
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "allowed"),
+    [
+        ("User-agent: *\nDisallow:", "/a", True),
+        ("User-agent: *\nDisallow: /", "/a", False),
+        ("User-agent: *\nDisallow: /a", "/abc?d", False),
+        ("User-agent: *\nDisallow: /a\nAllow: /ab", "/abc", True),
+        ("User-agent: *\nAllow: /ab\nDisallow: /abc", "/abc", False),
+        ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", True),
+        ("User-agent: *\nDisallow: /*.pdf$", "/x/y.pdf", False),
+        ("User-agent: *\nDisallow: /*.pdf$", "/x/y.pdf?z", True),
+        ("User-agent: *\nDisallow: /*?action=", "/w?action=edit", False),
+        ("User-agent: *\nDisallow: /a$", "/a", False),
+        ("User-agent: *\nDisallow: /a$", "/ab", True),
+        ("User-agent: *\nDisallow: /a*a$", "/a", True),
+        ("User-agent: *\nDisallow: /ä", "/%c3%a4", False),
+        ("User-agent: agent-env\nDisallow: /\n\nUser-agent: *\nAllow: /", "/a", False),
+        ("User-agent: Agent-Env/2\nAllow: /\n\nUser-agent: *\nDisallow: /", "/a", True),
+        ("User-agent: x\nUser-agent: *\nDisallow: /a", "/a", False),
+        ("User-agent: other\nDisallow: /", "/a", True),
+        ("User-agent: *\nDisallow: /a\n\nUser-agent: *\nDisallow: /b", "/b", False),
+        ("\ufeffuser-agent : * # all\r\ndisallow : /a # why\r\nnonsense\r\n", "/a", False),
+        ("Disallow: /", "/a", True),
+        ("<html>not found</html>", "/a", True),
+        ("", "/a", True),
+    ],
+)
+def test_rules_mean_what_the_rfc_says(rules: str, path: str, allowed: bool) -> None:
+    assert Robots.parse(rules, "agent-env").allows(path) is allowed
+
+
+def test_a_pattern_made_to_cost_time_does_not() -> None:
+    since = time.monotonic()
+    Robots.parse("User-agent: *\nDisallow: /" + "*a" * 5000 + "b$", "x").allows("/" + "a" * 9000)
+    assert time.monotonic() - since < 1
+
+
+def _get(answers: dict[str, Answer], path: str, obey: bool = True) -> list[str]:
+    async def act(site: Site) -> list[str]:
+        await HttpFetcher(allow=at_home, obey_robots=obey).fetch(site.url + path)
+        return site.paths
+
+    return with_site(answers, act)
