@@ -114,8 +114,6 @@ class Generator:
         if domain:
             seed_date = self._random_day(domain, rng)
             options = self._options(kinds, seed_date, rng)
-            if not self._checked and kinds:
-                options[-1] = self._any_of_level(kinds, seed_date, rng)
             for found in self._search([event], event.days, options, shape.solutions):
                 yield found, seed_date
 
@@ -131,23 +129,30 @@ class Generator:
             event = self._candidates.event(outline.relation, rng)
         return None
 
-    def _options(self, kinds: Sequence[Kind], day: date, rng: Random) -> list[list[Entry]]:
-        """Facts of each kind on the day, in random order; kinds with the fewest come first."""
+    def _options(self, kinds: Sequence[Kind], day: date, rng: Random) -> list[Iterable[Entry]]:
+        """Facts of each kind on the day, in random order; kinds with the fewest come first.
+
+        By the paper's rules, one fact of each kind but the last, for which any kind of its level
+        may stand: whichever gives the right number of solutions.
+        """
+        if not self._checked and kinds:
+            drawn: list[Iterable[Entry]] = [[rng.choice(k.entries(day, rng))] for k in kinds[:-1]]
+            return [*drawn, self._any_of_level(kinds, day, rng)]
         options = []
         for kind in kinds:
             entries = kind.entries(day, rng)
             options.append(rng.sample(entries, min(BREADTH, len(entries))))
-        return sorted(options, key=len) if self._checked else options
+        return [*sorted(options, key=len)]
 
-    def _any_of_level(self, kinds: Sequence[Kind], day: date, rng: Random) -> list[Entry]:
-        """By the paper's rules any kind of the last one's level may take its place; whichever
-        gives the right number of solutions."""
+    def _any_of_level(self, kinds: Sequence[Kind], day: date, rng: Random) -> Iterator[Entry]:
+        """Facts of every kind that may take the last one's place, made as they are asked for."""
         *before, last = kinds
         used = {kind.category for kind in before}
         others = self._candidates.kinds.values()
         free = [k for k in others if k.level == last.level and k.category not in used]
-        rng.shuffle(free)
-        return [entry for kind in free for entry in kind.entries(day, rng)[:BREADTH]]
+        for kind in rng.sample(free, len(free)):
+            entries = kind.entries(day, rng)
+            yield from rng.sample(entries, min(BREADTH, len(entries)))
 
     def _random_day(self, days: DaySet, rng: Random) -> date:
         """Any day of a set with the same chance."""
@@ -162,7 +167,11 @@ class Generator:
         return rng.choice(list(self._days.dates(days)))
 
     def _search(
-        self, chosen: list[Entry], solutions: DaySet, options: Sequence[list[Entry]], wanted: int
+        self,
+        chosen: list[Entry],
+        solutions: DaySet,
+        options: Sequence[Iterable[Entry]],
+        wanted: int,
     ) -> Iterator[list[Entry]]:
         """Every choice of one fact from each option that leaves the wanted number of solutions."""
         if not options:
