@@ -175,7 +175,7 @@ class Executor:
 
     def _stop_all(self) -> None:
         """Stop everything. One process may be waking another just then; what is stopped wakes
-        nobody, so a few rounds leave none."""
+        nobody, so after a few rounds there is seldom one left."""
         for _ in range(STOP_ROUNDS):
             self._signal_all(signal.SIGSTOP)
             os.sched_yield()
