@@ -72,7 +72,8 @@ class FullText:
         yield from self._db.execute("SELECT url, title, text FROM search ORDER BY rowid")
 
     async def search(self, query: str, limit: int) -> list[Hit]:
-        """The pages that hold most of the query's words, by BM25 with titles counting more."""
+        """The pages that hold most of the query's words: first those titled just so, then by BM25
+        with titles counting more."""
         words = list(dict.fromkeys(words_of(query)))
         if not words:
             return []
@@ -85,7 +86,7 @@ class FullText:
         except sqlite3.Error as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
         hits = [Hit(url=u, title=t, snippet=lead(x)) for u, t, x in rows if _covers(t, x, words)]
-        return hits[:limit]
+        return titled_first(hits, query)[:limit]
 
     def _telling(self, words: list[str]) -> list[str]:
         """In a large index, the rare words of a query: pages are ranked by them anyhow, and each
@@ -112,6 +113,13 @@ class FullText:
 def _covers(title: str, text: str, words: list[str]) -> bool:
     held = set(_WORD.findall(f"{title} {text}".lower()))
     return sum(word in held for word in words) >= COVERAGE * len(words)
+
+
+def titled_first(hits: list[Hit], query: str) -> list[Hit]:
+    """The hits in their order, but those first whose title is the query: a long article on a person
+    says the name seldom for its length, and ranks below every short page that mentions it."""
+    asked = words_of(query)
+    return sorted(hits, key=lambda hit: words_of(hit.title) != asked)
 
 
 def lead(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from agent_env.errors import SearchError, StorageError
 from agent_env.schema import Hit
-from agent_env.web.full_text import COVERAGE, lead, words_of
+from agent_env.web.full_text import CANDIDATES, COVERAGE, lead, titled_first, words_of
 
 TITLE_BOOST = 4.0
 WRITER_BYTES = 64 * 1024 * 1024
@@ -51,19 +51,23 @@ class TantivyText:
             raise StorageError(f"cannot keep the search index {folder}: {exc}") from exc
 
     async def search(self, query: str, limit: int) -> list[Hit]:
-        """The pages that hold most of the query's words, by BM25 with titles counting more."""
+        """The pages that hold most of the query's words: first those titled just so, then by BM25
+        with titles counting more."""
         words = dict.fromkeys(w for word in words_of(query) for w in self._analyzer.analyze(word))
         if not words:
             return []
         try:
-            found = self._searcher.search(self._query(list(words)), limit=limit, count=False)
+            found = self._searcher.search(
+                self._query(list(words)), limit=max(limit, CANDIDATES), count=False
+            )
             docs = [(score, self._searcher.doc(at)) for score, at in found.hits]
         except ValueError as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
         docs.sort(key=lambda hit: (-hit[0], hit[1]["url"][0]))
-        return [
+        hits = [
             Hit(url=doc["url"][0], title=doc["title"][0], snippet=doc["lead"][0]) for _, doc in docs
         ]
+        return titled_first(hits, query)[:limit]
 
     def _query(self, words: list[str]) -> Any:
         should, query = self._tantivy.Occur.Should, self._tantivy.Query

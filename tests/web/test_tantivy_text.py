@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import StorageError
-from agent_env.schema import Hit
+from agent_env.schema import Hit, Page
 from agent_env.temporal.fiction.world import make_world
 from agent_env.web import sealed_index
 from agent_env.web.full_text import FullText
@@ -41,6 +41,25 @@ def test_it_finds_the_pages_of_a_person_and_of_an_event_as_fts5_does(index: Tant
         common, all_ = common + len(ours & theirs), all_ + len(theirs)
         assert find(index, query)[0].snippet
     assert common / all_ > 0.7
+
+
+def page_with(url: str, title: str, text: str) -> Page:
+    return PAGES[0].model_copy(update={"url": url, "title": title, "text": text})
+
+
+def test_the_page_titled_as_the_query_comes_before_shorter_pages_that_say_it_more_often(
+    tmp_path: Path,
+) -> None:
+    texts = [
+        ("https://a.example/1", "Ola Berg", "Ola Berg was born in Ny. " + "She painted. " * 400),
+        ("https://a.example/2", "Ola Berg as mayor begins", "Ola Berg, mayor Ola Berg."),
+        ("https://a.example/3", "Ola Berg as mayor ends", "Ola Berg, mayor Ola Berg."),
+    ]
+    fts5 = FullText(sqlite3.connect(":memory:"))
+    fts5.add(page_with(*each) for each in texts)
+    for index in (fts5, TantivyText.made(tmp_path / "i", "two", texts)):
+        assert [hit.url[-1] for hit in find(index, "Ola Berg", 2)] == ["1", "2"]
+        assert [hit.url[-1] for hit in find(index, "Ola Berg mayor ends", 1)] == ["3"]
 
 
 @pytest.mark.parametrize("query", ["", '"', "AND OR NOT", "a* (b", "x" * 400, "的", "the of and"])
