@@ -173,8 +173,9 @@ def _lead(text: str) -> str:
     for line in text.splitlines():
         if line.startswith(("Printed on ", "http")):
             continue
-        if _DATE.search(line) or re.search(r"\b\d{4}\b", line):
-            return _SENTENCE_END.split(line)[0]
+        if (told := _DATE.search(line) or re.search(r"\b\d{4}\b", line)) is not None:
+            end = _SENTENCE_END.search(line, told.end())
+            return line[: end.start()] if end else line
     return text[:200]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent_env.errors import ConfigError
+from agent_env.web.site.sheet import chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +21,21 @@ class Difficulty:
     """Chance that something else bears its name."""
     anniversaries: float
     """Chance of a report on its commemoration many years later."""
-    late_dates: bool
-    """Whether dates stand in running text behind a long passage, so that no snippet shows them."""
+    late_dates: float
+    """Part of the articles whose dates stand in running text behind a long passage, so that no
+    snippet shows them and the page must be opened."""
+
+    def hides_dates(self, title: str) -> bool:
+        """Whether the article of this title has its dates behind a long passage."""
+        return chance("late dates", title).random() < self.late_dates
 
 
 LEVELS = {
     level.name: level
     for level in (
-        Difficulty("easy", 1.0, 0.0, 0.0, 0.0, late_dates=False),
-        Difficulty("medium", 2 / 3, 0.3, 0.25, 0.2, late_dates=False),
-        Difficulty("hard", 1 / 2, 0.6, 0.5, 0.6, late_dates=True),
+        Difficulty("easy", 1.0, 0.0, 0.0, 0.0, late_dates=0.0),
+        Difficulty("medium", 2 / 3, 0.3, 0.25, 0.2, late_dates=0.5),
+        Difficulty("hard", 1 / 2, 0.6, 0.5, 0.6, late_dates=1.0),
     )
 }
 DEFAULT = "medium"

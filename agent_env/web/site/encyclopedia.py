@@ -46,7 +46,7 @@ def event_article(row: EventRow, level: Difficulty, links: CrossLinks, invented:
     when = f"{capital(row.event)}{_when(row, rng)}."
     paragraphs = [when, row.summary]
     rows: list[Row] = [("Kind", row.kind)]
-    if level.late_dates:
+    if level.hides_dates(title):
         paragraphs = [PASSAGE.format(it=row.event), row.summary, when]
     else:
         rows += _date_rows(row, rng)
@@ -119,7 +119,7 @@ def person_article(row: LifeRow, level: Difficulty, links: CrossLinks, invented:
     lead = f"{row.person} (born {born}, died {died}) was {a(row.description)}."
     rows: list[Row] = [("Born", born), ("Died", died)]
     paragraphs = [lead]
-    if level.late_dates:
+    if level.hides_dates(row.person):
         told = f"{row.person} was born on {born} and died on {died}."
         paragraphs = [
             PASSAGE.format(it=row.person),
@@ -169,7 +169,7 @@ def presidency_article(person: str, terms: list[TermRow], level: Difficulty) -> 
         rows.append((f"First day in office{which}", written(term.start, rng)))
         if term.end:
             rows.append((f"Last day in office{which}", written(term.end, rng)))
-    if level.late_dates:
+    if level.hides_dates(title):
         return Sheet(article_url(title), title, (PASSAGE.format(it=title), told), tuple(rows[:1]))
     return Sheet(article_url(title), title, (told,), tuple(rows))
 

@@ -85,6 +85,13 @@ def test_on_the_hard_level_no_snippet_of_an_article_shows_a_date() -> None:
     assert dated == []
 
 
+def test_on_the_medium_level_half_of_the_articles_hide_their_dates_from_snippets() -> None:
+    pages = rendered("real", "medium").values()
+    articles = [sheet for sheet in pages if sheet.url.startswith("https://encyclopedia.")]
+    hiding = sum("Several accounts" in sheet.text[:240] for sheet in articles)
+    assert 0.4 < hiding / len(articles) < 0.6
+
+
 def test_an_unknown_difficulty_lists_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="unknown difficulty '9'; known: easy, medium, hard"):
         difficulty("9")
