@@ -116,7 +116,7 @@ class Worker:
         from agent_env.episodes.run_folder import RunFolder
         from agent_env.episodes.runner import Runner
         from agent_env.graph.loop import AgentLoop
-        from agent_env.schema import Manifest
+        from agent_env.manifest import Manifest
 
         parcel = self._parcel
         allow_open_files(parcel.concurrency)

@@ -15,16 +15,8 @@ from pydantic import JsonValue
 
 from agent_env.episodes.run_calls import CallOptions, allow_open_files, manifest_fields
 from agent_env.errors import ConfigError, StorageError
-from agent_env.schema import (
-    Condition,
-    Episode,
-    Manifest,
-    ModelFacts,
-    Record,
-    Sample,
-    Score,
-    TextFile,
-)
+from agent_env.manifest import Manifest, TextFile
+from agent_env.schema import Condition, Episode, ModelFacts, Record, Sample, Score
 from agent_env.tasks.conditions import TOOLS, parse_conditions
 from agent_env.tasks.family import Family, Made, by_digest, read_options, stored_options
 from agent_env.tasks.templates import read_text_file

@@ -22,7 +22,7 @@ from agent_env.models.fake_server.server import serve
 from agent_env.models.reference.policy import Reference
 from agent_env.ray_engine import RayOptions, require_ray, run_on_ray
 from agent_env.runs import Listener, RunOptions, score_folder, start_run
-from agent_env.schema import EpisodeResumed, ModelCalled
+from agent_env.trace_events import EpisodeResumed, ModelCalled
 
 
 async def ordeal(where: Path, samples: int, concurrency: int, latency_s: float) -> dict[str, Any]:

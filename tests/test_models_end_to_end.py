@@ -17,7 +17,8 @@ from agent_env.models.fake_server import Answer, FakeServer, Policy, Refusal, sc
 from agent_env.models.reference.policy import Reference
 from agent_env.reruns import ReplayOptions, replay
 from agent_env.runs import Listener, RunOptions, run_folder, score_folder, start_run
-from agent_env.schema import Episode, EpisodeStarted, ModelCalled, Score, ToolCalled
+from agent_env.schema import Episode, Score
+from agent_env.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 
 from .models.raw_server import KEY, RawServer, reply
 from .models.raw_server import events as events_of
