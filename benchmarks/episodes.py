@@ -30,9 +30,10 @@ from agent_env.episodes.trace import TraceWriter
 from agent_env.graph.strategies import make_strategy
 from agent_env.manifest import Manifest
 from agent_env.models.tokenizers import Estimate
+from agent_env.preparing import RunOptions
 from agent_env.protocols import Limits, ReplyOptions
 from agent_env.reruns import ReplayOptions, replay
-from agent_env.runs import Listener, RunOptions, start_run, task_of
+from agent_env.runs import Listener, start_run, task_of
 from agent_env.schema import Condition, Message, Reply, Sample, ToolSpec
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.time_puzzles.task import generate, make_task
