@@ -89,7 +89,7 @@ def _run_files(path: Path) -> list[ResponseFile]:
     """The finished episodes of a run of temp-answers."""
     from agent_env.analysis.answer_runs import run_files
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs import score_folder
+    from agent_env.run_scores import score_folder
     from agent_env.tasks.temp_answers.making import AnswerOptions
     from agent_env.tasks.temp_answers.sample import NAME, TimeQuestion
 

@@ -318,7 +318,8 @@ def run(
 
     Example: agent-env run time-puzzles --model openai/gpt-5 --condition web --condition web+ci
     """
-    from agent_env.runs import RunOptions, one_per_model, start_run
+    from agent_env.preparing import RunOptions, one_per_model
+    from agent_env.runs import start_run
     from agent_env.web_options import WebOptions
 
     sent = {
@@ -488,7 +489,7 @@ def show(
     from agent_env.analysis.transcript import transcript
     from agent_env.episodes.trace import read_trace
     from agent_env.errors import DatasetError
-    from agent_env.runs import facts_beside
+    from agent_env.run_scores import facts_beside
 
     events = read_trace(file)
     if not events:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from agent_env.runs import RunOptions
+    from agent_env.preparing import RunOptions
     from agent_env.tasks.time_puzzles.audit import AuditReport
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
@@ -90,7 +90,7 @@ def generate(
 
 def _generate_other(task: str, out: Path, count: int, seed: int, given: list[str]) -> None:
     """Questions of any family but Time Puzzles, whose options are its own."""
-    from agent_env.runs import write_samples
+    from agent_env.preparing import write_samples
     from agent_env.tasks.family import read_options
     from agent_env.wiring import load_family
 
@@ -233,7 +233,7 @@ def check(
 def _options(
     model: str, run: Path, base_url: str | None, limit: int | None, concurrency: int
 ) -> RunOptions:
-    from agent_env.runs import RunOptions
+    from agent_env.preparing import RunOptions
 
     return RunOptions(
         task="", model=model, out=run, base_url=base_url, limit=limit, concurrency=concurrency

@@ -96,7 +96,7 @@ def print_scores(
     from agent_env.episodes.context_copies import told as told_of
     from agent_env.episodes.rescoring import against, earlier_scores
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs import facts_of, interrupted_totals, late_samples, score_folder
+    from agent_env.run_scores import facts_of, interrupted_totals, late_samples, score_folder
 
     earlier = earlier_scores(RunFolder(folder))
     task, manifest, scored = score_folder(RunFolder(folder), say)
@@ -165,7 +165,7 @@ def _as_json(folder: Path, summaries: list[Summary]) -> dict[str, object]:
 def print_trails(folder: Path, as_json: bool) -> None:
     """Whether what had to be looked up was found, read and used."""
     from agent_env.analysis.trails import summarise_trails, trail_json, trail_table
-    from agent_env.runs import follow_run
+    from agent_env.run_scores import follow_run
 
     manifest, names, trails = follow_run(folder, say)
     summaries = summarise_trails(trails, names)

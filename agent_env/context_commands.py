@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from agent_env.episodes.context_build import BuildRules, Source
     from agent_env.episodes.context_check import Row
     from agent_env.episodes.run_folder import RunFolder
+    from agent_env.manifest import Manifest
     from agent_env.protocols import Fetcher
-    from agent_env.schema import Manifest
     from agent_env.web.page_store import SqlitePages
 
 DEFAULT_BUDGET = 8000

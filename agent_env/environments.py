@@ -6,13 +6,14 @@ Every episode is written like any other: the folder can be scored, shown, replay
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
-from agent_env.runs import Listener, RunOptions, prepare_run, task_of
+from agent_env.preparing import RunOptions, prepare_run
+from agent_env.runs import task_of
 from agent_env.wiring import Rooms, make_tokenizer, open_rooms
 
 if TYPE_CHECKING:
@@ -26,15 +27,18 @@ if TYPE_CHECKING:
 
 POLICY = "policy"
 """The model's name in the traces, where no other is given."""
-_QUIET = Listener(note=lambda text: None, begin=lambda *a: None, end=lambda *a: None)
 
 
-async def make_environment(options: RunOptions, listener: Listener = _QUIET) -> RunFolder:
+def _silent(text: str) -> None:
+    """Says nothing."""
+
+
+async def make_environment(options: RunOptions, note: Callable[[str], None] = _silent) -> RunFolder:
     """Make the folder of an environment as `agent-env run` would; `options.model` only names the
     policy."""
     if options.model == RunOptions(options.task).model:
         options = replace(options, model=POLICY)
-    return await prepare_run(options, listener, is_asked=False)
+    return await prepare_run(options, note, is_asked=False)
 
 
 @asynccontextmanager

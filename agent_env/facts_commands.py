@@ -18,7 +18,8 @@ from agent_env.temporal.facts.writing import write_csv, write_events
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs import Listener, RunOptions
+    from agent_env.preparing import RunOptions
+    from agent_env.runs import Listener
     from agent_env.schema import Episode, Score
     from agent_env.tasks.event_facts.sample import EventSample
     from agent_env.temporal.facts.kept_pages import KeptPages, Wanted
@@ -223,7 +224,7 @@ async def _ask(
 
 def _results(folder: RunFolder) -> list[tuple[EventSample, Episode, Score]]:
     """Samples with their episodes and scores, in the order of the table."""
-    from agent_env.runs import score_folder
+    from agent_env.run_scores import score_folder
     from agent_env.tasks.event_facts.sample import EventSample, event_sample
 
     _, _, scored = score_folder(folder, lambda reason: None)

@@ -27,8 +27,9 @@ from agent_env.analysis.agreement import (
 )
 from agent_env.episodes.run_folder import RunFolder, write_whole
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.runs import score_folder
-from agent_env.schema import Episode, Manifest, Sample, Score
+from agent_env.manifest import Manifest
+from agent_env.run_scores import score_folder
+from agent_env.schema import Episode, Sample, Score
 
 CLASSES = ("correct", "outdated", "incorrect", "unsure")
 CELL = 30_000

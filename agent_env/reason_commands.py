@@ -96,7 +96,7 @@ def cell_scores(runs: Sequence[Path], note: Callable[[str], None]) -> list[CellS
     """The scored episodes of runs of these families that came to an end."""
     from agent_env.analysis.timed_tables import CellScore
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs import score_folder
+    from agent_env.run_scores import score_folder
     from agent_env.tasks.timed_facts.sample import timed
 
     found: list[CellScore] = []

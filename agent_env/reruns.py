@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from agent_env.episodes.replay import OpenTools, Replayed
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.episodes.tape import Recording
+    from agent_env.manifest import Manifest
     from agent_env.protocols import Strategy, Task, Toolbox
-    from agent_env.schema import Condition, Episode, Manifest, Parent, Sample, Score
+    from agent_env.schema import Condition, Episode, Sample, Score
+    from agent_env.trace_events import Parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +280,7 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> RunFold
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.tape import Recording
     from agent_env.episodes.trace import read_trace
-    from agent_env.schema import Parent
+    from agent_env.trace_events import Parent
 
     source = run_of(trace)
     events = read_trace(trace)

@@ -1,5 +1,7 @@
 """The records that reach a file or the network, and the words for them.
 
+What a trace is made of stands in trace_events, what run.json holds in manifest.
+
 A Record is what we or a user write: an unknown field is a mistake and is refused.
 A Stored record is read back from traces, perhaps of a later version: unknown fields are kept.
 """
@@ -7,12 +9,9 @@ A Stored record is read back from traces, perhaps of a later version: unknown fi
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
-
-TRACE_VERSION = 2
-"""1: no checksums, all texts in the trace. 2: a chained `crc` a line, long texts by digest."""
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 
 class Record(BaseModel):
@@ -269,7 +268,7 @@ class ExecResult(Stored):
     """Whether any of the texts was cut to the output limit."""
 
 
-# What is written while an episode runs ----------------------------------------------------------
+# What is made of a trace ------------------------------------------------------------------------
 
 StopReason = Literal[
     "answered",
@@ -284,151 +283,6 @@ StopReason = Literal[
     "refused",
 ]
 """Why an episode ended; all but `answered` leave whatever answer stood. A failure is apart."""
-
-
-class Event(Stored):
-    """One line of a trace."""
-
-    v: int = TRACE_VERSION
-    episode: str
-    """CONDITION/SAMPLE.REPEAT"""
-    seq: int
-    """0, 1, 2, … within the episode."""
-    at: str
-    """ISO 8601, UTC."""
-    texts: dict[str, str] | None = None
-    """Fields that stand elsewhere, by the digest of their text in RUN/texts.db."""
-
-
-class Drift(Stored):
-    """Where an episode that was run again parted from its recording."""
-
-    step: int
-    """1 for the first model call that gave a reply; 0 for what comes before it."""
-    what: str
-    """`request`, `reply`, `tools`, or the name of the tool whose result differs."""
-    diff: str
-    """What was recorded and what came now, as a unified diff."""
-
-
-class Parent(Stored):
-    """The episode that a fork was made from."""
-
-    run: str
-    """The run's identity; its folder's name where it has none."""
-    episode: str
-    step: int
-    """The last step that was taken over."""
-    edited: tuple[str, ...] = ()
-    """Ids of the calls whose results were replaced."""
-
-
-class EpisodeStarted(Event):
-    kind: Literal["episode_started"] = "episode_started"
-    run: str | None = None
-    """The run's identity, as in run.json."""
-    limits: dict[str, float | int | dict[str, int] | None] | None = None
-    """What the episode may use."""
-    parent: Parent | None = None
-    """Where it was forked from."""
-    sample: str
-    condition: Condition
-    repeat: int
-    model: str
-    messages: tuple[Message, ...] = ()
-    """What the strategy sends first."""
-    tools: tuple[ToolSpec, ...] = ()
-    context: str | None = None
-    """SHA-256 of the pages' text that stands before the question; None where none could."""
-
-
-class ModelCalled(Event):
-    kind: Literal["model_called"] = "model_called"
-    request: str
-    """Digest of the messages and tool specs that were sent."""
-    added: tuple[Message, ...] = ()
-    """Messages that the harness itself put in since the last call."""
-    reply: Reply | None = None
-    error: str | None = None
-    error_kind: str | None = None
-    """The error's class; see errors.ModelErrorKind."""
-    status: int | None = None
-    """The error's HTTP status."""
-    usage: Usage | None = None
-    """What a failed call cost, where the server says so."""
-    wait_s: float | None = None
-    """Wait before the next attempt; None where this was the last one."""
-    queued_s: float | None = None
-    """Wait for a place among the calls in flight; None where there was none."""
-    latency_s: float
-    attempt: int = 1
-    replayed: bool | None = None
-    """Whether this was taken over from a parent, and not asked for."""
-
-
-class ToolCalled(Event):
-    kind: Literal["tool_called"] = "tool_called"
-    call: ToolCall
-    result: ToolResult
-    output_tokens: int | None = None
-    """What the output adds to the context."""
-    tokens_source: Literal["tokenizer", "estimate"] | None = None
-    duration_s: float
-    ended: Literal["failed", "cancelled"] | None = None
-    """Set where the call gave nothing that the model could read."""
-    replayed: bool | None = None
-    """Whether this was taken over from a parent, and not run."""
-
-
-class EpisodeResumed(Event):
-    """From here on the episode goes on live; what stands above was replayed."""
-
-    kind: Literal["episode_resumed"] = "episode_resumed"
-    steps: int
-    """Recorded replies that were used again."""
-    model: str | None = None
-    """The model asked from here on."""
-    tools: tuple[ToolSpec, ...] | None = None
-    """What is offered from here on, where that is not what was offered before."""
-    drift: tuple[Drift, ...] = ()
-    """What came out otherwise than recorded while the state was rebuilt."""
-
-
-class EpisodeFinished(Event):
-    kind: Literal["episode_finished"] = "episode_finished"
-    answer: str | None = None
-    """The text that holds the answer; None where no reply stood when a limit was reached."""
-    stop_reason: StopReason
-    citations: tuple[str, ...] = ()
-
-
-class EpisodeFailed(Event):
-    kind: Literal["episode_failed"] = "episode_failed"
-    error: str
-    """The error's class name."""
-    message: str
-
-
-class Judged(Event):
-    kind: Literal["judged"] = "judged"
-    judge: str
-    verdict: dict[str, JsonValue]
-
-
-TraceEvent = Annotated[
-    EpisodeStarted
-    | ModelCalled
-    | ToolCalled
-    | EpisodeResumed
-    | EpisodeFinished
-    | EpisodeFailed
-    | Judged,
-    Field(discriminator="kind"),
-]
-trace_event: TypeAdapter[Any] = TypeAdapter(TraceEvent)
-
-
-# What is made of a trace ------------------------------------------------------------------------
 
 
 class Episode(Stored):
@@ -487,114 +341,3 @@ class Score(Record):
     """Which reading rule matched."""
     metrics: dict[str, float] = {}
     """By the family's metric names; empty where the episode gave nothing to score."""
-
-
-class ContextUse(Stored):
-    """Where the cited pages of a run's conditions come from."""
-
-    name: str
-    """`cited` or `cited:NAME`, as in the conditions."""
-    file: str
-    """The copy in the run's folder."""
-    digest: str
-    """SHA-256 of the file."""
-    source_run: str
-    source_model: str
-    source_condition: str
-    kinds: tuple[str, ...]
-    budget: int
-    tokenizer: str
-    samples: int
-    """Samples asked."""
-    empty: int
-    """Those of them for which there is no page."""
-
-
-class WebSettings(Stored):
-    """How a run reaches the web, where it is asked to; no secret."""
-
-    search: str | None = None
-    """The search provider; None where the web brings its own."""
-    search_url: str | None = None
-    """Its base URL, where it was given."""
-    pages: str | None = None
-    """The page store's file; None for pages.db in the run's folder."""
-    pages_digest: str | None = None
-    """Digest of what the store holds: sealed and frozen at the start, record after the run."""
-    as_of: str | None = None
-    """Pages dated later than this day are hidden."""
-    block_leaks: bool = False
-    """Whether pages that hold the question or its answer are kept from the model."""
-    obey_robots: bool = True
-    allow_hosts: tuple[str, ...] = ()
-    """HOST:PORT that may be reached though they are not on the public internet."""
-
-
-class TextFile(Stored):
-    """A text of the user's that a run was made with."""
-
-    name: str
-    """The file's name, without its folder."""
-    digest: str
-    """SHA-256 of the text in UTF-8."""
-    text: str
-
-
-class Manifest(Stored):
-    """run.json: everything that determined a run; no secret."""
-
-    v: int = TRACE_VERSION
-    id: str | None = None
-    """Identity of the run; its traces bear it."""
-    task: str
-    model: str
-    model_parameters: dict[str, JsonValue] = {}
-    """What the model was made with, its base URL included, its key never."""
-    conditions: tuple[Condition, ...]
-    repeats: int
-    limits: dict[str, float | int | dict[str, int] | None]
-    """Of one episode."""
-    run_limits: dict[str, float | int | None] = {}
-    """Of the whole run, its resumed parts included."""
-    retries: dict[str, float | int | None] = {}
-    """How failed model calls are tried again, and after how many failures the run stops."""
-    reply_cache: str | None = None
-    """Path of the reply cache; None where there is none."""
-    model_facts: ModelFacts | None = None
-    """The model's row of the price table."""
-    prompt: str
-    """Name of the prompt."""
-    options: dict[str, JsonValue] = {}
-    """The family's options."""
-    prompt_file: TextFile | None = None
-    """The user's own template instead of it."""
-    system_file: TextFile | None = None
-    """The system text before everything else."""
-    seed: int | None
-    """Seed of the generated samples; None where they came from a file."""
-    dataset: str | None = None
-    """Name of the file that the samples came from."""
-    where: tuple[str, ...] = ()
-    """Filters as given."""
-    samples: int
-    samples_digest: str
-    materials_digest: str | None = None
-    """Of materials.jsonl; None where the samples name no table."""
-    sandbox: str | None = None
-    """Backend in which code ran; None where no condition runs code."""
-    web: str | None = None
-    """sealed, live, record or frozen; None where no condition has the web."""
-    web_settings: WebSettings = WebSettings()
-    contexts: tuple[ContextUse, ...] = ()
-    """The cited pages that conditions are given."""
-    tokenizer: str = "estimate"
-    """Counts what tools add to the context."""
-    concurrency: int
-    fsync: Literal["replies", "all", "none"] = "replies"
-    """When a trace is forced to the disk."""
-    versions: dict[str, str]
-    created_at: str
-    parent: Parent | None = None
-    """The episode that this run forks."""
-    changes: tuple[str, ...] = ()
-    """What was accepted as changed when the run was resumed, with the time."""

@@ -13,7 +13,8 @@ from agent_env.runs import task_of
 if TYPE_CHECKING:
     from agent_env.analysis.observations import Observation
     from agent_env.analysis.study import RunData, Study
-    from agent_env.schema import Episode, Manifest
+    from agent_env.manifest import Manifest
+    from agent_env.schema import Episode
 
 
 def _silent(text: str) -> None:

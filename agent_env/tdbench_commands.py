@@ -104,7 +104,7 @@ def lay_out(
     """The table or figure of the paper, of any runs of this family."""
     from agent_env.analysis.tdbench_layouts import make_layout, scored
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs import score_folder
+    from agent_env.run_scores import score_folder
     from agent_env.tasks.tdbench.sample import NAME, tdbench_sample
 
     answers: list[Scored] = []

@@ -33,7 +33,8 @@ from agent_env.tasks.traveler.sample import CATEGORIES, traveler_sample
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs import Listener, RunOptions
+    from agent_env.preparing import RunOptions
+    from agent_env.runs import Listener
 
 FILE = "study.json"
 Note = Callable[[str], None]
@@ -145,7 +146,7 @@ class Studying:
         self._take(stage, model, name, folder)
 
     def _options(self, stage: Stage, model: str, name: str, out: Path) -> RunOptions:
-        from agent_env.runs import RunOptions
+        from agent_env.preparing import RunOptions
 
         plan = self.study.plan
         sizes = plan.all_sizes if stage == "final" else plan.sizes
@@ -233,7 +234,7 @@ def read_study(out: Path) -> Study:
 
 def read_run(folder: RunFolder, note: Note) -> tuple[list[Answered], int]:
     """The finished episodes of a run, and how many episodes there are."""
-    from agent_env.runs import score_folder
+    from agent_env.run_scores import score_folder
 
     task, manifest, scored = score_folder(folder, note)
     if manifest.task != "traveler":

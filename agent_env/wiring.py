@@ -16,14 +16,8 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
-from agent_env.schema import (
-    Condition,
-    Manifest,
-    MaterialTable,
-    Sample,
-    TextFile,
-    WebSettings,
-)
+from agent_env.manifest import Manifest, TextFile, WebSettings
+from agent_env.schema import Condition, MaterialTable, Sample
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder

@@ -28,11 +28,13 @@ from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import TraceWriter
 from agent_env.graph.strategies import make_strategy
+from agent_env.manifest import Manifest
 from agent_env.models.tokenizers import Estimate
+from agent_env.preparing import RunOptions
 from agent_env.protocols import Limits, ReplyOptions
 from agent_env.reruns import ReplayOptions, replay
-from agent_env.runs import Listener, RunOptions, start_run, task_of
-from agent_env.schema import Condition, Manifest, Message, Reply, Sample, ToolSpec
+from agent_env.runs import Listener, start_run, task_of
+from agent_env.schema import Condition, Message, Reply, Sample, ToolSpec
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.time_puzzles.task import generate, make_task
 from agent_env.tasks.where import parse_where
@@ -74,14 +76,8 @@ def trace_cost(where: Path) -> None:
 
 
 async def _write_episode(path: Path, texts: Texts, fsync: Any) -> int:
-    from agent_env.schema import (
-        EpisodeFinished,
-        EpisodeStarted,
-        ModelCalled,
-        ToolCall,
-        ToolCalled,
-        ToolResult,
-    )
+    from agent_env.schema import ToolCall, ToolResult
+    from agent_env.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 
     trace = TraceWriter(path, f"web/{path.stem}", utc_now, texts, fsync)
     message = (Message(role="user", content="Which date is it? " * 60),)

@@ -27,8 +27,10 @@ from agent_env.models.counting import CountedModel
 from agent_env.models.responses import Responses
 from agent_env.models.tokenizers import Estimate, Tiktoken
 from agent_env.models.wire import Parameters
+from agent_env.preparing import RunOptions
 from agent_env.protocols import Limits, Model, Tokenizer
-from agent_env.runs import Listener, RunOptions, score_folder, start_run
+from agent_env.run_scores import score_folder
+from agent_env.runs import Listener, start_run
 from agent_env.schema import Condition, Message, Sample
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.time_puzzles.task import make_task

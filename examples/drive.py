@@ -15,7 +15,7 @@ from pathlib import Path
 from agent_env.environments import Environment, make_environment, open_environment
 from agent_env.episodes.driven import Turn
 from agent_env.models.reference.policy import Reference
-from agent_env.runs import RunOptions
+from agent_env.preparing import RunOptions
 from agent_env.schema import Message
 
 

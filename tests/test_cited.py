@@ -15,10 +15,12 @@ from agent_env.episodes.trace import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.fake_server import FakeServer, model_policy
 from agent_env.models.reference.policy import Reference
+from agent_env.preparing import RunOptions
 from agent_env.reruns import ForkOptions, ReplayOptions, fork, replay
-from agent_env.runs import Listener, RunOptions, run_folder, score_folder, start_run
-from agent_env.schema import EpisodeStarted
+from agent_env.run_scores import score_folder
+from agent_env.runs import Listener, run_folder, start_run
 from agent_env.tasks.contexts import read_contexts, text_digest
+from agent_env.trace_events import EpisodeStarted
 from tests.test_cli import agent_env
 
 COUNT = 8

@@ -17,8 +17,9 @@ from agent_env.cli import app
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import read_trace
 from agent_env.errors import ConfigError
-from agent_env.runs import Listener, RunOptions, run_folder, start_run
-from agent_env.schema import ToolCalled
+from agent_env.preparing import RunOptions
+from agent_env.runs import Listener, run_folder, start_run
+from agent_env.trace_events import ToolCalled
 from agent_env.web.page_store import SqlitePages
 from agent_env.web_options import WebOptions
 from tests.test_cli import agent_env

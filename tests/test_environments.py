@@ -15,7 +15,8 @@ import pytest
 from agent_env.environments import Environment, make_environment, open_environment
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
-from agent_env.runs import RunOptions, score_folder
+from agent_env.preparing import RunOptions
+from agent_env.run_scores import score_folder
 from agent_env.schema import Message, ToolCall
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "drive.py"

@@ -16,7 +16,8 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.facts_commands import Asked, check, screen
 from agent_env.models.fake_server import Answer, Call, FakeServer, Offer, Policy, Refusal, Turn
-from agent_env.runs import Listener, RunOptions
+from agent_env.preparing import RunOptions
+from agent_env.runs import Listener
 
 NOW = date(2026, 1, 31)
 TABLE = """\

@@ -24,7 +24,8 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import RunStopped
 from agent_env.models.fake_server import serve
 from agent_env.models.reference.policy import Reference
-from agent_env.runs import Listener, RunOptions, run_folder, start_run
+from agent_env.preparing import RunOptions
+from agent_env.runs import Listener, run_folder, start_run
 from tests.test_cli import agent_env
 
 EVERY_CLASS = {

@@ -15,9 +15,12 @@ from agent_env.episodes.trace import read_trace
 from agent_env.errors import ConfigError
 from agent_env.models.fake_server import Answer, FakeServer, Policy, Refusal, script_policy, serve
 from agent_env.models.reference.policy import Reference
+from agent_env.preparing import RunOptions
 from agent_env.reruns import ReplayOptions, replay
-from agent_env.runs import Listener, RunOptions, run_folder, score_folder, start_run
-from agent_env.schema import Episode, EpisodeStarted, ModelCalled, Score, ToolCalled
+from agent_env.run_scores import score_folder
+from agent_env.runs import Listener, run_folder, start_run
+from agent_env.schema import Episode, Score
+from agent_env.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 
 from .models.raw_server import KEY, RawServer, reply
 from .models.raw_server import events as events_of

@@ -10,7 +10,9 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
-from agent_env.runs import Listener, RunOptions, score_folder, start_run
+from agent_env.preparing import RunOptions
+from agent_env.run_scores import score_folder
+from agent_env.runs import Listener, start_run
 from agent_env.tasks.traveler.configurations import CHOSEN, CONFIGURATIONS
 from agent_env.traveler_study import Plan, named_configurations, read_study, run_study, sheets
 from tests.test_cli import agent_env

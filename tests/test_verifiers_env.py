@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.models.fake_server.server import serve
 from agent_env.models.reference.policy import Reference
-from agent_env.runs import RunOptions
+from agent_env.preparing import RunOptions
 
 vf = pytest.importorskip("verifiers", reason="needs the extra verifiers")
 
@@ -17,7 +17,7 @@ vf = pytest.importorskip("verifiers", reason="needs the extra verifiers")
 def test_rollouts_against_a_server_earn_what_the_scorer_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agent_env.runs import score_folder
+    from agent_env.run_scores import score_folder
     from agent_env.verifiers_env import load_environment
 
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agent_env.schema import Episode, Manifest
+from agent_env.manifest import Manifest
+from agent_env.schema import Episode
 from agent_env.tasks.temp_answers.making import AnswerOptions
 from agent_env.tasks.temp_answers.responses import Response, ResponseFile
 from agent_env.tasks.temp_answers.sample import TimeQuestion

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 from agent_env.analysis.observations import Observation
 from agent_env.analysis.totals import Totals
 from agent_env.errors import ConfigError
-from agent_env.schema import Condition, Manifest, Sample
+from agent_env.manifest import Manifest
+from agent_env.schema import Condition, Sample
 
 
 @dataclass(frozen=True, slots=True)

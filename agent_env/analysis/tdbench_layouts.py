@@ -15,7 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from agent_env.errors import ConfigError
-from agent_env.schema import Condition, Manifest, Score
+from agent_env.manifest import Manifest
+from agent_env.schema import Condition, Score
 from agent_env.tasks.tdbench.sample import Role, TdbenchSample
 
 

@@ -7,17 +7,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent_env.models.prices import cost_usd
-from agent_env.schema import (
+from agent_env.schema import Message, ModelFacts, Usage
+from agent_env.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
     EpisodeResumed,
     EpisodeStarted,
     Event,
-    Message,
     ModelCalled,
-    ModelFacts,
     ToolCalled,
-    Usage,
 )
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a page or model could steer a terminal

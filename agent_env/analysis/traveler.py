@@ -13,7 +13,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from agent_env.schema import Episode, Manifest, Score
+from agent_env.manifest import Manifest
+from agent_env.schema import Episode, Score
 from agent_env.tasks.traveler.configurations import CHOSEN, CONFIGURATIONS
 from agent_env.tasks.traveler.sample import CATEGORIES, TEMPLATES, TravelerSample
 

@@ -8,8 +8,9 @@ from typing import Any
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import is_finished, read_events
 from agent_env.errors import DatasetError
+from agent_env.manifest import Manifest
 from agent_env.protocols import Limits
-from agent_env.schema import EpisodeStarted, Manifest
+from agent_env.trace_events import EpisodeStarted
 
 
 def changes(

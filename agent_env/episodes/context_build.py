@@ -14,8 +14,9 @@ from agent_env.episodes.named_pages import NamedPage, named_pages
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.trace import read_trace
 from agent_env.errors import DatasetError
+from agent_env.manifest import Manifest
 from agent_env.protocols import PageStore, Task, Tokenizer
-from agent_env.schema import EpisodeFailed, EpisodeFinished, Event, Manifest, Page, Sample
+from agent_env.schema import Page, Sample
 from agent_env.tasks.context_text import PageText, write_context
 from agent_env.tasks.contexts import (
     ORDER,
@@ -28,6 +29,7 @@ from agent_env.tasks.contexts import (
     sample_digest,
     text_digest,
 )
+from agent_env.trace_events import EpisodeFailed, EpisodeFinished, Event
 
 FETCHED_NOTE = (
     "some pages were fetched by us after the run; they may differ from what the model read"

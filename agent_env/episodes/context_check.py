@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import read_trace
 from agent_env.errors import DatasetError
-from agent_env.schema import EpisodeStarted
 from agent_env.tasks.context_text import split
 from agent_env.tasks.contexts import text_digest
+from agent_env.trace_events import EpisodeStarted
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from agent_env.episodes.run_folder import RunFolder, digest
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.schema import ContextUse, Manifest, Sample
+from agent_env.manifest import ContextUse, Manifest
+from agent_env.schema import Sample
 from agent_env.tasks.conditions import CONTEXT_NAME
 from agent_env.tasks.contexts import Contexts, check_covers, read_contexts
 

@@ -21,16 +21,9 @@ from agent_env.episodes.tape import Recording, Step
 from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import Clock, TraceWriter, fold
 from agent_env.errors import ConfigError, DatasetError, first_problem
-from agent_env.schema import (
-    Episode,
-    EpisodeStarted,
-    Event,
-    Manifest,
-    ModelCalled,
-    Parent,
-    Sample,
-    ToolCalled,
-)
+from agent_env.manifest import Manifest
+from agent_env.schema import Episode, Sample
+from agent_env.trace_events import EpisodeStarted, Event, ModelCalled, Parent, ToolCalled
 
 PARENT = "parent.json"
 """The parent as it ended, in the fork's folder."""

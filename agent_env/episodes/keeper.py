@@ -26,7 +26,8 @@ from agent_env.episodes.runner import utc_now
 from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import TraceWriter
 from agent_env.errors import ModelError, RunStopped, StorageError
-from agent_env.schema import (
+from agent_env.schema import Usage
+from agent_env.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
     EpisodeResumed,
@@ -34,7 +35,6 @@ from agent_env.schema import (
     Event,
     ModelCalled,
     ToolCalled,
-    Usage,
 )
 
 Reason = Literal["tokens", "cost", "time", "failures"]

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from agent_env.schema import EpisodeFinished, Event, ModelCalled, PageRef, ToolCalled
+from agent_env.schema import PageRef
 from agent_env.tasks.contexts import KINDS, Kind
+from agent_env.trace_events import EpisodeFinished, Event, ModelCalled, ToolCalled
 
 _URL = re.compile(r"https?://[^\s<>\"'`|\\^{}]+", re.I)
 _CLOSING = {")": "(", "]": "["}

@@ -13,15 +13,8 @@ from agent_env.episodes.retries import error_kind
 from agent_env.episodes.trace import TraceWriter
 from agent_env.errors import EpisodeError, ModelError, boundary
 from agent_env.protocols import ReplyOptions, Tokenizer, Toolbox
-from agent_env.schema import (
-    Message,
-    ModelCalled,
-    Reply,
-    ToolCall,
-    ToolCalled,
-    ToolResult,
-    ToolSpec,
-)
+from agent_env.schema import Message, Reply, ToolCall, ToolResult, ToolSpec
+from agent_env.trace_events import ModelCalled, ToolCalled
 
 
 class RecordingModel:

@@ -21,7 +21,8 @@ from agent_env.episodes.runner import utc_now
 from agent_env.episodes.trace import TraceWriter
 from agent_env.errors import ModelError, RunStopped, StorageError
 from agent_env.graph.meter import estimated_tokens
-from agent_env.schema import Event, Message, ModelFacts, ToolSpec, Usage
+from agent_env.schema import Message, ModelFacts, ToolSpec, Usage
+from agent_env.trace_events import Event
 
 
 class Post(Protocol):

@@ -29,9 +29,6 @@ from agent_env.graph.meter import Meter
 from agent_env.protocols import Limits, Model, ReplyOptions, Strategy, Toolbox
 from agent_env.schema import (
     Condition,
-    Drift,
-    EpisodeFailed,
-    EpisodeFinished,
     Message,
     ModelFacts,
     Reply,
@@ -40,6 +37,7 @@ from agent_env.schema import (
     ToolResult,
     ToolSpec,
 )
+from agent_env.trace_events import Drift, EpisodeFailed, EpisodeFinished
 
 Verdict = Literal["same", "drift", "broken"]
 

@@ -26,17 +26,10 @@ from agent_env.episodes.trace import Clock, TraceWriter, stamp
 from agent_env.errors import AgentEnvError, EpisodeError, RunStopped, StorageError, boundary
 from agent_env.graph.loop import AgentLoop, Attempt
 from agent_env.graph.meter import Meter
+from agent_env.manifest import Manifest
 from agent_env.protocols import Limits, Model, Strategy, Tokenizer
-from agent_env.schema import (
-    Condition,
-    Drift,
-    EpisodeFailed,
-    EpisodeFinished,
-    EpisodeStarted,
-    Manifest,
-    Parent,
-    Sample,
-)
+from agent_env.schema import Condition, Sample
+from agent_env.trace_events import Drift, EpisodeFailed, EpisodeFinished, EpisodeStarted, Parent
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,17 +25,8 @@ from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import Clock, Fsync, TraceWriter, worked_s
 from agent_env.episodes.trace_lines import TraceError
 from agent_env.protocols import Model, ReplyOptions, Toolbox
-from agent_env.schema import (
-    Drift,
-    EpisodeResumed,
-    Message,
-    Reply,
-    ToolCall,
-    ToolCalled,
-    ToolResult,
-    ToolSpec,
-    Usage,
-)
+from agent_env.schema import Message, Reply, ToolCall, ToolResult, ToolSpec, Usage
+from agent_env.trace_events import Drift, EpisodeResumed, ToolCalled
 
 STATEFUL = frozenset({"python"})
 """Tools whose calls change what later calls give."""

@@ -19,8 +19,10 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.spending import paid_usages
 from agent_env.episodes.trace import read_events
 from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
+from agent_env.manifest import Manifest
 from agent_env.models.prices import is_priced, read_prices
-from agent_env.schema import Event, Manifest, ModelFacts
+from agent_env.schema import ModelFacts
+from agent_env.trace_events import Event
 
 FILES_PER_EPISODE = 4
 """A trace, a connection, and what a sandbox holds open."""

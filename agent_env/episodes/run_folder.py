@@ -15,7 +15,9 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
-from agent_env.schema import Event, Manifest, MaterialTable, Record, Sample, Score
+from agent_env.manifest import Manifest
+from agent_env.schema import MaterialTable, Record, Sample, Score
+from agent_env.trace_events import Event
 
 Parsed = TypeVar("Parsed", bound=Record)
 

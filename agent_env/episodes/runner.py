@@ -24,7 +24,8 @@ from agent_env.errors import AgentEnvError, EpisodeError, RunStopped, StorageErr
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Limits, Model, Strategy, Tokenizer, Toolbox
-from agent_env.schema import Condition, EpisodeFailed, EpisodeFinished, EpisodeStarted, Sample
+from agent_env.schema import Condition, Sample
+from agent_env.trace_events import EpisodeFailed, EpisodeFinished, EpisodeStarted
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agent_env.schema import Event, ModelCalled, Usage
+from agent_env.schema import Usage
+from agent_env.trace_events import Event, ModelCalled
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,22 +24,16 @@ from agent_env.protocols import (
     Strategy,
     Toolbox,
 )
-from agent_env.schema import (
+from agent_env.schema import Message, Reply, Sample, ToolCall, ToolResult, ToolSpec, Usage
+from agent_env.trace_events import (
     Drift,
     EpisodeFailed,
     EpisodeFinished,
     EpisodeResumed,
     EpisodeStarted,
     Event,
-    Message,
     ModelCalled,
-    Reply,
-    Sample,
-    ToolCall,
     ToolCalled,
-    ToolResult,
-    ToolSpec,
-    Usage,
 )
 
 

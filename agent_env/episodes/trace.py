@@ -22,20 +22,16 @@ from agent_env.episodes.spending import tokens_spent
 from agent_env.episodes.texts import MissingText, Texts
 from agent_env.episodes.trace_lines import Lines, TraceError, last_event, read_lines, seal
 from agent_env.errors import ConfigError, DatasetError, StorageError
-from agent_env.schema import (
+from agent_env.schema import Episode, Message, PageRef, ToolSpec, Usage
+from agent_env.trace_events import (
     TRACE_VERSION,
-    Episode,
     EpisodeFailed,
     EpisodeFinished,
     EpisodeResumed,
     EpisodeStarted,
     Event,
-    Message,
     ModelCalled,
-    PageRef,
     ToolCalled,
-    ToolSpec,
-    Usage,
 )
 
 Clock = Callable[[], datetime]

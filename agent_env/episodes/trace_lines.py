@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent_env.errors import DatasetError, first_problem
-from agent_env.schema import TRACE_VERSION, Event, trace_event
+from agent_env.trace_events import TRACE_VERSION, Event, trace_event
 
 _MARK = b',"crc":"'
 _SEAL = len(_MARK) + 8 + 2

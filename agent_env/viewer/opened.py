@@ -19,9 +19,11 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import fold, read_trace
 from agent_env.episodes.trace_lines import TraceError
 from agent_env.errors import AgentEnvError
+from agent_env.manifest import Manifest
 from agent_env.protocols import Task
-from agent_env.schema import Event, Manifest, Sample, Score
+from agent_env.schema import Sample, Score
 from agent_env.tasks.faults import ConstraintRef
+from agent_env.trace_events import Event
 
 QUIET_S = 600.0
 """After so long without a new event an unfinished run is taken for stopped."""

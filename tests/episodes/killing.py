@@ -27,7 +27,7 @@ from agent_env.episodes.trace import read_trace
 from agent_env.errors import DatasetError
 from agent_env.models.fake_server import serve
 from agent_env.models.reference.policy import Reference
-from agent_env.schema import EpisodeStarted, ModelCalled
+from agent_env.trace_events import EpisodeStarted, ModelCalled
 
 Asked = tuple[str, int]
 """The first message's text, and how many replies the request holds."""

@@ -8,21 +8,17 @@ from pathlib import Path
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
 from agent_env.episodes.trace import TraceWriter
-from agent_env.schema import (
+from agent_env.manifest import Manifest
+from agent_env.schema import Message, PageRef, Reply, ToolCall, ToolResult
+from agent_env.tasks.conditions import parse_condition
+from agent_env.testing import puzzle
+from agent_env.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
     EpisodeStarted,
-    Manifest,
-    Message,
     ModelCalled,
-    PageRef,
-    Reply,
-    ToolCall,
     ToolCalled,
-    ToolResult,
 )
-from agent_env.tasks.conditions import parse_condition
-from agent_env.testing import puzzle
 
 WEB = parse_condition("web")
 

@@ -23,21 +23,12 @@ from agent_env.errors import ModelError, ModelErrorKind, RunStopped
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits, Model
-from agent_env.schema import (
-    Condition,
-    Episode,
-    Message,
-    ModelCalled,
-    ModelFacts,
-    Reply,
-    Sample,
-    ToolSpec,
-    Usage,
-)
+from agent_env.schema import Condition, Episode, Message, ModelFacts, Reply, Sample, ToolSpec, Usage
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
+from agent_env.trace_events import ModelCalled
 
 SOME = Usage(input_tokens=100, output_tokens=10, source="provider")
 FAST = Retries(first_wait_s=0.001)

@@ -16,7 +16,7 @@ from agent_env.episodes.trace import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.reruns import ForkOptions, ReplayOptions, fork, read_forks, replay
 from agent_env.runs import Listener
-from agent_env.schema import EpisodeResumed, EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.trace_events import EpisodeResumed, EpisodeStarted, ModelCalled, ToolCalled
 
 RUN = Path(__file__).parents[1] / "data/runs/version-1"
 QUIET = Listener(note=lambda text: None, begin=lambda *a: None, end=lambda *a: None)

@@ -17,11 +17,12 @@ from agent_env.errors import StorageError
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.schema import Condition, ModelCalled, Sample
+from agent_env.schema import Condition, Sample
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
+from agent_env.trace_events import ModelCalled
 from tests.episodes.test_run_folder import disk_of
 
 WEB = parse_condition("web")

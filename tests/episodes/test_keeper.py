@@ -22,10 +22,11 @@ from agent_env.graph.loop import AgentLoop
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.schema import EpisodeStarted, ModelCalled, Usage
+from agent_env.schema import Usage
 from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
+from agent_env.trace_events import EpisodeStarted, ModelCalled
 from tests.episodes.runs import WEB, make_run
 
 KEY = EpisodeKey("a", "web", 1)

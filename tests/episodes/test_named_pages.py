@@ -8,8 +8,9 @@ import pytest
 
 from agent_env.episodes.named_pages import NamedPage, named_pages, page_url, urls_in
 from agent_env.episodes.trace import read_trace
-from agent_env.schema import Event, PageRef
+from agent_env.schema import PageRef
 from agent_env.tasks.contexts import KINDS
+from agent_env.trace_events import Event
 from tests.episodes.runs import make_run, opened, returned, write_episode
 
 A, B, C, D = (f"https://{name}.example/page" for name in "abcd")

@@ -13,7 +13,7 @@ from agent_env.episodes.rescoring import (
     version_of,
 )
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.runs import score_folder
+from agent_env.run_scores import score_folder
 from agent_env.tasks.time_puzzles.task import score
 
 RUN = Path(__file__).parents[1] / "data/runs/version-1"

@@ -21,20 +21,12 @@ from agent_env.errors import EpisodeError, SandboxError
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.schema import (
-    Condition,
-    Episode,
-    EpisodeResumed,
-    Event,
-    ModelCalled,
-    Reply,
-    Sample,
-    ToolCalled,
-)
+from agent_env.schema import Condition, Episode, Reply, Sample
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
+from agent_env.trace_events import EpisodeResumed, Event, ModelCalled, ToolCalled
 
 CONDITION = parse_condition("web+ci")
 SCRIPT: tuple[Reply, ...] = (

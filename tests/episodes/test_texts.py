@@ -11,7 +11,8 @@ import pytest
 
 from agent_env.episodes.texts import MissingText, Texts
 from agent_env.episodes.trace import TraceError, TraceWriter, read_trace
-from agent_env.schema import ToolCall, ToolCalled, ToolResult
+from agent_env.schema import ToolCall, ToolResult
+from agent_env.trace_events import ToolCalled
 from tests.episodes.test_trace import clock
 
 LONG_TEXT = "A page. " * 200

@@ -13,20 +13,17 @@ import pytest
 from agent_env.episodes.trace import Fsync, TraceWriter, fold, is_finished, read_trace, worked_s
 from agent_env.episodes.trace_lines import seal
 from agent_env.errors import DatasetError, StorageError
-from agent_env.schema import (
+from agent_env.schema import Message, ToolCall, ToolResult, Usage
+from agent_env.tasks.conditions import parse_condition
+from agent_env.testing import answer, calls
+from agent_env.trace_events import (
     EpisodeFinished,
     EpisodeResumed,
     EpisodeStarted,
     Event,
-    Message,
     ModelCalled,
-    ToolCall,
     ToolCalled,
-    ToolResult,
-    Usage,
 )
-from agent_env.tasks.conditions import parse_condition
-from agent_env.testing import answer, calls
 
 
 def clock() -> datetime:

@@ -14,22 +14,13 @@ import uvicorn
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
 from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import TraceWriter
-from agent_env.runs import score_folder, task_of
-from agent_env.schema import (
-    EpisodeFinished,
-    EpisodeStarted,
-    Manifest,
-    Message,
-    ModelCalled,
-    PageRef,
-    Reply,
-    ToolCall,
-    ToolCalled,
-    ToolResult,
-    Usage,
-)
+from agent_env.manifest import Manifest
+from agent_env.run_scores import score_folder
+from agent_env.runs import task_of
+from agent_env.schema import Message, PageRef, Reply, ToolCall, ToolResult, Usage
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import puzzle
+from agent_env.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.viewer.app import make_app
 from agent_env.viewer.library import Library
 from agent_env.viewer.serve import listening

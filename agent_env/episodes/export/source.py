@@ -9,8 +9,10 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import fold, read_trace
 from agent_env.errors import DatasetError
+from agent_env.manifest import Manifest
 from agent_env.protocols import Task
-from agent_env.schema import Episode, EpisodeStarted, Event, Manifest, Sample, Score
+from agent_env.schema import Episode, Sample, Score
+from agent_env.trace_events import EpisodeStarted, Event
 
 
 @dataclass(frozen=True, slots=True)

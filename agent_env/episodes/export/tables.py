@@ -8,7 +8,8 @@ from typing import Any, Literal
 from agent_env.episodes.export.source import Source, Told
 from agent_env.episodes.trace import gave_nothing
 from agent_env.models.prices import cost_usd
-from agent_env.schema import ModelCalled, ModelFacts, ToolCalled, Usage
+from agent_env.schema import ModelFacts, Usage
+from agent_env.trace_events import ModelCalled, ToolCalled
 
 Kind = Literal["text", "int", "float", "bool", "texts"]
 Row = dict[str, Any]

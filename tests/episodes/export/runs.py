@@ -9,19 +9,13 @@ from agent_env.episodes.export.source import Choice, Source
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.trace import TraceWriter
 from agent_env.runs import task_of
-from agent_env.schema import (
+from agent_env.schema import Message, PageRef, Reply, ToolCall, ToolResult, ToolSpec, Usage
+from agent_env.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
     EpisodeStarted,
-    Message,
     ModelCalled,
-    PageRef,
-    Reply,
-    ToolCall,
     ToolCalled,
-    ToolResult,
-    ToolSpec,
-    Usage,
 )
 from tests.episodes.runs import WEB, make_run
 

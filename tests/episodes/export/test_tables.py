@@ -13,7 +13,8 @@ from agent_env.episodes.export.tables import rows
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import TraceWriter, read_trace
-from agent_env.schema import ToolCalled, ToolResult
+from agent_env.schema import ToolResult
+from agent_env.trace_events import ToolCalled
 from tests.episodes.export.runs import Clock, a_run, source_of
 
 

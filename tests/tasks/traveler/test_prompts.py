@@ -8,8 +8,8 @@ import re
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.manifest import TextFile
 from agent_env.protocols import Task
-from agent_env.schema import TextFile
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import Made, by_digest
 from agent_env.tasks.templates import with_template

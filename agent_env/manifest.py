@@ -1,0 +1,121 @@
+"""run.json: what determined a run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from agent_env.schema import Condition, ModelFacts, Stored
+from agent_env.trace_events import TRACE_VERSION, Parent
+
+
+class ContextUse(Stored):
+    """Where the cited pages of a run's conditions come from."""
+
+    name: str
+    """`cited` or `cited:NAME`, as in the conditions."""
+    file: str
+    """The copy in the run's folder."""
+    digest: str
+    """SHA-256 of the file."""
+    source_run: str
+    source_model: str
+    source_condition: str
+    kinds: tuple[str, ...]
+    budget: int
+    tokenizer: str
+    samples: int
+    """Samples asked."""
+    empty: int
+    """Those of them for which there is no page."""
+
+
+class WebSettings(Stored):
+    """How a run reaches the web, where it is asked to; no secret."""
+
+    search: str | None = None
+    """The search provider; None where the web brings its own."""
+    search_url: str | None = None
+    """Its base URL, where it was given."""
+    pages: str | None = None
+    """The page store's file; None for pages.db in the run's folder."""
+    pages_digest: str | None = None
+    """Digest of what the store holds: sealed and frozen at the start, record after the run."""
+    as_of: str | None = None
+    """Pages dated later than this day are hidden."""
+    block_leaks: bool = False
+    """Whether pages that hold the question or its answer are kept from the model."""
+    obey_robots: bool = True
+    allow_hosts: tuple[str, ...] = ()
+    """HOST:PORT that may be reached though they are not on the public internet."""
+
+
+class TextFile(Stored):
+    """A text of the user's that a run was made with."""
+
+    name: str
+    """The file's name, without its folder."""
+    digest: str
+    """SHA-256 of the text in UTF-8."""
+    text: str
+
+
+class Manifest(Stored):
+    """run.json: everything that determined a run; no secret."""
+
+    v: int = TRACE_VERSION
+    id: str | None = None
+    """Identity of the run; its traces bear it."""
+    task: str
+    model: str
+    model_parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the model was made with, its base URL included, its key never."""
+    conditions: tuple[Condition, ...]
+    repeats: int
+    limits: dict[str, float | int | dict[str, int] | None]
+    """Of one episode."""
+    run_limits: dict[str, float | int | None] = Field(default_factory=dict)
+    """Of the whole run, its resumed parts included."""
+    retries: dict[str, float | int | None] = Field(default_factory=dict)
+    """How failed model calls are tried again, and after how many failures the run stops."""
+    reply_cache: str | None = None
+    """Path of the reply cache; None where there is none."""
+    model_facts: ModelFacts | None = None
+    """The model's row of the price table."""
+    prompt: str
+    """Name of the prompt."""
+    options: dict[str, JsonValue] = Field(default_factory=dict)
+    """The family's options."""
+    prompt_file: TextFile | None = None
+    """The user's own template instead of it."""
+    system_file: TextFile | None = None
+    """The system text before everything else."""
+    seed: int | None
+    """Seed of the generated samples; None where they came from a file."""
+    dataset: str | None = None
+    """Name of the file that the samples came from."""
+    where: tuple[str, ...] = ()
+    """Filters as given."""
+    samples: int
+    samples_digest: str
+    materials_digest: str | None = None
+    """Of materials.jsonl; None where the samples name no table."""
+    sandbox: str | None = None
+    """Backend in which code ran; None where no condition runs code."""
+    web: str | None = None
+    """sealed, live, record or frozen; None where no condition has the web."""
+    web_settings: WebSettings = WebSettings()
+    contexts: tuple[ContextUse, ...] = ()
+    """The cited pages that conditions are given."""
+    tokenizer: str = "estimate"
+    """Counts what tools add to the context."""
+    concurrency: int
+    fsync: Literal["replies", "all", "none"] = "replies"
+    """When a trace is forced to the disk."""
+    versions: dict[str, str]
+    created_at: str
+    parent: Parent | None = None
+    """The episode that this run forks."""
+    changes: tuple[str, ...] = ()
+    """What was accepted as changed when the run was resumed, with the time."""

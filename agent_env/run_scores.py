@@ -1,0 +1,99 @@
+"""What a run's traces say: its scores, what it cost, what was looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError, StorageError
+from agent_env.runs import task_of
+
+if TYPE_CHECKING:
+    from agent_env.analysis.cutoff import AfterCutoff
+    from agent_env.analysis.totals import Totals
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.manifest import Manifest
+    from agent_env.protocols import Task
+    from agent_env.schema import Episode, ModelFacts, Score
+    from agent_env.scoring.evidence import Trail
+
+
+def score_folder(
+    folder: RunFolder, note: Callable[[str], None]
+) -> tuple[Task, Manifest, list[tuple[Episode, Score]]]:
+    """Score a run from its traces alone; `note` hears of traces that cannot be read, and of a
+    folder that scores.jsonl cannot be written to."""
+    from agent_env.episodes.rescoring import keep_version, version_of
+    from agent_env.episodes.results import score_run
+
+    manifest = folder.manifest()
+    task = task_of(folder)
+    scored = score_run(folder, task, lambda reason: note(f"left out: {reason}"))
+    try:
+        folder.write_scores([score for _, score in scored])
+        keep_version(folder, version_of(task.scorer))
+    except StorageError as exc:
+        note(f"{exc}; the traces are safe, agent-env score {folder.path} makes it again")
+    return task, manifest, scored
+
+
+def facts_of(
+    manifest: Manifest, prices: Path | None, note: Callable[[str], None]
+) -> ModelFacts | None:
+    """What is known of the run's model: by the given table, else as the run has it."""
+    from agent_env.episodes.run_calls import model_facts
+
+    return manifest.model_facts if prices is None else model_facts(prices, manifest.model, note)
+
+
+def facts_beside(trace: Path) -> ModelFacts | None:
+    """What the run of this trace knows of its model; None where the trace stands elsewhere."""
+    from agent_env.episodes.run_folder import RunFolder
+
+    folder = trace.absolute().parent.parent.parent
+    return RunFolder(folder).manifest().model_facts if (folder / "run.json").exists() else None
+
+
+def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
+    """What attempts cost that were cut off and run again; they are in no score."""
+    from agent_env.analysis.totals import totals
+    from agent_env.episodes.run_calls import interrupted
+    from agent_env.episodes.trace import fold
+
+    return totals((fold(events) for events in interrupted(folder)), facts)
+
+
+def late_samples(folder: RunFolder, task: Task, facts: ModelFacts | None) -> AfterCutoff | None:
+    """The samples about what the model cannot have read; None where its cutoff is not known."""
+    from agent_env.analysis.cutoff import after_cutoff
+    from agent_env.tasks.event_dates import event_date, last_dates
+    from agent_env.temporal.facts.tables import shipped_tables
+
+    if facts is None or facts.knowledge_cutoff is None:
+        return None
+    dates = last_dates(shipped_tables().events)
+    samples = folder.samples(task.sample_type)
+    return after_cutoff(samples, lambda sample: event_date(sample, dates), facts)
+
+
+def follow_run(
+    path: Path, note: Callable[[str], None]
+) -> tuple[Manifest, tuple[str, ...], list[Trail]]:
+    """The manifest, the conditions in which something has to be looked up on the web, and the
+    trails of their episodes."""
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.scoring.evidence import follow
+
+    folder = RunFolder(path)
+    task, manifest, scored = score_folder(folder, note)
+    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    names = tuple(
+        condition.name
+        for condition in manifest.conditions
+        if "web_search" in condition.tools and condition.wording == "implicit"
+    )
+    if not names:
+        raise ConfigError(f"{path} has no condition in which a model looks something up")
+    trails = [follow(samples[e.sample], e, s) for e, s in scored if e.condition in names]
+    return manifest, names, trails
