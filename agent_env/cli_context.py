@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli_run import say
+from agent_env.cli_run import AsJson, say
 
 if TYPE_CHECKING:
     from agent_env.context_commands import Built
     from agent_env.episodes.context_check import Row
     from agent_env.tasks.contexts import SampleContext
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 
 contexts = typer.Typer(
     help="The same pages for every model: build them from a run, verify who read what.",

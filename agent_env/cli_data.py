@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_env.cli_run import AsJson
+
 if TYPE_CHECKING:
     from agent_env.preparing import RunOptions
     from agent_env.tasks.time_puzzles.audit import AuditReport
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 Out = Annotated[Path, typer.Option(help="The file to write.")]
 Table = Annotated[Path | None, typer.Argument(help="An event table; default: the shipped one.")]
 Now = Annotated[str | None, typer.Option(help="YYYY-MM-DD; what still lasts, lasts until then.")]
@@ -167,6 +167,8 @@ def import_wikidata(
 
     Example: agent-env facts import-wikidata --kind war --limit 500 --out wars.csv
     """
+    import asyncio
+
     from agent_env import facts_commands
 
     built = asyncio.run(
@@ -241,6 +243,8 @@ def _options(
 
 
 def _ask(what: str, table: Path | None, out: Path, options: RunOptions, now: date) -> None:
+    import asyncio
+
     from agent_env import facts_commands
     from agent_env.cli_run import listening
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections import Counter
@@ -11,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from agent_env.cli_run import listening, print_table, say
+from agent_env.cli_run import AsJson, Run, listening, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.episodes.replay import Replayed
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-Run = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
 Source = Literal["recorded", "live"]
 SHOWN = 3
 """Episodes with drift that are printed with their diff."""
@@ -39,6 +36,8 @@ def replay(
 
     Example: agent-env replay runs/first
     """
+    import asyncio
+
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.reruns import ReplayOptions
     from agent_env.reruns import replay as replay_run
@@ -96,6 +95,8 @@ def fork(
     Example: agent-env fork runs/first/episodes/web/tp-1-00001.1.jsonl --at 2
     --edit page.txt --repeats 3 --out runs/forked
     """
+    import asyncio
+
     from agent_env.reruns import ForkOptions
     from agent_env.reruns import fork as fork_episode
 

@@ -8,9 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli_run import say
-
-Run = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
+from agent_env.cli_run import Run, say
 
 
 def export(

@@ -15,6 +15,16 @@ EPISODE = "Limits of an episode"
 RUN = "Limits of the whole run"
 CALLS = "Model calls"
 
+Steps = Annotated[
+    int | None, typer.Option(min=1, help="Model calls per episode.", rich_help_panel=EPISODE)
+]
+ToolCalls = Annotated[int | None, typer.Option(min=0, help="Per episode.", rich_help_panel=EPISODE)]
+Tokens = Annotated[
+    int | None, typer.Option(min=1, help="Per episode, in and out.", rich_help_panel=EPISODE)
+]
+TimeS = Annotated[
+    float | None, typer.Option(min=0.1, help="Seconds per episode.", rich_help_panel=EPISODE)
+]
 ToolLimits = Annotated[
     list[str] | None,
     typer.Option(

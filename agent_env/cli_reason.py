@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+from agent_env.cli_run import AsJson
+
 File = Annotated[Path, typer.Argument(help="Questions: our samples, or a published file.")]
 SHOWN = 20
 

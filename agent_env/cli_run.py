@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 SHOWN_CHANGES = 10
 
-
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+Run = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
 Choice = TypeVar("Choice", bound=str)
 
 

@@ -1,12 +1,14 @@
-"""Commands that try a sandbox by hand."""
+"""Commands about this machine: what works here; a sandbox, tried by hand."""
 
 from __future__ import annotations
 
-import asyncio
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from agent_env.cli_run import AsJson
 
 Backend = Annotated[str, typer.Option("--sandbox", help="auto or a backend that doctor lists.")]
 Memory = Annotated[int, typer.Option("--memory", min=1, help="MB for the whole session.")]
@@ -26,6 +28,8 @@ def run_file(
 
     Example: agent-env sandbox run attack.py --sandbox namespaces --timeout 5
     """
+    import asyncio
+
     from agent_env.sandbox import by_hand
     from agent_env.schema import ExecResult
     from agent_env.wiring import choose_sandbox
@@ -45,6 +49,8 @@ def shell(sandbox: Backend = "auto", timeout: Timeout = 30.0, memory: Memory = 5
 
     Example: agent-env sandbox shell --sandbox bubblewrap
     """
+    import asyncio
+
     from agent_env.sandbox import by_hand
     from agent_env.wiring import choose_sandbox
 
@@ -64,3 +70,20 @@ def _read(prompt: str) -> str | None:
         return input(prompt)
     except EOFError:
         return None
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Say what works here: sandboxes, keys, tokenizers, extras.
+
+    Example: agent-env doctor
+    """
+    import asyncio
+
+    from agent_env.doctor import examine
+
+    checks = asyncio.run(examine())
+    if as_json:
+        print(json.dumps({check.name: {"ok": check.ok, "says": check.says} for check in checks}))
+        return
+    for check in checks:
+        print(f"{'ok' if check.ok else '--':3} {check.name:24} {check.says}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +22,8 @@ def fake_server(
 
     Example: agent-env fake-server --policy reference --latency 0.5 --errors 429:0.1,cut:0.02
     """
+    import asyncio
+
     from agent_env.cli_run import say
     from agent_env.errors import ConfigError
     from agent_env.models.fake_server import FakeServer, model_policy, parse_errors, script_policy

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli_run import print_table, say
+from agent_env.cli_run import AsJson, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.tdbench_commands import Imported
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 
 tdbench = typer.Typer(
     help="Questions from temporal tables: published files, tables of results.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +42,8 @@ def study(
 
     Example: agent-env traveler study --model openai/gpt-5 --configurations all --out runs/study
     """
+    import asyncio
+
     from agent_env.cli_run import say
     from agent_env.runs import Listener
     from agent_env.traveler_study import Plan, named_configurations, run_study

@@ -59,6 +59,25 @@ Call = tuple[str, Mapping[str, object]]
 """A tool and its arguments."""
 
 
+Step = tuple[str, Sequence[Call]]
+"""What is said, and the calls that are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a policy is sent."""
+
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec]
+    thorough: bool
+    """Whether every event of a list is looked at, or the first that fits."""
+
+    @property
+    def offered(self) -> set[str]:
+        """Names of the tools."""
+        return {tool.name for tool in self.tools}
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A lookup's state: its clause, or the next call that may give it, or neither."""
@@ -82,6 +101,39 @@ class Best:
             self.fitness, self.found = fitness, found
 
 
+def _table(turn: Turn) -> Step | None:
+    told = table_reply(turn.messages, turn.tools)
+    return None if told is None else (told.text, [] if told.call is None else [told.call])
+
+
+def _event_list(turn: Turn) -> Step | None:
+    asked = event_lists.read_question(turn.messages)
+    if asked is None:
+        return None
+    return event_lists.next_step(asked, turn.messages, turn.tools, turn.thorough)
+
+
+def _time_question(turn: Turn) -> Step | None:
+    return next_step(turn.messages, turn.offered)
+
+
+def _timed_facts(turn: Turn) -> Step | None:
+    asked = read_asked(turn.messages)
+    if asked is None:
+        return None
+    from agent_env.models.reference import timed  # brings the family's rules with it
+
+    seen = look_back(turn.messages)
+    call = timed.next_call(asked, seen.searches, seen.pages, turn.offered)
+    if call is not None:
+        return "I look up whom it is about.", [call]
+    return timed.reply_to(asked, seen.pages), []
+
+
+FAMILIES = (_table, _event_list, _time_question, _timed_facts)
+"""Each gives the next step, or None where the question is not of its family."""
+
+
 class Reference:
     """Searches, opens pages until one fits, asks again where a search failed, computes."""
 
@@ -96,31 +148,23 @@ class Reference:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         """The next step, told by the messages alone; a policy that needs no call makes none."""
-        if (told := table_reply(messages, tools)) is not None:
-            return _reply(messages, told.text, [] if told.call is None else [told.call])
-        if (events := event_lists.read_question(messages)) is not None:
-            return _reply(messages, *event_lists.next_step(events, messages, tools, self.thorough))
-        offered = {tool.name for tool in tools}
-        if (step := next_step(messages, offered)) is not None:
-            return _reply(messages, *step)
-        seen = look_back(messages)
-        if (timed_question := read_asked(messages)) is not None:
-            from agent_env.models.reference import timed  # brings the family's rules with it
+        turn = Turn(messages, tools, self.thorough)
+        steps = (family(turn) for family in (*FAMILIES, self._puzzle))
+        return _reply(messages, *next(step for step in steps if step is not None))
 
-            call = timed.next_call(timed_question, seen.searches, seen.pages, offered)
-            if call is not None:
-                return _reply(messages, "I look up whom it is about.", [call])
-            return _reply(messages, timed.reply_to(timed_question, seen.pages), [])
+    def _puzzle(self, turn: Turn) -> Step:
+        """The step in a puzzle of constraints, or in what no family knows."""
+        offered, seen = turn.offered, look_back(turn.messages)
         asked = read_prompt(seen.prompt)
         if not asked.clauses and not asked.lookups:  # all days would fit
-            return _reply(messages, "I do not understand the question.", [])
+            return "I do not understand the question.", []
         found = [
             given_fact(lookup, seen) or self.find(lookup, seen, offered) for lookup in asked.lookups
         ]
         calls = list({str(f.call): f.call for f in found if f.call is not None}.values())
         if calls:
-            return _reply(messages, "I look up what I do not know.", calls)
-        return _finish(messages, offered, seen, asked, found)
+            return "I look up what I do not know.", calls
+        return _finish(offered, seen, asked, found)
 
     def find(self, lookup: Lookup, seen: Seen, offered: set[str]) -> Found:
         """Go through the queries and their hits until a page fits."""
@@ -228,27 +272,26 @@ def _hits(output: str) -> list[tuple[str, str]]:
 
 
 def _finish(
-    messages: Sequence[Message],
     offered: set[str],
     seen: Seen,
     asked: Reading,
     found: list[Found],
-) -> Reply:
+) -> Step:
     """Compute with what is known, in Python where it may, and answer."""
     clauses = [*asked.clauses, *(f.clause for f in found if f.clause is not None)]
     missing = [k for k, f in zip(asked.lookups, found, strict=True) if f.clause is None]
     if "python" in offered and seen.printed is None:
         code = _program(clauses, asked)
-        return _reply(messages, "I compute the dates.", [("python", {"code": code})])
+        return "I compute the dates.", [("python", {"code": code})]
     dates = _printed_dates(seen.printed)
     if dates is None:
         dates = sums.solve(clauses, asked.first, asked.last)
     dates = _guess(dates, missing, seen.prompt)
     if "calendars" in offered and not seen.checked and dates:
         check = {"operation": "describe", "date": dates[0]}
-        return _reply(messages, "I check a date with the calendar.", [("calendars", check)])
+        return "I check a date with the calendar.", [("calendars", check)]
     sources = list(dict.fromkeys(f.url for f in found if f.url is not None))
-    return _reply(messages, _answer(dates, missing, asked.unread, sources), [])
+    return _answer(dates, missing, asked.unread, sources), []
 
 
 def _program(clauses: list[Clause], asked: Reading) -> str:
