@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli_run import AsJson
+from agent_env.cli_run import AsJson, say
 
 if TYPE_CHECKING:
     from agent_env.preparing import RunOptions
+    from agent_env.set_commands import GenerateOptions as SetOptions
+    from agent_env.set_commands import Wording
     from agent_env.tasks.time_puzzles.audit import AuditReport
 
 Out = Annotated[Path, typer.Option(help="The file to write.")]
 Table = Annotated[Path | None, typer.Argument(help="An event table; default: the shipped one.")]
 Now = Annotated[str | None, typer.Option(help="YYYY-MM-DD; what still lasts, lasts until then.")]
 
+SHOWN = 12
+"""Kinds of things left out that are printed."""
 facts = typer.Typer(help="Tables of events: import, build, screen, check.", no_args_is_help=True)
 
 
@@ -52,6 +56,17 @@ def generate(
         list[str] | None,
         typer.Option(help="For another task: KEY=VALUE, repeatable; the options above are not."),
     ] = None,
+    wording: Annotated[
+        str | None,
+        typer.Option(help="Of tdbench: template, or model:NAME as for run; each is read back."),
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Of that model's server.")] = None,
+    run: Annotated[
+        Path | None, typer.Option(help="That model's replies; default: OUT.wording, kept.")
+    ] = None,
+    run_tokens: Annotated[
+        int | None, typer.Option(min=1, help="That model's, in and out, in all.")
+    ] = None,
 ) -> None:
     """Make a set of puzzles, or of another task's questions.
 
@@ -63,8 +78,14 @@ def generate(
     from agent_env.tasks.time_puzzles.guessers import guess_rates
 
     if task != "time-puzzles":
-        _generate_other(task, out, count, seed, option or [])
+        from agent_env.episodes.budget import RunLimits
+        from agent_env.set_commands import GenerateOptions as SetOptions
+
+        given = (tuple(option or ()), wording or "template", base_url, run)
+        _generate_other(SetOptions(task, out, count, seed, *given, RunLimits(run_tokens)))
         return
+    if wording is not None:
+        raise ConfigError("--wording: only tdbench has questions to be worded, not time-puzzles")
     options = GenerateOptions(
         out=out,
         count=count,
@@ -88,15 +109,44 @@ def generate(
         raise ConfigError(f"{len(made.missing)} puzzles are missing: {made.missing[0]}")
 
 
-def _generate_other(task: str, out: Path, count: int, seed: int, given: list[str]) -> None:
+def _generate_other(options: SetOptions) -> None:
     """Questions of any family but Time Puzzles, whose options are its own."""
-    from agent_env.preparing import write_samples
-    from agent_env.tasks.family import read_options
-    from agent_env.wiring import load_family
+    from agent_env.cli_run import listening
+    from agent_env.set_commands import make_set
 
-    family = load_family(task)
-    made = write_samples(family, count, seed, read_options(family, given), out)
-    print(f"{len(made.samples)} questions in {out}", file=sys.stderr)
+    with listening() as (listener, _):
+        done = asyncio.run(make_set(options, listener))
+    say(f"{len(done.made.samples)} questions in {options.out}; told in full in {done.summary}")
+    left_out = sorted(done.made.left_out.items(), key=lambda pair: -pair[1])
+    for what, number in left_out[:SHOWN]:
+        say(f"  left out: {number} {what}")
+    if len(left_out) > SHOWN:
+        say(f"  and {len(left_out) - SHOWN} more")
+    if done.wording is not None:
+        _tell_wording(done.wording)
+
+
+def _tell_wording(done: Wording) -> None:
+    """How many questions are in the model's words, why others are not, and what it cost."""
+    kept = done.questions - done.worded
+    say(
+        f"{done.worded} of {done.questions} questions in the words of {done.model}; "
+        f"{kept} ({kept / done.questions:.1%}) keep the template's:"
+    )
+    for reason, number in done.refused.items():
+        say(f"  {number} {reason}")
+    cost = done.totals
+    tokens = [f"{_count(cost.input_tokens)} in", f"{_count(cost.output_tokens)} out"]
+    say(f"tokens: {', '.join(tokens)}; {cost.calls} calls, {cost.failed_calls} of them failed")
+    if done.answered < done.queries:
+        why = f": {done.stopped}" if done.stopped else ""
+        say(f"{done.answered} of {done.queries} queries had a reply{why}; the same command asks on")
+    if not done.answered:
+        sys.exit(1)
+
+
+def _count(tokens: int | None) -> str:
+    return "unknown" if tokens is None else f"{tokens:,}"
 
 
 def audit(

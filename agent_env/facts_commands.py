@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, SearchError
@@ -155,10 +154,11 @@ async def screen(
     Of the options, task, dataset, conditions, repeats and prompt are set here. An `options.out`
     that holds the same questions to the same model already is gone on with.
     """
+    from agent_env.asking import ask
     from agent_env.tasks.event_facts.screen import NAME, make_samples
 
     samples = make_samples(_table(table, now), now)
-    folder = await _ask(replace(options, task=NAME, conditions=("base",)), samples, listener)
+    folder = await ask(replace(options, task=NAME, conditions=("base",)), samples, listener)
     lines = []
     for sample, _, score in _results(folder):
         lines.append((sample.event, _known(score), "; ".join(score.answer or ())))
@@ -179,10 +179,11 @@ async def check(
     `not correct`, `unclear`, `unreadable`, or `failed`, with reasons and pages. Options as in
     `screen`.
     """
+    from agent_env.asking import ask
     from agent_env.tasks.event_facts.check import NAME, judgement, make_samples
 
     samples = make_samples(_table(table, now), now)
-    folder = await _ask(replace(options, task=NAME, conditions=("web",)), samples, listener)
+    folder = await ask(replace(options, task=NAME, conditions=("web",)), samples, listener)
     lines = []
     for sample, episode, score in _results(folder):
         found = judgement(episode)
@@ -196,30 +197,6 @@ async def check(
 
 def _table(file: Path | None, now: date) -> tuple[EventRow, ...]:
     return shipped_tables().events if file is None else read_user_events(file, now)
-
-
-async def _ask(
-    options: RunOptions, samples: Sequence[EventSample], listener: Listener
-) -> RunFolder:
-    """Run the samples, or what is missing of them in a run that has begun."""
-    from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
-    from agent_env.runs import run_folder, start_run
-
-    data = samples_bytes(samples[: options.limit])
-    begun = RunFolder(options.out) if options.out else None
-    if begun is None or not (begun.path / "run.json").exists():
-        with TemporaryDirectory() as folder:
-            dataset = Path(folder) / f"{options.task}.jsonl"
-            dataset.write_bytes(data)
-            asked = replace(options, dataset=dataset, repeats=1, where=(), prompt="default")
-            return await start_run(asked, listener)
-    manifest = begun.manifest()
-    if (manifest.task, manifest.model) != (options.task, options.model) or (
-        manifest.samples_digest != digest(data)
-    ):
-        raise ConfigError(f"{begun.path} holds another run; name another folder for this one")
-    await run_folder(begun, options.concurrency, listener)
-    return begun
 
 
 def _results(folder: RunFolder) -> list[tuple[EventSample, Episode, Score]]:

@@ -262,17 +262,6 @@ def _generated(
     return made, kept[:wanted]
 
 
-def write_samples(family: Family, count: int, seed: int, options: Record, out: Path) -> Made:
-    """Make samples and write them, whole or not at all; tables go into a file beside."""
-    from agent_env.episodes.run_folder import materials_beside, samples_bytes, write_whole
-
-    made = family.make_samples(count, seed, options)
-    if made.tables:
-        write_whole(materials_beside(out), samples_bytes(made.tables))
-    write_whole(out, samples_bytes(made.samples))
-    return made
-
-
 def _create(
     options: RunOptions,
     task: Task,

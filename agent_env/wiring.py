@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 TASKS = {
     "time-puzzles": "agent_env.tasks.time_puzzles.family:FAMILY",
     "tdbench": "agent_env.tasks.tdbench.family:FAMILY",
+    "tdbench-wording": "agent_env.tasks.tdbench.model_wording:FAMILY",
     "event-screen": "agent_env.tasks.event_facts.family:SCREEN",
     "event-check": "agent_env.tasks.event_facts.family:CHECK",
     "traveler": "agent_env.tasks.traveler.family:FAMILY",

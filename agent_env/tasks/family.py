@@ -7,7 +7,7 @@ fields have defaults and a docstring each; the user writes them as KEY=VALUE.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ class Made:
 
     samples: tuple[Sample, ...]
     tables: tuple[MaterialTable, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """What the making dropped or did not find, in words, each with how often."""
 
 
 def by_digest(tables: Iterable[MaterialTable]) -> dict[str, MaterialTable]:

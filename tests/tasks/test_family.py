@@ -9,9 +9,9 @@ import pytest
 
 from agent_env.episodes.run_folder import materials_beside, read_materials
 from agent_env.errors import ConfigError
-from agent_env.preparing import write_samples
 from agent_env.protocols import Task
 from agent_env.schema import MaterialTable, Record, Sample
+from agent_env.set_commands import write_samples
 from agent_env.tasks.family import Family, Made, Materials, read_options, stored_options
 from agent_env.wiring import TASKS, load_family
 
@@ -69,7 +69,7 @@ def test_a_wrong_option_is_named(given: list[str], said: str) -> None:
 
 def test_tables_are_written_once_beside_the_samples(tmp_path: Path) -> None:
     out = tmp_path / "new" / "questions.jsonl"
-    write_samples(FAMILY, 3, 1, Options(), out)
+    write_samples(FAMILY.make_samples(3, 1, Options()), out)
     assert len(out.read_text().splitlines()) == 3
     assert materials_beside(out) == tmp_path / "new" / "questions.materials.jsonl"
     assert read_materials(materials_beside(out)) == (TABLE,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -31,15 +32,19 @@ def make(count: int, seed: int, options: TdbenchOptions) -> Made:
     digests = {name: material.digest for name, material in materials.items()}
     rng = Random(f"tdbench/{VERSION}/{seed}/{count}")
     samples: list[TdbenchSample] = []
+    left_out: Counter[str] = Counter()
+    for source in found:
+        left_out.update(source.left_out)
     with Engines(materials.values()) as engines:
         wanted = -(-count // options.phrasings)
-        maker = _Maker(found, now, options, engines, rng)
+        maker = _Maker(found, now, options, engines, rng, left_out)
         for number, query in enumerate(maker.queries(wanted)):
             name = f"td-{seed}-{number:05d}"
-            samples += make_samples(query, name, now.isoformat(), digests, rng)
+            samples += make_samples(query, name, now.isoformat(), digests, rng, VERSION)
     del samples[count:]
     named = {digest for sample in samples for digest in sample.materials}
-    return Made(tuple(samples), tuple(m for m in materials.values() if m.digest in named))
+    tables = tuple(m for m in materials.values() if m.digest in named)
+    return Made(tuple(samples), tables, {what: n for what, n in left_out.items() if n})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,8 @@ class _Maker:
     options: TdbenchOptions
     engines: Engines
     rng: Random
+    left_out: Counter[str]
+    """Filled while the queries are made."""
 
     def queries(self, count: int) -> Iterator[Query]:
         """The kinds share the count as equally as can be."""
@@ -58,10 +65,13 @@ class _Maker:
         fields = self._fields()
         made = 0
         for number, kind in enumerate(kinds):
-            share = (count - made) // (len(kinds) - number)
+            share, before = (count - made) // (len(kinds) - number), made
             for query in self._of_kind(kind, fields, share):
                 made += 1
                 yield query
+            self.left_out[f"queries of the kind {kind} for which no rows were found"] += share - (
+                made - before
+            )
 
     def _of_kind(self, kind: Kind, fields: Sequence[Field], count: int) -> Iterator[Query]:
         options, rng = self.options, self.rng
@@ -75,7 +85,7 @@ class _Maker:
             raise ConfigError("no group of rows has two answers, so there is nothing to ask")
         elif kind == "relation":
             relations = options.relations or RELATIONS
-            some = list(drawn(fields, relations, options.cardinalities, count, rng))
+            some = list(drawn(fields, relations, options.cardinalities, count, rng, self.left_out))
             yield from checked(some, self.engines, options.phrasings)
         else:
             yield from specials(kind, fields, count, rng, self.engines, options.phrasings)
@@ -88,4 +98,6 @@ class _Maker:
             for ask in source.domain.asks
             if not (ask.listed and self.options.asks == "dependent")
         ]
+        for field in fields:
+            self.left_out.update(field.left_out)
         return [field for field in fields if field.groups]

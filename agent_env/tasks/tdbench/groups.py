@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from random import Random
@@ -49,6 +49,8 @@ class Field:
     last: int
     """The day of `now`: no b ends later."""
     pairs: _Pairs
+    left_out: Mapping[str, int]
+    """Groups that are not asked about, by reason, and rows without an answer."""
 
     def seed_rows(self, rng: Random, wanted: Relation, two: bool) -> tuple[Group, list[Held]]:
         """A group and one or two of its rows to build b around; none where no two of any group
@@ -119,12 +121,16 @@ def _sharing(group: Group) -> Iterator[tuple[str, list[Held]]]:
 
 
 def make_field(domain: Domain, ask: Ask, table: TemporalTable, now: date) -> Field:
-    """The groups of a question; groups of one row are left out where the table lists others."""
+    """The groups of a question; those with one answer only leave nothing to choose."""
     answers = table.places(ask.answers)
     places: dict[int, int] = {id(row): place for place, row in enumerate(table.rows)}
     made = []
+    left_out: Counter[str] = Counter()
+    about = f"of {table.name} by {' and '.join(ask.asked)}"
     for values, rows in groups(table, ask.asked).items():
         if len(rows) > MOST or not all(values):
+            why = f"of more than {MOST} rows" if len(rows) > MOST else "with an empty value"
+            left_out[f"groups {about} {why}"] += 1
             continue
         held = [
             Held(row.interval, ", ".join(row.values[at] for at in answers), places[id(row)])
@@ -132,9 +138,12 @@ def make_field(domain: Domain, ask: Ask, table: TemporalTable, now: date) -> Fie
             if all(row.values[at] for at in answers)
         ]
         held.sort(key=lambda row: (row.interval, row.answer))
+        left_out[f"rows {about} without {' or '.join(ask.answers)}"] += len(rows) - len(held)
         if len({row.answer for row in held}) > 1:
             made.append(Group(dict(zip(ask.asked, values, strict=True)), tuple(held)))
-    return Field(domain, ask, table, tuple(made), now.toordinal(), _Pairs(made))
+        else:
+            left_out[f"groups {about} with less than two answers"] += 1
+    return Field(domain, ask, table, tuple(made), now.toordinal(), _Pairs(made), left_out)
 
 
 def by_value(rows: Sequence[Held]) -> dict[str, list[Held]]:

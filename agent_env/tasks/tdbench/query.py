@@ -66,7 +66,7 @@ class Query:
 
 
 def make_samples(
-    query: Query, name: str, now: str, digests: dict[str, str], rng: Random
+    query: Query, name: str, now: str, digests: dict[str, str], rng: Random, version: int
 ) -> list[TdbenchSample]:
     """One sample for each phrasing; all show the same rows."""
     golds = tuple(_gold(query.tables[0], row) for row in query.golds)
@@ -103,6 +103,7 @@ def make_samples(
         "context": context,
         "relevant": query.relevant,
         "fictional": any(table.fictional for table in query.tables),
+        "generator": version,
     }
     # Everything that varies is a text; the rest was checked with the first.
     first = TdbenchSample(id=f"{name}-0", phrasing=0, question=query.questions[0], **common)

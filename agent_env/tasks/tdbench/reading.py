@@ -148,14 +148,14 @@ def _of_any_table(question: str) -> Read | None:
 
 # Conditions -------------------------------------------------------------------------------------
 
-_MONTHS = {name: number for number, name in enumerate(calendar.month_name) if name}
-_MONTH = "|".join(_MONTHS)
-_DATE = (
-    rf"\d{{1,2}} (?:{_MONTH}) \d{{1,4}}|(?:{_MONTH}) \d{{1,2}}, \d{{1,4}}|"
-    rf"(?:{_MONTH}) (?:of )?\d{{1,4}}|\d{{4}}-\d{{2}}-\d{{2}}|\d{{4}}-\d{{2}}|\d{{4}}"
+MONTHS = {name: number for number, name in enumerate(calendar.month_name) if name}
+MONTH = "|".join(MONTHS)
+DATE = (
+    rf"\d{{1,2}} (?:{MONTH}) \d{{1,4}}|(?:{MONTH}) \d{{1,2}}, \d{{1,4}}|"
+    rf"(?:{MONTH}) (?:of )?\d{{1,4}}|\d{{4}}-\d{{2}}-\d{{2}}|\d{{4}}-\d{{2}}|\d{{4}}"
 )
-_EXACT = r"(?:exactly |precisely |no more and no less than )?"
-_NUMBER = "|".join([*NUMBERS, r"\d+"])
+EXACT = r"(?:exactly |precisely |no more and no less than )?"
+NUMBER = "|".join([*NUMBERS, r"\d+"])
 
 
 @cache
@@ -164,9 +164,9 @@ def _tokens() -> re.Pattern[str]:
     return re.compile(
         rf"\b(?:(?P<begin>{_either(every, 'begin')})|(?P<stay>{_either(every, 'stay')})"
         rf"|(?P<end>{_either(every, 'end')})"
-        rf"|{_EXACT}(?P<count>{_NUMBER}) (?P<unit>day|month|year)s? "
-        rf"(?P<way>before|after) (?P<far>{_DATE})"
-        rf"|(?P<test>until after|before|earlier than|after|later than|on|in) (?P<day>{_DATE}))\b"
+        rf"|{EXACT}(?P<count>{NUMBER}) (?P<unit>day|month|year)s? "
+        rf"(?P<way>before|after) (?P<far>{DATE})"
+        rf"|(?P<test>until after|before|earlier than|after|later than|on|in) (?P<day>{DATE}))\b"
     )
 
 
@@ -183,7 +183,7 @@ def _bounds(text: str) -> Iterator[Bound]:
         elif match["end"] or match["stay"]:
             side = "end"
         elif side and match["far"]:
-            yield Bound(side, "=", _shifted(match))
+            yield Bound(side, "=", shifted(match))
         elif side and (day := iso(match["day"])):
             yield Bound(side, _TESTS[match["test"]], day)
 
@@ -199,7 +199,7 @@ _TESTS: Mapping[str, str] = {
 }
 
 
-def _shifted(match: re.Match[str]) -> str:
+def shifted(match: re.Match[str]) -> str:
     far = iso(match["far"])
     count = NUMBERS.index(match["count"]) + 1 if match["count"] in NUMBERS else int(match["count"])
     offset = Offset(count, match["unit"])  # type: ignore[arg-type]
@@ -210,7 +210,7 @@ def _shifted(match: re.Match[str]) -> str:
 def iso(text: str) -> str:
     """A date in one of our notations as YYYY, YYYY-MM or YYYY-MM-DD."""
     words = text.replace(",", " ").replace(" of ", " ").split()
-    month = next((_MONTHS[word] for word in words if word in _MONTHS), None)
+    month = next((MONTHS[word] for word in words if word in MONTHS), None)
     if month is None:
         return text
     numbers = [int(word) for word in words if word.isdigit()]

@@ -6,7 +6,7 @@ one answer, with several and with none, as far as the tables have rows for them.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -24,6 +24,7 @@ from agent_env.temporal.allen import Interval, Relation
 TRIES = 60
 FIELDS_TRIED = 6
 MEETING = ("meets", "met-by")
+TOLD = {"unique": "one answer", "multiple": "several answers", "none": "no answer"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,10 @@ def drawn(
     cardinalities: Sequence[Cardinality],
     count: int,
     rng: Random,
+    left_out: Counter[str],
 ) -> Iterator[Drawn]:
-    """At most so many different queries, over all relations and numbers of answers in turn."""
+    """At most so many different queries, over all relations and numbers of answers in turn; where
+    the rows have none for one of these, the next takes its turn, and `left_out` counts it."""
     seen: set[tuple[int, int, Relation, Interval]] = set()
     buckets = [(relation, size) for size in cardinalities for relation in relations]
     rng.shuffle(buckets)
@@ -56,6 +59,7 @@ def drawn(
         found = _one(fields, wanted, size, rng, seen)
         if found is None:
             dry += 1
+            left_out[f"turns of {wanted} with {TOLD[size]} for which no rows were found"] += 1
             continue
         dry = 0
         left -= 1

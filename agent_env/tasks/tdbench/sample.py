@@ -92,6 +92,10 @@ class TdbenchSample(Sample):
     """Whether the table is invented, so that nobody can know the answer by heart."""
     worded_by: str = "template"
     """`template`, or the model that worded the question."""
+    wording_prompt: str | None = None
+    """Digest of the prompt by which a model worded it; None for a template's words."""
+    generator: int | None = None
+    """Version of the generator that made it; None for published sets and those made before."""
 
 
 def tdbench_sample(sample: Sample) -> TdbenchSample:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -34,11 +34,11 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A checked table with its words; `cut` counts rows too short for the granularity."""
+    """A checked table with its words, and how many of its rows are left out, by reason."""
 
     domain: Domain
     table: TemporalTable
-    cut: int
+    left_out: Mapping[str, int]
 
 
 def read_now(options: TdbenchOptions) -> date:
@@ -110,10 +110,13 @@ def _source(domain: Domain, table: TemporalTable, options: TdbenchOptions, now: 
                 )
     for tfd in domain.tfds:
         check_tfd(table, tfd)
-    cut = 0
+    left_out = {}
     if options.granularity is not None and options.granularity != table.granularity:
         table, cut = coarser(table, options.granularity)
-    return Source(domain, coalesced(as_of(table, now)), cut)
+        left_out[f"rows of {table.name} that begin and end in one {options.granularity}"] = cut
+    known = as_of(table, now)
+    left_out[f"rows of {table.name} that begin after {now}"] = len(table.rows) - len(known.rows)
+    return Source(domain, coalesced(known), left_out)
 
 
 def check_tfd(table: TemporalTable, tfd: Tfd) -> None:

@@ -18,6 +18,8 @@ from agent_env.tasks.temp_answers import arithmetic, semantic, tables
 from agent_env.tasks.temp_answers.drafts import Draft
 from agent_env.tasks.temp_answers.sample import NAME, SPLITS, Split, TimeQuestion
 
+VERSION = 1
+"""Of the questions: raised whenever the same seed would give others."""
 EXAMPLE_SEED = "examples"
 
 
@@ -104,6 +106,7 @@ def _question(number: int, seed: int, split: Split, draft: Draft) -> TimeQuestio
         answer_format=draft.answer_format,
         answer_unit=draft.answer_unit,
         years_only=draft.years_only,
+        generator=VERSION,
     )
 
 

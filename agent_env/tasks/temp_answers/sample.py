@@ -42,6 +42,8 @@ class TimeQuestion(Sample):
     scale_deviation: float = 0.0
     scale_items: int = 0
     """Of the gold answers of the same split, kind and unit in the set that was made."""
+    generator: int | None = None
+    """Version of the generator that made it; None for published sets and those made before."""
 
     @property
     def wanted(self) -> Wanted:

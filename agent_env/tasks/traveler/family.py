@@ -15,7 +15,7 @@ from agent_env.schema import MaterialTable, Record
 from agent_env.tasks.family import Family, Made
 from agent_env.tasks.traveler.curves import Aggregate, Beyond, Curves, Parametric, read_curves
 from agent_env.tasks.traveler.events import MOST, Drawing, EventSet, check_drawing, read_events
-from agent_env.tasks.traveler.generator import Wanted, questions
+from agent_env.tasks.traveler.generator import VERSION, Wanted, questions
 from agent_env.tasks.traveler.interpolation import Method
 from agent_env.tasks.traveler.questions import Question
 from agent_env.tasks.traveler.sample import CATEGORIES, NAME, Category, TravelerSample
@@ -117,6 +117,7 @@ def _sample(
         subjects=vocabulary.subjects,
         chances=dict(asked.chances or {}),
         curves=source if vague else None,
+        generator=VERSION,
     )
 
 

@@ -25,6 +25,8 @@ MATCHES: dict[Template, tuple[Matches, ...]] = {
     "when": ("one", "many", "none"),
 }
 """Wished in turn: half of the Did questions and a third of the others have no match."""
+VERSION = 1
+"""Of the questions: raised whenever the same seed would give others."""
 TRIES = 60
 """Draws for the wished expression and number of matches, then as many for any expression."""
 

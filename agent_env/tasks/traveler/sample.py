@@ -58,6 +58,8 @@ class TravelerSample(Sample):
     in all else. Of the one subject asked for, or of all."""
     curves: str | None = None
     """Where these come from: `parametric` or a file's name and digest."""
+    generator: int | None = None
+    """Version of the generator that made it; None for published sets and those made before."""
 
 
 def traveler_sample(sample: Sample) -> TravelerSample:
