@@ -19,6 +19,7 @@ from agent_env.tasks.tdbench.relations import checked, drawn
 from agent_env.tasks.tdbench.sample import Kind, TdbenchSample
 from agent_env.tasks.tdbench.sources import Source, read_now, sources
 from agent_env.tasks.tdbench.specials import specials
+from agent_env.tasks.tdbench.user_hops import make_chain, user_hop_queries
 from agent_env.temporal.allen import RELATIONS
 
 VERSION = 1
@@ -41,6 +42,9 @@ def make(count: int, seed: int, options: TdbenchOptions) -> Made:
         for number, query in enumerate(maker.queries(wanted)):
             name = f"td-{seed}-{number:05d}"
             samples += make_samples(query, name, now.isoformat(), digests, rng, VERSION)
+    if not samples:
+        why = "; ".join(f"{number} {what}" for what, number in left_out.items() if number)
+        raise ConfigError(f"no question can be made: {why or 'the tables have no fitting rows'}")
     del samples[count:]
     named = {digest for sample in samples for digest in sample.materials}
     tables = tuple(m for m in materials.values() if m.digest in named)
@@ -76,11 +80,7 @@ class _Maker:
     def _of_kind(self, kind: Kind, fields: Sequence[Field], count: int) -> Iterator[Query]:
         options, rng = self.options, self.rng
         if kind == "hops":
-            tables = {source.table.name: source.table for source in self.found}
-            if "games" not in tables:
-                raise ConfigError("hops need the shipped or the fictional tables")
-            offices, games = tables["offices"], tables["games"]
-            yield from hop_queries(offices, games, count, rng, self.engines, options.phrasings)
+            yield from self._hops(count)
         elif not fields:
             raise ConfigError("no group of rows has two answers, so there is nothing to ask")
         elif kind == "relation":
@@ -89,6 +89,18 @@ class _Maker:
             yield from checked(some, self.engines, options.phrasings)
         else:
             yield from specials(kind, fields, count, rng, self.engines, options.phrasings)
+
+    def _hops(self, count: int) -> Iterator[Query]:
+        options, rng = self.options, self.rng
+        tables = {source.table.name: source.table for source in self.found}
+        if options.tables in ("fictional", "shipped"):
+            pair = (tables["offices"], tables["games"])
+            yield from hop_queries(*pair, count, rng, self.engines, options.phrasings)
+            return
+        asked = (options.question, options.answer, options.unique)
+        chain = make_chain([source.table for source in self.found], *asked)
+        more = (count, rng, self.engines, options.phrasings, self.left_out)
+        yield from user_hop_queries(chain, *more)
 
     def _fields(self) -> list[Field]:
         """Every way of asking about every table that has groups for it."""

@@ -15,7 +15,8 @@ class TdbenchOptions(Record):
     """Where the tables come from, what is asked of them, and how it is put."""
 
     tables: str = "fictional"
-    """`fictional`, `shipped`, or a CSV, Parquet, SQLite or DuckDB file."""
+    """`fictional`, `shipped`, or a CSV, Parquet, SQLite or DuckDB file; two or three of them, by
+    commas, for hops."""
     domains: tuple[str, ...] = ()
     """Of the fictional or shipped tables; all where none is named."""
     rows: int = Field(default=300, ge=20, le=200_000)
@@ -23,7 +24,7 @@ class TdbenchOptions(Record):
     tables_seed: int | None = None
     """Of the fictional tables; None for the seed of the questions."""
     table: str | None = None
-    """Which table of a SQLite or DuckDB file."""
+    """Which table of a SQLite or DuckDB file; several by commas for hops."""
     question: tuple[str, ...] = ()
     """Question attributes of a file's table; also of a shipped or fictional one, in place of its
     own ways of asking."""

@@ -7,11 +7,13 @@ every value is a literal: a quote in a value or a column called `order` changes 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_env.errors import ConfigError
 from agent_env.temporal.allen import RELATIONS, Relation
+from agent_env.temporal.facts.temporal_table import TemporalTable
 
 try:
     from sqlglot import exp
@@ -236,6 +238,35 @@ def hops_text(
         .order_by(column("start", "a"), column(answer, "a"))
     )
     return Text(tree, asked_names([name for _, name in asked]))
+
+
+def chain_text(
+    tables: Sequence[TemporalTable], asked: Sequence[str], answers: Sequence[str]
+) -> Text:
+    """The rows of the last table that hold on one day with rows of all others, where every two
+    agree on all their common columns (Definition A.2)."""
+    sides = [(f"t{number}", table) for number, table in enumerate(tables)]
+    tests = []
+    for (one, left), (other, right) in itertools.combinations(sides, 2):
+        common = [name for name in left.columns if name in right.columns]
+        tests += [exp.EQ(this=column(n, one), expression=column(n, other)) for n in common]
+        tests += [_begun_by(one, other), _begun_by(other, one)]
+    for name, mark in zip(asked, asked_names(asked), strict=True):
+        side = next(side for side, table in sides if name in table.columns)
+        tests.append(exp.EQ(this=column(name, side), expression=place(mark)))
+    last = sides[-1][0]
+    chosen = [column(name, last) for name in (*answers, "start", "end")]
+    tree = exp.select(*chosen).from_(_called(tables[0].name, sides[0][0]))
+    for side, table in sides[1:]:
+        tree = tree.join(_called(table.name, side), join_type="cross")
+    order = [column(name, last) for name in ("start", *answers)]
+    return Text(tree.where(*tests).order_by(*order), asked_names(asked))
+
+
+def _begun_by(one: str, other: str) -> Any:
+    """That the row `one` began before the row `other` ended."""
+    end = column("end", other)
+    return exp.or_(exp.LT(this=column("start", one), expression=end), end.copy().is_(exp.Null()))
 
 
 def duration_text(table: str, asked: Sequence[str], answers: Sequence[str]) -> Text:

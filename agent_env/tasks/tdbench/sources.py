@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from agent_env.errors import ConfigError
-from agent_env.tasks.tdbench.domains import DOMAINS, GAMES, Domain, user_domain
+from agent_env.tasks.tdbench.domains import DOMAINS, ENTRY, GAMES, Domain, user_domain
 from agent_env.tasks.tdbench.options import TdbenchOptions
 from agent_env.temporal.facts import tables as facts
 from agent_env.temporal.facts.temporal_files import load_table
@@ -57,7 +57,7 @@ def sources(options: TdbenchOptions, seed: int) -> tuple[Source, ...]:
     """The tables in order; DatasetError or ConfigError names what is wrong with one."""
     now = read_now(options)
     if options.tables not in ("fictional", "shipped"):
-        return (_of_file(options, now),)
+        return _of_files(options, now)
     wanted = options.domains or tuple(DOMAINS)
     for name in wanted:
         if name not in DOMAINS:
@@ -86,19 +86,54 @@ def _domain(name: str, options: TdbenchOptions) -> Domain:
     return user_domain(name, options.question, options.answer, options.unique)
 
 
-def _of_file(options: TdbenchOptions, now: date) -> Source:
-    file = Path(options.tables)
-    table = load_table(file, options.table, options.granularity, options.end_included)
+def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
+    """A file's table; of several tables, those that hops lead through."""
+    loaded = [_load(file, name, options) for file, name in _places(options)]
+    tables = [table for table, _ in loaded]
+    hops = set(options.kinds) == {"hops"}
+    if len(tables) > 1 and not hops:
+        raise ConfigError("several tables make questions of hops only: --option kinds=hops")
+    if hops and len(tables) == 1:
+        raise ConfigError("hops need two or three tables: --option tables=ONE.csv,OTHER.csv")
     if not options.question or not options.answer:
+        columns = "; ".join(f"{table.name} has {', '.join(table.columns)}" for table in tables)
         raise ConfigError(
-            f"say what to ask of {file.name}: --option question=COLUMNS --option answer=COLUMNS; "
-            f"its columns are {', '.join(table.columns)}"
+            f"say what to ask: --option question=COLUMNS --option answer=COLUMNS; {columns}"
         )
-    domain = user_domain(table.name, options.question, options.answer, options.unique)
-    return _source(domain, table, options, now)
+    if hops:
+        found = (Domain(table.name, ENTRY, (), ()) for table in tables)
+    else:
+        found = (
+            user_domain(table.name, options.question, options.answer, options.unique)
+            for table in tables
+        )
+    return tuple(
+        _source(domain, table, options, now, short)
+        for domain, (table, short) in zip(found, loaded, strict=True)
+    )
 
 
-def _source(domain: Domain, table: TemporalTable, options: TdbenchOptions, now: date) -> Source:
+def _load(file: Path, name: str | None, options: TdbenchOptions) -> tuple[TemporalTable, int]:
+    """The table, and how many of its rows the granularity leaves without time."""
+    short: list[int] = []
+    cut = (options.granularity, options.end_included)
+    return load_table(file, name, *cut, too_short=short), len(short)
+
+
+def _places(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
+    """The files with the names of their tables: one file with several, or several files, whose
+    databases take the names in turn."""
+    names = [name.strip() for name in (options.table or "").split(",") if name.strip()]
+    if Path(options.tables).is_file() or "," not in options.tables:
+        return [(Path(options.tables), name) for name in names or [None]]  # type: ignore[list-item]
+    files = [Path(text.strip()) for text in options.tables.split(",") if text.strip()]
+    turn = iter(names)
+    return [(f, None if f.suffix in (".csv", ".parquet") else next(turn, None)) for f in files]
+
+
+def _source(
+    domain: Domain, table: TemporalTable, options: TdbenchOptions, now: date, cut: int = 0
+) -> Source:
     for ask in domain.asks:
         if both := set(ask.asked) & set(ask.answers):
             raise ConfigError(f"column '{min(both)}' is asked and answered")
@@ -110,10 +145,9 @@ def _source(domain: Domain, table: TemporalTable, options: TdbenchOptions, now: 
                 )
     for tfd in domain.tfds:
         check_tfd(table, tfd)
-    left_out = {}
     if options.granularity is not None and options.granularity != table.granularity:
         table, cut = coarser(table, options.granularity)
-        left_out[f"rows of {table.name} that begin and end in one {options.granularity}"] = cut
+    left_out = {f"rows of {table.name} that begin and end in one {table.granularity}": cut}
     known = as_of(table, now)
     left_out[f"rows of {table.name} that begin after {now}"] = len(table.rows) - len(known.rows)
     return Source(domain, coalesced(known), left_out)

@@ -35,12 +35,14 @@ def load_table(
     granularity: Granularity | None = None,
     end_included: bool = False,
     fictional: bool = False,
+    too_short: list[int] | None = None,
 ) -> TemporalTable:
     """The rows of a CSV or Parquet file, or of a table of a SQLite or DuckDB file.
 
     Columns `start` and `end` (in any case) hold YYYY, YYYY-MM or YYYY-MM-DD, an empty end lasts
     still. All dates have one precision, or `granularity` cuts them to a coarser one.
-    `end_included`: the ends are last days (months, years), not the first ones after.
+    `end_included`: the ends are last days (months, years), not the first ones after. Rows that
+    begin and end in one unit of `granularity` are left out; `too_short` takes their lines.
     """
     names, records = _read(file, table)
     lines = range(2, len(records) + 2) if file.suffix == ".csv" else range(1, len(records) + 1)
@@ -51,10 +53,11 @@ def load_table(
         for line, record in zip(lines, records, strict=True)
     ]
     found = granularity or _granularity(read, defects)
+    short = [] if too_short is None else too_short
     rows = [
         row
         for line, values, start, end in read
-        if start and (row := _cut(line, values, start, end, found, end_included, defects))
+        if start and (row := _cut(line, values, start, end, found, end_included, defects, short))
     ]
     if defects:
         raise _error(file, sorted(set(defects)))
@@ -200,6 +203,7 @@ def _cut(
     granularity: Granularity,
     end_included: bool,
     defects: list[tuple[int, str]],
+    too_short: list[int],
 ) -> TemporalRow | None:
     if min(len(str(day)) for day in (start, end) if day) < LENGTHS[granularity]:
         defects.append((line, f"is coarser than the granularity {granularity}"))
@@ -208,6 +212,9 @@ def _cut(
     ends = _cut_to(end, granularity) if end else None
     if ends is not None and end_included:
         ends = next_unit(ends, granularity)
+    if ends == begins and end is not None and end.first > start.first:
+        too_short.append(line)
+        return None
     if ends is not None and ends <= begins:
         how = "before its start" if ends < begins else "on its start, so it never held"
         defects.append((line, f"ends {how} {start}"))
