@@ -94,6 +94,7 @@ def print_scores(
 ) -> Rescored:
     """The run's scores, at other prices than its own and with their `changes` against the earlier
     ones if so wished; exit code 1 where episodes were run and none came to its end."""
+    from agent_env.analysis.consistency import consistency, consistency_table, queries_of
     from agent_env.analysis.summary import Result, summarise
     from agent_env.analysis.tables import summary_table
     from agent_env.episodes.context_copies import told as told_of
@@ -110,15 +111,21 @@ def print_scores(
         say(told_of(use))
     results = [Result(episode, score) for episode, score in scored]
     names = [condition.name for condition in manifest.conditions]
-    summaries = summarise(results, names, task.metrics, facts)
+    queries = queries_of(RunFolder(folder).samples(task.sample_type))
+    summaries = summarise(results, names, task.metrics, facts, queries)
+    same = consistency((score for _, score in scored), queries, names, task.metrics[0])
     if as_json:
         told = _as_json(folder, summaries)
         cut = interrupted_totals(RunFolder(folder), facts)
         told |= {"interrupted": cut.as_json(), "after_cutoff": late.as_json() if late else None}
+        if same:
+            told["phrasings"] = {row.condition: row.as_json() for row in same}
         print(json.dumps(told | {"rescored": rescored.as_json()} if changes else told))
     else:
         title = f"{task.name} · {manifest.model} · {folder}"
         print_table(summary_table(summaries, task.metrics, title))
+        if same:
+            print_table(consistency_table(same, task.metrics[0]))
     if changes:
         _tell_changes(rescored)
     _tell_failures(results)

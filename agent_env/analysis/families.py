@@ -33,7 +33,10 @@ class Family:
     """Makes the finder, which may load tables; None where the family has none."""
 
 
-MODULES = {"time-puzzles": "agent_env.tasks.time_puzzles.hooks"}
+MODULES = {
+    "time-puzzles": "agent_env.tasks.time_puzzles.hooks",
+    "tdbench": "agent_env.tasks.tdbench.hooks",
+}
 """Modules with `groups`, `cluster` and `fault_finder`, imported when asked for."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
 
@@ -30,7 +30,7 @@ class Summary:
 
     condition: str
     samples: int
-    """Distinct samples among the finished episodes."""
+    """Distinct samples among the finished episodes; phrasings of one query are one."""
     episodes: int
     """All episodes with a trace, failed and unfinished ones included."""
     finished: int
@@ -97,22 +97,30 @@ def summarise(
     conditions: Sequence[str],
     metrics: Sequence[str],
     facts: ModelFacts | None = None,
+    queries: Mapping[str, str] | None = None,
 ) -> list[Summary]:
-    """One summary per condition, in the given order; costs at the prices of `facts`."""
+    """One summary per condition, in the given order; costs at the prices of `facts`. `queries`
+    names, by sample, what several samples are phrasings of."""
     by_condition: dict[str, list[Result]] = {name: [] for name in conditions}
     for result in results:
         by_condition.setdefault(result.episode.condition, []).append(result)
-    return [_summary(name, found, metrics, facts) for name, found in by_condition.items()]
+    return [
+        _summary(name, found, metrics, facts, queries or {}) for name, found in by_condition.items()
+    ]
 
 
 def _summary(
-    condition: str, results: list[Result], metrics: Sequence[str], facts: ModelFacts | None
+    condition: str,
+    results: list[Result],
+    metrics: Sequence[str],
+    facts: ModelFacts | None,
+    queries: Mapping[str, str],
 ) -> Summary:
     ended = [result for result in results if result.counts]
     episodes = [result.episode for result in ended]
     return Summary(
         condition=condition,
-        samples=len({episode.sample for episode in episodes}),
+        samples=len({queries.get(episode.sample, episode.sample) for episode in episodes}),
         episodes=len(results),
         finished=len(ended),
         failed=sum(r.score.outcome == "failed" for r in results),

@@ -1,0 +1,83 @@
+"""Agreement over the phrasings of one query, on scores whose figures are told by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.analysis.consistency import MEASURES, consistency, queries_of
+from agent_env.analysis.families import family_of
+from agent_env.analysis.summary import Result, summarise
+from agent_env.schema import Episode, Score
+from agent_env.tasks.tdbench.generator import make
+from agent_env.tasks.tdbench.options import TdbenchOptions
+
+QUERIES = {f"q{query}-{n}": f"q{query}" for query in range(5) for n in range(3)}
+
+
+def score(sample: str, right: float, *answer: str, repeat: int = 1, outcome: str = "read") -> Score:
+    fields = {"sample": sample, "condition": "base", "repeat": repeat, "outcome": outcome}
+    return Score.model_validate({**fields, "answer": answer, "metrics": {"answer": right}})
+
+
+MIXED = [
+    score("q0-0", 1, "Ada"), score("q0-1", 1, "Ada"), score("q0-2", 1, "Ada"),
+    score("q1-0", 1, "Ada"), score("q1-1", 0, "Bo"), score("q1-2", 0, "Cy"),
+    score("q2-0", 0, "Bo", "Cy"), score("q2-1", 0, "Cy", "Bo"),
+    score("q2-2", 0, outcome="failed"),
+    score("q3-0", 1, "Di"), score("q3-1", 0, outcome="unfinished"),
+]  # fmt: skip
+
+
+def test_verdicts_answers_and_pairs_are_counted_by_query() -> None:
+    (found,) = consistency(MIXED, QUERIES, ("base",), "answer")
+    assert (found.queries, found.phrasings, found.alone) == (3, 8, 1)
+    assert found.same_verdict.mean == pytest.approx(2 / 3)
+    assert found.same_answer.mean == pytest.approx(2 / 3)
+    assert found.agreement.mean == pytest.approx((1 + 1 / 3 + 1) / 3)
+    for name in MEASURES:
+        share = getattr(found, name)
+        assert 0 <= share.low < share.mean < share.high <= 1
+
+
+def test_wrong_in_other_ways_is_one_verdict_and_several_answers() -> None:
+    wrong = [score("q0-0", 0, "Bo"), score("q0-1", 0, "Cy"), score("q0-2", 0, "Di")]
+    (found,) = consistency(wrong, QUERIES, ("base",), "answer")
+    assert (found.same_verdict.mean, found.same_answer.mean) == (1.0, 0.0)
+
+
+def test_where_all_agree_the_interval_is_wilsons_over_queries() -> None:
+    alike = [score(f"q{q}-{n}", 1, "Ada") for q in range(5) for n in range(3)]
+    (found,) = consistency(alike, QUERIES, ("base",), "answer")
+    assert (found.same_verdict.low, found.same_verdict.high) == (pytest.approx(0.5655, abs=1e-4), 1)
+
+
+def test_repeats_are_compared_with_their_own_kind() -> None:
+    scores = [score(f"q0-{n}", r % 2, str(r), repeat=r) for r in (1, 2) for n in range(3)]
+    (found,) = consistency(scores, QUERIES, ("base",), "answer")
+    assert (found.queries, found.phrasings, found.agreement.mean) == (1, 6, 1.0)
+
+
+def test_without_several_phrasings_nothing_is_said() -> None:
+    assert consistency([score("q0-0", 1), score("q1-0", 1)], QUERIES, ("base",), "answer") == []
+    assert consistency([score("tp-1", 1), score("tp-2", 1)], {}, ("base",), "answer") == []
+
+
+def test_phrasings_of_one_query_are_no_further_evidence() -> None:
+    fields = {"condition": "base", "repeat": 1, "model": "m", "status": "finished"}
+    results = [
+        Result(Episode.model_validate({**fields, "sample": name}), score(name, 1.0))
+        for name in QUERIES
+    ]
+    (apart,) = summarise(results, ("base",), ("answer",))
+    (together,) = summarise(results, ("base",), ("answer",), queries=QUERIES)
+    assert (apart.samples, together.samples) == (15, 5)
+    assert apart.interval == pytest.approx((0.7961, 1.0), abs=1e-4)
+    assert together.interval == pytest.approx((0.5655, 1.0), abs=1e-4)
+
+
+def test_comparisons_draw_the_phrasings_of_a_query_together() -> None:
+    samples = make(9, 1, TdbenchOptions(rows=60)).samples
+    family = family_of("tdbench")
+    assert [family.cluster(s) for s in samples] == [queries_of(samples)[s.id] for s in samples]
+    assert len({family.cluster(sample) for sample in samples}) == 3
+    assert family.groups(samples[0])["worded_by"] == ("template",)
