@@ -1,0 +1,98 @@
+"""Questions from temporal tables as a user types them: generate, run, label, import."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.test_cli import agent_env
+
+
+def typed(*arguments: object) -> tuple[int, str, str]:
+    done = agent_env(*map(str, arguments))
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A set and a run of it by the reference."""
+    out = tmp_path_factory.mktemp("td")
+    small = ("--option", "rows=60", "--option", "domains=clubs,laws")
+    made = typed("generate", "tdbench", "--count", 12, "--out", out / "td.jsonl", *small)
+    assert made == (0, "", made[2])
+    told = made[2].splitlines()
+    assert told[0] == f"12 questions in {out}/td.jsonl; told in full in {out}/td.summary.json"
+    assert told[1] == "  left out: 28 groups of laws by matter and status with less than two answers"
+    run = ("--dataset", out / "td.jsonl", "--condition", "base", "--out", out / "run")
+    code, shown, said = typed("run", "tdbench", *run)
+    assert code == 0, said
+    assert "phrasings of one query, verdict by answer" in shown
+    return out
+
+
+def test_a_set_tells_what_made_it_and_is_answered(folder: Path) -> None:
+    summary = json.loads((folder / "td.summary.json").read_text())
+    assert {k: summary[k] for k in ("task", "generator", "seed", "asked", "made", "wording")} == {
+        "task": "tdbench", "generator": 1, "seed": 1, "asked": 12, "made": 12,
+        "wording": "template",
+    }  # fmt: skip
+    assert summary["options"]["rows"] == 60
+    code, out, _ = typed("score", folder / "run", "--json")
+    told = json.loads(out)
+    assert (code, told["conditions"]["base"]["answer"]) == (0, 1.0)
+    assert told["phrasings"]["base"]["queries"] == 4
+    assert told["phrasings"]["base"]["same_answer"]["mean"] == 1.0
+
+
+def test_labels_are_read_back_for_a_run_of_tables(folder: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    code, out, _ = typed("label", folder / "run", "--sample", 8, "--out", sheet)
+    assert (code, out.splitlines()[0][:20]) == (0, "8 answers in " + str(sheet)[:7])
+    with sheet.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    labels = ["correct"] * 6 + ["incorrect", ""]
+    with sheet.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, rows[0])
+        writer.writeheader()
+        writer.writerows(r | {"label": label} for r, label in zip(rows, labels, strict=True))
+    code, out, _ = typed("label", folder / "run", "--read", sheet, "--json")
+    told = json.loads(out)
+    assert (code, told["items"], told["metric"]) == (0, 7, "answer")
+    correct = next(each for each in told["classes"] if each["name"] == "correct")
+    assert (correct["precision"], correct["recall"]) == (pytest.approx(6 / 7), 1.0)
+
+
+def test_a_published_set_is_checked_and_written_as_samples(tmp_path: Path) -> None:
+    (tmp_path / "leaders.csv").write_text(
+        "Country,Role,Name,Start,End\n"
+        "Aland,President,Ada Berg,1992-05-28,1999-05-18\n"
+        "Aland,President,Carl Dahl,1999-05-18,2006-05-15\n"
+    )
+    where = "from leaders where Country = 'Aland' and Start > '1995-01-01 00:00:00'"
+    rows = [{"Name": "Carl Dahl", "Start": "1999-05-18 00:00:00", "End": "2006-05-15 00:00:00"}]
+    entry = {
+        "op": "after", "qtype": "basic_unique", "incorrect_rows": [], "questions": ["Who?", "Who?"],
+        "sql_for_db": f"select Name, Start, End {where}",
+    }  # fmt: skip
+    entries = [{**entry, "idx": 0, "correct_rows": rows}, {**entry, "idx": 1, "correct_rows": []}]
+    (tmp_path / "questions.json").write_text(json.dumps(entries))
+    out = tmp_path / "out" / "published.jsonl"
+    found = typed("tdbench", "import", tmp_path, "--now", "2025-01-26", "--out", out, "--json")
+    told = json.loads(found[1])
+    assert (found[0], told["questions"], told["equal"], told["samples"]) == (0, 2, 1, 4)
+    assert told["differences"][0]["extra"] != []
+    assert len(out.read_text().splitlines()) == 4
+
+
+def test_a_mistake_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
+    rows = "order,who,start,end\na,b,2001-01-01,\na,c,2002-01-01,\n"
+    (tmp_path / "posts.csv").write_text(rows)
+    given = [f"tables={tmp_path}/posts.csv", "question=order", "answer=who", "now=2025-01-01"]
+    options = [part for text in given for part in ("--option", text)]
+    code, out, err = typed("generate", "tdbench", "--out", tmp_path / "td.jsonl", *options)
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert err.startswith("agent-env: order → who does not hold in posts, in 1 pairs of rows: ")
+    assert [file.name for file in tmp_path.iterdir()] == ["posts.csv"]
