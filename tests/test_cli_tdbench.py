@@ -25,7 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert made == (0, "", made[2])
     told = made[2].splitlines()
     assert told[0] == f"12 questions in {out}/td.jsonl; told in full in {out}/td.summary.json"
-    assert told[1] == "  left out: 28 groups of laws by matter and status with less than two answers"
+    groups = "28 groups of laws by matter and status with less than two answers"
+    assert told[1] == f"  left out: {groups}"
     run = ("--dataset", out / "td.jsonl", "--condition", "base", "--out", out / "run")
     code, shown, said = typed("run", "tdbench", *run)
     assert code == 0, said
