@@ -172,7 +172,7 @@ def flight() -> None:
                 episodes(kind("m", "m", server.url, None, Parameters(), 60.0), 20, 20)
             )  # what is loaded once
             model = kind("m", "m", server.url, None, Parameters(), 60.0)
-            timed(name, server, episodes(model, IN_FLIGHT, IN_FLIGHT, Path(where)))
+            timed(f"agent-env, {name}", server, episodes(model, IN_FLIGHT, IN_FLIGHT, Path(where)))
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             print(f"    peak {peak:.0f} MB")
             timed(f"SDK alone, {name}, a client each", server, bare(name, server.url, IN_FLIGHT))
