@@ -1,7 +1,8 @@
 """What talking to models costs: the harness's CPU per step, tokens counted, episodes in flight.
 
 The fake server runs in a process of its own, so that its work is not ours; the SDK and the
-socket are the real ones. Run: python benchmarks/models.py [same|step|tokens|flight] ...
+socket are the real ones. What the bare SDK takes for the same calls is told beside it.
+Run: python benchmarks/models.py [same|step|tokens|flight] ...
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams
@@ -37,8 +40,18 @@ from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
 
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
 STEPS = 4
 TEXT = "Some text of a page that a tool gave back. " * 20
+SEARCH: dict[str, Any] = {
+    "name": "web_search",
+    "description": "Search the web.",
+    "parameters": {"type": "object", "properties": {"query": {"type": "string"}}},
+}
+CHAT_TOOLS: list[Any] = [{"type": "function", "function": SEARCH}]
+RESPONSES_TOOLS: list[Any] = [{"type": "function", "strict": False, **SEARCH}]
 QUIET = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
 WAYS = {
     "chat": ("compatible/m", {}),
@@ -61,12 +74,12 @@ def same() -> None:
     """50 puzzles by every way of asking, against the policy asked directly."""
     os.environ["OPENAI_API_KEY"] = os.environ["COMPATIBLE_API_KEY"] = "none-is-needed"
     conditions = ("base", "web", "web-once", "explicit")
-    with tempfile.TemporaryDirectory() as where, served("--policy", "reference") as url:
+    with tempfile.TemporaryDirectory() as where, served("--policy", "reference") as server:
         direct = told(Path(where) / "direct", RunOptions("time-puzzles", conditions=conditions))
         for name, (model, parameters) in WAYS.items():
             begun = time.perf_counter()
             asked = RunOptions(
-                "time-puzzles", model, conditions, base_url=url, parameters=parameters
+                "time-puzzles", model, conditions, base_url=server.url, parameters=parameters
             )
             got = told(Path(where) / name, asked)
             differ = sum(a != b for a, b in zip(got, direct, strict=True))
@@ -91,7 +104,8 @@ def step() -> None:
         {"calls": [{"name": "open_page", "arguments": {"url": "https://a.example/b"}}]},
         {"text": "MY ANSWER: 1982-04-02"},
     ]
-    with scripted(replies) as script, served("--script", str(script)) as url:
+    with scripted(replies) as script, served("--script", str(script)) as server:
+        url = server.url
         ways = {
             "scripted": lambda: ScriptedModel(direct_replies()),
             "chat": lambda: ChatCompletions("m", "m", url, None, Parameters(), 60.0),
@@ -135,29 +149,96 @@ def counting_ms(tokenizer: Tokenizer, message: Message) -> float:
     return (time.process_time() - begun) * 1000
 
 
+IN_FLIGHT, LATENCY_S = 1000, 0.5
+
+
 def flight() -> None:
-    """1,000 episodes at once, half a second a reply."""
-    count, latency = 1000, 0.5
+    """1,000 episodes at once, half a second a reply; and what the SDK alone takes for their calls.
+
+    Replies alone take STEPS x LATENCY_S. The SDK alone, one client: as its manual shows it.
+    """
     replies: list[dict[str, object]] = [
         {"calls": [{"name": "web_search", "arguments": {"query": "x"}}]} for _ in range(3)
     ]
     replies.append({"text": "MY ANSWER: 1982-04-02"})
-    arguments = ("--latency", str(latency))
-    with scripted(replies) as script, served("--script", str(script), *arguments) as url:
-        for name, kind in (("chat", ChatCompletions), ("responses", Responses)):
-            model = kind("m", "m", url, None, Parameters(), 60.0)
-            asyncio.run(episodes(kind("m", "m", url, None, Parameters(), 60.0), 20, 20))
-            cpu, wall = time.process_time(), time.perf_counter()
-            with tempfile.TemporaryDirectory() as where:
-                asyncio.run(episodes(model, count, count, Path(where)))
-                cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    print(f"{IN_FLIGHT} in flight: replies alone {STEPS * LATENCY_S:.1f} s")
+    for name, kind in (("chat", ChatCompletions), ("responses", Responses)):
+        with (
+            scripted(replies) as script,
+            served("--script", str(script), "--latency", str(LATENCY_S)) as server,
+            tempfile.TemporaryDirectory() as where,
+        ):
+            asyncio.run(
+                episodes(kind("m", "m", server.url, None, Parameters(), 60.0), 20, 20)
+            )  # what is loaded once
+            model = kind("m", "m", server.url, None, Parameters(), 60.0)
+            timed(f"agent-env, {name}", server, episodes(model, IN_FLIGHT, IN_FLIGHT, Path(where)))
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            ideal = STEPS * latency
-            print(
-                f"{count} in flight, {name:10} wall {wall:5.1f} s (replies alone {ideal:.1f} s),"
-                f" our CPU {cpu:5.1f} s, {cpu / (count * STEPS) * 1000:.2f} ms a step,"
-                f" peak {peak:.0f} MB"
-            )
+            print(f"    peak {peak:.0f} MB")
+            timed(f"SDK alone, {name}, a client each", server, bare(name, server.url, IN_FLIGHT))
+            timed(f"SDK alone, {name}, one client", server, bare(name, server.url, 1))
+
+
+def timed(name: str, server: Server, work: Coroutine[object, object, None]) -> None:
+    """Wall time, and CPU time on both sides."""
+    cpu, theirs, wall = time.process_time(), server.cpu_s(), time.perf_counter()
+    asyncio.run(work)
+    cpu, theirs = time.process_time() - cpu, server.cpu_s() - theirs
+    wall = time.perf_counter() - wall
+    calls = IN_FLIGHT * STEPS
+    print(
+        f"  {name:33} wall {wall:5.1f} s, {wall / (STEPS * LATENCY_S):4.1f} x replies alone;"
+        f" CPU {cpu:5.1f} s, {cpu / calls * 1000:.2f} ms a step;"
+        f" server {theirs / calls * 1000:.2f} ms a step"
+    )
+
+
+async def bare(api: str, url: str, clients: int) -> None:
+    """The same calls without agent-env: IN_FLIGHT conversations of STEPS replies each."""
+    import httpx2
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+    certificates = httpx2.create_ssl_context()
+    limits = httpx2.Limits(max_connections=-(-IN_FLIGHT // clients))
+    made = [
+        AsyncOpenAI(
+            http_client=DefaultAsyncHttpxClient(verify=certificates, limits=limits),
+            base_url=url,
+            api_key="none-is-needed",
+            timeout=None,
+            max_retries=0,
+        )
+        for _ in range(clients)
+    ]
+    talk = chat_talk if api == "chat" else responses_talk
+    await asyncio.gather(*[talk(made[number % clients]) for number in range(IN_FLIGHT)])
+    for client in made:
+        await client.close()
+
+
+async def chat_talk(client: AsyncOpenAI) -> None:
+    """One conversation, as long as those of the episodes."""
+    said: list[Any] = [{"role": "user", "content": TEXT}]
+    for _ in range(STEPS):
+        reply = await client.chat.completions.create(model="m", messages=said, tools=CHAT_TOOLS)
+        message = reply.choices[0].message
+        said.append(message.model_dump(exclude_none=True))
+        for call in message.tool_calls or ():
+            said.append({"role": "tool", "tool_call_id": call.id, "content": TEXT})
+
+
+async def responses_talk(client: AsyncOpenAI) -> None:
+    """The same by the other API."""
+    said: list[Any] = [{"role": "user", "content": TEXT}]
+    for _ in range(STEPS):
+        reply = await client.responses.create(
+            model="m", input=said, tools=RESPONSES_TOOLS, store=False
+        )
+        for item in reply.output:
+            said.append(item.model_dump(exclude_none=True))
+            if item.type == "function_call":
+                output = {"type": "function_call_output", "call_id": item.call_id, "output": TEXT}
+                said.append(output)
 
 
 async def episodes(model: Model, count: int, concurrency: int, where: Path | None = None) -> None:
@@ -208,16 +289,29 @@ def scripted(replies: list[dict[str, object]]) -> Iterator[Path]:
         yield file
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A fake server in another process."""
+
+    url: str
+    pid: int
+
+    def cpu_s(self) -> float:
+        """What it has used so far; Linux says so."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
-def served(*arguments: str) -> Iterator[str]:
-    """The base URL of a fake server in another process."""
+def served(*arguments: str) -> Iterator[Server]:
+    """A fake server while the context lasts."""
     command = [sys.executable, "-m", "agent_env", "fake-server", *arguments]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     try:
         assert process.stdout is not None
-        yield process.stdout.readline().strip()
+        yield Server(process.stdout.readline().strip(), process.pid)
     finally:
         process.terminate()
         process.wait()

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent_env.episodes.calling import Caller, Calls
+from agent_env.episodes.garbage import rarely_collected
 from agent_env.episodes.pacing import Pace
 from agent_env.episodes.recording import RecordingModel, RecordingToolbox
 from agent_env.episodes.reply_cache import Asking
@@ -91,9 +92,10 @@ class Runner:
         texts = Texts(self.folder.texts)
         opener = TraceOpener(self.folder, self.run_id, self.clock, texts, self.fsync, self.note)
         try:
-            async with self.calls.budget.wall_time(), asyncio.TaskGroup() as group:
-                for _ in range(self.concurrency):
-                    group.create_task(self._work(left, loop, opener, on_end, spent))
+            with rarely_collected():
+                async with self.calls.budget.wall_time(), asyncio.TaskGroup() as group:
+                    for _ in range(self.concurrency):
+                        group.create_task(self._work(left, loop, opener, on_end, spent))
         except ExceptionGroup as failures:
             raise _first(failures) from failures
         finally:

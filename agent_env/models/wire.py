@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 Json = dict[str, JsonValue]
-CROWD = 32  # requests in flight in one client; with 1,000, its pool takes 60 % of the time
 OURS = frozenset({"model", "messages", "input", "tools", "tool_choice", "stream", "stream_options"})
 """Fields of a request that follow from the conversation or from other options."""
 KEPT_S = 60.0  # idle connections stay open; after the usual 5 s slow tools would cost a new one
@@ -92,7 +91,8 @@ class Endpoint:
         self._key = _checked_key(api_key)
         self._where = _shown(base_url)
         self._timeout_s = timeout_s
-        self._seats: list[_Seat] = []
+        self._clients: list[AsyncOpenAI] = []
+        self._free: list[AsyncOpenAI] = []
         self._certificates: ssl.SSLContext | None = None
 
     async def post(self, path: str, body: Json) -> Json:
@@ -121,9 +121,10 @@ class Endpoint:
 
     async def close(self) -> None:
         """Closes the connections."""
-        for seat in self._seats:
-            await seat.client.close()
-        self._seats.clear()
+        for client in self._clients:
+            await client.close()
+        self._clients.clear()
+        self._free.clear()
 
     def cleaned(self, body: Json) -> Json:
         """The body without the key, lone surrogates and numbers that JSON does not know."""
@@ -167,16 +168,16 @@ class Endpoint:
 
     @contextmanager
     def _client(self) -> Iterator[AsyncOpenAI]:
-        """A client with few requests in flight: its pool looks at all of them for each."""
-        seat = next((seat for seat in self._seats if seat.in_flight < CROWD), None)
-        if seat is None:
-            seat = _Seat(self._new_client())
-            self._seats.append(seat)
-        seat.in_flight += 1
+        """A client with nothing in flight: a pool looks at all of its connections twice for each
+        request, which for 1,000 in one client is most of the work."""
+        if not self._free:
+            self._free.append(self._new_client())
+            self._clients.append(self._free[-1])
+        client = self._free.pop()
         try:
-            yield seat.client
+            yield client
         finally:
-            seat.in_flight -= 1
+            self._free.append(client)
 
     def _new_client(self) -> AsyncOpenAI:
         import httpx2  # what the SDK itself runs on
@@ -184,12 +185,12 @@ class Endpoint:
 
         if self._certificates is None:  # reading them takes 20 ms: once for all clients
             self._certificates = httpx2.create_ssl_context()
-        limits = httpx2.Limits(max_connections=CROWD, keepalive_expiry=KEPT_S)
+        limits = httpx2.Limits(max_connections=1, keepalive_expiry=KEPT_S)
         return AsyncOpenAI(
             http_client=DefaultAsyncHttpxClient(verify=self._certificates, limits=limits),
             base_url=self._base_url,
             api_key=self._key or "none",
-            timeout=self._timeout_s,
+            timeout=None,  # one of ours bounds the whole call; the SDK's are five timers a call
             max_retries=0,  # retried outside, so that each attempt stands in the trace
         )
 
@@ -266,12 +267,6 @@ def _cost(answer: Json) -> Usage | None:
     chat, ours = usage(told, *names[:2]), usage(told, *names[2:])
     found = ours if chat.source is None else chat
     return None if found.source is None else found
-
-
-@dataclass(slots=True)
-class _Seat:
-    client: AsyncOpenAI
-    in_flight: int = 0
 
 
 def text(of: Json, *names: str) -> str:

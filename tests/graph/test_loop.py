@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 
 import pytest
@@ -146,3 +147,18 @@ def test_the_failure_of_one_call_is_raised_by_itself() -> None:
     broken = Broken("web_search", str)
     with pytest.raises(ModelError, match="gone"):
         drive(ScriptedModel([calls(*[("web_search", "{}")] * 2)]), [broken])
+
+
+def test_no_step_goes_through_a_thread() -> None:
+    """LangGraph runs a plain function of an edge in one, which costs more than the step."""
+    before = threading.active_count()
+    running: list[int] = []
+
+    def count(arguments: dict[str, object]) -> str:
+        running.append(threading.active_count() - before)
+        return "counted"
+
+    again = calls(("web_search", "{}"))
+    later = calls(("web_search", "{}"), first_id=2)
+    drive(ScriptedModel([again, later, answer("done")]), [FakeTool("web_search", count)])
+    assert running == [0, 0]

@@ -9,9 +9,11 @@ import pytest
 
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.chat_completions import ChatCompletions
+from agent_env.models.fake_server.server import serve
 from agent_env.models.responses import Responses
 from agent_env.models.wire import Endpoint, Parameters
 from agent_env.schema import Message, Reply, ToolCall
+from agent_env.testing import ScriptedModel, answer
 
 from .raw_server import KEY, USER, RawServer, ask, events, failure, reply
 
@@ -281,3 +283,18 @@ def test_the_sdk_is_not_loaded_by_importing_the_adapters():
     )
     seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert seen.stdout == "False False\n"
+
+
+@each_way
+def test_calls_at_once_have_a_connection_each_and_later_calls_use_them_again(kind, stream):
+    async def run() -> list[int]:
+        open_after = []
+        async with serve(ScriptedModel([answer("yes")] * 15), latency_s=0.05) as server:
+            model = kind("n", "m-1", server.url, KEY, Parameters(), 5.0, stream)
+            for at_once in (3, 5, 1, 5):
+                await asyncio.gather(*(model.generate([USER], []) for _ in range(at_once)))
+                open_after.append(len(server._connections))
+            await model.close()
+        return open_after
+
+    assert asyncio.run(run()) == [3, 5, 5, 5]

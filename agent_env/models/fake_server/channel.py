@@ -46,13 +46,12 @@ class Channel:
         self, status: int, body: bytes, kind: str = JSON, headers: Iterable[tuple[str, str]] = ()
     ) -> None:
         """A reply of known length."""
-        await self._open(status, kind, [("content-length", str(len(body))), *headers])
-        await self._send(h11.Data(data=body))
-        await self._send(h11.EndOfMessage())
+        head = _head(status, kind, [("content-length", str(len(body))), *headers])
+        await self._send(head, h11.Data(data=body), h11.EndOfMessage())
 
     async def stream(self, events: Iterable[bytes]) -> None:
         """A reply in pieces."""
-        await self._open(200, EVENTS, [("cache-control", "no-cache")])
+        await self._send(_head(200, EVENTS, [("cache-control", "no-cache")]))
         for event in events:
             await self._send(h11.Data(data=event))
         await self._send(h11.EndOfMessage())
@@ -60,8 +59,8 @@ class Channel:
     async def cut(self, events: list[bytes], kind: str) -> None:
         """The first half of a reply; the connection is closed when the caller returns."""
         sent = b"".join(events)
-        await self._open(200, kind, [("content-length", str(len(sent)))])
-        await self._send(h11.Data(data=sent[: len(sent) // 2]))
+        head = _head(200, kind, [("content-length", str(len(sent)))])
+        await self._send(head, h11.Data(data=sent[: len(sent) // 2]))
 
     async def gone(self) -> None:
         """Returns when the client hangs up."""
@@ -95,11 +94,11 @@ class Channel:
             self._http.receive_data(await self._reader.read(65536))
         return event
 
-    async def _open(self, status: int, kind: str, headers: list[tuple[str, str]]) -> None:
-        await self._send(
-            h11.Response(status_code=status, headers=[("content-type", kind), *headers])
-        )
-
-    async def _send(self, event: h11.Event) -> None:
-        self._writer.write(self._http.send(event) or b"")
+    async def _send(self, *events: h11.Event) -> None:
+        """In one piece, which costs either side one wake-up."""
+        self._writer.write(b"".join(self._http.send(event) or b"" for event in events))
         await self._writer.drain()
+
+
+def _head(status: int, kind: str, headers: list[tuple[str, str]]) -> h11.Response:
+    return h11.Response(status_code=status, headers=[("content-type", kind), *headers])
