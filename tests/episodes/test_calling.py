@@ -154,7 +154,7 @@ def test_waiting_for_a_place_is_not_the_episodes_time(tmp_path: Path) -> None:
     episodes = run(made, count=4)  # the last one waits 1.2 s
     assert [e.stop_reason for e in episodes] == ["answered"] * 4
     waits = [call.queued_s for n in range(4) for call in model_calls(tmp_path, f"tp-0-{n}")]
-    assert sum(wait is None for wait in waits) == 1
+    assert sum((wait or 0.0) > 0.3 for wait in waits) == 3
 
 
 def test_a_run_whose_calls_all_fail_stops_and_can_be_resumed(tmp_path: Path) -> None:
