@@ -38,6 +38,9 @@ class Proof(Record):
     """Pages each of which states all of `dates`."""
     dates: tuple[str, ...]
     """What has to be read there: YYYY, YYYY-MM or YYYY-MM-DD; never sent to a model."""
+    used: tuple[str, ...] | None = None
+    """Those that the model has to write down to have used them; None for all of them, or for an
+    answer that agrees with them."""
     shares: Literal["year", "month", "day", "years", "span"]
     """What a right answer has in common with them: the year, month or day of the month of the one
     date; any of the years from the first to the last, or of those listed; or that it lies between
