@@ -96,7 +96,7 @@ def _find(table: str | None, wanted: Wanted, looked: Looked, thorough: bool) -> 
         if query not in looked.hits:
             return Found(call=("web_search", {"query": query}))
         hits = looked.hits[query]
-        plain = [hit for hit in hits if _words(hit[0]) <= _words(f"{query} {table or hit[0]}")]
+        plain = [hit for hit in hits if _words(hit[0]) <= _words(query)]
         for _, url in plain if thorough else hits[:1]:
             windows = looked.pages.get(url, {})
             if (number := _missing(windows)) is not None:
@@ -111,11 +111,10 @@ def _find(table: str | None, wanted: Wanted, looked: Looked, thorough: bool) -> 
 
 
 def _queries(table: str | None, wanted: Wanted) -> list[str]:
-    """All values with the table's name, all values, then each alone with the table's name."""
+    """All values, with the table's name where it is known, then each value alone."""
     values = list(wanted.values())
-    named = [table] if table else []
-    tries = [[*values, *named], values, *([value, *named] for value in values)]
-    return list(dict.fromkeys(" ".join(words) for words in tries))
+    together = [*values, table] if table else values
+    return list(dict.fromkeys(" ".join(words) for words in (values, together, *zip(values))))
 
 
 def _words(text: str) -> set[str]:

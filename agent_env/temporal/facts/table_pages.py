@@ -36,7 +36,7 @@ class RowPage:
 
     @property
     def title(self) -> str:
-        return f"{', '.join(value for _, value in self.asked)} ({self.table})"
+        return ", ".join(value for _, value in self.asked)
 
     @property
     def url(self) -> str:

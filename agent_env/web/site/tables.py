@@ -44,7 +44,7 @@ def _article(
     lead = f"{page.title}. {_whole(page)}"
     paragraphs = [PASSAGE.format(it=page.title), lead] if level.late_dates else [lead]
     links = dict.fromkeys(
-        (f"{value} ({table.name})", by_value[name, value].url)
+        (value, by_value[name, value].url)
         for row in rows
         for name, value in _values(table, row)
         if (name, value) in by_value and ((name, value),) != page.asked
