@@ -69,6 +69,7 @@ class TablePages:
         order = sorted(range(len(table.rows)), key=lambda n: (str(table.rows[n][start]), n))
         places = [(name, table.columns.index(name)) for name in self.columns]
         self._pages: dict[Asked, RowPage] = {}
+        self._urls: dict[Asked, str] = {}
         for size, least in ((1, 1), (2, 2)):
             for chosen in combinations(places, size):
                 found: dict[Asked, list[int]] = defaultdict(list)
@@ -88,4 +89,10 @@ class TablePages:
         """Addresses of the pages that have every row with these values, narrow ones first."""
         pairs = tuple((name, asked[name]) for name in self.columns if name in asked)
         some = (part for size in (2, 1) for part in combinations(pairs, size))
-        return tuple(self._pages[part].url for part in some if part in self._pages)
+        return tuple(self._url(part) for part in some if part in self._pages)
+
+    def _url(self, asked: Asked) -> str:
+        """Made once: many questions are about the same rows."""
+        if asked not in self._urls:
+            self._urls[asked] = self._pages[asked].url
+        return self._urls[asked]
