@@ -17,6 +17,7 @@ from agent_env.schema import (
     ToolResult,
     ToolSpec,
     Usage,
+    Verdict,
 )
 
 TRACE_VERSION = 2
@@ -160,6 +161,17 @@ class Judged(Event):
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     """What the judge was made with, its base URL included, its key never."""
     calls: tuple[JudgeCall, ...] = ()
+
+    @property
+    def told(self) -> Verdict:
+        """What an episode keeps of it."""
+        return Verdict(
+            judge=self.judge,
+            metric=str(self.verdict.get("metric")),
+            says=str(self.verdict.get("says")),
+            request=self.request,
+            calls=self.calls,
+        )
 
 
 TraceEvent = Annotated[

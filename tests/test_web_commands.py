@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.runs import Listener, RunOptions, follow_run, score_folder, start_run
+from agent_env.preparing import RunOptions
+from agent_env.run_scores import follow_run, score_folder
+from agent_env.runs import Listener, start_run
 from agent_env.web_commands import BuildOptions, BuiltWeb, build_web
 
 

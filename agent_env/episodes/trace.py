@@ -22,7 +22,7 @@ from agent_env.episodes.spending import tokens_spent
 from agent_env.episodes.texts import MissingText, Texts
 from agent_env.episodes.trace_lines import Lines, TraceError, last_event, read_lines, seal
 from agent_env.errors import ConfigError, DatasetError, StorageError
-from agent_env.schema import Episode, Message, PageRef, ToolSpec, Usage, Verdict
+from agent_env.schema import Episode, Message, PageRef, ToolSpec, Usage
 from agent_env.trace_events import (
     TRACE_VERSION,
     EpisodeFailed,
@@ -331,18 +331,8 @@ def fold(told: Sequence[Event]) -> Episode:
         paid=spent.paid,
         usage_sources=spent.sources,
         duration_s=worked_s(events),
-        judged=tuple(_verdict(event) for event in told if isinstance(event, Judged)),
+        judged=tuple(event.told for event in told if isinstance(event, Judged)),
         **_ending(events[-1]),
-    )
-
-
-def _verdict(event: Judged) -> Verdict:
-    return Verdict(
-        judge=event.judge,
-        metric=str(event.verdict.get("metric")),
-        says=str(event.verdict.get("says")),
-        request=event.request,
-        calls=event.calls,
     )
 
 

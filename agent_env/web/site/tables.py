@@ -42,7 +42,8 @@ def _article(
 ) -> Sheet:
     rows = [table.rows[place] for place in page.rows]
     lead = f"{page.title}. {_whole(page)}"
-    paragraphs = [PASSAGE.format(it=page.title), lead] if level.late_dates else [lead]
+    late = level.hides_dates(page.url)
+    paragraphs = [PASSAGE.format(it=page.title), lead] if late else [lead]
     links = dict.fromkeys(
         (value, by_value[name, value].url)
         for row in rows

@@ -148,7 +148,7 @@ def test_harder_webs_have_more_that_misleads_and_all_of_it_says_so() -> None:
 def test_an_outdated_copy_lacks_what_came_later() -> None:
     rows = tuple(("x", f"n{n}", f"{1900 + n}-01-01", f"{1901 + n}-01-01") for n in range(5))
     table = MaterialTable(name="t", columns=("a", "b", "start", "end"), rows=rows)
-    sure = LEVELS["hard"].__class__("sure", 1.0, 1.0, 0.0, 0.0, late_dates=False)
+    sure = LEVELS["hard"].__class__("sure", 1.0, 1.0, 0.0, 0.0, late_dates=0.0)
     (copy,) = (s for s in table_pages(table, sure) if s.url.startswith("https://copies"))
     assert [row[2] for row in copy.rows[1:]] == ["n0", "n1", "n2", "n3"]
     assert copy.rows[-1][-1] == "still"
