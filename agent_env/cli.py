@@ -32,6 +32,7 @@ class Commands(CommandTable):
             "export": "cli_export:export",
             "label": "cli_label:label",
             "score-answers": "cli_answers:score_answers",
+            "judge": "cli_judge:judge",
         },
         "Run it again": {
             "replay": "cli_episodes:replay",

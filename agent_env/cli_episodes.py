@@ -124,7 +124,7 @@ def _print_forks(folder: Path, as_json: bool) -> None:
         rows = [
             {
                 "name": name,
-                **episode.model_dump(exclude={"messages", "pages", "citations"}),
+                **episode.model_dump(exclude={"messages", "pages", "citations", "judged"}),
                 "read": score.answer,
                 **score.metrics,
             }

@@ -59,6 +59,9 @@ def _print(found: Agreement) -> None:
         alpha = _figure(found.class_alpha[c.name])
         print(f"{c.name:12} {figures} {c.measured:7} {c.true:7} {alpha}")
     print(f"scorer and people, Cohen's kappa:    {_figure(found.scorer_kappa)}")
+    for judge, with_people in found.judges.items():
+        told = f"{_figure(with_people.kappa)}, agreement {with_people.agreement:.3f}"
+        print(f"judge {judge} and people, kappa: {told} of {with_people.items}")
     print(f"among people, mean Cohen's kappa:    {_figure(found.kappa)}")
     print(f"among people, Krippendorff's alpha:  {_figure(found.alpha)}")
 

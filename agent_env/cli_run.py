@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
     from rich.table import Table
 
+    from agent_env.analysis.judges import JudgeAgreement
     from agent_env.analysis.summary import Result, Summary
     from agent_env.episodes.rescoring import Rescored
     from agent_env.runs import Listener
@@ -95,6 +96,7 @@ def print_scores(
     """The run's scores, at other prices than its own and with their `changes` against the earlier
     ones if so wished; exit code 1 where episodes were run and none came to its end."""
     from agent_env.analysis.consistency import consistency, consistency_table, queries_of
+    from agent_env.analysis.judges import judge_agreements
     from agent_env.analysis.summary import Result, summarise
     from agent_env.analysis.tables import summary_table
     from agent_env.episodes.context_copies import told as told_of
@@ -111,21 +113,25 @@ def print_scores(
         say(told_of(use))
     results = [Result(episode, score) for episode, score in scored]
     names = [condition.name for condition in manifest.conditions]
-    queries = queries_of(RunFolder(folder).samples(task.sample_type))
+    samples = RunFolder(folder).samples(task.sample_type)
+    queries = queries_of(samples)
     summaries = summarise(results, names, task.metrics, facts, queries)
     same = consistency((score for _, score in scored), queries, names, task.metrics[0])
+    judges = judge_agreements({sample.id: sample for sample in samples}, scored)
     if as_json:
         told = _as_json(folder, summaries)
         cut = interrupted_totals(RunFolder(folder), facts)
         told |= {"interrupted": cut.as_json(), "after_cutoff": late.as_json() if late else None}
         if same:
             told["phrasings"] = {row.condition: row.as_json() for row in same}
+        told["judges"] = [row.as_json() for row in judges]
         print(json.dumps(told | {"rescored": rescored.as_json()} if changes else told))
     else:
         title = f"{task.name} · {manifest.model} · {folder}"
         print_table(summary_table(summaries, task.metrics, title))
         if same:
             print_table(consistency_table(same, task.metrics[0]))
+        print_judges(judges, folder)
     if changes:
         _tell_changes(rescored)
     _tell_failures(results)
@@ -137,6 +143,14 @@ def print_scores(
     if results and not any(result.counts for result in results):
         sys.exit(1)
     return rescored
+
+
+def print_judges(found: Sequence[JudgeAgreement], folder: Path) -> None:
+    """How the judges agree with the reader, where there are any."""
+    if found:
+        from agent_env.analysis.judges import judge_table
+
+        print_table(judge_table(found, f"judges · {folder}"))
 
 
 def _tell_changes(rescored: Rescored) -> None:

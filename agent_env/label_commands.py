@@ -25,15 +25,19 @@ from agent_env.analysis.agreement import (
     mean_kappa,
     only,
 )
+from agent_env.analysis.judges import last_says
 from agent_env.episodes.run_folder import RunFolder, write_whole
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.manifest import Manifest
 from agent_env.run_scores import score_folder
 from agent_env.schema import Episode, Sample, Score
+from agent_env.tasks.judging import shown_gold
 
 CLASSES = ("correct", "outdated", "incorrect", "unsure")
 CELL = 30_000
 """Characters of a cell; spreadsheets hold no more than 32,767."""
+JUDGED = {"right": "correct", "wrong": "other"}
+"""What a judge says, as a class: it knows two."""
 COLUMNS = ("item", "question", "gold", "answer", "label")
 
 
@@ -47,6 +51,18 @@ class Labelled:
     answer: str
     verdict: str
     """The scorer's class; never in a sheet."""
+    judged: Mapping[str, str]
+    """By judge, whether it says right or wrong; never in a sheet either."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedByPeople:
+    """A judge and the annotators' majority, by two classes: correct, and all others."""
+
+    items: int
+    agreement: float
+    kappa: float | None
+    """Cohen's; None where chance alone would agree always."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +85,8 @@ class Agreement:
     class_alpha: Mapping[str, float | None]
     """By class: this one against all others."""
     class_kappa: Mapping[str, float | None]
+    judges: Mapping[str, JudgedByPeople]
+    """By judge, held against the annotators."""
 
 
 def write_sheet(
@@ -112,7 +130,22 @@ def read_sheets(
         alpha=krippendorff_alpha(annotators),
         class_alpha={n: krippendorff_alpha([only(a, n) for a in annotators]) for n in names},
         class_kappa={n: mean_kappa([only(a, n) for a in annotators]) for n in names},
+        judges=_judges(items, only(truth, "correct")),
     )
+
+
+def _judges(items: Sequence[Labelled], truth: Labels) -> dict[str, JudgedByPeople]:
+    found: dict[str, JudgedByPeople] = {}
+    for judge in sorted({name for item in items for name in item.judged}):
+        said = {
+            item.item: JUDGED[item.judged[judge]]
+            for item in items
+            if judge in item.judged and item.item in truth
+        }
+        if said:
+            same = sum(said[item] == truth[item] for item in said)
+            found[judge] = JudgedByPeople(len(said), same / len(said), cohen_kappa(said, truth))
+    return found
 
 
 def verdict(score: Score, metric: str) -> str:
@@ -151,21 +184,15 @@ def _item(
 ) -> Labelled:
     key = f"{manifest.samples_digest}/{episode.condition}/{episode.sample}.{episode.repeat}"
     asked = [message.content for message in episode.messages if message.role == "user"]
+    judges = dict.fromkeys(one.judge for one in episode.judged)
     return Labelled(
         hashlib.sha256(key.encode()).hexdigest()[:12],
         asked[0] if asked else "",
         shown_gold(sample),
         episode.answer or "",
         verdict(score, metric),
+        {judge: says for judge in judges if (says := last_says(episode, judge, metric)) in JUDGED},
     )
-
-
-def shown_gold(sample: Sample) -> str:
-    """The gold for people: with its dates where the sample has rows of gold."""
-    rows = getattr(sample, "golds", ())
-    if rows:
-        return "; ".join(f"{r.answer} ({r.start} to {r.end or 'present'})" for r in rows)
-    return "; ".join(sample.gold) or "(no answer)"
 
 
 def _harmless(cell: str) -> str:

@@ -38,6 +38,9 @@ class Proof(Record):
     """Pages each of which states all of `dates`."""
     dates: tuple[str, ...]
     """What has to be read there: YYYY, YYYY-MM or YYYY-MM-DD; never sent to a model."""
+    used: tuple[str, ...] | None = None
+    """Those that the model has to write down to have used them; None for all of them, or for an
+    answer that agrees with them."""
     shares: Literal["year", "month", "day", "years", "span"]
     """What a right answer has in common with them: the year, month or day of the month of the one
     date; any of the years from the first to the last, or of those listed; or that it lies between
@@ -285,6 +288,34 @@ StopReason = Literal[
 """Why an episode ended; all but `answered` leave whatever answer stood. A failure is apart."""
 
 
+class JudgeCall(Stored):
+    """One attempt at asking a judge; fields as of `model_called`."""
+
+    attempt: int = 1
+    latency_s: float
+    queued_s: float | None = None
+    reply: Reply | None = None
+    error: str | None = None
+    error_kind: str | None = None
+    status: int | None = None
+    usage: Usage | None = None
+    wait_s: float | None = None
+
+
+class Verdict(Stored):
+    """What a judge says of a finished episode."""
+
+    judge: str
+    """A model's name, as on the command line."""
+    metric: str
+    """The scorer's metric beside which it stands."""
+    says: str
+    """`right`, `wrong`, `unparsable`, or `failed` where no reply came."""
+    request: str | None = None
+    """Digest of the messages that were sent."""
+    calls: tuple[JudgeCall, ...] = ()
+
+
 class Episode(Stored):
     """One attempt at one sample under one condition: the fold of its trace."""
 
@@ -325,6 +356,8 @@ class Episode(Stored):
     """Sums over the calls that cost money: not those whose reply came from the reply cache."""
     usage_sources: tuple[str, ...] = ()
     duration_s: float | None = None
+    judged: tuple[Verdict, ...] = ()
+    """What judges said of it afterwards; their calls are in no sum above."""
 
 
 class Score(Record):

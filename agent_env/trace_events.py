@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from agent_env.schema import (
     Condition,
+    JudgeCall,
     Message,
     Reply,
     StopReason,
@@ -16,6 +17,7 @@ from agent_env.schema import (
     ToolResult,
     ToolSpec,
     Usage,
+    Verdict,
 )
 
 TRACE_VERSION = 2
@@ -146,9 +148,30 @@ class EpisodeFailed(Event):
 
 
 class Judged(Event):
+    """A verdict on a finished episode; stands behind its end, and is no part of what it used."""
+
     kind: Literal["judged"] = "judged"
     judge: str
+    """A model's name, as on the command line."""
     verdict: dict[str, JsonValue]
+    """`metric` and `says`, as of schema.Verdict."""
+    request: str | None = None
+    """Digest of the messages that were sent."""
+    messages: tuple[Message, ...] = ()
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the judge was made with, its base URL included, its key never."""
+    calls: tuple[JudgeCall, ...] = ()
+
+    @property
+    def told(self) -> Verdict:
+        """What an episode keeps of it."""
+        return Verdict(
+            judge=self.judge,
+            metric=str(self.verdict.get("metric")),
+            says=str(self.verdict.get("says")),
+            request=self.request,
+            calls=self.calls,
+        )
 
 
 TraceEvent = Annotated[

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError, StorageError
+from agent_env.errors import ConfigError, DatasetError, StorageError
+from agent_env.schema import MaterialTable
 from agent_env.temporal.facts.tables import FactTables, shipped_tables
 
 if TYPE_CHECKING:
@@ -22,12 +23,15 @@ class BuildOptions:
     """What the user asks of a web."""
 
     out: Path
-    world: str
+    world: str | None
+    """None is the real one, or none where tables are given."""
     entities: int | None
     seed: int | None
     difficulty: str
     facts_table: Path | None
     """Events to render instead of the shipped ones; of the real world only."""
+    tables: tuple[Path, ...] = ()
+    """Temporal tables, or the materials of generated questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +44,26 @@ class BuiltWeb:
     facts: Path | None
     """The world's fact table; None for the real world, whose tables are there already."""
     intervals: Path | None
+    tables: int
+    """Temporal tables."""
+    passed_over: int
+    """Groups of their rows that are too large for a page."""
 
 
 def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
     """Render a world into a page store with its search, whole or not at all."""
     from agent_env.web.site.difficulty import difficulty
+    from agent_env.web.site.tables import passed_over
 
     level = difficulty(options.difficulty)
+    temporal = [table for file in options.tables for table in _temporal(file)]
     tables = _world(options)
     if options.out.exists():
         raise ConfigError(f"{options.out} is there already; remove it or name another --out")
     part = options.out.with_name(f"{options.out.name}.part{os.getpid()}")
     try:
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        pages, digest = _render(part, tables, level)
+        pages, digest = _render(part, tables, level, temporal)
         facts, intervals = _write_tables(options.out, tables)
         part.replace(options.out)
     except (OSError, StorageError) as exc:
@@ -62,11 +72,31 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
         for leftover in options.out.parent.glob(f"{part.name}*"):
             leftover.unlink()
     _index(options.out, note)
-    return BuiltWeb(pages, digest, facts, intervals)
+    return BuiltWeb(pages, digest, facts, intervals, len(temporal), passed_over(temporal))
+
+
+def _temporal(file: Path) -> Sequence[MaterialTable]:
+    """The tables of NAME.materials.jsonl, or the one of a table file."""
+    from agent_env.temporal.facts.table_pages import is_temporal
+
+    if file.suffix != ".jsonl":
+        from agent_env.temporal.facts.temporal_files import load_table
+
+        return [load_table(file).material()]
+    from agent_env.episodes.run_folder import read_materials
+
+    found = [table for table in read_materials(file) if is_temporal(table)]
+    if not found:
+        raise DatasetError(file, None, "holds no table with the columns start and end")
+    return found
 
 
 def _world(options: BuildOptions) -> FactTables:
-    if options.world not in WORLDS:
+    if options.world is None and options.tables and options.facts_table is None:
+        if options.entities is not None or options.seed is not None:
+            raise ConfigError("--entities and --seed go with --world fictional")
+        return FactTables((), (), ())
+    if options.world not in (None, *WORLDS):
         raise ConfigError(f"unknown world '{options.world}'; known: {', '.join(WORLDS)}")
     if options.world == "fictional":
         from agent_env.temporal.fiction.world import make_world
@@ -84,7 +114,9 @@ def _world(options: BuildOptions) -> FactTables:
     return read_world(options.facts_table, shipped_tables())
 
 
-def _render(part: Path, tables: FactTables, level: Difficulty) -> tuple[int, str]:
+def _render(
+    part: Path, tables: FactTables, level: Difficulty, temporal: Sequence[MaterialTable]
+) -> tuple[int, str]:
     from agent_env.web.full_text import FullText
     from agent_env.web.page_store import SqlitePages
     from agent_env.web.sealed import fill
@@ -92,7 +124,7 @@ def _render(part: Path, tables: FactTables, level: Difficulty) -> tuple[int, str
 
     store = SqlitePages(part)
     try:
-        sheets = render_all(tables, level)
+        sheets = render_all(tables, level, temporal)
         pages = fill(store, FullText(store.connection), sheets)
         digest = store.digest()
     finally:

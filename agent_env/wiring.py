@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -342,6 +342,7 @@ async def _open_web(
 ) -> Web:
     """The web of the manifest's mode; its store's digest is checked against, or put into, run.json:
     before the first episode where the store does not change, after the last where it grows."""
+    from agent_env.temporal.facts.table_pages import is_temporal
     from agent_env.web.opened import open_frozen, open_live
 
     settings = manifest.web_settings
@@ -356,15 +357,21 @@ async def _open_web(
     if manifest.web == "frozen":
         web = open_frozen(settings, file, stack)
     else:
-        web = _open_sealed(settings, file, note, stack)
+        own = [table for table in folder.materials() if is_temporal(table)]
+        web = _open_sealed(settings, file, own, note, stack)
     assert web.store is not None  # only live goes without
     folder.check_pages(web.store.digest())
     return web
 
 
 def _open_sealed(
-    settings: WebSettings, file: Path, note: Callable[[str], None], stack: AsyncExitStack
+    settings: WebSettings,
+    file: Path,
+    temporal: Sequence[MaterialTable],
+    note: Callable[[str], None],
+    stack: AsyncExitStack,
 ) -> Web:
+    """The built web; where none is named, the shipped one with the samples' own tables."""
     from agent_env.temporal.facts.tables import shipped_tables
     from agent_env.web.opened import Web
     from agent_env.web.sealed import SealedWeb
@@ -372,7 +379,7 @@ def _open_sealed(
     if settings.pages:
         built = SealedWeb.opened(file, note)
     else:
-        built = SealedWeb.build(file, shipped_tables())
+        built = SealedWeb.build(file, shipped_tables(), temporal=temporal)
     stack.callback(built.close)
     return Web(built.search, built, foreign=False, store=built.store)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import subprocess
@@ -10,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.preparing import RunOptions
+from agent_env.run_scores import follow_run, score_folder
+from agent_env.runs import Listener, start_run
 from agent_env.web_commands import BuildOptions, BuiltWeb, build_web
 
 
@@ -101,3 +105,46 @@ def test_a_run_refuses_pages_that_are_none_or_have_changed(tmp_path: Path) -> No
     for name, reason in (("no.db", "no.db"), ("x.db", "x.db")):
         ran = agent_env(tmp_path, "run", "time-puzzles", "--limit", "1", "--pages", name)
         assert (ran.returncode, reason in ran.stderr) == (2, True)
+
+
+def test_a_web_of_tables_alone_and_beside_a_world(tmp_path: Path) -> None:
+    table = tmp_path / "rates.csv"
+    table.write_text("tariff,price,start,end\nday,3,2001,2004\nday,4,2004,\nnight,1,2001,\n")
+    alone = build(tmp_path / "a.db", world=None, entities=None, seed=None, tables=(table,))
+    urls = [str(url) for url, _, _ in rows(tmp_path / "a.db")]
+    assert (alone.tables, alone.passed_over, alone.facts) == (1, 0, None)
+    titles = {str(title) for url, _, title in rows(tmp_path / "a.db") if "tables.example" in url}
+    assert titles == {"day", "night", "3", "4", "1"}
+    assert all(".example/" in url for url in urls)
+    both = build(tmp_path / "b.db", tables=(table,))
+    assert both.pages == build(tmp_path / "c.db").pages + alone.pages
+    assert (both.tables, both.facts) == (1, tmp_path / "b.facts.csv")
+
+
+def test_materials_without_times_and_tables_with_defects_are_named(tmp_path: Path) -> None:
+    (tmp_path / "x.materials.jsonl").write_text('{"name":"t","columns":["a"],"rows":[["b"]]}\n')
+    (tmp_path / "y.csv").write_text("a,start,end\nb,2004,2001\n")
+    for name, reason in (
+        ("x.materials.jsonl", "holds no table with the columns start and end"),
+        ("y.csv", "y.csv:2: "),
+    ):
+        with pytest.raises(DatasetError, match=reason):
+            build(tmp_path / "z.db", world=None, entities=None, seed=None,
+                  tables=(tmp_path / name,))  # fmt: skip
+    (tmp_path / "y.csv").write_text("a,start,end\nb,2001,2004\n")
+    with pytest.raises(ConfigError, match="--entities and --seed go with --world fictional"):
+        build(tmp_path / "z.db", world=None, tables=(tmp_path / "y.csv",))
+    assert not (tmp_path / "z.db").exists()
+
+
+def test_a_run_on_tables_finds_its_own_tables_on_the_sealed_web(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    options = RunOptions(
+        "tdbench", limit=6, conditions=("web",), out=out, options=("rows=40", "domains=laws")
+    )
+    quiet = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
+    folder = asyncio.run(start_run(options, quiet))
+    scored = score_folder(folder, print)[2]
+    assert [score.metrics["answer"] for _, score in scored] == [1.0] * 6
+    _, names, trails = follow_run(out, print)
+    assert (names, {trail.verdict for trail in trails}) == (("web",), {"fine"})

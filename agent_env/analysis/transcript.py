@@ -14,6 +14,7 @@ from agent_env.trace_events import (
     EpisodeResumed,
     EpisodeStarted,
     Event,
+    Judged,
     ModelCalled,
     ToolCalled,
 )
@@ -49,6 +50,14 @@ def transcript(
                 yield f"== ended: {event.stop_reason}"
             case EpisodeFailed():
                 yield f"== failed: {event.error}: {event.message}"
+            case Judged():
+                yield _judged(event, width)
+
+
+def _judged(event: Judged, width: int | None) -> str:
+    told = ", ".join(f"{name} {value}" for name, value in event.verdict.items())
+    replies = [call.reply.message.content for call in event.calls if call.reply is not None]
+    return "\n".join([f"== judged by {event.judge}: {told}", *(_cut(r, width) for r in replies)])
 
 
 def _tools(event: EpisodeStarted) -> str:

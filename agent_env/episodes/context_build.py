@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from agent_env.episodes.named_pages import NamedPage, named_pages
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace import read_trace
+from agent_env.episodes.trace import own_events, read_trace
 from agent_env.errors import DatasetError
 from agent_env.manifest import Manifest
 from agent_env.protocols import PageStore, Task, Tokenizer
@@ -93,7 +93,8 @@ def _source(folder: RunFolder, sample: Sample, rules: BuildRules) -> Source:
 
 
 def _ending(events: Sequence[Event]) -> str:
-    last = events[-1] if events else None
+    own = own_events(events)
+    last = own[-1] if own else None
     if isinstance(last, EpisodeFinished):
         return "finished"
     return "failed" if isinstance(last, EpisodeFailed) else "unfinished"

@@ -52,13 +52,13 @@ class RecordingModel:
                 queued_s=call.queued_s,
                 attempt=call.attempt,
                 wait_s=call.wait_s,
-                **_failure(call),
+                **failure_fields(call),
             )
 
         return await self._caller.reply(messages, tools, record, options)
 
 
-def _failure(call: Call) -> dict[str, Any]:
+def failure_fields(call: Call) -> dict[str, Any]:
     """What the trace tells of a call without a reply."""
     if call.cancelled:
         return {"error": "cancelled before the reply came"}

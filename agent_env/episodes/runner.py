@@ -97,7 +97,7 @@ class Runner:
                     for _ in range(self.concurrency):
                         group.create_task(self._work(left, loop, opener, on_end, spent))
         except ExceptionGroup as failures:
-            raise _first(failures) from failures
+            raise first_failure(failures) from failures
         finally:
             texts.close()
         if spent:
@@ -249,7 +249,7 @@ def episode_seed(model_seed: int | None, key: EpisodeKey) -> int | None:
     return int.from_bytes(drawn[:4], "big") >> 1
 
 
-def _first(failures: ExceptionGroup[Exception]) -> Exception:
+def first_failure(failures: ExceptionGroup[Exception]) -> Exception:
     """The one failure that stopped the others, out of however many groups around it."""
     failure = failures.exceptions[0]
-    return _first(failure) if isinstance(failure, ExceptionGroup) else failure
+    return first_failure(failure) if isinstance(failure, ExceptionGroup) else failure

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 
 from agent_env.episodes.recording import RequestDigest
-from agent_env.episodes.trace import gave_nothing, trajectory
+from agent_env.episodes.trace import gave_nothing, own_events, trajectory
 from agent_env.errors import EpisodeError, ReplayError
 from agent_env.protocols import (
     Answer,
@@ -67,6 +67,7 @@ class Recording:
     @classmethod
     def of(cls, events: Sequence[Event]) -> Recording:
         """Raises ReplayError where the trace does not begin an episode."""
+        events = own_events(events)
         start = events[0] if events else None
         if not isinstance(start, EpisodeStarted):
             raise ReplayError("the trace does not begin with episode_started")

@@ -30,6 +30,7 @@ from agent_env.trace_events import (
     EpisodeResumed,
     EpisodeStarted,
     Event,
+    Judged,
     ModelCalled,
     ToolCalled,
 )
@@ -133,7 +134,9 @@ class TraceWriter:
             os.ftruncate(self._fd, self._size)
             raise StorageError(f"cannot write the trace {self._path}: {exc.strerror}") from exc
         self._seq, self._crc, self._size = self._seq + 1, crc, self._size + len(line)
-        paid = isinstance(event, ModelCalled) and event.reply is not None
+        paid = isinstance(event, Judged) or (
+            isinstance(event, ModelCalled) and event.reply is not None
+        )
         self._unsynced |= self._fsync == "all" or (self._fsync == "replies" and paid)
 
     async def settle(self) -> None:
@@ -199,13 +202,12 @@ def _moved_out(event: Event, texts: Texts) -> Event:
     """The event with its long texts in the store; short ones stay where they are."""
     if isinstance(event, ToolCalled):
         return _call_moved_out(event, texts)
-    if not isinstance(event, EpisodeStarted):
+    if not isinstance(event, EpisodeStarted | Judged):
         return event
     moved: dict[str, str] = {}
-    dumps = {
-        "messages": _messages.dump_json(event.messages, exclude_none=True).decode(),
-        "tools": _specs.dump_json(event.tools, exclude_none=True).decode(),
-    }
+    dumps = {"messages": _messages.dump_json(event.messages, exclude_none=True).decode()}
+    if isinstance(event, EpisodeStarted):
+        dumps["tools"] = _specs.dump_json(event.tools, exclude_none=True).decode()
     for name, text in dumps.items():
         if len(text) >= LONG:
             moved[name] = texts.put(text)
@@ -276,25 +278,31 @@ def _moved_in(event: Event, texts: Texts) -> Event:
         fields["result"] = event.result.model_copy(update=result)
         if "arguments" in found:
             fields["call"] = event.call.model_copy(update={"arguments": found["arguments"]})
-    if isinstance(event, EpisodeStarted):
-        if "messages" in found:
-            fields["messages"] = _messages.validate_json(found["messages"])
-        if "tools" in found:
-            fields["tools"] = _specs.validate_json(found["tools"])
+    if isinstance(event, EpisodeStarted | Judged) and "messages" in found:
+        fields["messages"] = _messages.validate_json(found["messages"])
+    if isinstance(event, EpisodeStarted) and "tools" in found:
+        fields["tools"] = _specs.validate_json(found["tools"])
     return event.model_copy(update=fields)
 
 
 def is_finished(path: Path) -> bool:
     """Whether the episode of this file came to its end; not so where it failed, was cut off, or
-    the file is broken. Checks every checksum, but reads the last event only."""
+    the file is broken. Checks every checksum, but reads the last event only, and the verdicts
+    behind it."""
     try:
         return isinstance(last_event(path, path.read_bytes()), EpisodeFinished)
     except (DatasetError, OSError):
         return False
 
 
-def fold(events: Sequence[Event]) -> Episode:
+def own_events(events: Iterable[Event]) -> list[Event]:
+    """The episode's events, without the verdicts that judges gave on it afterwards."""
+    return [event for event in events if not isinstance(event, Judged)]
+
+
+def fold(told: Sequence[Event]) -> Episode:
     """The episode that the events tell."""
+    events = own_events(told)
     start = events[0] if events else None
     if not isinstance(start, EpisodeStarted):
         raise ValueError("a trace begins with episode_started")
@@ -323,6 +331,7 @@ def fold(events: Sequence[Event]) -> Episode:
         paid=spent.paid,
         usage_sources=spent.sources,
         duration_s=worked_s(events),
+        judged=tuple(event.told for event in told if isinstance(event, Judged)),
         **_ending(events[-1]),
     )
 
@@ -374,7 +383,9 @@ def gave_nothing(event: ToolCalled) -> bool:
 
 
 def worked_s(events: Sequence[Event]) -> float:
-    """Seconds from the first event to the last, without the pauses before it was resumed."""
+    """Seconds from the first event to the last, without the pauses before it was resumed and what
+    was judged later."""
+    events = own_events(events)
     at = [datetime.fromisoformat(event.at) for event in events]
     spans = (
         (after - before).total_seconds()

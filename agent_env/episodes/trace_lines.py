@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from agent_env.errors import DatasetError, first_problem
-from agent_env.trace_events import TRACE_VERSION, Event, trace_event
+from agent_env.trace_events import TRACE_VERSION, Event, Judged, trace_event
 
 _MARK = b',"crc":"'
 _SEAL = len(_MARK) + 8 + 2
@@ -65,20 +66,22 @@ def read_lines(path: Path, data: bytes) -> Lines:
 
 
 def last_event(path: Path, data: bytes) -> Event | None:
-    """The last event of a trace; where all lines are sealed only their checksums are looked at,
-    else the trace is read whole. Raises TraceError."""
+    """The last event of a trace before the verdicts of judges; where all lines are sealed only
+    their checksums are looked at, else the trace is read whole. Raises TraceError."""
     crc = 0
     lines = data.rstrip(b"\0").split(b"\n")[:-1]
     for line in lines:
         body, written = _opened(line)
         crc = zlib.crc32(body[:-1] if written else body, crc)
         if written != b"%08x" % crc:
-            events = read_lines(path, data).events
-            return events[-1] if events else None
-    if not lines:
-        return None
-    event: Event = trace_event.validate_json(_opened(lines[-1])[0])
-    return event if event.v <= TRACE_VERSION else None
+            return next(_own(reversed(read_lines(path, data).events)), None)
+    read = (trace_event.validate_json(_opened(line)[0]) for line in reversed(lines))
+    event = next(_own(read), None)
+    return event if event is not None and event.v <= TRACE_VERSION else None
+
+
+def _own(events: Iterable[Event]) -> Iterator[Event]:
+    return (event for event in events if not isinstance(event, Judged))
 
 
 def _read(line: bytes, before: int, above: list[Event]) -> tuple[Event | None, int, str, bool]:

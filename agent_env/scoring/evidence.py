@@ -6,7 +6,7 @@ For each constraint that must be looked up, four claims are checked against the 
   or the reply's citations name one;
 - shown: every date that it needs stands in what the web tools put out, in any notation;
 - used: the model wrote the right date (for a year: the year) in its own words or code, or every
-  date that it answered agrees with it.
+  date that it answered agrees with it; of a question from a table, the dates that it asks for.
 
 A wrong answer is then a failure of the first stage that failed for any constraint:
 *retrieval* where a date was not shown and no proving page was opened, *reading* where a proving
@@ -106,7 +106,7 @@ def _lookup(proof: Proof, episode: Episode, score: Score, read: str, own: str) -
         opened=bool(urls & by["opened"]),
         cited=bool(cited),
         shown=all(stands_in(date, read) for date in proof.dates),
-        used=_is_written(proof, own) or _agrees(proof, score.answer),
+        used=_is_written(proof, own) or (proof.used is None and _agrees(proof, score.answer)),
     )
 
 
@@ -132,7 +132,8 @@ def _own_words(episode: Episode) -> str:
 
 
 def _is_written(proof: Proof, own: str) -> bool:
-    dates = [date[:4] for date in proof.dates] if proof.shares == "year" else proof.dates
+    wanted = proof.dates if proof.used is None else proof.used
+    dates = [date[:4] for date in wanted] if proof.shares == "year" else wanted
     return all(stands_in(date, own) for date in dates)
 
 

@@ -7,13 +7,13 @@ marked so on the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 from agent_env.errors import ConfigError, ToolError
 from agent_env.protocols import SearchProvider
-from agent_env.schema import Page
+from agent_env.schema import MaterialTable, Page
 from agent_env.temporal.facts.tables import FactTables
 from agent_env.web.full_text import FullText
 from agent_env.web.page_store import SqlitePages
@@ -39,13 +39,17 @@ class SealedWeb:
 
     @classmethod
     def build(
-        cls, file: Path, tables: FactTables, level: Difficulty = LEVELS[DEFAULT]
+        cls,
+        file: Path,
+        tables: FactTables,
+        level: Difficulty = LEVELS[DEFAULT],
+        temporal: Sequence[MaterialTable] = (),
     ) -> SealedWeb:
         """Open the sealed web in `file`, rendering it first where the file is new."""
         store = SqlitePages(file)
         index = FullText(store.connection)
         if next(store.urls(), None) is None:
-            fill(store, index, render_all(tables, level))
+            fill(store, index, render_all(tables, level, temporal))
         return cls(store, index)
 
     @classmethod

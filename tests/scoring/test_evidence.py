@@ -159,3 +159,17 @@ def test_months_and_years_are_seen_too() -> None:
     assert stands_in("1982-04", "in April 1982")
     assert stands_in("1982-05", "1982-05-07")
     assert not stands_in("1982", "page 19820")
+
+
+def test_only_dates_that_must_be_written_count_as_used_where_the_proof_says_which() -> None:
+    shown = {"open_page": "From 2 April 1982 to 14 June 1982."}
+    both = ("1982-04-02", "1982-06-14")
+    end = Proof(constraint=0, urls=(URL,), dates=both, used=both[1:], shares="span")
+    assert trail(episode(shown, said="It ended on 14 June 1982."), ("x",), end)[0] == "reasoning"
+    assert trail(episode(shown, said="It began on 2 April 1982."), ("x",), end)[0] == "reading"
+    none = end.model_copy(update={"used": ()})
+    assert trail(episode(shown, said="No answer"), ("x",), none)[0] == "reasoning"
+    assert trail(episode({"open_page": "nothing"}, said="x"), ("x",), none)[0] == "retrieval"
+    agreeing = episode(shown, said="?"), ("1982-05-03",)
+    assert trail(*agreeing, end)[1].used is False
+    assert trail(*agreeing, end.model_copy(update={"used": None}))[1].used is True

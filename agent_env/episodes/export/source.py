@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.texts import Texts
-from agent_env.episodes.trace import fold, read_trace
+from agent_env.episodes.trace import fold, own_events, read_trace
 from agent_env.errors import DatasetError
 from agent_env.manifest import Manifest
 from agent_env.protocols import Task
@@ -22,6 +22,7 @@ class Told:
     name: str
     """CONDITION/SAMPLE.REPEAT"""
     events: tuple[Event, ...]
+    """The episode's own; verdicts of judges are in `episode`."""
     episode: Episode
     sample: Sample
     score: Score
@@ -97,7 +98,9 @@ class Source:
         sample = samples.get(episode.sample)
         if sample is None:
             raise DatasetError(self.folder.path / "samples.jsonl", None, f"no '{episode.sample}'")
-        return Told(name, tuple(events), episode, sample, self.task.scorer(sample, episode))
+        return Told(
+            name, tuple(own_events(events)), episode, sample, self.task.scorer(sample, episode)
+        )
 
     def _is_chosen(self, score: Score) -> bool:
         if self.choice.min_score is None:

@@ -102,7 +102,7 @@ class Best:
 
 
 def _table(turn: Turn) -> Step | None:
-    told = table_reply(turn.messages, turn.tools)
+    told = table_reply(turn.messages, turn.tools, turn.thorough)
     return None if told is None else (told.text, [] if told.call is None else [told.call])
 
 

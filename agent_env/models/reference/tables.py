@@ -1,4 +1,5 @@
-"""Answers questions from temporal tables, from the rows in the prompt or those that `sql` gives.
+"""Answers questions from temporal tables, from the rows in the prompt, or those that `sql` or pages
+of the web give.
 
 Everything comes from the messages: the question's words say which rows are meant and what has to be
 true of their dates, and the rows say the rest.
@@ -15,6 +16,7 @@ from datetime import date
 from operator import eq, gt, lt
 from typing import TYPE_CHECKING
 
+from agent_env.models.reference.table_pages import table_rows
 from agent_env.schema import Message, ToolSpec
 
 if TYPE_CHECKING:
@@ -32,11 +34,14 @@ class TableReply:
     """What is said, or asked of the tool."""
 
     text: str
-    call: SqlCall | None = None
+    call: tuple[str, Mapping[str, object]] | None = None
 
 
-def table_reply(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> TableReply | None:
-    """The next step; None where the prompt holds no such question."""
+def table_reply(
+    messages: Sequence[Message], tools: Sequence[ToolSpec], thorough: bool = True
+) -> TableReply | None:
+    """The next step; None where the prompt holds no such question. A `thorough` policy does not
+    trust every page that it finds."""
     prompt = next((m.content for m in reversed(messages) if m.role == "user"), "")
     found = re.findall(r"^Question: (.+)$", prompt, re.M)
     if not found or "unsure" not in prompt:  # the word that every such prompt offers
@@ -48,6 +53,9 @@ def table_reply(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Table
         return TableReply("unsure") if tables else None
     offered = next((tool for tool in tools if tool.name == "sql"), None)
     label = "ANSWER:\n" if '"ANSWER:"' in prompt else ""
+    on_web = {"web_search", "open_page"} <= {tool.name for tool in tools}
+    if not tables and offered is None and on_web:
+        return _by_web(asked, messages, label, thorough)
     if tables or offered is None:
         fitting = next((read for read in asked if _fits(read, tables)), None)
         return TableReply(label + (_answer(fitting, tables) if fitting else "unsure"))
@@ -66,6 +74,19 @@ def _by_sql(
         return TableReply("I look the rows up.", _query(asked[len(outputs)], tool))
     empty_join = asked and asked[-1].kind == "hops"
     return TableReply(label + ("No answer" if empty_join else "unsure"))
+
+
+def _by_web(
+    asked: Sequence[Read], messages: Sequence[Message], label: str, thorough: bool
+) -> TableReply:
+    """Each way to understand the question in turn, until a page has its rows."""
+    for read in asked:
+        tables, call = table_rows(read, messages, thorough)
+        if call is not None:
+            return TableReply("I look the rows up.", call)
+        if tables:
+            return TableReply(label + _answer(read, tables))
+    return TableReply(label + "unsure")
 
 
 def _has(tool: ToolSpec, read: Read) -> bool:

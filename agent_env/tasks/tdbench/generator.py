@@ -14,6 +14,7 @@ from agent_env.tasks.tdbench.engines import Engines
 from agent_env.tasks.tdbench.groups import Field, make_field
 from agent_env.tasks.tdbench.hops import hop_queries
 from agent_env.tasks.tdbench.options import TdbenchOptions
+from agent_env.tasks.tdbench.proving import proofs_of
 from agent_env.tasks.tdbench.query import Query, make_samples
 from agent_env.tasks.tdbench.relations import checked, drawn
 from agent_env.tasks.tdbench.sample import Kind, TdbenchSample
@@ -21,6 +22,7 @@ from agent_env.tasks.tdbench.sources import Source, read_now, sources
 from agent_env.tasks.tdbench.specials import specials
 from agent_env.tasks.tdbench.user_hops import make_chain, user_hop_queries
 from agent_env.temporal.allen import RELATIONS
+from agent_env.temporal.facts.table_pages import TablePages
 
 VERSION = 1
 """Raised whenever the same seed would give other questions."""
@@ -31,6 +33,7 @@ def make(count: int, seed: int, options: TdbenchOptions) -> Made:
     found, now = sources(options, seed), read_now(options)
     materials = {source.table.name: source.table.material() for source in found}
     digests = {name: material.digest for name, material in materials.items()}
+    pages = {name: TablePages(material) for name, material in materials.items()}
     rng = Random(f"tdbench/{VERSION}/{seed}/{count}")
     samples: list[TdbenchSample] = []
     left_out: Counter[str] = Counter()
@@ -41,7 +44,9 @@ def make(count: int, seed: int, options: TdbenchOptions) -> Made:
         maker = _Maker(found, now, options, engines, rng, left_out)
         for number, query in enumerate(maker.queries(wanted)):
             name = f"td-{seed}-{number:05d}"
-            samples += make_samples(query, name, now.isoformat(), digests, rng, VERSION)
+            samples += make_samples(
+                query, name, now.isoformat(), digests, rng, VERSION, proofs_of(query, pages)
+            )
     if not samples:
         why = "; ".join(f"{number} {what}" for what, number in left_out.items() if number)
         raise ConfigError(f"no question can be made: {why or 'the tables have no fitting rows'}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from agent_env.schema import Proof
 from agent_env.tasks.tdbench.groups import Held
 from agent_env.tasks.tdbench.sample import (
     NAME,
@@ -64,9 +65,20 @@ class Query:
             return "unique"
         return ("none", "unique", "multiple")[min(2, len({row.answer for row in self.golds}))]
 
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Which dates of the gold rows are asked for."""
+        return ROLES.get(self.relation, BOTH) if self.golds and self.number is None else ()
+
 
 def make_samples(
-    query: Query, name: str, now: str, digests: dict[str, str], rng: Random, version: int
+    query: Query,
+    name: str,
+    now: str,
+    digests: dict[str, str],
+    rng: Random,
+    version: int,
+    proofs: tuple[Proof, ...] = (),
 ) -> list[TdbenchSample]:
     """One sample for each phrasing; all show the same rows."""
     golds = tuple(_gold(query.tables[0], row) for row in query.golds)
@@ -81,6 +93,8 @@ def make_samples(
     common: dict[str, Any] = {
         "task": NAME,
         "gold": answers,
+        "evidence": tuple(dict.fromkeys(url for proof in proofs for url in proof.urls)),
+        "proofs": proofs,
         "materials": tuple(digests[table.name] for table in query.tables),
         "query": name,
         "domain": query.domain,
@@ -97,7 +111,7 @@ def make_samples(
         "golds": golds,
         "others": query.others,
         "outdated": query.others if query.kind == "current" else (),
-        "roles": ROLES.get(query.relation, BOTH) if golds and not numeric else (),
+        "roles": query.roles,
         "hops": query.hops,
         "sql": query.sql,
         "context": context,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from agent_env.schema import MaterialTable
 from agent_env.temporal.facts.tables import EventRow, FactTables, TermRow
 from agent_env.web.site.crosslinks import CrossLinks
 from agent_env.web.site.difficulty import DEFAULT, LEVELS, Difficulty
@@ -17,11 +18,17 @@ from agent_env.web.site.encyclopedia import (
 )
 from agent_env.web.site.others import almanac, notes_on_event, notes_on_life, reports
 from agent_env.web.site.sheet import Sheet
+from agent_env.web.site.tables import table_pages
 from agent_env.web.site.traps import traps
 
 
-def render_all(tables: FactTables, level: Difficulty = LEVELS[DEFAULT]) -> Iterator[Sheet]:
-    """Articles, reports, notes, lists, and what misleads; made as they are asked for."""
+def render_all(
+    tables: FactTables,
+    level: Difficulty = LEVELS[DEFAULT],
+    temporal: Sequence[MaterialTable] = (),
+) -> Iterator[Sheet]:
+    """Articles, reports, notes, lists, what the temporal tables hold, and what misleads; made as
+    they are asked for."""
     links = CrossLinks(tables)
     for row in tables.events:
         yield event_article(row, level, links, tables.invented)
@@ -37,6 +44,8 @@ def render_all(tables: FactTables, level: Difficulty = LEVELS[DEFAULT]) -> Itera
         yield object_article(name, links.spells[name])
     yield from _presidencies(tables, level)
     yield from _lists(tables)
+    for table in temporal:
+        yield from table_pages(table, level)
 
 
 def _presidencies(tables: FactTables, level: Difficulty) -> Iterator[Sheet]:

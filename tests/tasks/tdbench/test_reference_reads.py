@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,15 @@ from agent_env.tasks.tdbench.family import FAMILY
 from agent_env.tasks.tdbench.generator import make
 from agent_env.tasks.tdbench.options import TdbenchOptions
 from agent_env.temporal.allen import RELATIONS
+from agent_env.temporal.facts.tables import FactTables
+from agent_env.tools.open_page import OpenPage
 from agent_env.tools.sql import Sql
 from agent_env.tools.toolbox import ToolSet
+from agent_env.tools.web_search import WebSearch
+from agent_env.web.sealed import SealedWeb
+from agent_env.web.site.difficulty import LEVELS
 
+NO_FACTS = FactTables((), (), ())
 KINDS = ("relation", "current", "nth", "count", "longest", "hops")
 
 
@@ -42,7 +49,7 @@ def answered(seed: int, options: TdbenchOptions, count: int, with_sql: bool) -> 
 
 async def _talk(messages: list[Message], tools: ToolSet) -> str:
     names = frozenset(spec.name for spec in tools.specs)
-    for _ in range(6):
+    for _ in range(60):
         reply = (await Reference().generate(messages, tools.specs)).message
         messages.append(reply)
         if not reply.tool_calls:
@@ -75,3 +82,25 @@ def test_the_other_kinds_are_answered_rightly() -> None:
 def test_by_the_sql_tool_no_rows_need_to_be_shown() -> None:
     found = answered(6, TdbenchOptions(rows=80, kinds=KINDS), 90, with_sql=True)
     assert set(found.values()) == {1.0}
+
+
+@pytest.mark.parametrize("level", ["medium", "hard"])
+def test_questions_are_answered_rightly_from_the_web(level: str) -> None:
+    options = TdbenchOptions(rows=80, kinds=("relation", "current", "hops"), book="closed")
+    made = make(13 * 3 * 2, 7, options)
+    task = FAMILY.make_task("default", options, by_digest(made.tables))
+    condition = Condition(name="web", tools=("web_search", "open_page"))
+    web = SealedWeb.build(Path(":memory:"), NO_FACTS, LEVELS[level], made.tables)
+    tools = ToolSet([WebSearch(web.search), OpenPage(web)])
+    wrong = []
+    for sample in made.samples:
+        messages = list(task.prompt(sample, condition))
+        assert "Rows of the table" not in messages[0].content
+        answer = asyncio.run(_talk(messages, tools))
+        episode = Episode(
+            sample=sample.id, condition="web", repeat=1, model="reference", status="finished",
+            answer=answer,
+        )  # fmt: skip
+        if task.scorer(sample, episode).metrics["answer"] < 1:
+            wrong.append(sample.id)
+    assert wrong == []

@@ -1,0 +1,126 @@
+"""How judges agree with the reader: kappa by hand, clusters by query, everything counted."""
+
+from __future__ import annotations
+
+from agent_env.analysis.judges import Figure, cohen, judge_agreements, last_says
+from agent_env.schema import Episode, JudgeCall, ModelFacts, Sample, Score, Usage, Verdict
+from agent_env.testing import answer, puzzle
+
+J = "compatible/j"
+
+
+class Phrased(Sample):
+    """A sample that shares its query with others."""
+
+    query: str
+
+
+def judged(says: str, judge: str = J, metric: str = "answer") -> Verdict:
+    reply = answer("VERDICT", Usage(input_tokens=100, output_tokens=10, source="provider"))
+    call = JudgeCall(latency_s=0.1, reply=None if says == "failed" else reply)
+    return Verdict(judge=judge, metric=metric, says=says, calls=(call,))
+
+
+def pair(sample: str, reader: float | None, *said: Verdict) -> tuple[Episode, Score]:
+    episode = Episode(
+        sample=sample, condition="base", repeat=1, model="m", status="finished", judged=said
+    )
+    metrics = {} if reader is None else {"answer": reader}
+    score = Score(sample=sample, condition="base", repeat=1, outcome="read", metrics=metrics)
+    return episode, score
+
+
+def made(*cells: tuple[float, str], query: str = "q{n}"):  # type: ignore[no-untyped-def]
+    names = [f"s{n}" for n in range(len(cells))]
+    samples = {
+        name: Phrased(id=name, task="t", gold=(), query=query.format(n=n))
+        for n, name in enumerate(names)
+    }
+    scored = [pair(n, reader, judged(s)) for n, (reader, s) in zip(names, cells, strict=True)]
+    return samples, scored
+
+
+def test_kappa_is_agreement_beyond_chance() -> None:
+    # 20 + 15 of 50 agree; by chance 25·30/2500 + 25·20/2500 = 0.5
+    assert round(cohen((20, 5, 10, 15)) or 0, 12) == 0.4
+    assert cohen((10, 0, 0, 10)) == 1.0
+    assert cohen((5, 5, 0, 0)) == 0.0
+    assert cohen((10, 0, 0, 0)) is None
+    assert cohen((0, 0, 0, 0)) is None
+
+
+def test_every_answer_is_counted_once_by_what_became_of_it() -> None:
+    samples = {name: puzzle(name) for name in "abcdefgh"}
+    scored = [
+        pair("a", 1, judged("right")),
+        pair("b", 1, judged("wrong")),
+        pair("c", 0, judged("right")),
+        pair("d", 0, judged("wrong")),
+        pair("e", 1, judged("unparsable")),
+        pair("f", 1, judged("failed")),
+        pair("g", 0),
+        pair("h", None, judged("right")),
+    ]
+    (found,) = judge_agreements(samples, scored)
+    assert (found.judge, found.metric, found.answers) == (J, "answer", 7)
+    assert (found.judged, found.unparsable, found.failed, found.not_asked) == (4, 1, 1, 1)
+    assert found.confusion == {"both": 1, "reader": 1, "judge": 1, "neither": 1}
+    assert (found.agreement.value, found.kappa.value) == (0.5, 0.0)
+    assert (found.calls, found.input_tokens, found.output_tokens) == (7, 600, 60)
+    assert found.cost_usd is None
+
+
+def test_what_the_verdicts_cost_is_known_at_the_judges_prices() -> None:
+    samples, scored = made((1, "right"), (0, "wrong"))
+    facts = ModelFacts(
+        input_per_million=1000, output_per_million=2000, date="2026-01-01", source="s"
+    )
+    (found,) = judge_agreements(samples, scored, {J: facts})
+    assert found.cost_usd == 0.24
+
+
+def test_several_judges_and_metrics_are_apart_and_the_last_verdict_counts() -> None:
+    first, second = judged("wrong"), judged("right")
+    other = judged("wrong", judge="openai/k")
+    dated = judged("wrong", metric="answer_time")
+    episode, score = pair("a", 1, first, second, judged("failed"), other, dated)
+    assert last_says(episode, J, "answer") == "right"
+    assert last_says(episode, J, "answer_time") == "wrong"
+    assert last_says(episode, "openai/k", "answer_time") is None
+    rows = judge_agreements({"a": puzzle("a")}, [(episode, score)])
+    assert [(row.judge, row.metric) for row in rows] == [
+        (J, "answer"), (J, "answer_time"), ("openai/k", "answer"),
+    ]  # fmt: skip
+    assert [row.agreement.value for row in rows] == [1.0, None, 0.0]
+
+
+def test_phrasings_of_one_query_are_drawn_together() -> None:
+    cells = [(1, "right")] * 10 + [(0, "wrong")] * 6 + [(1, "wrong")] * 4
+    _, scored = made(*cells)
+    apart, _ = made(*cells)
+    together = {
+        name: sample.model_copy(update={"query": f"q{n // 4}"})
+        for n, (name, sample) in enumerate(apart.items())
+    }
+    (alone,), (clustered,) = judge_agreements(apart, scored), judge_agreements(together, scored)
+    assert (alone.queries, clustered.queries) == (20, 5)
+    assert alone.agreement.value == clustered.agreement.value == 0.8
+    assert (alone.agreement.low, alone.agreement.high) == (0.65, 0.95)
+    assert (clustered.agreement.low, clustered.agreement.high) == (0.4, 1.0)
+    assert alone.kappa.low is not None
+    assert alone.kappa.low < 0.6 < (alone.kappa.high or 0)
+
+
+def test_where_all_agree_the_interval_is_wilsons_and_kappa_has_none() -> None:
+    samples, scored = made((1, "right"), (1, "right"), (0, "wrong"), (0, "wrong"))
+    (found,) = judge_agreements(samples, scored)
+    assert found.kappa == Figure(1.0)
+    assert (found.agreement.value, found.agreement.high) == (1.0, 1.0)
+    assert round(found.agreement.low or 0, 3) == 0.51
+
+
+def test_a_reader_that_always_says_the_same_gives_kappa_zero_and_no_interval() -> None:
+    samples, scored = made((1, "right"), (1, "right"), (1, "wrong"), (1, "right"))
+    (found,) = judge_agreements(samples, scored)
+    assert found.kappa == Figure(0.0)
+    assert found.agreement.value == 0.75
