@@ -132,7 +132,7 @@ def _opened(file: Path, stack: ExitStack, make: bool = False) -> SqlitePages | N
 
     if not make and not file.exists():
         return None
-    store = SqlitePages(file)
+    store = SqlitePages(file, read_only=not make)
     stack.callback(store.close)
     return store
 
