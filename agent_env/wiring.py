@@ -358,7 +358,7 @@ async def _open_web(
     else:
         web = _open_sealed(settings, file, note, stack)
     assert web.store is not None  # only live goes without
-    folder.check_pages(web.store.digest())
+    folder.check_pages(web.store.digest(), web.index)
     return web
 
 
@@ -374,7 +374,7 @@ def _open_sealed(
     else:
         built = SealedWeb.build(file, shipped_tables())
     stack.callback(built.close)
-    return Web(built.search, built, foreign=False, store=built.store)
+    return Web(built.search, built, foreign=False, store=built.store, index=built.search.index)
 
 
 def search_access(name: str) -> ProviderAccess:
