@@ -43,6 +43,10 @@ def build(
     fetch: Annotated[
         bool, typer.Option("--fetch", help="Get pages that no store holds from the live web.")
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="HOST:PORT of your own network to fetch from. Repeatable."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write, for each sample, the pages that a run's model found, to be given to any model.
@@ -61,6 +65,7 @@ def build(
         tokenizer=tokenizer,
         repeat=repeat,
         fetch=fetch,
+        allow_hosts=tuple(allow_host or ()),
     )
     built = commands.build(options)
     if as_json:

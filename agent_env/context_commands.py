@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agent_env.errors import ConfigError
 from agent_env.runs import task_of
 from agent_env.tasks.contexts import KINDS, Contexts, Kind
+from agent_env.web_options import site_of
 from agent_env.wiring import make_tokenizer
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class BuildOptions:
     tokenizer: str = "estimate"
     repeat: int = 1
     fetch: bool = False
+    allow_hosts: tuple[str, ...] = ()
+    """HOST:PORT that may be fetched from though they are not on the public internet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ def build(options: BuildOptions, fetcher: Fetcher | None = None) -> Built:
         page_budget=min(options.page_budget, options.budget),
         repeat=_repeat(options, manifest),
     )
+    if options.allow_hosts and not options.fetch:
+        raise ConfigError("--allow-host is for pages that are fetched; say --fetch too")
     if options.fetch:
         _check_fetching(rules.condition, manifest)
     sources = read_sources(folder, task_of(folder), rules)
@@ -106,7 +111,7 @@ async def _build(
             fetched = _opened(folder.path / FETCHED, stack, make=True)
             assert fetched is not None  # made where it was not
             stores = Stores(run, fetched)
-            dead = await fetch_missing(sources, stores, fetched, fetcher or _live())
+            dead = await fetch_missing(sources, stores, fetched, fetcher or _live(options))
         else:
             stores = Stores(run, _opened(folder.path / FETCHED, stack))
         tokenizer = make_tokenizer(options.tokenizer)
@@ -114,10 +119,10 @@ async def _build(
     return Built(contexts, dead)
 
 
-def _live() -> Fetcher:
+def _live(options: BuildOptions) -> Fetcher:
     from agent_env.web.fetch import HttpFetcher
 
-    return HttpFetcher()
+    return HttpFetcher(open_hosts=frozenset(map(site_of, options.allow_hosts)))
 
 
 def _store_file(folder: RunFolder, manifest: Manifest) -> Path:
@@ -132,7 +137,7 @@ def _opened(file: Path, stack: ExitStack, make: bool = False) -> SqlitePages | N
 
     if not make and not file.exists():
         return None
-    store = SqlitePages(file)
+    store = SqlitePages(file, read_only=not make)
     stack.callback(store.close)
     return store
 

@@ -42,6 +42,9 @@ class WebSettings(Stored):
     """The page store's file; None for pages.db in the run's folder."""
     pages_digest: str | None = None
     """Digest of what the store holds: sealed and frozen at the start, record after the run."""
+    index: str | None = None
+    """What searched the stored pages, fts5 or tantivy: they rank alike, not the same. None where
+    the web brings its own search."""
     as_of: str | None = None
     """Pages dated later than this day are hidden."""
     block_leaks: bool = False

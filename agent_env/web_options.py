@@ -42,7 +42,7 @@ def settings_of(options: WebOptions) -> WebSettings:
         as_of=_day(options.as_of),
         block_leaks=options.block_leaks,
         obey_robots=not options.ignore_robots,
-        allow_hosts=tuple(_site(text) for text in options.allow_hosts),
+        allow_hosts=tuple(site_of(text) for text in options.allow_hosts),
     )
     if options.mode in ("sealed", "frozen"):
         _check_offline(options, settings)
@@ -120,7 +120,7 @@ def _day(text: str | None) -> str | None:
         raise ConfigError(f"--as-of '{text}' is not a date; write YYYY-MM-DD") from None
 
 
-def _site(text: str) -> str:
+def site_of(text: str) -> str:
     if not _SITE.fullmatch(text):
         raise ConfigError(f"--allow-host '{text}' is not HOST:PORT, like 127.0.0.1:8888")
     return text.lower()

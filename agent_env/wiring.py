@@ -360,7 +360,7 @@ async def _open_web(
         own = [table for table in folder.materials() if is_temporal(table)]
         web = _open_sealed(settings, file, own, note, stack)
     assert web.store is not None  # only live goes without
-    folder.check_pages(web.store.digest())
+    folder.check_pages(web.store.digest(), web.index)
     return web
 
 
@@ -381,7 +381,7 @@ def _open_sealed(
     else:
         built = SealedWeb.build(file, shipped_tables(), temporal=temporal)
     stack.callback(built.close)
-    return Web(built.search, built, foreign=False, store=built.store)
+    return Web(built.search, built, foreign=False, store=built.store, index=built.search.index)
 
 
 def search_access(name: str) -> ProviderAccess:

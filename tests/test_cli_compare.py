@@ -128,6 +128,9 @@ def test_without_the_extra_the_plain_table_stays_and_the_rest_names_the_extra(ru
     assert plain.returncode == 0
     assert "pip install 'agent-env[analysis]'" in plain.stderr
     assert "reference-static web" in plain.stdout
+    rows = [line for line in plain.stdout.splitlines() if "reference-static base" in line]
+    assert rows
+    assert all("+0.000 [-0.11, +0.11]" in row and "1.000" not in row for row in rows), rows
     refused = agent_env_without("scipy", "compare", str(runs), "--json")
     assert refused.returncode == 2
     assert "pip install 'agent-env[analysis]'" in refused.stderr

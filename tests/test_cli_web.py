@@ -169,6 +169,7 @@ def test_a_frozen_run_with_the_web_gone_gives_the_same_tool_results(
     frozen, live = RunFolder(tmp_path / "f").manifest(), RunFolder(recorded).manifest()
     assert (frozen.web, live.web) == ("frozen", "record")
     assert frozen.web_settings.search == "serper"
+    assert frozen.web_settings.index is None
     assert frozen.web_settings.pages_digest == live.web_settings.pages_digest
     assert len(frozen.web_settings.pages_digest or "") == 64
 

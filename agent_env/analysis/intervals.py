@@ -70,14 +70,3 @@ def expanded_percentiles(drawn: Floats, groups: int) -> tuple[float, float]:
     known = drawn[~np.isnan(drawn)]
     low, high = np.quantile(known, [tail, 1 - tail])
     return float(low), float(high)
-
-
-def paired_share_interval(better: int, worse: int, pairs: int) -> tuple[float, float]:
-    """Bonett and Price's interval (2012) for a difference of paired shares; it says something
-    where all pairs agree and the bootstrap would give a point."""
-    up, down = (better + 1) / (pairs + 2), (worse + 1) / (pairs + 2)
-    half = (
-        NormalDist().inv_cdf(0.5 + LEVEL / 2)
-        * ((up + down - (up - down) ** 2) / (pairs + 2)) ** 0.5
-    )
-    return max(-1.0, up - down - half), min(1.0, up - down + half)

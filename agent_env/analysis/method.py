@@ -99,6 +99,7 @@ def _settings(found: Manifest) -> Iterator[tuple[str, Cell]]:
     yield "sandbox", found.sandbox
     yield "web", found.web
     yield "web search", web.search
+    yield "pages searched by", web.index
     yield "page store's digest", web.pages_digest
     yield "pages as of", web.as_of
     yield "leaks withheld", ("yes" if web.block_leaks else "no") if found.web else None

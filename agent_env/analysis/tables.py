@@ -105,6 +105,10 @@ def difference_table(rows: Sequence[Compared], baseline: str) -> Table:
 def _difference_cells(found: Difference | None) -> list[str]:
     if found is None:
         return ["-"] * 5 + ["all"]
-    span = escape(f"{found.mean:+.3f} [{found.low:+.2f}, {found.high:+.2f}]")
-    p = f"{found.p_value:.3f}" if found.p_value >= 0.001 else "<0.001"
-    return [span, str(found.better), str(found.worse), p, str(found.pairs), str(found.unpaired)]
+    span, p = f"{found.mean:+.3f}", "-"
+    if found.interval is not None:
+        span += " [{:+.2f}, {:+.2f}]".format(*found.interval)
+    if found.p_value is not None:
+        p = f"{found.p_value:.3f}" if found.p_value >= 0.001 else "<0.001"
+    better, worse = str(found.better), str(found.worse)
+    return [escape(span), better, worse, p, str(found.pairs), str(found.unpaired)]

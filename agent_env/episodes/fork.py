@@ -24,6 +24,7 @@ from agent_env.errors import ConfigError, DatasetError, first_problem
 from agent_env.manifest import Manifest
 from agent_env.schema import Episode, Sample
 from agent_env.trace_events import EpisodeStarted, Event, ModelCalled, Parent, ToolCalled
+from agent_env.web.store_file import reading
 
 PARENT = "parent.json"
 """The parent as it ended, in the fork's folder."""
@@ -163,5 +164,5 @@ def _fields(event: Event) -> dict[str, Any]:
 
 
 def _copy_database(source: Path, target: Path) -> None:
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+    with closing(reading(source)) as old, closing(sqlite3.connect(target)) as new:
         old.backup(new)

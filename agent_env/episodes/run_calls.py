@@ -78,7 +78,8 @@ def open_calls(
     stack: AsyncExitStack,
     note: Callable[[str], None],
 ) -> Calls:
-    """What the calls of this start share; what earlier starts spent is in the budget."""
+    """What the calls of this start share. What earlier starts spent is in the budget where there is
+    a limit to hold it against; else no trace is read."""
     stored = dict(manifest.retries)
     breaker = stored.pop("breaker", Breaker().calls)
     max_output = manifest.model_parameters.get("max_output_tokens")
@@ -87,9 +88,10 @@ def open_calls(
         facts=manifest.model_facts,
         max_output=max_output if isinstance(max_output, int) else None,
     )
-    for events in all_events(folder):
-        for usage in paid_usages(events):
-            budget.spend(usage)
+    if budget.is_limited:
+        for events in all_events(folder):
+            for usage in paid_usages(events):
+                budget.spend(usage)
     cache = _cache(manifest, stack, note)
     return Calls(
         pace=Pace(most=concurrency),

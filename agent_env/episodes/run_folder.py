@@ -135,22 +135,28 @@ class RunFolder:
             reason = f"not a run's manifest: {first_problem(exc.errors())}"
             raise DatasetError(file, None, reason) from exc
 
-    def check_pages(self, digest: str) -> None:
-        """ConfigError where the run began with other pages; the first time, their digest is
-        noted."""
-        began = self.manifest().web_settings.pages_digest
-        if began is None:
-            self.note_pages(digest)
-        elif began != digest:
+    def check_pages(self, digest: str, index: str | None = None) -> None:
+        """ConfigError where the run began with other pages, or another index of them; the first
+        time, both are noted."""
+        began = self.manifest().web_settings
+        if began.pages_digest is None:
+            self.note_pages(digest, index)
+        elif began.index is not None and index is not None and began.index != index:
+            raise ConfigError(
+                f"{self.path} began with pages searched by {began.index}, and here {index} would "
+                "search them; install or remove the extra `search`, or start a new run"
+            )
+        elif began.pages_digest != digest:
             raise ConfigError(
                 f"{self.path} began with other pages than its page store holds now; "
                 "bring the old file back, or start a new run"
             )
 
-    def note_pages(self, digest: str) -> None:
-        """Put the digest of what the page store holds into run.json."""
+    def note_pages(self, digest: str, index: str | None = None) -> None:
+        """Put the digest of what the page store holds, and what searches it, into run.json."""
         manifest = self.manifest()
-        settings = manifest.web_settings.model_copy(update={"pages_digest": digest})
+        noted = {"pages_digest": digest, "index": index}
+        settings = manifest.web_settings.model_copy(update=noted)
         text = manifest.model_copy(update={"web_settings": settings}).model_dump_json(indent=2)
         part = self.path / "run.json.part"
         try:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import time
 from pathlib import Path
 
 import zstandard
 
 from agent_env.errors import StorageError
+from agent_env.web.store_file import reading
 
 NAME = "texts.db"
 WAIT_S = 30.0
@@ -28,11 +30,12 @@ class MissingText(Exception):
 
 
 class Texts:
-    """The store; opened when the first text is put or asked for."""
+    """The store; opened when the first text is put or asked for, and for writing only to put."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._connection: sqlite3.Connection | None = None
+        self._is_written = False
         self._known: set[bytes] = set()
         self._pack = zstandard.ZstdCompressor(level=3)
         self._unpack = zstandard.ZstdDecompressor()
@@ -73,10 +76,12 @@ class Texts:
         return data.decode("utf-8", "surrogatepass")
 
     def _read(self, key: bytes) -> tuple[bytes] | None:
-        if self._connection is None and not self._file.exists():
-            return None
+        if self._connection is None:
+            if not self._file.exists():
+                return None
+            self._connection = reading(self._file)
         query = "SELECT text FROM texts WHERE digest = ?"
-        row: tuple[bytes] | None = self._open().execute(query, (key,)).fetchone()
+        row: tuple[bytes] | None = self._connection.execute(query, (key,)).fetchone()
         return row
 
     def sync(self) -> None:
@@ -96,13 +101,29 @@ class Texts:
         """Give the file back."""
         if self._connection is not None:
             self._connection.close()
-            self._connection = None
+            self._connection, self._is_written = None, False
 
     def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            connection = sqlite3.connect(self._file, timeout=WAIT_S)
+        if self._connection is not None and self._is_written:
+            return self._connection
+        self.close()
+        self._connection = connection = sqlite3.connect(self._file, timeout=WAIT_S)
+        _keep_log(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(_SCHEMA)
+        self._is_written = True
+        return connection
+
+
+def _keep_log(connection: sqlite3.Connection) -> None:
+    """Switch a new store to a write-ahead log. Where another process does so at the same moment
+    SQLite says "locked" at once, whatever the timeout, so the waiting is done here."""
+    until = time.monotonic() + WAIT_S
+    while True:
+        try:
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute(_SCHEMA)
-            self._connection = connection
-        return self._connection
+            return
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.02)

@@ -13,6 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 ARTICLES = frozenset({"a", "an", "the"})
 _VANISH = re.compile(r"[.'’`´]")
@@ -27,6 +28,7 @@ SHORT = 300
 """Characters up to which a text without an answer line may be the answer itself."""
 
 
+@lru_cache(maxsize=1024)  # one score asks for the same few names some 20 times
 def normalise(name: str) -> str:
     """What is compared; see the module for the rules."""
     text = name.casefold()

@@ -82,6 +82,18 @@ class DayRange:
             yield self.day(top - at)
             at = text.rfind("1", 0, at)
 
+    def runs(self, days: DaySet) -> list[tuple[date, date]]:
+        """The runs of consecutive days of a set, in order."""
+        text = f"0{days:b}"
+        top = len(text) - 1
+        found = []
+        last = text.rfind("1")
+        while last != -1:
+            before = text.rfind("0", 0, last)
+            found.append((self.day(top - last), self.day(top - before - 1)))
+            last = text.rfind("1", 0, before)
+        return found
+
 
 def _packed(flags: bytearray) -> DaySet:
     """The set whose bit i is flag i."""
@@ -96,14 +108,3 @@ PUZZLE_DAYS = DayRange(date(1800, 1, 1), date(2050, 12, 31))
 
 CLOSURE_DAYS = DayRange(date(1583, 1, 1), date(2400, 12, 31))
 """The days among which a closed puzzle has the same answers, though no range is stated."""
-
-
-def as_spans(days: Iterable[date]) -> list[tuple[date, date]]:
-    """Runs of consecutive days, from days in order."""
-    spans: list[tuple[date, date]] = []
-    for day in days:
-        if spans and day.toordinal() == spans[-1][1].toordinal() + 1:
-            spans[-1] = (spans[-1][0], day)
-        else:
-            spans.append((day, day))
-    return spans

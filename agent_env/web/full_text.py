@@ -37,6 +37,8 @@ class FullText:
     """The SearchProvider over an index beside the pages."""
 
     name = "sealed"
+    index = "fts5"
+    """As run.json names it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection

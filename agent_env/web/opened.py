@@ -16,6 +16,7 @@ from pathlib import Path
 from agent_env.errors import ConfigError
 from agent_env.manifest import WebSettings
 from agent_env.protocols import Fetcher, SearchProvider
+from agent_env.web.full_text import FullText
 from agent_env.web.kept import KeptFetcher, KeptSearch, ToldSearch
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.providers.catalogue import make_provider
@@ -42,6 +43,8 @@ class Web:
     foreign: bool
     """Whether the pages are other people's, and not built by us."""
     store: SqlitePages | None = None
+    index: str | None = None
+    """What searches stored pages, as run.json names it."""
 
 
 def store_path(named: Path) -> Path:
@@ -79,7 +82,8 @@ def open_frozen(settings: WebSettings, file: Path, stack: AsyncExitStack) -> Web
     stack.callback(store.close)
     assert settings.search is not None  # chosen before the run began
     if settings.search == STORED:
-        return Web(_full_text(store, stack), KeptFetcher(store), True, store)
+        search = _full_text(store, stack)
+        return Web(search, KeptFetcher(store), True, store, search.index)
     return Web(KeptSearch(store, settings.search), KeptFetcher(store), True, store)
 
 
@@ -97,11 +101,9 @@ def stored_search(store: SqlitePages, wanted: str | None) -> str:
     )
 
 
-def _full_text(store: SqlitePages, stack: AsyncExitStack) -> SearchProvider:
+def _full_text(store: SqlitePages, stack: AsyncExitStack) -> FullText:
     """An index in memory over the text of every stored page."""
     import sqlite3
-
-    from agent_env.web.full_text import FullText
 
     connection = sqlite3.connect(":memory:")
     stack.callback(connection.close)

@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 
 from agent_env.errors import ConfigError, ToolError
-from agent_env.protocols import SearchProvider
 from agent_env.schema import MaterialTable, Page
 from agent_env.temporal.facts.tables import FactTables
 from agent_env.web.full_text import FullText
@@ -21,6 +20,7 @@ from agent_env.web.sealed_index import choose_index
 from agent_env.web.site.difficulty import DEFAULT, LEVELS, Difficulty
 from agent_env.web.site.render import render_all
 from agent_env.web.site.sheet import Sheet
+from agent_env.web.tantivy_text import TantivyText
 
 BUILT_AT = "2026-01-01T00:00:00Z"
 """The time all sealed pages bear, so that the same tables give the same store."""
@@ -33,7 +33,7 @@ BATCH = 500
 class SealedWeb:
     """Fetcher over a store that is never added to, with the search over it."""
 
-    def __init__(self, store: SqlitePages, search: SearchProvider) -> None:
+    def __init__(self, store: SqlitePages, search: FullText | TantivyText) -> None:
         self._store = self.store = store
         self.search = search
 

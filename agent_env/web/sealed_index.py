@@ -6,10 +6,13 @@ import sqlite3
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_env.errors import StorageError
-from agent_env.protocols import SearchProvider
 from agent_env.web.full_text import FullText
+
+if TYPE_CHECKING:
+    from agent_env.web.tantivy_text import TantivyText
 
 MANY = 50_000
 """Pages above which tantivy is used."""
@@ -17,7 +20,7 @@ MANY = 50_000
 
 def choose_index(
     file: Path, connection: sqlite3.Connection, content: str, note: Callable[[str], None]
-) -> SearchProvider:
+) -> FullText | TantivyText:
     """The search over a store; `note` hears why a large one is served by the slower kind."""
     built_in = FullText(connection)
     count = built_in.size()

@@ -70,13 +70,14 @@ def _check_head(file: Path) -> None:
 def _connected(file: Path, read_only: bool) -> sqlite3.Connection:
     if str(file) == ":memory:":
         return sqlite3.connect(file)
-    address = file.resolve().as_uri() + ("?mode=ro" if read_only else "")
+    return reading(file) if read_only else sqlite3.connect(file, timeout=BUSY_S)
+
+
+def reading(file: Path) -> sqlite3.Connection:
+    """A connection that only reads. In a folder that takes no files SQLite reads a WAL store only
+    as one that never changes."""
+    address = file.resolve().as_uri() + "?mode=ro"
     connection = sqlite3.connect(address, timeout=BUSY_S, uri=True)
-    return _readable(connection, address) if read_only else connection
-
-
-def _readable(connection: sqlite3.Connection, address: str) -> sqlite3.Connection:
-    """In a folder that takes no files SQLite reads a WAL store only as one that never changes."""
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError:

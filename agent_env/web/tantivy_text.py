@@ -27,6 +27,8 @@ class TantivyText:
     """The SearchProvider over an index in a folder."""
 
     name = "sealed"
+    index = "tantivy"
+    """As run.json names it."""
 
     def __init__(self, folder: Path) -> None:
         import tantivy

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.proportion import proportion_confint
 
-from agent_env.analysis.intervals import mean_estimates, paired_share_interval
+from agent_env.analysis.intervals import mean_estimates
+from agent_env.analysis.paired import paired_share_interval
 from agent_env.analysis.power import samples_needed, smallest_detectable
 
 NOTHING_DRAWN = np.empty((0, 1))

@@ -31,6 +31,29 @@ def test_without_common_samples_there_is_no_difference() -> None:
     assert difference({"a": 1.0}, {"b": 1.0}) is None
 
 
+def test_equal_shares_have_an_interval_and_no_p_value() -> None:
+    same = {str(i): 1.0 for i in range(6)}
+    found = difference(same, same)
+    assert found is not None
+    assert (found.mean, found.p_value) == (0.0, None)
+    assert found.interval == pytest.approx((-0.346, 0.346), abs=1e-3)
+
+
+def test_shares_that_all_rise_have_an_interval_below_1_and_a_p_value() -> None:
+    found = difference({str(i): 0.0 for i in range(6)}, {str(i): 1.0 for i in range(6)})
+    assert found is not None
+    assert found.interval == pytest.approx((0.292, 1.0), abs=1e-3)
+    assert found.p_value == pytest.approx(2 / 64)
+
+
+def test_equal_scores_that_are_no_shares_and_a_single_sample_have_no_interval() -> None:
+    halves = {"a": 0.5, "b": 0.25}
+    for before, after in ((halves, halves), ({"a": 0.0}, {"a": 1.0})):
+        found = difference(before, after)
+        assert found is not None
+        assert (found.interval, found.p_value) == (None, None)
+
+
 def test_the_bootstrap_is_the_same_each_time_and_holds_the_mean() -> None:
     values = [0.0] * 30 + [1.0] * 10
     low, high = bootstrap(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -185,6 +186,24 @@ def test_hosted_pages_are_fetched_once_and_dead_links_are_named(tmp_path: Path) 
     assert not folder.pages.exists()
     build(BuildOptions(folder.path, tmp_path / "later.jsonl"))
     assert (tmp_path / "later.jsonl").read_bytes() == data
+
+
+def test_a_host_of_ones_own_network_is_fetched_from_only_where_it_is_allowed(
+    tmp_path: Path,
+) -> None:
+    folder = make_run(tmp_path / "run", ["one"], web=None)
+    with site() as (url, asked):
+        write_episode(folder, "one", citations=[f"{url}/plain"])
+        options = BuildOptions(folder.path, tmp_path / "pages.jsonl", fetch=True)
+        refused = build(options)
+        assert (list(refused.dead), asked) == ([f"{url}/plain"], [])
+        host = url.removeprefix("http://")
+        allowed = build(replace(options, allow_hosts=(host,)))
+    assert "Here is /plain." in allowed.contexts.by_sample["one"].text
+    with pytest.raises(ConfigError, match="say --fetch too"):
+        build(replace(options, fetch=False, allow_hosts=(host,)))
+    with pytest.raises(ConfigError, match="'http://x' is not HOST:PORT"):
+        build(replace(options, allow_hosts=("http://x",)))
 
 
 def test_nothing_of_a_closed_web_is_looked_for_in_the_open_one(tmp_path: Path) -> None:

@@ -16,13 +16,13 @@ from agent_env.episodes.retries import Retries
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.tape import Recording
-from agent_env.episodes.trace import fold, read_trace
+from agent_env.episodes.trace import TraceWriter, fold, read_trace
 from agent_env.errors import RunStopped, StorageError
 from agent_env.graph.loop import AgentLoop
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.schema import Usage
+from agent_env.schema import Message, Reply, Usage
 from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
@@ -187,6 +187,25 @@ def test_calls_in_flight_are_bounded_over_all_workers(tmp_path: Path) -> None:
         assert await second is None
 
     _keep(make_run(tmp_path, ["a", "b"]), use, concurrency=1)
+
+
+def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path: Path) -> None:
+    folder = _with_limits(tmp_path, tokens=600)
+    key = EpisodeKey("b", "web", 1)
+    trace = TraceWriter(folder.trace(key), key.name, utc_now)
+    trace.write(EpisodeStarted, sample="b", condition=WEB, repeat=1, model="m")
+    usage = Usage(input_tokens=500, output_tokens=90)
+    reply = Reply(message=Message(role="assistant", content="1"), usage=usage)
+    trace.write(ModelCalled, request="0", reply=reply, latency_s=0.1)
+    trace.close()
+
+    async def spent(keeper: Keeper) -> int:
+        return keeper.calls.budget.tokens
+
+    assert _keep(folder, spent) == 590
+    free = folder.manifest().model_copy(update={"run_limits": {}})
+    folder.rewrite(free)
+    assert _keep(folder, spent) == 0  # nothing to hold it against: no trace is read
 
 
 def test_the_tokens_of_the_whole_run_are_counted_in_one_place(tmp_path: Path) -> None:

@@ -30,6 +30,42 @@ def write_calls(run: Path, names: list[str]) -> list[Path]:
     return files
 
 
+READ_ONLY = """
+mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 77
+touch "$1/new" 2>/dev/null && exit 78
+exec "$2" -c "
+import sys
+from pathlib import Path
+from agent_env.episodes.trace import read_trace
+print(len(read_trace(Path(sys.argv[1]))[0].result.output))" "$3"
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mount namespaces are Linux's")
+def test_long_texts_are_read_from_a_disk_that_takes_no_writes(tmp_path: Path) -> None:
+    (trace,) = write_calls(tmp_path, ["a"])
+    done = subprocess.run(
+        [
+            *("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", READ_ONLY, "sh"),
+            *(str(tmp_path), sys.executable, str(trace)),
+        ],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip("no mount namespaces here")
+    assert (done.returncode, done.stdout) == (0, f"{len(LONG_TEXT)}\n"), done.stderr
+
+
+def test_a_store_that_was_read_can_be_written_after(tmp_path: Path) -> None:
+    first = Texts(tmp_path / "texts.db")
+    digest = first.put("one")
+    first.close()
+    texts = Texts(tmp_path / "texts.db")
+    assert texts.get(digest) == "one"
+    assert texts.get(texts.put("two")) == "two"
+    texts.close()
+
+
 def test_a_long_output_is_stored_once_and_read_back_in_place(tmp_path: Path) -> None:
     files = write_calls(tmp_path, ["a", "b"])
     for file in files:

@@ -232,10 +232,13 @@ class Candidates:
         domain = 0
         for entry in all_entries:
             domain |= entry.days
+        size = len(self._sets.days) // 8 + 1
+        packed = [(entry, entry.days.to_bytes(size, "little")) for entry in all_entries]
 
         def entries(day: date, rng: Random) -> list[Entry]:
-            bit = 1 << self._sets.days.index(day)
-            return [entry for entry in all_entries if entry.days & bit]
+            byte, place = divmod(self._sets.days.index(day), 8)
+            bit = 1 << place
+            return [entry for entry, days in packed if days[byte] & bit]
 
         if all_entries:
             yield self._kind(name, all_entries[0].fact, entries, domain)

@@ -179,12 +179,16 @@ class Generator:
             if solutions.bit_count() == wanted:
                 yield chosen
             return
-        for entry in options[0]:
+        entries, *further = options
+        for entry in entries:
             left = solutions & entry.days
             if self._checked and left == solutions:
                 continue  # it says nothing new
-            if left.bit_count() >= wanted:
-                yield from self._search([*chosen, entry], left, options[1:], wanted)
+            size = left.bit_count()
+            if further and size >= wanted:
+                yield from self._search([*chosen, entry], left, further, wanted)
+            elif not further and size == wanted:
+                yield [*chosen, entry]
 
     def _contradictions(
         self, event: Entry, kinds: Sequence[Kind], rng: Random

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from random import Random
@@ -119,7 +118,8 @@ def plan_kinds(
     unfit = UNFIT[outline.relation] if checked else frozenset()
     open_ = {kind.name: kind for kind in kinds.values() if kind.name not in unfit}
     event_level: Level = "year" if outline.relation == "years" else outline.relation
-    used = Counter[Level]([event_level])
+    used: dict[Level, int] = {"year": 0, "month": 0, "day": 0}
+    used[event_level] += 1
     chosen: list[Kind] = []
     if outline.lead and count:
         chosen.append(_take(open_, [open_[outline.lead]], checked, False, rng))
@@ -131,12 +131,12 @@ def plan_kinds(
     return chosen
 
 
-def _least_used(open_: Mapping[str, Kind], used: Counter[Level]) -> list[Kind]:
+def _least_used(open_: Mapping[str, Kind], used: Mapping[Level, int]) -> list[Kind]:
     """The kinds left of those levels that have the fewest facts so far."""
-    by_level: dict[Level, list[Kind]] = {"year": [], "month": [], "day": []}
+    by_level: dict[Level, list[Kind]] = {level: [] for level in used}
     for kind in open_.values():
         by_level[kind.level].append(kind)
-    fewest = min(used[level] for level, kinds in by_level.items() if kinds)
+    fewest = min([used[level] for level, kinds in by_level.items() if kinds])
     return [k for level, kinds in by_level.items() if used[level] == fewest for k in kinds]
 
 
@@ -145,13 +145,19 @@ def _take(
 ) -> Kind:
     """Draw one by weight, and take away its category and what does not go with it."""
     kind = rng.choice(among) if evenly else rng.choices(among, [k.weight for k in among])[0]
-    gone = {name for name, other in open_.items() if other.category == kind.category}
-    if checked:
-        for group in CONFLICTS:
-            if kind.name in group and (kind.name not in _YEAR_PINS):
-                gone |= group
-        if kind.name in _YEAR_PINS:
-            gone.add("explicit_year")
-    for name in gone & open_.keys():
+    excluded = _EXCLUDED.get(kind.name, frozenset()) if checked else frozenset()
+    category = kind.category
+    gone = [n for n, other in open_.items() if other.category == category or n in excluded]
+    for name in gone:
         del open_[name]
     return kind
+
+
+def _excluded_by(name: str) -> frozenset[str]:
+    """What cannot stand beside a kind in a checked puzzle."""
+    if name in _YEAR_PINS:
+        return frozenset({"explicit_year"})
+    return frozenset().union(*(group for group in CONFLICTS if name in group))
+
+
+_EXCLUDED = {name: _excluded_by(name) for name in frozenset().union(*CONFLICTS)}

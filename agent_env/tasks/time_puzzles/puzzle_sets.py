@@ -54,22 +54,26 @@ def make_set(
     own = _Maker(tables, options)
     for number, made in enumerate(_all(own, tables, options, processes), start=1):
         on_puzzle()
-        redraw = 0
-        while isinstance(made, TimePuzzle) and _key(made) in seen and redraw < REDRAWS:
+        key, redraw = _key(made), 0
+        while key in seen and redraw < REDRAWS:
             redraw += 1
             made = own.make(number, redraw)
+            key = _key(made)
         if isinstance(made, str):
             missing.append(made)
-        elif _key(made) not in seen:
-            seen.add(_key(made))
-            puzzles.append(made)
-        else:
+        elif key in seen:
             missing.append(f"puzzle {number} stood in the set already, {REDRAWS} times over")
+        else:
+            seen.add(key)
+            puzzles.append(made)
     return PuzzleSet(tuple(puzzles), tuple(missing))
 
 
-def _key(puzzle: TimePuzzle) -> str:
-    """Two puzzles with the same facts are one, in whatever order they state them."""
+def _key(puzzle: TimePuzzle | str) -> str:
+    """Two puzzles with the same facts are one, in whatever order they state them; a reason why
+    there is none is its own key."""
+    if isinstance(puzzle, str):
+        return puzzle
     return "\n".join(sorted(fact.model_dump_json() for fact in puzzle.facts))
 
 

@@ -36,7 +36,7 @@ from agent_env.tasks.time_puzzles.facts import (
     WesternZodiac,
     YearRange,
 )
-from agent_env.temporal.days import DaySet, as_spans
+from agent_env.temporal.days import DaySet
 from agent_env.temporal.facts.tables import FactTables
 from agent_env.temporal.systems.catalogue import open_calendar
 
@@ -126,7 +126,7 @@ class Wording:
             case ChurchDay() | SolarTerm():
                 return self._as_dates(fact, others)
             case JapaneseEra():
-                first, last = as_spans(self._sets.days.dates(self._sets.of(fact)))[0]
+                first, last = self._sets.days.runs(self._sets.of(fact))[0]
                 return (
                     f"The date falls in one of these spans (both ends included): {first} to {last}."
                 )
@@ -167,7 +167,7 @@ class Wording:
     def _as_spans(self, fact: Fact, others: DaySet) -> str:
         """The fact's days in every year that the other facts leave, as spans of dates."""
         days = self._sets.days
-        spans = as_spans(days.dates(self._sets.of(fact) & self._years_of(others)))
+        spans = days.runs(self._sets.of(fact) & self._years_of(others))
         if len(spans) > MAX_SPANS:
             raise TooManySpans(f"{fact.type} takes {len(spans)} spans")
         texts = (f"{first} to {last}" for first, last in spans)

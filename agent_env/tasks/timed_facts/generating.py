@@ -66,12 +66,13 @@ def make_questions(plan: Plan) -> tuple[TimedQuestion, ...]:
     seen: set[tuple[str, str, str]] = set()
     stories = _stories(plan, rng)
     other = next(stories, None)
+    still = _open(plan, wanted, have)
     for _ in range(TRIES * sum(wanted.values())):
         story = next(stories, None)
         if story is None or other is None or len(found) == sum(wanted.values()):
             break
         for _ in range(DRAWS):
-            level, draw = _open(plan, wanted, have, rng)
+            level, draw = rng.choice(still)
             drawn = draw(story, rng)
             cell = f"{level}-{_several(drawn)}"
             asked = (story.topic, story.kind, drawn.when)
@@ -79,6 +80,7 @@ def make_questions(plan: Plan) -> tuple[TimedQuestion, ...]:
             if fits and asked not in seen:
                 seen.add(asked)
                 have[cell] += 1
+                still = _open(plan, wanted, have)
                 found.append(_sample(plan, len(found) + 1, level, cell, story, other, drawn, rng))
                 break
         other = story
@@ -92,16 +94,13 @@ def _shares(cells: list[str], plan: Plan) -> dict[str, int]:
     return {cell: share + (n < rest) for n, cell in enumerate(cells)}
 
 
-def _open(
-    plan: Plan, wanted: dict[str, int], have: Counter[str], rng: Random
-) -> tuple[Level, Draw]:
-    """A level of which some cell is not full."""
-    left = [
+def _open(plan: Plan, wanted: dict[str, int], have: Counter[str]) -> list[tuple[Level, Draw]]:
+    """The levels of which some cell is not full."""
+    return [
         (level, draw)
         for level, draw in plan.draws
         if any(have[c] < wanted[c] for c in (f"{level}-{many}" for many in plan.several))
     ]
-    return rng.choice(left)
 
 
 def _several(drawn: Drawn) -> str:
