@@ -85,6 +85,7 @@ class ModelError(EpisodeError):
         kind: ModelErrorKind | None = None,
         retry_after_s: float | None = None,
         usage: Usage | None = None,
+        unsent: bool = False,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -97,6 +98,8 @@ class ModelError(EpisodeError):
         """How long the server asks us to wait, where it says so."""
         self.usage = usage
         """Tokens that the failed call cost, where the server says so."""
+        self.unsent = unsent
+        """Whether the request never reached the server."""
 
 
 class SandboxError(EpisodeError):

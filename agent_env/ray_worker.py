@@ -132,6 +132,7 @@ class Worker:
     async def _run(self, key: EpisodeKey) -> Ended:
         from agent_env.episodes.keeper import Refused
         from agent_env.episodes.remote import StreamedTrace, remote_calls
+        from agent_env.episodes.run_calls import max_output
         from agent_env.episodes.tape import Recording
 
         assert self._runner is not None  # started
@@ -143,7 +144,9 @@ class Worker:
         past = Recording.of(opened.events) if opened.events else None
         trace = StreamedTrace(self._post, opened.lease, is_new=past is None)
         retries, facts = _retries(self._manifest), self._manifest.model_facts
-        runner = replace(self._runner, calls=remote_calls(self._post, opened.lease, retries, facts))
+        most = max_output(self._manifest)
+        calls = remote_calls(self._post, opened.lease, retries, facts, most)
+        runner = replace(self._runner, calls=calls)
         sample, condition = self._samples[key.sample], self._conditions[key.condition]
         try:
             status = await runner.episode(key, sample, condition, self._loop, trace, past)

@@ -354,6 +354,8 @@ class Episode(Stored):
     """Replies that came from the reply cache."""
     paid: Usage = Usage()
     """Sums over the calls that cost money: not those whose reply came from the reply cache."""
+    charged: Usage = Usage()
+    """What the run's limits were charged for calls whose tokens nobody told; in no other sum."""
     usage_sources: tuple[str, ...] = ()
     duration_s: float | None = None
     judged: tuple[Verdict, ...] = ()

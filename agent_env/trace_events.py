@@ -94,6 +94,9 @@ class ModelCalled(Event):
     """The error's HTTP status."""
     usage: Usage | None = None
     """What a failed call cost, where the server says so."""
+    charged: Usage | None = None
+    """What the run's limits were charged, where nobody told the tokens: letters / 4 for a reply,
+    its share for a call that failed on the way. In no reported sum."""
     wait_s: float | None = None
     """Wait before the next attempt; None where this was the last one."""
     queued_s: float | None = None

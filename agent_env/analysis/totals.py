@@ -10,8 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from agent_env.models.prices import cost_usd
-from agent_env.schema import Episode, ModelFacts
+from agent_env.models.prices import cost_usd, is_priced
+from agent_env.schema import Episode, ModelFacts, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,10 @@ class Totals:
     failed_calls: int
     uncounted_calls: int
     """Of the failed ones, those whose tokens nobody told; they are in no sum."""
+    charged_tokens: int
+    """What the run's limits were charged for calls whose tokens nobody told; in no other sum."""
+    charged_cost_usd: float | None
+    """The same in money; None without prices."""
     cache_hits: int
     input_tokens: int | None
     cached_tokens: int | None
@@ -42,11 +46,14 @@ def totals(episodes: Iterable[Episode], facts: ModelFacts | None) -> Totals:
     found = list(episodes)
     hits = sum(e.cache_hits for e in found)
     failed = sum(e.failed_calls for e in found)
+    charged = [e.charged for e in found if e.charged != Usage()]
     return Totals(
         episodes=len(found),
         calls=sum(e.steps for e in found) + failed - hits,
         failed_calls=failed,
         uncounted_calls=sum(e.uncounted_calls for e in found),
+        charged_tokens=sum((c.input_tokens or 0) + (c.output_tokens or 0) for c in charged),
+        charged_cost_usd=_sum([cost_usd(c, facts) for c in charged]) if is_priced(facts) else None,
         cache_hits=hits,
         input_tokens=_sum([e.input_tokens for e in found]),
         cached_tokens=_sum([e.cached_tokens for e in found]),

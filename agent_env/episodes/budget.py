@@ -2,8 +2,9 @@
 
 Guarantees: no call starts where what is spent and reserved, with its own share, is more than the
 limit; so a run overshoots by no more than the calls in flight cost beyond their shares. A call
-waits while others in flight may give back what they do not use. Not covered: calls that failed
-without telling their tokens; they are counted as calls, and their tokens stay unknown.
+waits while others in flight may give back what they do not use. Where a call failed on the way and
+nobody told what it cost, its share stays taken. Not covered: calls in flight when this process is
+killed; they leave no trace.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from agent_env.schema import Message, ModelFacts, ToolSpec, Usage
 
 FIRST_OUTPUT = 512
 """Output tokens reserved for a call before any reply was seen."""
+
+NOTHING = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,12 @@ class Share:
     cost_usd: float
     estimated_input: int = 0
     """By letters, before it is corrected by what the server counted so far."""
+    needed: Usage = NOTHING
+    """The same tokens, input and output apart."""
     used: Usage | None = None
     """Set by the caller; None where the call cost nothing that anybody told us."""
+    held: Usage | None = None
+    """Set by the caller where the call failed and nobody told what it cost: stays taken."""
 
 
 @dataclass(slots=True)
@@ -58,6 +65,9 @@ class RunBudget:
     tokens: int = 0
     """Spent so far."""
     cost_usd: float = 0.0
+    held_tokens: int = 0
+    """Taken by failed calls of which nobody told the tokens."""
+    held_cost_usd: float = 0.0
     in_flight: int = 0
     _reserved_tokens: int = 0
     _reserved_cost_usd: float = 0.0
@@ -94,12 +104,18 @@ class RunBudget:
             yield share
         finally:
             self._book(share, -1)
-            if share.used is not None:
-                self.spend(share.used)
-                if share.estimated_input and share.used.input_tokens:
-                    ratio = share.used.input_tokens / share.estimated_input
-                    self._most_per_estimate = max(self._most_per_estimate, ratio)
+            self.settle(share)
             self._settled.set()
+
+    def settle(self, share: Share) -> None:
+        """Put what the call used, or may have used, in the place of its share."""
+        if share.held is not None:
+            self.hold(share.held)
+        if share.used is not None:
+            self.spend(share.used)
+            if share.estimated_input and share.used.input_tokens:
+                ratio = share.used.input_tokens / share.estimated_input
+                self._most_per_estimate = max(self._most_per_estimate, ratio)
 
     @asynccontextmanager
     async def wall_time(self) -> AsyncIterator[None]:
@@ -117,22 +133,40 @@ class RunBudget:
         self.cost_usd += cost_usd(usage, self.facts) or 0.0
         self._largest_output = max(self._largest_output, usage.output_tokens or 0)
 
+    def hold(self, usage: Usage) -> None:
+        """Keep for a failed call what it may have used."""
+        self.held_tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
+        self.held_cost_usd += cost_usd(usage, self.facts) or 0.0
+
+    def may_need(self, estimated: int) -> Usage:
+        """What a call of so many input tokens by letters may use, by what was seen so far."""
+        return Usage(
+            input_tokens=ceil(estimated * self._most_per_estimate),
+            output_tokens=self.max_output or self._largest_output or FIRST_OUTPUT,
+            source="estimate",
+        )
+
     def _needed(self, estimated: int) -> Share:
         if not self.is_limited:
             return Share(0, 0.0)
-        given = ceil(estimated * self._most_per_estimate)
-        got = self.max_output or self._largest_output or FIRST_OUTPUT
-        cost = cost_usd(Usage(input_tokens=given, output_tokens=got), self.facts) or 0.0
-        return Share(given + got, cost, estimated)
+        need = self.may_need(estimated)
+        tokens = (need.input_tokens or 0) + (need.output_tokens or 0)
+        return Share(tokens, cost_usd(need, self.facts) or 0.0, estimated, need)
 
     def _lacking(self, share: Share) -> RunStopped | None:
         most = self.limits.tokens
-        if most is not None and self.tokens + self._reserved_tokens + share.tokens > most:
+        taken = self.tokens + self.held_tokens + self._reserved_tokens
+        if most is not None and taken + share.tokens > most:
             text = f"the run has used {self.tokens} of its {most} tokens"
+            if self.held_tokens:
+                text += f", and up to {self.held_tokens} by failed calls that told nothing"
             return RunStopped(f"{text}; the next call may need {share.tokens}", reason="tokens")
         limit = self.limits.cost_usd
-        if limit is not None and self.cost_usd + self._reserved_cost_usd + share.cost_usd > limit:
+        spent = self.cost_usd + self.held_cost_usd + self._reserved_cost_usd
+        if limit is not None and spent + share.cost_usd > limit:
             text = f"the run has cost {self.cost_usd:.4f} of its {limit:g} USD"
+            if self.held_cost_usd:
+                text += f", and up to {self.held_cost_usd:.4f} by failed calls that told nothing"
             return RunStopped(f"{text}; the next call may cost {share.cost_usd:.4f}", reason="cost")
         return None
 

@@ -17,11 +17,19 @@ from agent_env.episodes.breaker import Breaker
 from agent_env.episodes.budget import RunBudget, Share
 from agent_env.episodes.pacing import Pace
 from agent_env.episodes.reply_cache import Asking, ReplyCache, cache_key
-from agent_env.episodes.retries import Again, GiveUp, Retries, Tries, error_kind, given_up
+from agent_env.episodes.retries import (
+    Again,
+    GiveUp,
+    Retries,
+    Tries,
+    error_kind,
+    given_up,
+    may_have_cost,
+)
 from agent_env.errors import EpisodeError, ModelError, boundary
-from agent_env.graph.meter import Meter, known_or_estimated
+from agent_env.graph.meter import Meter, estimated_tokens, known_or_estimated
 from agent_env.protocols import Model, ReplyOptions
-from agent_env.schema import Message, Reply, ToolSpec
+from agent_env.schema import Message, Reply, ToolSpec, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,8 @@ class Call:
     reply: Reply | None = None
     error: EpisodeError | None = None
     cancelled: bool = False
+    charged: Usage | None = None
+    """What the limits count, where nobody told the tokens."""
     wait_s: float | None = None
 
 
@@ -125,22 +135,37 @@ class Caller:
                 with boundary(ModelError, f"model {self.model.name}"):
                     reply = await self.model.generate(messages, tools, options)
             except ModelError as exc:
-                self._failed(exc, share, round_)
-                return Call(attempt, _since(started), queued, error=exc)
+                self._failed(exc, share, round_, messages, tools)
+                return Call(attempt, _since(started), queued, error=exc, charged=share.held)
             except EpisodeError as exc:  # no server's fault; another call would not help
                 record(Call(attempt, _since(started), queued, error=exc))
                 raise
             except asyncio.CancelledError:
-                record(Call(attempt, _since(started), queued, cancelled=True))
+                share.held = self.calls.budget.may_need(estimated_tokens(messages, tools))
+                record(Call(attempt, _since(started), queued, cancelled=True, charged=share.held))
                 raise
             share.used = known_or_estimated(reply.usage, messages, tools, reply.message)
+            charged = None if share.used is reply.usage else share.used
             self.calls.pace.succeeded()
-            return Call(attempt, _since(started), queued, reply=reply)
+            return Call(attempt, _since(started), queued, reply=reply, charged=charged)
 
-    def _failed(self, error: ModelError, share: Share, round_: int) -> None:
-        share.used = error.usage
-        if error.usage is not None:
-            self.meter.count(error.usage)
+    def _failed(
+        self,
+        error: ModelError,
+        share: Share,
+        round_: int,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+    ) -> None:
+        told = error.usage
+        if told is not None:
+            self.meter.count(told)
+        if told is not None and None not in (told.input_tokens, told.output_tokens):
+            share.used = told
+        elif may_have_cost(error):
+            need = self.calls.budget.may_need(estimated_tokens(messages, tools))
+            known = {} if told is None else told.model_dump(exclude_none=True, exclude={"source"})
+            share.held = need.model_copy(update=known)
         if error_kind(error) == "rate_limit":
             self.calls.pace.limited(round_)
 

@@ -4,7 +4,7 @@ A worker, on whatever machine, opens an episode, streams its events here and ask
 model call. Guaranteed: a worker goes on only when what it sent stands in the trace as `fsync` asks;
 the limits, the pace and the breaker are those of the whole run; an episode is one worker's at a
 time, and what a worker says whose episode was given away is refused. A worker that is lost costs
-the calls it had in flight: their shares are given back, their tokens stay unknown.
+the calls it had in flight: their tokens stay unknown, and their shares stay taken in this start.
 
 Every method is called from afar: what goes wrong comes back as a value, not as an exception.
 """
@@ -82,6 +82,8 @@ class Left:
     used: Usage | None
     replied: bool
     rate_limited: bool
+    held: Usage | None = None
+    """What a failed call may have used, where nobody told."""
 
 
 class _At:
@@ -182,7 +184,7 @@ class Keeper:
         held = self.leases.get(lease)
         if held is None or held.share is None:
             return
-        held.share.used = left.used
+        held.share.used, held.share.held = left.used, left.held
         if left.replied:
             self.calls.pace.succeeded()
             self.calls.breaker.succeeded()
@@ -206,6 +208,8 @@ class Keeper:
         """The worker is done with its episode."""
         held = self.leases.pop(lease, None)
         if held is not None:
+            if held.share is not None:  # in flight as its worker was lost
+                held.share.held = held.share.needed
             await self._end_call(held)
             held.trace.close()
 

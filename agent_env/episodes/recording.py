@@ -51,6 +51,7 @@ class RecordingModel:
                 latency_s=call.latency_s,
                 queued_s=call.queued_s,
                 attempt=call.attempt,
+                charged=call.charged,
                 wait_s=call.wait_s,
                 **failure_fields(call),
             )

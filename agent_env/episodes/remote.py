@@ -21,7 +21,7 @@ from agent_env.episodes.runner import utc_now
 from agent_env.episodes.trace import TraceWriter
 from agent_env.errors import ModelError, RunStopped, StorageError
 from agent_env.graph.meter import estimated_tokens
-from agent_env.schema import Message, ModelFacts, ToolSpec, Usage
+from agent_env.schema import Message, ModelFacts, ToolSpec
 from agent_env.trace_events import Event
 
 
@@ -100,6 +100,8 @@ class RemotePace(Pace):
 
 @dataclass(slots=True)
 class RemoteBudget(RunBudget):
+    """Of one episode; what the run has left is known to the keeper alone."""
+
     line: _Line = field(kw_only=True)
 
     @asynccontextmanager
@@ -108,18 +110,18 @@ class RemoteBudget(RunBudget):
     ) -> AsyncIterator[Share]:
         line = self.line
         line.replied = line.rate_limited = False
-        refused = await line.post.ask("enter", line.lease, estimated_tokens(messages, tools))
+        estimated = estimated_tokens(messages, tools)
+        refused = await line.post.ask("enter", line.lease, estimated)
         if refused is not None:
             raise _as_error(refused)
-        share = Share(0, 0.0)
+        share = Share(0, 0.0, estimated)
         try:
             yield share
         finally:
-            left = Left(share.used, line.replied, line.rate_limited)
+            self.settle(share)
+            left = Left(share.used, line.replied, line.rate_limited, share.held)
             line.post.tell("leave", line.lease, left)
 
-    def spend(self, usage: Usage) -> None:
-        """The keeper counts."""
 
 
 @dataclass(slots=True)
@@ -139,12 +141,18 @@ def _as_error(refused: Refused) -> Exception:
     return RunStopped(refused.text, reason=refused.reason)
 
 
-def remote_calls(post: Post, lease: int, retries: Retries, facts: ModelFacts | None) -> Calls:
+def remote_calls(
+    post: Post,
+    lease: int,
+    retries: Retries,
+    facts: ModelFacts | None,
+    max_output: int | None = None,
+) -> Calls:
     """What one episode's model calls go through."""
     line = _Line(post, lease)
     return Calls(
         pace=RemotePace(most=1, line=line),
         retries=retries,
-        budget=RemoteBudget(facts=facts, line=line),
+        budget=RemoteBudget(facts=facts, max_output=max_output, line=line),
         breaker=RemoteBreaker(line=line),
     )

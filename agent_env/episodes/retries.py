@@ -115,6 +115,12 @@ def may_pass(error: ModelError) -> bool:
     return error.kind not in FINAL
 
 
+def may_have_cost(error: ModelError) -> bool:
+    """Whether a provider may bill a call that ended so: not one that it refused, nor one that never
+    reached it."""
+    return not error.unsent and error_kind(error) not in (*FINAL, "rate_limit")
+
+
 def given_up(error: ModelError, tries: Sequence[ModelError], reason: str) -> ModelError:
     """The error that ends the episode, with the evidence: the reason and every call's error."""
     if not reason:

@@ -16,7 +16,7 @@ from agent_env.episodes.pacing import Pace
 from agent_env.episodes.reply_cache import ReplyCache
 from agent_env.episodes.retries import Retries
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.spending import paid_usages
+from agent_env.episodes.spending import charges
 from agent_env.episodes.trace import read_events
 from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
 from agent_env.manifest import Manifest
@@ -82,16 +82,18 @@ def open_calls(
     a limit to hold it against; else no trace is read."""
     stored = dict(manifest.retries)
     breaker = stored.pop("breaker", Breaker().calls)
-    max_output = manifest.model_parameters.get("max_output_tokens")
     budget = RunBudget(
         limits=run_limits(manifest),
         facts=manifest.model_facts,
-        max_output=max_output if isinstance(max_output, int) else None,
+        max_output=max_output(manifest),
     )
     if budget.is_limited:
         for events in all_events(folder):
-            for usage in paid_usages(events):
+            used, held = charges(events)
+            for usage in used:
                 budget.spend(usage)
+            for usage in held:
+                budget.hold(usage)
     cache = _cache(manifest, stack, note)
     return Calls(
         pace=Pace(most=concurrency),
@@ -100,6 +102,12 @@ def open_calls(
         breaker=Breaker(None if breaker is None else int(breaker)),
         cache=cache,
     )
+
+
+def max_output(manifest: Manifest) -> int | None:
+    """Output tokens of one call, where the user limits them."""
+    found = manifest.model_parameters.get("max_output_tokens")
+    return found if isinstance(found, int) else None
 
 
 def _cache(

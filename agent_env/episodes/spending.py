@@ -27,6 +27,8 @@ class Spent:
     cache_hits: int
     paid: Usage
     """Of the calls that cost money."""
+    charged: Usage
+    """What the run's limits were charged for calls whose tokens nobody told."""
     sources: tuple[str, ...]
 
 
@@ -44,6 +46,7 @@ def tokens_spent(events: Iterable[Event]) -> Spent:
         uncounted_calls=sum(call.usage is None for call in failed),
         cache_hits=sum(c.reply is not None and c.reply.cached_at is not None for c in calls),
         paid=_added_up(paid_usages(calls)),
+        charged=_added_up([c.charged for c in _paid(calls) if c.charged is not None]),
         sources=tuple(sorted({u.source for u in usages if u.source is not None})),
     )
 
@@ -57,8 +60,21 @@ def usages_of(calls: Sequence[ModelCalled]) -> list[Usage]:
 def paid_usages(events: Iterable[Event]) -> list[Usage]:
     """Those that cost money: replies from the reply cache did not, nor those that a fork took
     over from its parent."""
+    return usages_of(_paid(events))
+
+
+def charges(events: Iterable[Event]) -> tuple[list[Usage], list[Usage]]:
+    """What the run's limits count of the paid calls: as used, and as held for failed calls of which
+    nobody told the tokens."""
+    paid = _paid(events)
+    held = [c.charged for c in paid if c.charged is not None and c.reply is None]
+    used = [c.charged or u for c in paid if c.charged is None or c.reply for u in usages_of([c])]
+    return used, held
+
+
+def _paid(events: Iterable[Event]) -> list[ModelCalled]:
     calls = [e for e in events if isinstance(e, ModelCalled) and not e.replayed]
-    return usages_of([c for c in calls if c.reply is None or c.reply.cached_at is None])
+    return [c for c in calls if c.reply is None or c.reply.cached_at is None]
 
 
 def _added_up(usages: Sequence[Usage]) -> Usage:

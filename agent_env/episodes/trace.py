@@ -329,6 +329,7 @@ def fold(told: Sequence[Event]) -> Episode:
         uncounted_calls=spent.uncounted_calls,
         cache_hits=spent.cache_hits,
         paid=spent.paid,
+        charged=spent.charged,
         usage_sources=spent.sources,
         duration_s=worked_s(events),
         judged=tuple(event.told for event in told if isinstance(event, Judged)),

@@ -111,7 +111,7 @@ def known_or_estimated(
         "output_tokens": estimated_tokens([said]),
     }
     missing = {name: n for name, n in estimated.items() if getattr(usage, name) is None}
-    return usage.model_copy(update=missing)
+    return usage.model_copy(update={**missing, "source": "estimate"})
 
 
 def estimated_tokens(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:

@@ -33,6 +33,7 @@ Json = dict[str, JsonValue]
 OURS = frozenset({"model", "messages", "input", "tools", "tool_choice", "stream", "stream_options"})
 """Fields of a request that follow from the conversation or from other options."""
 KEPT_S = 60.0  # idle connections stay open; after the usual 5 s slow tools would cost a new one
+UNSENT = ("ConnectError", "UnsupportedProtocol")  # no connection, so nothing was sent
 DEEPEST = 64  # levels of nesting in a reply; pydantic itself gives up at 255
 
 
@@ -234,8 +235,10 @@ class Endpoint:
                 text = f"gave no reply within {self._timeout_s:g} s; raise the timeout or try again"
                 return self._error(text, Verdict("timeout", True, ""))
             case openai.APIConnectionError():
-                text = _unconnected(exc.__cause__ or exc)
-                return self._error(text, Verdict("connection", True, ""))
+                cause = exc.__cause__ or exc
+                failure = self._error(_unconnected(cause), Verdict("connection", True, ""))
+                failure.unsent = type(cause).__name__ in UNSENT
+                return failure
             case openai.APIError():
                 return self.reported(_plain(exc.body) or exc.message, body)
         text = f"sent what cannot be read ({type(exc).__name__}); try again"
@@ -369,7 +372,7 @@ def _said(error: JsonValue) -> str:
 
 def _unconnected(cause: BaseException) -> str:
     seen = f"({type(cause).__name__}: {cause})"
-    if type(cause).__name__ in ("ConnectError", "UnsupportedProtocol"):
+    if type(cause).__name__ in UNSENT:
         return f"cannot be reached {seen}; check that it runs and that the base URL is right"
     return f"broke the connection off {seen}; try again"
 

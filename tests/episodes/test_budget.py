@@ -132,3 +132,34 @@ def test_a_reservation_learns_from_what_the_server_counts() -> None:
             return share.tokens
 
     assert asyncio.run(go()) == 200 + 30
+
+
+def test_what_a_failed_call_may_have_cost_stays_taken_and_is_named() -> None:
+    """A provider bills a reply that never arrived; the limit must not be spent a second time."""
+
+    async def go() -> None:
+        budget = RunBudget(RunLimits(tokens=2 * NEED - 1))
+        async with budget.share(ASKED, []) as share:
+            share.held = share.needed
+        assert (budget.tokens, budget.held_tokens) == (0, NEED)
+        async with budget.share(ASKED, []):
+            raise AssertionError("there is no room")
+
+    with pytest.raises(RunStopped) as found:
+        asyncio.run(go())
+    assert str(found.value) == (
+        f"the run has used 0 of its {2 * NEED - 1} tokens, and up to {NEED} by failed calls that"
+        f" told nothing; the next call may need {NEED}"
+    )
+
+
+def test_what_failed_calls_may_have_cost_counts_in_money_too() -> None:
+    budget = RunBudget(RunLimits(cost_usd=0.01), PRICED)
+    budget.hold(Usage(input_tokens=500, output_tokens=940))
+
+    async def go() -> None:
+        async with budget.share(ASKED, []):
+            raise AssertionError("there is no room")
+
+    with pytest.raises(RunStopped, match=r"cost 0\.0000 of its 0\.01 USD, and up to 0\.0099 by"):
+        asyncio.run(go())

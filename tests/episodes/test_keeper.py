@@ -225,6 +225,18 @@ def test_the_tokens_of_the_whole_run_are_counted_in_one_place(tmp_path: Path) ->
     assert refused.text.startswith("the run has used 590 of its 600 tokens")
 
 
+def test_a_call_that_is_lost_with_its_worker_stays_taken(tmp_path: Path) -> None:
+    async def use(keeper: Keeper) -> int:
+        opened = await keeper.open("w", KEY)
+        assert isinstance(opened, Opened)
+        assert await keeper.enter(opened.lease, 10) is None
+        await keeper.release("w")
+        assert keeper.calls.budget.tokens == 0
+        return keeper.calls.budget.held_tokens
+
+    assert _keep(_with_limits(tmp_path, tokens=600), use) == 10 + 512
+
+
 def test_a_worker_hears_of_the_run_s_limit_as_if_it_were_its_own(tmp_path: Path) -> None:
     folder = _with_limits(tmp_path, tokens=10)
     with pytest.raises(RunStopped, match="of its 10 tokens"):
