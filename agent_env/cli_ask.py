@@ -9,7 +9,7 @@ import typer
 
 from agent_env import cli_engine as scale
 from agent_env import cli_limits as bound
-from agent_env.cli_run import AsJson, Run, json_object, listening, one_of, print_scores, say
+from agent_env.cli_run import AsJson, Run, json_object, listening, print_scores, say
 
 Fsync = Literal["replies", "all", "none"]
 WHAT = "What is asked"
@@ -98,11 +98,14 @@ def run(
         ),
     ] = None,
     first_step: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            help="required or auto: must the first step call a tool, if any?", rich_help_panel=WORDS
+            metavar="[CONDITION=]CHOICE",
+            help="Must (required, the default), may (auto) or must not (none) the first step call "
+            "a tool? Such as web=none. Repeatable.",
+            rich_help_panel=WORDS,
         ),
-    ] = "required",
+    ] = None,
     tool_protocol: Annotated[
         str,
         typer.Option(
@@ -291,7 +294,7 @@ def run(
         parameters={name: value for name, value in sent.items() if value is not None},
         strategy=strategy,
         system=system,
-        first_step=one_of(first_step, ("required", "auto"), "--first-step"),
+        first_steps=tuple(first_step or ()),
         steps=steps,
         tool_calls=tool_calls,
         tokens=tokens,

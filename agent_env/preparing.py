@@ -16,7 +16,7 @@ from agent_env.episodes.run_calls import CallOptions, allow_open_files, manifest
 from agent_env.errors import ConfigError
 from agent_env.manifest import Manifest, TextFile
 from agent_env.schema import Condition, Record, Sample
-from agent_env.tasks.conditions import TOOLS, parse_conditions
+from agent_env.tasks.conditions import TOOLS, parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Made, by_digest, read_options
 from agent_env.tasks.templates import read_text_file
 from agent_env.tasks.where import select
@@ -71,8 +71,9 @@ class RunOptions:
     """For all conditions; None leaves each its own."""
     system: Path | None = None
     """A file with a system text."""
-    first_step: Literal["required", "auto"] = "required"
-    """Whether the first step must call a tool where there are some."""
+    first_steps: tuple[str, ...] = ()
+    """Whether the first step must, may or must not call a tool where there are some: CHOICE or
+    CONDITION=CHOICE; `required` where nothing is said."""
     steps: int | None = None
     tool_calls: int | None = None
     tokens: int | None = None
@@ -135,7 +136,8 @@ async def _conditions(
     named = bool(options.conditions)
     contexts = [given.name for given in parse_given(options.cited_from)]
     parsed = parse_conditions(options.conditions or task.default_conditions, contexts)
-    conditions = tuple(_wished(condition, options, task) for condition in parsed)
+    chosen = with_first_steps(parsed, options.first_steps)
+    conditions = tuple(_wished(condition, options, task) for condition in chosen)
     if _hosts(options) or not any(_runs_code(condition) for condition in conditions):
         return conditions, None
     try:
@@ -166,7 +168,7 @@ def _check_web(
 
 
 def _wished(found: Condition, options: RunOptions, task: Task) -> Condition:
-    """The condition with the strategy and the first step that the user wishes."""
+    """The condition with the strategy that the user wishes."""
     from agent_env.graph.strategies import make_strategy
     from agent_env.tasks.templates import example_turns
     from agent_env.tasks.timed_facts.orders import check_order
@@ -178,11 +180,7 @@ def _wished(found: Condition, options: RunOptions, task: Task) -> Condition:
         raise ConfigError(f"condition '{name}' has the strategy {found.strategy}; drop --strategy")
     if _hosts(options) and found.strategy == "one-round":
         raise ConfigError(f"condition '{name}': a provider's own web cannot be withdrawn")
-    wished = {
-        "strategy": options.strategy or found.strategy,
-        "first_step": options.first_step if found.tools else "auto",
-    }
-    condition = found.model_copy(update=wished)
+    condition = found.model_copy(update={"strategy": options.strategy or found.strategy})
     make_strategy(condition, task.prompt, example_turns(task))  # fails before anything else
     check_order(task, condition)
     return condition

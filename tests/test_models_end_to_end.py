@@ -128,6 +128,25 @@ def test_the_first_step_requires_a_call_where_there_are_tools_and_the_run_says_s
     assert sorted(choices, key=str) == [None, "required"]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_first_step_of_none_is_asked_for_and_answered_without_a_call(
+    tmp_path: Path, way: str
+) -> None:
+    """The fake server obeys, as OpenAI and vLLM do; another condition of the run is left free."""
+    model, parameters = WAYS[way]
+    server = serve(Reference())
+    got = run_served(
+        tmp_path / "run", server, model=model, parameters=parameters, limit=1,
+        conditions=("web", "web+cal"), first_steps=("web=none",),
+    )  # fmt: skip
+    calls = {episode.condition: episode.tool_calls for episode, _ in got}
+    assert calls["web"] == 0 < calls["web+cal"]
+    kept = json.loads((tmp_path / "run/run.json").read_text())
+    assert [c["first_step"] for c in kept["conditions"]] == ["none", "required"]
+    if "text" not in way:
+        assert [b.get("tool_choice") for b in server.recent].count("none") == 1
+
+
 def test_every_episode_samples_by_a_seed_of_its_own_that_conditions_share(tmp_path: Path) -> None:
     server = FakeServer(scripted(tmp_path, {"text": "MY ANSWER: None"}))
     run_served(

@@ -123,7 +123,6 @@ class RemoteBudget(RunBudget):
             line.post.tell("leave", line.lease, left)
 
 
-
 @dataclass(slots=True)
 class RemoteBreaker(Breaker):
     line: _Line = field(kw_only=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agent_env.errors import ConfigError
+from agent_env.protocols import ToolChoice
 from agent_env.schema import Condition
 
 PARTS = ("base", "explicit", "cited", "web", "web-once", "cal", "events", "ci", "sql")
@@ -87,6 +88,44 @@ def parse_condition(text: str) -> Condition:
         strategy="one-round" if "web-once" in parts else "tool-loop",
         context=next((part for part in parts if _kind(part) == "cited"), None),
     )
+
+
+CHOICES: tuple[ToolChoice, ...] = ("required", "auto", "none")
+
+
+def with_first_steps(
+    conditions: Sequence[Condition], asked: Sequence[str]
+) -> tuple[Condition, ...]:
+    """The conditions with the first step's tool choice: as CONDITION=CHOICE among `asked` says, or
+    else a CHOICE there for all conditions, or else `required`. Without tools it is `auto`."""
+    for_all: ToolChoice = "required"
+    named: dict[str, ToolChoice] = {}
+    for text in asked:
+        name, equals, wanted = text.rpartition("=")
+        choice = next((known for known in CHOICES if known == wanted), None)
+        if choice is None:
+            told = "write required, auto or none, or CONDITION=one of them"
+            raise ConfigError(f"--first-step {text}: {told}")
+        if equals:
+            named[_asked_with_tools(name, conditions, text)] = choice
+        else:
+            for_all = choice
+    return tuple(
+        c.model_copy(update={"first_step": named.get(c.name, for_all) if c.tools else "auto"})
+        for c in conditions
+    )
+
+
+def _asked_with_tools(name: str, conditions: Sequence[Condition], text: str) -> str:
+    """The name as the run has it."""
+    wanted = parse_condition(name).name
+    found = next((c for c in conditions if c.name == wanted), None)
+    if found is None:
+        names = ", ".join(c.name for c in conditions)
+        raise ConfigError(f"--first-step {text}: the run has no such condition, but {names}")
+    if not found.tools:
+        raise ConfigError(f"--first-step {text}: '{wanted}' offers no tools, so it has no choice")
+    return wanted
 
 
 def _kind(part: str) -> str:

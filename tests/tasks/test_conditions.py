@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.tasks.conditions import parse_condition, parse_conditions
+from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
 
 
 def test_parts_come_in_one_order_whatever_the_user_writes() -> None:
@@ -87,3 +87,31 @@ def test_conditions_and_pages_must_belong_together(
     with pytest.raises(ConfigError) as caught:
         parse_conditions(names, contexts)
     assert reason in str(caught.value)
+
+
+def test_each_condition_with_tools_has_the_first_step_that_is_asked_of_it() -> None:
+    conditions = parse_conditions(["base", "web", "ci", "web+ci"])
+
+    def steps(*asked: str) -> list[str]:
+        return [c.first_step for c in with_first_steps(conditions, asked)]
+
+    assert steps() == ["auto", "required", "required", "required"]
+    assert steps("none") == ["auto", "none", "none", "none"]
+    assert steps("ci+web=none", "web=auto") == ["auto", "auto", "required", "none"]
+    assert steps("ci=required", "auto") == ["auto", "auto", "required", "auto"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("never", "--first-step never: write required, auto or none"),
+        ("web=", "--first-step web=: write required, auto or none"),
+        ("cal=none", "the run has no such condition, but base, web"),
+        ("wbe=none", "unknown condition 'wbe'"),
+        ("base=auto", "'base' offers no tools, so it has no choice"),
+    ],
+)
+def test_a_first_step_that_cannot_be_is_refused(asked: str, found: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        with_first_steps(parse_conditions(["base", "web"]), [asked])
+    assert found in str(error.value)

@@ -15,7 +15,7 @@ from agent_env.models.fake_server.talk import (
     Refusal,
     Tokens,
     Turn,
-    check_tool_choice,
+    callable_tools,
     slices,
     tokens,
 )
@@ -31,11 +31,10 @@ class ChatApi:
         messages, options = body.get("messages"), body.get("stream_options") or {}
         if not isinstance(messages, list) or not messages:
             raise Refusal(400, "messages must be a list that is not empty", "messages")
-        check_tool_choice(body)
         return Asked(
             model=str(body.get("model", "")),
             turns=tuple(_turn(message) for message in messages),
-            offers=tuple(_offer(tool) for tool in body.get("tools") or ()),
+            offers=tuple(_offer(tool) for tool in callable_tools(body)),
             stream=body.get("stream") is True,
             wants_usage=options.get("include_usage") is True,
         )

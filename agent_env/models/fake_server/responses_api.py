@@ -22,7 +22,7 @@ from agent_env.models.fake_server.talk import (
     Refusal,
     Tokens,
     Turn,
-    check_tool_choice,
+    callable_tools,
     slices,
     tokens,
 )
@@ -42,8 +42,7 @@ class ResponsesApi:
             given = [{"role": "user", "content": given}]
         if not isinstance(given, list) or not given:
             raise Refusal(400, "input must be text or a list that is not empty", "input")
-        check_tool_choice(body)
-        tools = body.get("tools") or ()
+        tools = callable_tools(body)
         told = body.get("instructions")
         opening = [Turn("system", told)] if isinstance(told, str) else []
         return Asked(

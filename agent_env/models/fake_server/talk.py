@@ -103,15 +103,17 @@ class Asked:
     """What shall stand in the reply beside the usual."""
 
 
-def check_tool_choice(body: Object) -> None:
-    """Raises Refusal where the tool choice is none, or wants a tool where none is offered."""
-    choice = body.get("tool_choice")
+def callable_tools(body: Object) -> Sequence[Object]:
+    """The tools that the reply may call; raises Refusal where the tool choice is no such thing, or
+    is made where no tool is offered."""
+    choice, tools = body.get("tool_choice"), body.get("tools") or ()
     if choice is None or isinstance(choice, Mapping):
-        return
+        return tools
     if choice not in ("auto", "required", "none"):
         raise Refusal(400, f"tool_choice {choice!r} is unknown", "tool_choice")
-    if not body.get("tools"):
+    if not tools:
         raise Refusal(400, "tool_choice is only allowed when tools are specified", "tool_choice")
+    return () if choice == "none" else tools
 
 
 class Policy(Protocol):

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from agent_env.models.fake_server.talk import Answer, Call, Offer, Policy, Turn
 
+FORBIDDEN = "Do not write a tool_call block in your next message."
 OPENING = "```tool_call\n"
 CALL = re.compile(r"^```tool_call\n(\{.*?\})\n```$", re.M | re.S)
 RESULT = re.compile(r"^(`{3,})tool_result (\d+) \S+\n(.*?)\n\1$", re.M | re.S)
@@ -33,6 +34,8 @@ def in_text(policy: Policy) -> Policy:
 
 
 def _offered(turns: Sequence[Turn]) -> Iterator[Offer]:
+    if any(t.role == "system" and FORBIDDEN in t.text for t in turns):
+        return
     for line in (line for t in turns if t.role == "system" for line in t.text.splitlines()):
         try:
             tool = json.loads(line)

@@ -148,7 +148,7 @@ class Reference:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         """The next step, told by the messages alone; a policy that needs no call makes none."""
-        turn = Turn(messages, tools, self.thorough)
+        turn = Turn(messages, () if options.tool_choice == "none" else tools, self.thorough)
         steps = (family(turn) for family in (*FAMILIES, self._puzzle))
         return _reply(messages, *next(step for step in steps if step is not None))
 
