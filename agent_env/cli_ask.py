@@ -106,6 +106,15 @@ def run(
             rich_help_panel=WORDS,
         ),
     ] = None,
+    reply_timeout_s: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            help="Seconds a call may take.",
+            show_default="600",
+            rich_help_panel=bound.CALLS,
+        ),
+    ] = None,
     tool_protocol: Annotated[
         str,
         typer.Option(
@@ -143,7 +152,8 @@ def run(
     tokenizer: Annotated[
         str,
         typer.Option(
-            help="Counts what tools add: estimate, o200k_base, cl100k_base.",
+            help="Counts what is not told: estimate, o200k_base, cl100k_base, or server: the "
+            "model's own (vLLM, llama.cpp).",
             rich_help_panel=RUNNING,
         ),
     ] = "estimate",
@@ -263,6 +273,7 @@ def run(
         "tool_protocol": None if tool_protocol == "native" else tool_protocol,
         "stream": stream or None,
         "hosted_tools": hosted_tools or None,
+        "reply_timeout_s": reply_timeout_s,
     }
     options = RunOptions(
         task=task,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,6 +17,12 @@ def fake_server(
     latency: Annotated[float, typer.Option(min=0.0, help="Seconds before each reply.")] = 0.0,
     errors: Annotated[str, typer.Option(help="Such as 429:0.1,500:0.05,cut:0.02,html:0.01")] = "",
     seed: Annotated[int, typer.Option(help="Of the errors.")] = 0,
+    tokenizer: Annotated[
+        str, typer.Option(help="Serve POST /tokenize as vllm or llama.cpp has it; or none.")
+    ] = "vllm",
+    no_usage: Annotated[
+        bool, typer.Option("--no-usage", help="Tell no tokens, as some servers do.")
+    ] = False,
 ) -> None:
     """Serve both model APIs on loopback, to rehearse a run before paying for it.
 
@@ -24,7 +30,7 @@ def fake_server(
     """
     import asyncio
 
-    from agent_env.cli_run import say
+    from agent_env.cli_run import one_of, say
     from agent_env.errors import ConfigError
     from agent_env.models.fake_server import FakeServer, model_policy, parse_errors, script_policy
     from agent_env.wiring import make_model
@@ -38,12 +44,16 @@ def fake_server(
         chosen = model_policy(make_model(name, None, {}))
     else:
         chosen = script_policy(script)
+    ways: tuple[Literal["vllm", "llama.cpp", "none"], ...] = ("vllm", "llama.cpp", "none")
+    counts = one_of(tokenizer, ways, "--tokenizer")
     server = FakeServer(
         chosen,
         port=port,
         latency_s=latency,
         errors=parse_errors(errors) if errors else {},
         seed=seed,
+        tokenizer=None if counts == "none" else counts,
+        tells_usage=not no_usage,
     )
 
     async def go() -> None:

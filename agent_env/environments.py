@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from agent_env.errors import ConfigError
 from agent_env.preparing import RunOptions, prepare_run
 from agent_env.runs import task_of
-from agent_env.wiring import Rooms, make_tokenizer, open_rooms
+from agent_env.wiring import Rooms, open_rooms
 
 if TYPE_CHECKING:
     from agent_env.episodes.driven import DrivenEpisode
@@ -61,7 +61,7 @@ async def open_environment(folder: RunFolder) -> AsyncIterator[Environment]:
             folder=folder,
             model_name=manifest.model,
             open_seams=rooms.open_seams,
-            tokenizer=make_tokenizer(manifest.tokenizer),
+            tokenizer=rooms.tokenizer,
             limits=limits_of(manifest),
             concurrency=manifest.concurrency,
             fsync=manifest.fsync,

@@ -23,10 +23,12 @@ from agent_env.tasks.where import select
 from agent_env.web_options import WebOptions, settings_of
 from agent_env.wiring import (
     HOSTED_WEB,
+    SERVER,
     choose_sandbox,
     load_family,
     make_model,
     make_tokenizer,
+    server_tokenizer,
     versions,
     with_texts,
 )
@@ -94,6 +96,11 @@ async def prepare_run(
     task = with_texts(family.make_task(options.prompt, chosen, {}), *texts)
     if is_asked:
         make_model(options.model, options.base_url, options.parameters)  # fails before anything
+    if is_asked and options.tokenizer == SERVER:
+        async with server_tokenizer(options.model, options.base_url):
+            pass  # it counts
+    else:
+        make_tokenizer(options.tokenizer)
     allow_open_files(options.concurrency)
     limits = _limits(options, task)
     about_calls = manifest_fields(options.calls, options.model, limits, note)
@@ -309,7 +316,6 @@ def _create(
         versions=versions(),
         created_at=now.isoformat(timespec="seconds"),
     )
-    make_tokenizer(options.tokenizer)
     folder = RunFolder(path)
     folder.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
     return folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, runtime_checkable
 
 from agent_env.schema import (
     Condition,
@@ -180,6 +180,7 @@ class PageStore(Protocol):
         """Stores and gives the digest of the bytes."""
 
 
+@runtime_checkable
 class Tokenizer(Protocol):
     """Counts tokens."""
 
@@ -189,6 +190,25 @@ class Tokenizer(Protocol):
 
     def count(self, text: str) -> int:
         """Tokens in the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many tokens a text has, and who says so."""
+
+    tokens: int
+    source: Literal["server tokenizer", "tokenizer", "estimate"]
+
+
+class RemoteTokenizer(Protocol):
+    """Counts tokens by asking for each count."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+
+    async def counted(self, text: str) -> Count:
+        """Tokens in the text; where they cannot be had, an estimate that says so."""
 
 
 class Scorer(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import RunStopped, StorageError
 from agent_env.runs import task_of
-from agent_env.wiring import make_tokenizer, open_rooms, versions
+from agent_env.wiring import open_rooms, versions
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import EpisodeKey
@@ -105,7 +105,7 @@ class Worker:
                 folder=folder,
                 model_name=manifest.model,
                 open_seams=rooms.open_seams,
-                tokenizer=make_tokenizer(manifest.tokenizer),
+                tokenizer=rooms.tokenizer,
                 limits=limits_of(manifest),
                 concurrency=parcel.concurrency,
                 seed=manifest.seed or 0,

@@ -19,8 +19,8 @@ from agent_env.wiring import (
     choose_sandbox,
     contexts_of,
     make_model,
-    make_tokenizer,
     model_of,
+    open_counted,
     open_rooms,
     strategy_of,
     versions,
@@ -215,7 +215,7 @@ async def _live_model(
     from agent_env.episodes.texts import Texts
 
     manifest = folder.manifest()
-    model = model_of(manifest)
+    model, tokenizer = await open_counted(manifest, note, stack)
     now = datetime.now(UTC)
     out = RunFolder(options.out or folder.path / "replays" / f"{now:%Y%m%d-%H%M%S}")
     fresh = _fresh(manifest)
@@ -225,15 +225,13 @@ async def _live_model(
     calls = open_calls(out, fresh, manifest.concurrency, stack, note)
     texts = Texts(out.texts)
     stack.callback(texts.close)
-    if (close := getattr(model, "close", None)) is not None:
-        stack.push_async_callback(close)
     live = LiveReplayer(
         folder=out,
         manifest=fresh,
         model=model,
         calls=calls,
         make_strategy=_strategies(folder, task),
-        tokenizer=make_tokenizer(manifest.tokenizer),
+        tokenizer=tokenizer,
         limits=limits_of(manifest),
         texts=texts,
         clock=utc_now,

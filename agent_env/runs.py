@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent_env.episodes.run_calls import allow_open_files
 from agent_env.preparing import RunOptions, prepare_run
 from agent_env.tasks.family import by_digest, stored_options
-from agent_env.wiring import load_family, make_tokenizer, open_rooms, with_texts
+from agent_env.wiring import load_family, open_rooms, with_texts
 
 if TYPE_CHECKING:
     from agent_env.episodes.budget import RunLimits
@@ -76,7 +76,7 @@ async def run_folder(
             folder=folder,
             model_name=manifest.model,
             open_seams=rooms.open_seams,
-            tokenizer=make_tokenizer(manifest.tokenizer),
+            tokenizer=rooms.tokenizer,
             limits=limits_of(manifest),
             concurrency=at_once,
             seed=manifest.seed or 0,

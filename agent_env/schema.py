@@ -144,8 +144,8 @@ class Usage(Stored):
     output_tokens: int | None = None
     """All output tokens, reasoning included."""
     reasoning_tokens: int | None = None
-    source: Literal["provider", "tokenizer", "estimate"] | None = None
-    """Where the figures come from; `tokenizer` and `estimate` are our own counts."""
+    source: Literal["provider", "server tokenizer", "tokenizer", "estimate"] | None = None
+    """Where the figures come from; all but `provider` are counts made for us or by us."""
     hosted_calls: dict[str, int] | None = None
     """Calls that the provider's own tools made within the reply, by kind."""
 

@@ -113,7 +113,7 @@ class ToolCalled(Event):
     result: ToolResult
     output_tokens: int | None = None
     """What the output adds to the context."""
-    tokens_source: Literal["tokenizer", "estimate"] | None = None
+    tokens_source: Literal["server tokenizer", "tokenizer", "estimate"] | None = None
     duration_s: float
     ended: Literal["failed", "cancelled"] | None = None
     """Set where the call gave nothing that the model could read."""

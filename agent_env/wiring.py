@@ -22,6 +22,7 @@ from agent_env.schema import Condition, MaterialTable, Sample
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.episodes.runner import Seams
+    from agent_env.models.server_tokenizer import ServerTokenizer
     from agent_env.models.settings import ModelSettings
     from agent_env.protocols import Model, SandboxBackend, Strategy, Task, Tokenizer, Tool
     from agent_env.tasks.contexts import Contexts
@@ -44,6 +45,8 @@ TASKS = {
 MODELS = ("reference", "reference-static", "openai/NAME", "compatible/NAME")
 PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
 KEYS = ("OPENAI_API_KEY", "COMPATIBLE_API_KEY")
+SERVER = "server"
+"""The tokenizer of the model's own server."""
 HOSTED_WEB = "hosted"
 """What a manifest says of the web where the provider searches it."""
 OPENAI_URL = "https://api.openai.com/v1"
@@ -69,8 +72,14 @@ def with_texts(task: Task, template: TextFile | None, system: TextFile | None) -
     return task if system is None else with_system(task, system)
 
 
-def make_model(name: str, base_url: str | None, parameters: Mapping[str, JsonValue]) -> Model:
-    """The model of this name; ConfigError where its key or address is missing."""
+def make_model(
+    name: str,
+    base_url: str | None,
+    parameters: Mapping[str, JsonValue],
+    tokenizer: ServerTokenizer | None = None,
+) -> Model:
+    """The model of this name; ConfigError where its key or address is missing. The server's
+    `tokenizer` counts what its replies do not tell."""
     if name in ("reference", "reference-static"):
         from agent_env.models.reference.policy import Reference, ReferenceStatic
 
@@ -85,6 +94,7 @@ def make_model(name: str, base_url: str | None, parameters: Mapping[str, JsonVal
         )
     kind, _, wanted = name.partition("/")
     chosen = model_settings(parameters)
+    timeout_s = chosen.reply_timeout_s or MODEL_TIMEOUT_S
     if chosen.hosted_tools and kind != "openai":
         raise ConfigError(f"--hosted-tools: only openai/NAME has them, not {name}")
     if kind == "openai" and wanted:
@@ -95,7 +105,7 @@ def make_model(name: str, base_url: str | None, parameters: Mapping[str, JsonVal
             raise ConfigError(f"model {name} needs a key: set OPENAI_API_KEY")
         url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         return chosen.worded(
-            Responses(name, wanted, url, key, chosen.parameters, MODEL_TIMEOUT_S, chosen.stream)
+            Responses(name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream)
         )
     if kind == "compatible" and wanted:
         from agent_env.models.chat_completions import ChatCompletions
@@ -103,19 +113,22 @@ def make_model(name: str, base_url: str | None, parameters: Mapping[str, JsonVal
         if base_url is None:
             raise ConfigError(f"model {name} needs --base-url, like http://127.0.0.1:8000/v1")
         key = os.environ.get("COMPATIBLE_API_KEY")
-        return chosen.worded(
-            ChatCompletions(
-                name, wanted, base_url, key, chosen.parameters, MODEL_TIMEOUT_S, chosen.stream
-            )
+        chat = ChatCompletions(
+            name, wanted, base_url, key, chosen.parameters, timeout_s, chosen.stream
         )
+        if tokenizer is None:
+            return chosen.worded(chat)
+        from agent_env.models.server_tokenizer import CountedByServer
+
+        return chosen.worded(CountedByServer(chat, tokenizer))
     raise ConfigError(f"unknown model '{name}'; known: {', '.join(MODELS)}")
 
 
-def model_of(manifest: Manifest) -> Model:
+def model_of(manifest: Manifest, tokenizer: ServerTokenizer | None = None) -> Model:
     """The model as the run asks it; ConfigError where its key or address is missing."""
     parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
     base_url = manifest.model_parameters.get("base_url")
-    return make_model(manifest.model, base_url, parameters)  # type: ignore[arg-type]
+    return make_model(manifest.model, base_url, parameters, tokenizer)  # type: ignore[arg-type]
 
 
 def model_settings(given: Mapping[str, JsonValue]) -> ModelSettings:
@@ -139,8 +152,55 @@ def make_tokenizer(name: str) -> Tokenizer:
 
     if name == "estimate":
         return Estimate()
+    if name == SERVER:
+        raise ConfigError("--tokenizer server: only a run that asks a server has one to ask")
     ranks = os.environ.get("TIKTOKEN_CACHE_DIR")
     return Tiktoken(name, Path(ranks) if ranks else None)
+
+
+@asynccontextmanager
+async def server_tokenizer(model: str, base_url: str | None) -> AsyncIterator[ServerTokenizer]:
+    """The tokenizer of the model's own server; ConfigError where it has none."""
+    from agent_env.models.server_tokenizer import ServerTokenizer
+
+    kind, _, wanted = model.partition("/")
+    if kind != "compatible" or base_url is None:
+        raise ConfigError(
+            f"--tokenizer server: {model} has no server that counts for others; only "
+            "compatible/NAME has, where it is vLLM or llama.cpp"
+        )
+    made = ServerTokenizer(wanted, base_url, os.environ.get("COMPATIBLE_API_KEY"))
+    try:
+        await made.open()
+        yield made
+    finally:
+        await made.close()
+
+
+async def open_counted(
+    manifest: Manifest, note: Callable[[str], None], stack: AsyncExitStack
+) -> tuple[Model, Tokenizer | ServerTokenizer]:
+    """The run's model, and what counts its tokens; closed with the stack."""
+    tokenizer: Tokenizer | ServerTokenizer
+    if manifest.tokenizer == SERVER:
+        base_url = manifest.model_parameters.get("base_url")
+        opened = server_tokenizer(manifest.model, str(base_url) if base_url else None)
+        tokenizer = served = await stack.enter_async_context(opened)
+        stack.callback(lambda: _tell_estimated(served, note))
+        model = model_of(manifest, served)
+    else:
+        model, tokenizer = model_of(manifest), make_tokenizer(manifest.tokenizer)
+    if (close := getattr(model, "close", None)) is not None:  # those that hold connections
+        stack.push_async_callback(close)
+    return model, tokenizer
+
+
+def _tell_estimated(tokenizer: ServerTokenizer, note: Callable[[str], None]) -> None:
+    if tokenizer.failures:
+        note(
+            f"the server's tokenizer failed {tokenizer.failures} times; these counts are bytes / 4 "
+            f"and marked as estimates; the first time: {tokenizer.problem}"
+        )
 
 
 async def choose_sandbox(name: str, memory_mb: int | None = None) -> SandboxBackend:
@@ -184,7 +244,7 @@ class Rooms:
     web: Web | None
     web_settings: WebSettings
     sandbox: SandboxBackend | None
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | ServerTokenizer
     """Counts the tokens of calls for which the server does not say them."""
     contexts: Mapping[str, Contexts] = field(default_factory=dict)
     """Cited pages by name: `cited` or `cited:NAME`."""
@@ -200,6 +260,7 @@ class Rooms:
         """The concrete objects of one episode."""
         from agent_env.episodes.runner import Seams
         from agent_env.models.counting import CountedModel
+        from agent_env.protocols import Tokenizer
         from agent_env.tools.hosted import hosted_names
         from agent_env.tools.toolbox import ToolSet
 
@@ -207,8 +268,9 @@ class Rooms:
             names = hosted_names(condition.tools) if self.hosted else condition.tools
             tools = [await self._tool(name, sample, condition, stack) for name in names]
             model = self.model
-            if self.tokenizer.name != "estimate":  # what is merely estimated stays unknown
-                model = CountedModel(model, self.tokenizer, self.calls_in_text)
+            own = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
+            if own is not None and own.name != "estimate":  # a mere estimate stays unknown
+                model = CountedModel(model, own, self.calls_in_text)
             strategy, pages = strategy_of(self.task, self.contexts, sample, condition)
             yield Seams(model, ToolSet(tools), strategy, pages)
 
@@ -303,12 +365,12 @@ async def open_rooms(
 ) -> Rooms:
     """Open what the manifest's conditions need; closed with the stack. `note` hears of what the
     user must mend; another `model` than the manifest's is asked where one is given."""
-    model = model or model_of(manifest)
     from agent_env.tasks.family import by_digest
 
     web = sandbox = None
-    if (close := getattr(model, "close", None)) is not None:  # those that hold connections
-        stack.push_async_callback(close)
+    tokenizer: Tokenizer | ServerTokenizer = make_tokenizer("estimate")
+    if model is None:
+        model, tokenizer = await open_counted(manifest, note, stack)
     if manifest.web not in (None, HOSTED_WEB):
         web = await _open_web(folder, manifest, note, stack)
     if manifest.sandbox is not None:
@@ -320,7 +382,7 @@ async def open_rooms(
         web,
         manifest.web_settings,
         sandbox,
-        make_tokenizer(manifest.tokenizer),
+        tokenizer,
         contexts,
         calls_in_text=manifest.model_parameters.get("tool_protocol") == "text",
         hosted=manifest.model_parameters.get("hosted_tools") is True,

@@ -219,6 +219,51 @@ def test_usage_that_nobody_told_is_unknown_unless_an_exact_tokenizer_was_named(
     assert (episode.cached_tokens, episode.reasoning_tokens) == (None, None)
 
 
+@pytest.mark.parametrize("way", ["chat", "chat, streamed", "chat, in text"])
+def test_the_servers_own_tokenizer_counts_what_its_replies_do_not_tell(
+    tmp_path: Path, way: str
+) -> None:
+    """The fake server counts both alike, so that telling and being asked give the same sums."""
+    model, parameters = WAYS[way]
+    asked: dict[str, object] = {
+        "model": model, "parameters": parameters, "limit": 1, "conditions": ("web",),
+    }  # fmt: skip
+    lines = (
+        {"text": '```tool_call\n{"name": "web_search", "arguments": {"query": "x"}}\n```'}
+        if "text" in way
+        else {"calls": [{"name": "web_search", "arguments": {"query": "x"}}]},
+        {"text": "MY ANSWER: None"},
+    )
+    told = run_served(tmp_path / "told", FakeServer(scripted(tmp_path, *lines)), **asked)
+    counted = run_served(
+        tmp_path / "counted", FakeServer(scripted(tmp_path, *lines), tells_usage=False),
+        tokenizer="server", **asked,
+    )  # fmt: skip
+    assert [e.usage_sources for e, _ in counted] == [("server tokenizer",)]
+    assert [e.usage_sources for e, _ in told] == [("provider",)]
+    assert [(e.input_tokens, e.output_tokens) for e, _ in counted] == [
+        (e.input_tokens, e.output_tokens) for e, _ in told
+    ]
+    tools = [e for e in events(tmp_path / "counted") if isinstance(e, ToolCalled)]
+    assert {tool.tokens_source for tool in tools} == {"server tokenizer"}
+    assert tools[0].output_tokens == -(-len(tools[0].result.output.encode()) // 4)
+
+
+def test_a_server_without_a_tokenizer_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--tokenizer server: this server does not count tokens"):
+        run_served(tmp_path / "run", serve_plain(), model="compatible/m", tokenizer="server")
+    assert not (tmp_path / "run").exists()
+
+
+def serve_plain() -> FakeServer:
+    """A server that speaks the two APIs and nothing else."""
+
+    async def silent(turns: object, offers: object) -> Answer:
+        return Answer(text="MY ANSWER: None")
+
+    return FakeServer(silent, tokenizer=None)
+
+
 def test_an_empty_reply_is_asked_about_once_and_then_stands(tmp_path: Path) -> None:
     server = FakeServer(scripted(tmp_path, {"text": ""}, {"text": " "}))
     ((episode, score),) = run_served(

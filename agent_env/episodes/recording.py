@@ -12,7 +12,7 @@ from agent_env.episodes.calling import Call, Caller
 from agent_env.episodes.retries import error_kind
 from agent_env.episodes.trace import TraceWriter
 from agent_env.errors import EpisodeError, ModelError, boundary
-from agent_env.protocols import ReplyOptions, Tokenizer, Toolbox
+from agent_env.protocols import Count, RemoteTokenizer, ReplyOptions, Tokenizer, Toolbox
 from agent_env.schema import Message, Reply, ToolCall, ToolResult, ToolSpec
 from agent_env.trace_events import ModelCalled, ToolCalled
 
@@ -73,7 +73,9 @@ def failure_fields(call: Call) -> dict[str, Any]:
 class RecordingToolbox:
     """Runs the inner toolbox and writes every call, the malformed ones too."""
 
-    def __init__(self, inner: Toolbox, trace: TraceWriter, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, inner: Toolbox, trace: TraceWriter, tokenizer: Tokenizer | RemoteTokenizer
+    ) -> None:
         self._inner = inner
         self._trace = trace
         self._tokenizer = tokenizer
@@ -88,30 +90,41 @@ class RecordingToolbox:
         try:
             with boundary(EpisodeError, f"tool {call.name}"):
                 result = await self._inner.run(call, offered)
+            took = _since(started) if result.duration_s is None else result.duration_s
+            count = await self._count(result.output)
         except EpisodeError as exc:
-            self._write(call, ToolResult(output="", error=str(exc)), started, "failed")
+            failed = ToolResult(output="", error=str(exc))
+            self._write(call, failed, _since(started), None, "failed")
             raise
         except asyncio.CancelledError:
-            self._write(call, ToolResult(output="", error="cancelled"), started, "cancelled")
+            ended = ToolResult(output="", error="cancelled")
+            self._write(call, ended, _since(started), None, "cancelled")
             raise
-        self._write(call, result, started)
+        self._write(call, result, took, count)
         return result
+
+    async def _count(self, output: str) -> Count:
+        if isinstance(self._tokenizer, Tokenizer):
+            is_exact = self._tokenizer.name != "estimate"
+            return Count(self._tokenizer.count(output), "tokenizer" if is_exact else "estimate")
+        return await self._tokenizer.counted(output)
 
     def _write(
         self,
         call: ToolCall,
         result: ToolResult,
-        started: float,
+        duration_s: float,
+        count: Count | None,
         ended: Literal["failed", "cancelled"] | None = None,
     ) -> None:
-        source = "estimate" if self._tokenizer.name == "estimate" else "tokenizer"
+        """Where a call gave nothing there is nothing to count."""
         self._trace.write(
             ToolCalled,
             call=call,
             result=result,
-            output_tokens=self._tokenizer.count(result.output),
-            tokens_source=source,
-            duration_s=_since(started) if result.duration_s is None else result.duration_s,
+            output_tokens=None if count is None else count.tokens,
+            tokens_source=None if count is None else count.source,
+            duration_s=duration_s,
             ended=ended,
         )
 

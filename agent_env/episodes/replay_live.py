@@ -27,7 +27,7 @@ from agent_env.errors import AgentEnvError, EpisodeError, RunStopped, StorageErr
 from agent_env.graph.loop import AgentLoop, Attempt
 from agent_env.graph.meter import Meter
 from agent_env.manifest import Manifest
-from agent_env.protocols import Limits, Model, Strategy, Tokenizer
+from agent_env.protocols import Limits, Model, RemoteTokenizer, Strategy, Tokenizer
 from agent_env.schema import Condition, Sample
 from agent_env.trace_events import Drift, EpisodeFailed, EpisodeFinished, EpisodeStarted, Parent
 
@@ -42,7 +42,7 @@ class LiveReplayer:
     model: Model
     calls: Calls
     make_strategy: Callable[[Sample, Condition], Strategy]
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | RemoteTokenizer
     limits: Limits
     texts: Texts
     clock: Clock

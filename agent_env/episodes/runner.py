@@ -24,7 +24,7 @@ from agent_env.episodes.trace import Clock, Fsync, TraceWriter, is_finished, sta
 from agent_env.errors import AgentEnvError, EpisodeError, RunStopped, StorageError, boundary
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.meter import Meter
-from agent_env.protocols import Limits, Model, Strategy, Tokenizer, Toolbox
+from agent_env.protocols import Limits, Model, RemoteTokenizer, Strategy, Tokenizer, Toolbox
 from agent_env.schema import Condition, Sample
 from agent_env.trace_events import EpisodeFailed, EpisodeFinished, EpisodeStarted
 
@@ -58,7 +58,7 @@ class Runner:
     folder: RunFolder
     model_name: str
     open_seams: OpenSeams
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | RemoteTokenizer
     limits: Limits
     concurrency: int
     seed: int = 0

@@ -66,7 +66,7 @@ class ChatCompletions:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         """One reply; raises ModelError where the server gives none that can be used."""
-        request = self._request(messages, tools, options)
+        request = self.request(messages, tools, options)
         answer = await (self._streamed(request) if self._stream else self._whole(request))
         return self._reply(self._endpoint.cleaned(answer), request, messages)
 
@@ -74,9 +74,10 @@ class ChatCompletions:
         """Closes the connections."""
         await self._endpoint.close()
 
-    def _request(
+    def request(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: ReplyOptions
     ) -> Json:
+        """What is sent, but for the fields of a stream."""
         chosen = self._parameters
         begun = messages[-1].role == "assistant"  # a prefill, for servers that go on from one
         chooses = bool(tools) and options.tool_choice != "auto"  # auto is what a server does anyway

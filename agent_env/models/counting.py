@@ -50,7 +50,11 @@ class CountedModel:
         )
 
     def _size(self, message: Message) -> int:
-        wanted = () if self._calls_in_text else message.tool_calls
-        calls = [call.name + call.arguments for call in wanted]
-        texts = [message.content, message.reasoning or "", *calls]
-        return sum(self._tokenizer.count(text) for text in texts if text)
+        return sum(map(self._tokenizer.count, texts_of(message, self._calls_in_text)))
+
+
+def texts_of(message: Message, calls_in_text: bool = False) -> list[str]:
+    """What of a message has tokens."""
+    wanted = () if calls_in_text else message.tool_calls
+    calls = [call.name + call.arguments for call in wanted]
+    return [text for text in (message.content, message.reasoning or "", *calls) if text]

@@ -33,7 +33,7 @@ class ChatApi:
             raise Refusal(400, "messages must be a list that is not empty", "messages")
         return Asked(
             model=str(body.get("model", "")),
-            turns=tuple(_turn(message) for message in messages),
+            turns=tuple(read_turn(message) for message in messages),
             offers=tuple(_offer(tool) for tool in callable_tools(body)),
             stream=body.get("stream") is True,
             wants_usage=options.get("include_usage") is True,
@@ -66,7 +66,8 @@ class ChatApi:
         yield b"data: [DONE]\n\n"
 
 
-def _turn(message: Object) -> Turn:
+def read_turn(message: Object) -> Turn:
+    """A message in neutral words; raises Refusal where it is not as documented."""
     role = message.get("role")
     text = _text(message.get("content"))
     if role == "tool":

@@ -20,8 +20,10 @@ from agent_env.models.fake_server.faults import Faults
 from agent_env.models.fake_server.policies import model_policy
 from agent_env.models.fake_server.responses_api import ResponsesApi
 from agent_env.models.fake_server.talk import Answer, Asked, Object, Policy, Refusal
+from agent_env.models.fake_server.tokenize_api import Tokenizing, tokenize
 from agent_env.protocols import Model
 
+TOKENIZING = ("/tokenize", "/apply-template")
 PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 
 
@@ -59,6 +61,8 @@ class FakeServer:
         errors: Mapping[str, float] | None = None,
         seed: int = 0,
         model: str = "fake",
+        tokenizer: Tokenizing | None = "vllm",
+        tells_usage: bool = True,
     ) -> None:
         self.counts: Counter[str] = Counter()
         """Requests by path, and outcomes: `answered`, `refused`, or the kind of error."""
@@ -69,6 +73,9 @@ class FakeServer:
         self._latency_s = latency_s
         self._faults = Faults(errors or {}, seed)
         self._model = model
+        self._tokenizer = tokenizer
+        """Whose way of counting is served; None for none."""
+        self._tells_usage = tells_usage
         self._apis: dict[str, Api] = {
             "/v1/chat/completions": ChatApi(),
             "/v1/responses": ResponsesApi(),
@@ -121,10 +128,17 @@ class FakeServer:
             if (request.method, request.path) == ("GET", "/v1/models"):
                 await channel.reply(200, _json(self._models()))
                 return
+            if request.path in TOKENIZING and request.method == "POST" and self._tokenizer:
+                told = tokenize(self._tokenizer, request.path, self._body(request.body))
+                await channel.reply(200, _json(told))
+                return
             api = self._apis.get(request.path) if request.method == "POST" else None
             if api is None:
                 raise Refusal(404, f"nothing at {request.method} {request.path}")
             await self._generate(channel, api, request)
+        except (KeyError, TypeError, AttributeError) as exc:
+            wrong = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
+            await channel.reply(wrong.status, _json(_error(wrong)))
         except Refusal as refusal:
             self.counts["refused"] += 1
             await channel.reply(refusal.status, _json(_error(refusal)))
@@ -142,15 +156,15 @@ class FakeServer:
         self.counts[fault or "answered"] += 1
 
     def _read(self, api: Api, body: bytes) -> Asked:
+        value = self._body(body)
+        self.recent.append(value)
+        return api.read(value)
+
+    def _body(self, body: bytes) -> Any:
         try:
-            value = json.loads(body)
+            return json.loads(body)
         except (ValueError, RecursionError) as exc:
             raise Refusal(400, f"the body is not JSON: {exc}") from exc
-        self.recent.append(value)
-        try:
-            return api.read(value)
-        except (KeyError, TypeError, AttributeError) as exc:
-            raise Refusal(400, f"a field is missing or of the wrong type: {exc!r}") from exc
 
     async def _answer(self, asked: Asked, number: int) -> Answer:
         try:
@@ -163,7 +177,8 @@ class FakeServer:
             replace(call, id=call.id or f"call_{number}_{index}")
             for index, call in enumerate(answer.calls)
         )
-        return replace(answer, calls=tuple(named))
+        usage = answer.usage if self._tells_usage else "absent"
+        return replace(answer, calls=tuple(named), usage=usage)
 
     def _models(self) -> dict[str, Any]:
         model = {"id": self._model, "object": "model", "created": 0, "owned_by": "agent-env"}

@@ -139,8 +139,17 @@ def tokens(asked: Asked, answer: Answer) -> Tokens | None:
     if isinstance(answer.usage, Tokens):
         return answer.usage
     said = [answer.text, answer.reasoning or "", *_wanted(answer.calls)]
-    heard = [part for turn in asked.turns for part in (turn.text, *_wanted(turn.calls))]
-    return Tokens(input=_count(heard), output=_count(said))
+    return Tokens(input=count_tokens(heard_texts(asked.turns)), output=count_tokens(said))
+
+
+def heard_texts(turns: Sequence[Turn]) -> list[str]:
+    """The texts and calls of a conversation."""
+    return [part for turn in turns for part in (turn.text, *_wanted(turn.calls))]
+
+
+def count_tokens(texts: Sequence[str]) -> int:
+    """Four bytes of a text are a token."""
+    return sum(-(-len(text.encode(errors="replace")) // 4) for text in texts)
 
 
 def slices(text: str, length: int = 16, most: int = 500) -> list[str]:
@@ -151,7 +160,3 @@ def slices(text: str, length: int = 16, most: int = 500) -> list[str]:
 
 def _wanted(calls: Sequence[Call]) -> list[str]:
     return [call.name + call.arguments for call in calls]
-
-
-def _count(texts: Sequence[str]) -> int:
-    return sum(-(-len(text.encode(errors="replace")) // 4) for text in texts)
