@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
@@ -357,6 +359,7 @@ ECHOES = {
     "page": reply(f"<html>{KEY}</html>", "404 Not Found", kind="text/html"),
     "reason": reply({"error": {"code": KEY, "type": KEY, "param": KEY}}, f"403 {KEY}"),
     "text": reply({"choices": [{"message": {"content": f"MY ANSWER: {KEY}"}}], "model": KEY}),
+    "long text": reply({"choices": [{"message": {"content": f"{KEY} {'x' * 9000} {KEY}"}}]}),
     "items": reply({"output": [{"type": "message", KEY: KEY, "content": []}], "model": KEY}),
     "stream": events_of({"choices": [{"delta": {"content": KEY}, "finish_reason": "stop"}]}),
     "event": events_of({"type": "error", "message": KEY, "code": "401"}),
@@ -382,8 +385,18 @@ def test_a_planted_key_is_in_no_file_and_no_message_whatever_the_server_echoes(
     files = [file for file in (tmp_path / "run").rglob("*") if file.is_file()]
     assert {"run.json", "tp-1-00001.1.jsonl"} <= {file.name for file in files}
     assert [file for file in files if KEY.encode() in file.read_bytes()] == []
+    assert [text for text in kept_texts(tmp_path / "run/texts.db") if KEY.encode() in text] == []
     out, err = capfd.readouterr()
     assert KEY not in out + err + "".join(lines) + repr(episode)
+
+
+def kept_texts(file: Path) -> list[bytes]:
+    """The long texts of the traces, which stand compressed in the file."""
+    if not file.exists():
+        return []
+    with sqlite3.connect(file) as db:
+        rows = db.execute("SELECT text FROM texts").fetchall()
+    return [zstandard.ZstdDecompressor().decompress(packed) for (packed,) in rows]
 
 
 def test_a_key_among_the_parameters_is_refused_and_not_shown(tmp_path: Path) -> None:

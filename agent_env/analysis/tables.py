@@ -61,7 +61,9 @@ def _calls_told(summaries: Sequence[Summary]) -> str:
     failed = sum(row.spent.failed_calls for row in summaries)
     unknown = sum(row.spent.uncounted_calls for row in summaries)
     hits = sum(row.spent.cache_hits for row in summaries)
+    charged = sum(row.spent.charged_tokens for row in summaries)
     told = f"; {failed} model calls failed, {unknown} of them of unknown size" if failed else ""
+    told += f"; limits count {charged} tokens for calls of unknown size" if charged else ""
     return told + (f"; {hits} replies from the reply cache" if hits else "")
 
 

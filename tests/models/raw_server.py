@@ -62,7 +62,11 @@ class RawServer:
         self._connections.append(asyncio.create_task(self._serve(reader, writer)))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError:  # the client's time was up before it asked
+            writer.close()
+            return
         length = next(
             line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
         )
