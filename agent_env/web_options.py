@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent_env.errors import ConfigError
 from agent_env.manifest import WebSettings
-from agent_env.wiring import search_access
+from agent_env.web_wiring import search_access
 
 _SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent_env.protocols import Model, SandboxBackend, Strategy, Task, Tokenizer, Tool
     from agent_env.tasks.contexts import Contexts
     from agent_env.tasks.family import Family
-    from agent_env.web.opened import ProviderAccess, Web
+    from agent_env.web.opened import Web
 
 TASKS = {
     "time-puzzles": "agent_env.tasks.time_puzzles.family:FAMILY",
@@ -230,7 +230,7 @@ def _code_digest() -> str:
     rooms = ("graph", "models", "sandbox", "tasks", "temporal", "tools", "web")
     files = [file for room in rooms for file in sorted((root / room).rglob("*.py"))]
     whole = sha256()
-    for file in (*files, Path(__file__)):
+    for file in (*files, root / "web_wiring.py", Path(__file__)):
         whole.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
     return whole.hexdigest()[:12]
 
@@ -372,7 +372,9 @@ async def open_rooms(
     if model is None:
         model, tokenizer = await open_counted(manifest, note, stack)
     if manifest.web not in (None, HOSTED_WEB):
-        web = await _open_web(folder, manifest, note, stack)
+        from agent_env.web_wiring import open_web
+
+        web = await open_web(folder, manifest, note, stack)
     if manifest.sandbox is not None:
         sandbox = await stack.enter_async_context(await choose_sandbox(manifest.sandbox))
     contexts = contexts_of(folder, manifest)
@@ -397,58 +399,3 @@ def contexts_of(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:
     from agent_env.episodes.context_copies import read_copies
 
     return read_copies(folder, manifest)
-
-
-async def _open_web(
-    folder: RunFolder, manifest: Manifest, note: Callable[[str], None], stack: AsyncExitStack
-) -> Web:
-    """The web of the manifest's mode; its store's digest is checked against, or put into, run.json:
-    before the first episode where the store does not change, after the last where it grows."""
-    from agent_env.temporal.facts.table_pages import is_temporal
-    from agent_env.web.opened import open_frozen, open_live
-
-    settings = manifest.web_settings
-    file = Path(settings.pages) if settings.pages else folder.pages
-    if manifest.web in ("live", "record"):
-        kept = file if manifest.web == "record" else None
-        access = search_access(settings.search or "")
-        web = await open_live(settings, access, kept, note, stack)
-        if web.store is not None:
-            stack.callback(lambda: folder.note_pages(web.store.digest()))  # type: ignore[union-attr]
-        return web
-    if manifest.web == "frozen":
-        web = open_frozen(settings, file, stack)
-    else:
-        own = [table for table in folder.materials() if is_temporal(table)]
-        web = _open_sealed(settings, file, own, note, stack)
-    assert web.store is not None  # only live goes without
-    folder.check_pages(web.store.digest(), web.index)
-    return web
-
-
-def _open_sealed(
-    settings: WebSettings,
-    file: Path,
-    temporal: Sequence[MaterialTable],
-    note: Callable[[str], None],
-    stack: AsyncExitStack,
-) -> Web:
-    """The built web; where none is named, the shipped one with the samples' own tables."""
-    from agent_env.temporal.facts.tables import shipped_tables
-    from agent_env.web.opened import Web
-    from agent_env.web.sealed import SealedWeb
-
-    if settings.pages:
-        built = SealedWeb.opened(file, note)
-    else:
-        built = SealedWeb.build(file, shipped_tables(), temporal=temporal)
-    stack.callback(built.close)
-    return Web(built.search, built, foreign=False, store=built.store, index=built.search.index)
-
-
-def search_access(name: str) -> ProviderAccess:
-    """What the environment says of a search provider."""
-    from agent_env.web.opened import ProviderAccess
-    from agent_env.web.providers.catalogue import KEYS, URLS
-
-    return ProviderAccess(os.environ.get(KEYS.get(name, "")), os.environ.get(URLS.get(name, "")))

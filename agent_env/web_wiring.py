@@ -1,0 +1,71 @@
+"""Joins the web's rooms for a run: the second half of wiring."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.manifest import Manifest, WebSettings
+from agent_env.schema import MaterialTable
+
+if TYPE_CHECKING:
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.web.opened import ProviderAccess, Web
+
+
+async def open_web(
+    folder: RunFolder, manifest: Manifest, note: Callable[[str], None], stack: AsyncExitStack
+) -> Web:
+    """The web of the manifest's mode; its store's digest is checked against, or put into, run.json:
+    before the first episode where the store does not change, after the last where it grows."""
+    from agent_env.temporal.facts.table_pages import is_temporal
+    from agent_env.web.opened import open_frozen, open_live
+
+    settings = manifest.web_settings
+    file = Path(settings.pages) if settings.pages else folder.pages
+    if manifest.web in ("live", "record"):
+        kept = file if manifest.web == "record" else None
+        access = search_access(settings.search or "")
+        web = await open_live(settings, access, kept, note, stack)
+        if web.store is not None:
+            stack.callback(lambda: folder.note_pages(web.store.digest()))  # type: ignore[union-attr]
+        return web
+    if manifest.web == "frozen":
+        web = open_frozen(settings, file, stack)
+    else:
+        own = [table for table in folder.materials() if is_temporal(table)]
+        web = _open_sealed(settings, file, own, note, stack)
+    assert web.store is not None  # only live goes without
+    folder.check_pages(web.store.digest(), web.index)
+    return web
+
+
+def _open_sealed(
+    settings: WebSettings,
+    file: Path,
+    temporal: Sequence[MaterialTable],
+    note: Callable[[str], None],
+    stack: AsyncExitStack,
+) -> Web:
+    """The built web; where none is named, the shipped one with the samples' own tables."""
+    from agent_env.temporal.facts.tables import shipped_tables
+    from agent_env.web.opened import Web
+    from agent_env.web.sealed import SealedWeb
+
+    if settings.pages:
+        built = SealedWeb.opened(file, note)
+    else:
+        built = SealedWeb.build(file, shipped_tables(), temporal=temporal)
+    stack.callback(built.close)
+    return Web(built.search, built, foreign=False, store=built.store, index=built.search.index)
+
+
+def search_access(name: str) -> ProviderAccess:
+    """What the environment says of a search provider."""
+    from agent_env.web.opened import ProviderAccess
+    from agent_env.web.providers.catalogue import KEYS, URLS
+
+    return ProviderAccess(os.environ.get(KEYS.get(name, "")), os.environ.get(URLS.get(name, "")))
