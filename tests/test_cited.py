@@ -21,7 +21,7 @@ from agent_env.run_scores import score_folder
 from agent_env.runs import Listener, run_folder, start_run
 from agent_env.tasks.contexts import read_contexts, text_digest
 from agent_env.trace_events import EpisodeStarted
-from tests.test_cli import agent_env
+from tests.commands import agent_env
 
 COUNT = 8
 QUIET = Listener(lambda text: None, lambda folder, episodes: None, lambda key, status: None)

@@ -15,21 +15,7 @@ import pytest
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import read_trace
 from agent_env.testing import puzzle
-
-
-def agent_env(
-    *arguments: str, cwd: Path | None = None, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
-    return subprocess.run(
-        [sys.executable, "-m", "agent_env", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=clean | (env or {}),
-        timeout=120,
-        check=False,
-    )
+from tests.commands import agent_env
 
 
 @pytest.fixture(scope="module")

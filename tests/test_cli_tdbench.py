@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_cli import agent_env
+from tests.commands import agent_env
 
 
 def typed(*arguments: object) -> tuple[int, str, str]:

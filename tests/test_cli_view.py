@@ -11,7 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.test_cli_compare import agent_env, agent_env_without
+from tests.commands import agent_env
+from tests.test_cli_compare import agent_env_without
 from tests.viewer.stage import RIGHT, WRONG, make_run, score, write
 
 

@@ -22,7 +22,7 @@ from agent_env.runs import Listener, run_folder, start_run
 from agent_env.trace_events import ToolCalled
 from agent_env.web.page_store import SqlitePages
 from agent_env.web_options import WebOptions
-from tests.test_cli import agent_env
+from tests.commands import agent_env
 
 KEY = "planted-0123456789-Zq"
 QUIET = Listener(lambda text: None, lambda folder, count: None, lambda key, status: None)

@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from tests.test_cli import agent_env
+from tests.commands import agent_env
 
 RUN = Path(__file__).parent / "data/runs/version-1"
 

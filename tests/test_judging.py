@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from agent_env.reruns import ReplayOptions, ResumeOptions, replay, resume
 from agent_env.run_scores import score_folder
 from agent_env.runs import Listener, start_run
 from agent_env.trace_events import Judged
-from tests.test_cli import agent_env
+from tests.commands import agent_env
 from tests.test_label_commands import filled
 
 QUIET = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
@@ -225,7 +227,8 @@ def test_the_command_line_judges_and_score_tells_the_agreement(run: Path) -> Non
     async def go() -> None:
         async with FakeServer(script_policy(script(run.parent, *TRUTHFUL))) as server:
             arguments = ("--model", "compatible/j", "--base-url", server.url, "--json")
-            done = await asyncio.to_thread(agent_env, "judge", str(run), *arguments)
+            command = [sys.executable, "-m", "agent_env", "judge", str(run), *arguments]
+            done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
             told = json.loads(done.stdout)
             assert (told["says"], told["chosen"]) == ({"right": 4, "wrong": 4}, 8)

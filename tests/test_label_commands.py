@@ -6,7 +6,7 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.label_commands import read_sheets, write_sheet
-from tests.test_cli import agent_env
+from tests.commands import agent_env
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from agent_env.models.fake_server import serve
 from agent_env.models.reference.policy import Reference
 from agent_env.preparing import RunOptions
 from agent_env.runs import Listener, run_folder, start_run
-from tests.test_cli import agent_env
+from tests.commands import agent_env
 
 EVERY_CLASS = {
     "429": 0.1, "500": 0.1, "cut": 0.1, "html": 0.1, "empty": 0.1, "no-reply": 0.1,

@@ -10,7 +10,7 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.puzzle_commands import parse_range
 
-from .test_cli import agent_env
+from .commands import agent_env
 
 
 @pytest.fixture(scope="module")

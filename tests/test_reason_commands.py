@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .test_cli import agent_env
+from .commands import agent_env
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = agent_env(
         "generate", "tempreason", "--seed", "3", *options, "--out", str(folder / "q.jsonl")
     )
-    assert done.stderr == f"40 questions in {folder / 'q.jsonl'}\n"
+    told = f"40 questions in {folder / 'q.jsonl'}; told in full in {folder / 'q.summary.json'}\n"
+    assert done.stderr == told
     for strategy in ("extract-run", "extract-simulate"):
         done = agent_env(
             "run", "tempreason", "--dataset", str(folder / "q.jsonl"), "--strategy", strategy,

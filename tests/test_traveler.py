@@ -15,7 +15,7 @@ from agent_env.run_scores import score_folder
 from agent_env.runs import Listener, start_run
 from agent_env.tasks.traveler.configurations import CHOSEN, CONFIGURATIONS
 from agent_env.traveler_study import Plan, named_configurations, read_study, run_study, sheets
-from tests.test_cli import agent_env
+from tests.commands import agent_env
 
 QUIET = Listener(lambda text: None, lambda folder, episodes: None, lambda key, status: None)
 OTHER = "zero-shot+date-extended+json"

@@ -22,8 +22,8 @@ from agent_env.tasks.contexts import MissingPage, read_contexts
 from agent_env.testing import page
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.page_store import SqlitePages
+from tests.commands import agent_env
 from tests.episodes.runs import make_run, opened, returned, write_episode
-from tests.test_cli import agent_env
 
 A, B, C = (f"https://{name}.example/page" for name in "abc")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import calendar
 import csv
+from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
@@ -32,10 +33,15 @@ CUP_GAPS = {1942, 1946}
 
 def solve(facts: list[dict[str, Any]], first: date, last: date) -> list[str]:
     """All days between two that satisfy every fact."""
-    days = [date.fromordinal(n) for n in range(first.toordinal(), last.toordinal() + 1)]
-    for fact in sorted(facts, key=cost):
-        days = [day for day in days if holds(day, fact)]
-    return [day.isoformat() for day in days]
+    return list(solutions(facts, first, last))
+
+
+def solutions(facts: list[dict[str, Any]], first: date, last: date) -> Iterator[str]:
+    """The same days, one after another."""
+    ordered = sorted(facts, key=cost)
+    for day in map(date.fromordinal, range(first.toordinal(), last.toordinal() + 1)):
+        if all(holds(day, fact) for fact in ordered):
+            yield day.isoformat()
 
 
 def cost(fact: dict[str, Any]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import islice
 from random import Random
 
 import pytest
@@ -15,7 +16,7 @@ from agent_env.tasks.time_puzzles.sample import TimePuzzle
 from agent_env.tasks.time_puzzles.task import generate
 from agent_env.temporal.facts.tables import shipped_tables
 
-from .brute_force import solve
+from .brute_force import solutions, solve
 
 TABLES = shipped_tables()
 FIRST, LAST = date(1800, 1, 1), date(2050, 12, 31)
@@ -23,7 +24,7 @@ FIRST, LAST = date(1800, 1, 1), date(2050, 12, 31)
 
 @pytest.fixture(scope="module")
 def puzzles() -> tuple[TimePuzzle, ...]:
-    return generate(TABLES, 24, seed=7)
+    return generate(TABLES, 18, seed=7)
 
 
 def facts_of(puzzle: TimePuzzle) -> list[dict[str, object]]:
@@ -31,14 +32,14 @@ def facts_of(puzzle: TimePuzzle) -> list[dict[str, object]]:
 
 
 def test_the_gold_answer_is_what_brute_force_finds(puzzles: tuple[TimePuzzle, ...]) -> None:
-    for puzzle in puzzles:
+    for puzzle in puzzles[:8]:  # thousands: benchmarks/time_puzzles.py
         assert list(puzzle.gold) == solve(facts_of(puzzle), FIRST, LAST), puzzle.id
 
 
 def test_solutions_and_facts_are_as_many_as_the_schedule_says(
     puzzles: tuple[TimePuzzle, ...],
 ) -> None:
-    for puzzle, shape in zip(puzzles, schedule(24, (4, 5, 6), (1, 2, 3, 4, 5, 6)), strict=True):
+    for puzzle, shape in zip(puzzles, schedule(18, (4, 5, 6), (1, 2, 3, 4, 5, 6)), strict=True):
         assert (len(puzzle.facts), len(puzzle.gold)) == (shape.facts, shape.solutions)
 
 
@@ -49,13 +50,13 @@ def test_a_schedule_uses_every_combination_equally() -> None:
 
 
 def test_every_shape_of_the_schedule_is_found() -> None:
-    made = make_set(TABLES, SetOptions(count=108, seed=5))
+    made = make_set(TABLES, SetOptions(count=18, seed=5))
     assert made.missing == ()
-    assert len(made.puzzles) == 108
+    assert len(made.puzzles) == 18
 
 
 def test_the_same_seed_gives_the_same_bytes(puzzles: tuple[TimePuzzle, ...]) -> None:
-    assert samples_bytes(generate(TABLES, 24, seed=7)) == samples_bytes(puzzles)
+    assert samples_bytes(generate(TABLES, 18, seed=7)) == samples_bytes(puzzles)
 
 
 def test_a_puzzle_does_not_depend_on_how_many_are_made(puzzles: tuple[TimePuzzle, ...]) -> None:
@@ -71,7 +72,8 @@ def test_without_any_one_fact_the_answer_is_another(puzzles: tuple[TimePuzzle, .
         facts = facts_of(puzzle)
         for left_out in range(len(facts)):
             rest = facts[:left_out] + facts[left_out + 1 :]
-            assert len(solve(rest, FIRST, LAST)) > len(puzzle.gold)
+            more = islice(solutions(rest, FIRST, LAST), len(puzzle.gold) + 1)
+            assert len(list(more)) > len(puzzle.gold)
 
 
 def test_each_puzzle_has_one_event_and_no_category_twice(puzzles: tuple[TimePuzzle, ...]) -> None:
