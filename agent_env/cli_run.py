@@ -102,7 +102,13 @@ def print_scores(
     from agent_env.episodes.context_copies import told as told_of
     from agent_env.episodes.rescoring import against, earlier_scores
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.run_scores import facts_of, interrupted_totals, late_samples, score_folder
+    from agent_env.run_scores import (
+        clusters_of,
+        facts_of,
+        interrupted_totals,
+        late_samples,
+        score_folder,
+    )
 
     earlier = earlier_scores(RunFolder(folder))
     task, manifest, scored = score_folder(RunFolder(folder), say)
@@ -115,7 +121,10 @@ def print_scores(
     names = [condition.name for condition in manifest.conditions]
     samples = RunFolder(folder).samples(task.sample_type)
     queries = queries_of(samples)
-    summaries = summarise(results, names, task.metrics, facts, queries)
+    clusters = clusters_of(samples, task)
+    summaries = summarise(
+        results, names, task.metrics, facts, queries, task.error_metrics, clusters
+    )
     same = consistency((score for _, score in scored), queries, names, task.metrics[0])
     judges = judge_agreements({sample.id: sample for sample in samples}, scored)
     if as_json:

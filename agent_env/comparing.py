@@ -57,7 +57,8 @@ def plain_comparison(
         raise ConfigError(ONE_CONDITION)
     for remark in study.notes:
         note(remark)
-    return compare([(arm.label, by_sample(arm.observations, chosen)) for arm in study.arms], chosen)
+    rows = [(arm.label, by_sample(arm.observations, chosen)) for arm in study.arms]
+    return compare(rows, chosen, chosen in study.error_metrics)
 
 
 def compare_folders(

@@ -258,6 +258,9 @@ class Task:
     metrics: tuple[str, ...]
     """What the scorer measures, the main one first."""
     default_conditions: tuple[str, ...]
+    error_metrics: frozenset[str] = frozenset()
+    """Those of `metrics` that say how far off an answer is: the less the better, without a bound,
+    and absent from a score where they are not defined."""
     limits: Limits = Limits()
     placeholders: Mapping[str, bool] = field(default_factory=dict)
     """What a user's own prompt may hold, and whether it must."""

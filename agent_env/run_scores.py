@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.manifest import Manifest
     from agent_env.protocols import Task
-    from agent_env.schema import Episode, ModelFacts, Score
+    from agent_env.schema import Episode, ModelFacts, Sample, Score
     from agent_env.scoring.evidence import Trail
 
 
@@ -62,6 +62,14 @@ def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
     from agent_env.episodes.trace import fold
 
     return totals((fold(events) for events in interrupted(folder)), facts)
+
+
+def clusters_of(samples: Iterable[Sample], task: Task) -> dict[str, str]:
+    """What each sample shares with others, such as an event or a table, by the sample's id."""
+    from agent_env.analysis.families import family_of
+
+    family = family_of(task.name)
+    return {sample.id: family.cluster(sample) for sample in samples}
 
 
 def late_samples(folder: RunFolder, task: Task, facts: ModelFacts | None) -> AfterCutoff | None:

@@ -32,7 +32,8 @@ def read_study(
     folders = find_runs(paths)
     names = _names(folders)
     runs = [read_run(folder, names[folder], note) for folder in folders]
-    return assemble(runs, task_of(RunFolder(folders[0])).metrics, strict)
+    task = task_of(RunFolder(folders[0]))
+    return assemble(runs, task.metrics, strict, task.error_metrics)
 
 
 def read_manifests(paths: Sequence[Path | str]) -> dict[str, Manifest]:

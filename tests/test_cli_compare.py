@@ -113,7 +113,10 @@ def test_without_the_extra_the_plain_table_stays_and_the_rest_names_the_extra(ru
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--metric", "accuracy"], "unknown metric 'accuracy'; known: exact_match, f1, jaccard"),
+        (
+            ["--metric", "accuracy"],
+            "unknown metric 'accuracy'; known: exact_match, f1, jaccard, days_off",
+        ),
         (["--baseline", "none"], "no condition 'none'; known: base, web, explicit"),
         (["--table", "best"], "unknown table 'best'; known: conditions, differences"),
         (["--by", "age"], "no group 'age'; known: solutions"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from agent_env.analysis.observations import Observation
-from agent_env.analysis.paired import difference
+from agent_env.analysis.paired import Difference, difference
 from agent_env.analysis.tables import Compared
 
 
@@ -20,13 +20,28 @@ class Plain:
     rows: tuple[Compared, ...]
 
 
-def compare(rows: Sequence[tuple[str, Mapping[str, float]]], metric: str) -> Plain:
-    """Every row but the first against the first; scores are by sample."""
+def compare(
+    rows: Sequence[tuple[str, Mapping[str, float]]], metric: str, is_error: bool = False
+) -> Plain:
+    """Every row but the first against the first; scores are by sample. `is_error`: less is
+    better."""
     (baseline, before), *others = rows
+    found = ((name, difference(before, after)) for name, after in others)
     return Plain(
         baseline,
-        tuple(Compared(name, metric, difference(before, after)) for name, after in others),
+        tuple(
+            Compared(name, metric, _as_errors(d))
+            if is_error and d is not None
+            else Compared(name, metric, d)
+            for name, d in found
+        ),
     )
+
+
+def _as_errors(found: Difference) -> Difference:
+    """Less is better, and that nothing differs says nothing of a value without bound."""
+    interval = found.interval if found.better + found.worse else None
+    return replace(found, better=found.worse, worse=found.better, interval=interval)
 
 
 def by_sample(results: Iterable[Observation], metric: str) -> dict[str, float]:

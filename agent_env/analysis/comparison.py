@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,6 +45,10 @@ class Comparison:
         if self.metric not in study.metrics:
             known = ", ".join(study.metrics)
             raise ConfigError(f"unknown metric '{self.metric}'; known: {known}")
+        self.is_error = self.metric in study.error_metrics
+        """Whether the main metric says how far off an answer is: the less the better."""
+        self.of_all_metric = study.metrics[0] if self.is_error else self.metric
+        """What a missing answer can be given 0 of: no error."""
         self.family: Family = family_of(study.task)
         self._columns: dict[tuple[str, str], Floats] = {}
         self._row = {sample.id: i for i, sample in enumerate(study.samples)}
@@ -94,16 +98,16 @@ class Comparison:
         return np.column_stack([self.column(arm, quantity) for arm in self.study.arms])
 
     def _of_all(self, arm: Arm) -> Floats:
-        """The main metric by sample where episodes that failed or are missing count as 0."""
+        """`of_all_metric` by sample where episodes that failed or are missing count as 0."""
         repeats = arm.asked / len(self._row)
         sums = np.zeros(len(self._row))
         for seen in arm.observations:
-            sums[self._row[seen.sample]] += seen.metrics.get(self.metric, 0.0)
+            sums[self._row[seen.sample]] += seen.metrics.get(self.of_all_metric, 0.0)
         return sums / max(repeats, 1.0)
 
     def is_share(self, quantity: str) -> bool:
         """Whether every episode scored 0 or 1, so that the mean is a share."""
-        return quantity in self.study.metrics and all(
+        return quantity in set(self.study.metrics) - self.study.error_metrics and all(
             seen.metrics.get(quantity, 0.0) in (0.0, 1.0)
             for arm in self.study.arms
             for seen in arm.observations
@@ -140,9 +144,9 @@ class Comparison:
 
     @cached_property
     def of_all(self) -> list[Estimate]:
-        """The main metric with failed, unfinished and missing episodes as 0."""
+        """`of_all_metric` with failed, unfinished and missing episodes as 0."""
         values = np.column_stack([self._of_all(arm) for arm in self.study.arms])
-        return self.estimates(values, self.is_share(self.metric))
+        return self.estimates(values, self.is_share(self.of_all_metric))
 
     @cached_property
     def plans(self) -> tuple[Plan, ...]:
@@ -152,7 +156,7 @@ class Comparison:
     @cached_property
     def contrasts(self) -> tuple[Contrast, ...]:
         """The planned differences of the main metric, corrected for their number."""
-        return measure(
+        found = measure(
             self.plans,
             contrast_values(self.plans, self.study.arms, self.columns(self.metric)),
             self.clusters,
@@ -162,6 +166,9 @@ class Comparison:
             seed=self.options.seed,
             wanted=self.options.wanted,
         )
+        if not self.is_error:
+            return found
+        return tuple(replace(c, better=c.worse, worse=c.better) for c in found)
 
     @property
     def is_single(self) -> bool:

@@ -95,11 +95,24 @@ def _by_run(comparison: Comparison) -> dict[str, list[int]]:
     return {m if apart else run: own for m, (run, own) in zip(models, runs.items(), strict=True)}
 
 
+def literal(text: str) -> str:
+    """A name as it stands: a `$` in it begins no formula."""
+    return text.replace("$", r"\$")
+
+
 def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _bars_of(estimates: list[Estimate]) -> tuple[list[float], list[list[float]]]:
+def _limit(axes: Axes, comparison: Comparison) -> None:
+    """From 0 to 1, but for a metric that has no bound."""
+    if comparison.is_error:
+        axes.set_ylim(bottom=0)
+    else:
+        axes.set_ylim(-0.04, 1.04)
+
+
+def bars_of(estimates: list[Estimate]) -> tuple[list[float], list[list[float]]]:
     """Lengths below and above; 0 where there is no interval."""
     below = [
         0.0 if e.low is None or e.value is None else max(0.0, e.value - e.low) for e in estimates
@@ -132,19 +145,19 @@ def by_solutions(comparison: Comparison) -> Figure | None:
     for axes, (title, own) in zip(panels.flat, runs.items(), strict=False):
         for k, i in enumerate(own):
             name = comparison.study.arms[i].condition.name
-            values, errors = _bars_of([estimates[i] for estimates in found.values()])
+            values, errors = bars_of([estimates[i] for estimates in found.values()])
             shift = (k - (len(own) - 1) / 2) * 0.09
             known = [j for j, e in enumerate(found.values()) if e[i].value is not None]
             look = styles[name]
             axes.errorbar(
                 [j + shift for j in known], [values[j] for j in known],
-                yerr=[[errors[s][j] for j in known] for s in (0, 1)], label=name,
+                yerr=[[errors[s][j] for j in known] for s in (0, 1)], label=literal(name),
                 color=look.colour, marker=look.marker, linestyle=look.line, markersize=5,
                 linewidth=1.4, elinewidth=0.7, capsize=2,
             )  # fmt: skip
-        axes.set_title(title, fontsize=10)
+        axes.set_title(literal(title), fontsize=10)
         axes.set_xticks(range(len(found)), list(found))
-        axes.set_ylim(-0.04, 1.04)
+        _limit(axes, comparison)
         _clean(axes)
     figure.supxlabel("number of solutions", fontsize=10)
     figure.supylabel(_words(comparison.metric), fontsize=10)
@@ -175,7 +188,7 @@ def condition_bars(comparison: Comparison) -> Figure | None:
     panels = figure.subplots(len(runs), len(quantities), squeeze=False)
     for row, (title, own) in zip(panels, runs.items(), strict=True):
         for axes, (what, estimates, form) in zip(row, quantities, strict=True):
-            values, errors = _bars_of([estimates[i] for i in own])
+            values, errors = bars_of([estimates[i] for i in own])
             names = [comparison.study.arms[i].condition.name for i in own]
             top = max((v + e for v, e in zip(values, errors[1], strict=True)), default=1.0) or 1.0
             for j, name in enumerate(names):
@@ -188,9 +201,10 @@ def condition_bars(comparison: Comparison) -> Figure | None:
                 said = form.format(values[j]) if known else "unknown"
                 axes.text(j, values[j] + errors[1][j] + 0.02 * top, said, ha="center",
                           va="bottom", fontsize=8)  # fmt: skip
-            axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=8)
+            axes.set_xticks(range(len(names)), [literal(name) for name in names], rotation=30,
+                            ha="right", fontsize=8)  # fmt: skip
             axes.set_ylim(0, 1.16 * top)
-            axes.set_title(f"{title}: {what}", fontsize=9)
+            axes.set_title(literal(f"{title}: {what}"), fontsize=9)
             _clean(axes)
     return figure
 
@@ -223,17 +237,17 @@ def frontier(comparison: Comparison) -> Figure | None:
         arm = comparison.study.arms[i]
         look = styles[arm.condition.name]
         label = arm.condition.name if len(runs) == 1 else f"{names[i]} {arm.condition.name}"
-        _, errors = _bars_of([scores[i]])
+        _, errors = bars_of([scores[i]])
         axes.errorbar(cost, value, yerr=[errors[0], errors[1]], color=look.colour,
-                      marker=look.marker, markersize=8, label=label, capsize=2, elinewidth=0.8,
-                      linestyle="none",
+                      marker=look.marker, markersize=8, label=literal(label), capsize=2,
+                      elinewidth=0.8, linestyle="none",
                       markerfacecolor=look.colour if filled[i] else "white")  # fmt: skip
-    best = _best(points)
+    best = _best(points, comparison.is_error)
     axes.plot([p[0] for p in best], [p[1] for p in best], color="#888888", linewidth=1, zorder=0)
     unit = "US dollars" if across == "cost_usd" else "tokens (input and output)"
     axes.set_xlabel(f"{unit} per episode")
     axes.set_ylabel(_words(comparison.metric))
-    axes.set_ylim(-0.04, 1.04)
+    _limit(axes, comparison)
     axes.set_xlim(left=0)
     _clean(axes)
     handles, labels = axes.get_legend_handles_labels()
@@ -255,11 +269,12 @@ def _costs(comparison: Comparison, across: str) -> list[float | None]:
     ]
 
 
-def _best(points: list[tuple[float, float, int]]) -> list[tuple[float, float, int]]:
-    """Those that score more than everything cheaper."""
+def _best(points: list[tuple[float, float, int]], is_error: bool) -> list[tuple[float, float, int]]:
+    """Those that do better than everything cheaper."""
     found: list[tuple[float, float, int]] = []
-    for point in sorted(points, key=lambda p: (p[0], -p[1])):
-        if not found or point[1] > found[-1][1]:
+    sign = -1 if is_error else 1
+    for point in sorted(points, key=lambda p: (p[0], -sign * p[1])):
+        if not found or sign * point[1] > sign * found[-1][1]:
             found.append(point)
     return found
 
@@ -286,7 +301,7 @@ def flips(comparison: Comparison) -> Figure | None:
             -c.worse - 0.02 * most, place, f"{down}{c.worse}", va="center", ha="right", fontsize=8
         )
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(rows)), [c.name for c in reversed(rows)], fontsize=8)
+    axes.set_yticks(range(len(rows)), [literal(c.name) for c in reversed(rows)], fontsize=8)
     axes.set_xlim(-1.18 * most, 1.18 * most)
     ticks = [t for t in axes.get_xticks() if abs(t) <= 1.18 * most]
     axes.set_xticks(ticks, [f"{abs(t):g}" for t in ticks])
@@ -310,12 +325,12 @@ def reliability(comparison: Comparison) -> Figure | None:
             name = comparison.study.arms[i].condition.name
             look = styles[name]
             shown = [(at, by[i]) for at, by in found.items() if by[i].value is not None]
-            values, errors = _bars_of([e for _, e in shown])
+            values, errors = bars_of([e for _, e in shown])
             shift = (k - (len(own) - 1) / 2) * 0.035
-            axes.errorbar([at + shift for at, _ in shown], values, yerr=errors, label=name,
-                          color=look.colour, marker=look.marker, linestyle=look.line,
-                          markersize=5, elinewidth=0.7, capsize=2)  # fmt: skip
-        axes.set_title(title, fontsize=10)
+            axes.errorbar([at + shift for at, _ in shown], values, yerr=errors,
+                          label=literal(name), color=look.colour, marker=look.marker,
+                          linestyle=look.line, markersize=5, elinewidth=0.7, capsize=2)  # fmt: skip
+        axes.set_title(literal(title), fontsize=10)
         axes.set_xticks(list(found))
         axes.set_ylim(-0.04, 1.04)
         _clean(axes)

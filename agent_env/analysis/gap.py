@@ -27,7 +27,9 @@ class Closed:
 
 def gaps_closed(comparison: Comparison) -> list[Closed]:
     """For every run with `base` and `explicit`: each implicit condition with the web."""
-    found = []
+    found: list[Closed] = []
+    if comparison.is_error:  # explicit wording would have to gain
+        return found
     for own in _by_run(comparison.study.arms):
         arms = {arm.condition.name: arm for arm in own}
         if "base" not in arms or "explicit" not in arms:

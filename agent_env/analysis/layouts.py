@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast
@@ -57,22 +57,21 @@ def conditions(comparison: Comparison) -> Sheet:
         ended = sum(o.counts for o in arm.observations)
         counted = [sum(o.outcome == kind for o in arm.observations) for kind in _KINDS]
         scores = [cell(comparison.means[name][i]) for name in metrics]
-        rows.append(
-            (arm.label, arm.asked, ended, *counted, arm.missing, *scores,
-             cell(comparison.of_all[i]))
-        )  # fmt: skip
+        rows.append((arm.label, arm.asked, ended, *counted, arm.missing, *scores,
+                     cell(comparison.of_all[i])))  # fmt: skip
     heads = ("episodes", "finished", "unreadable", "failed", "unfinished", "never begun")
     columns = (
         Column("condition"),
         *(Column(name, 0) for name in heads),
         *(Column(name) for name in metrics),
-        Column(f"{comparison.metric} of all"),
+        Column(f"{comparison.of_all_metric} of all"),
     )
     methods = {e.method for name in metrics for e in comparison.means[name] if e.method}
     notes = (
         f"{len(study.samples)} samples in {comparison.cluster_count} clusters. Means are over "
         "samples, repeats of one sample averaged first; unreadable answers score 0. Failed, "
         "unfinished and never begun episodes enter no mean but the last column, where they are 0.",
+        *_on_errors(comparison),
         f"95 % intervals: {', '.join(sorted(methods))}.",
         *comparison.remarks,
     )
@@ -80,6 +79,17 @@ def conditions(comparison: Comparison) -> Sheet:
 
 
 _KINDS = ("unreadable", "failed", "unfinished")
+
+
+def _on_errors(comparison: Comparison) -> Iterator[str]:
+    """Which metrics are better where they are less, and over how many samples they are means."""
+    for name in comparison.study.metrics:
+        if name in comparison.study.error_metrics:
+            counts = ", ".join(
+                f"{arm.label} {estimate.samples}"
+                for arm, estimate in zip(comparison.study.arms, comparison.means[name], strict=True)
+            )
+            yield f"{name}: the less the better; over the samples where it is defined: {counts}."
 
 
 def differences(comparison: Comparison) -> Sheet:

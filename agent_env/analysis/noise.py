@@ -51,26 +51,29 @@ def _scores(comparison: Comparison, arm: Arm) -> list[list[float]]:
     """By sample: the scores of its finished episodes."""
     found: dict[str, list[float]] = {sample.id: [] for sample in comparison.study.samples}
     for seen in arm.observations:
-        if seen.counts:
+        if seen.counts and comparison.metric in seen.metrics:
             found[seen.sample].append(seen.metrics[comparison.metric])
     return list(found.values())
 
 
 def pass_hat(comparison: Comparison, most: int | None = None) -> dict[int, list[Estimate]]:
     """pass^k by k: the chance that k episodes of one sample are all right (Yao et al. 2024), one
-    estimate per arm; an episode is right where it scores 1. Samples with fewer than k finished
-    episodes are left out."""
-    scores = [_scores(comparison, arm) for arm in comparison.study.arms]
+    estimate per arm; an episode is right where it scores 1, or has an error of 0. Samples with
+    fewer than k finished episodes are left out."""
+    scores = [
+        [[float(s == 0 if comparison.is_error else s >= 1) for s in own] for own in found]
+        for found in (_scores(comparison, arm) for arm in comparison.study.arms)
+    ]
     most = most or max((len(own) for arm in scores for own in arm), default=0)
-    found = {}
+    found: dict[int, list[Estimate]] = {}
     for k in range(1, most + 1):
         values = np.column_stack([_all_right(arm, k) for arm in scores])
         found[k] = comparison.estimates(values, share=True)
     return found
 
 
-def _all_right(scores: list[list[float]], k: int) -> Floats:
+def _all_right(right: list[list[float]], k: int) -> Floats:
     return np.array(
-        [comb(sum(s >= 1 for s in own), k) / comb(len(own), k) if len(own) >= k else np.nan
-         for own in scores]
+        [comb(int(sum(own)), k) / comb(len(own), k) if len(own) >= k else np.nan
+         for own in right]
     )  # fmt: skip

@@ -20,7 +20,7 @@ def implicit_explicit(comparison: Comparison) -> Sheet:
     """Table 1: per model, exact match and output tokens for implicit and explicit constraints,
     macro-averaged over the solution counts, with signed differences."""
     rows = []
-    for arms in _pairs(comparison):
+    for arms in () if comparison.is_error else _pairs(comparison):
         scores = [_macro(comparison, arm, comparison.metric) for arm in arms]
         tokens = [_macro(comparison, arm, "output_tokens") for arm in arms]
         percent = [None if s is None else 100 * s for s in scores]
@@ -74,7 +74,9 @@ def _minus(pair: list[float | None]) -> float | None:
 
 def exact_against_others(comparison: Comparison) -> Sheet:
     """Table 3: the main metric against each other one, over all finished episodes."""
-    first, *others = comparison.study.metrics
+    first, *others = (
+        m for m in comparison.study.metrics if m not in comparison.study.error_metrics
+    )
     seen = [o for arm in comparison.study.arms for o in arm.observations if o.counts]
     pairs = {c.second: c for c in between_metrics(comparison) if c.first == first} if seen else {}
     rows = []

@@ -65,6 +65,8 @@ class Study:
     """Those that every run asked, in the order of the first."""
     notes: tuple[str, ...]
     """What a reader must know: samples left out, runs that differ."""
+    error_metrics: frozenset[str] = frozenset()
+    """Metrics of which less is better; see protocols.Task."""
 
     def arm(self, label: str) -> Arm:
         """The arm of this label; ConfigError lists the known ones."""
@@ -75,7 +77,12 @@ class Study:
         raise ConfigError(f"no condition '{label}'; known: {known}")
 
 
-def assemble(runs: Sequence[RunData], metrics: tuple[str, ...], strict: bool = False) -> Study:
+def assemble(
+    runs: Sequence[RunData],
+    metrics: tuple[str, ...],
+    strict: bool = False,
+    error_metrics: frozenset[str] = frozenset(),
+) -> Study:
     """All conditions of all runs over the samples that they share.
 
     With `strict`, runs over different samples are refused instead of cut to what they share.
@@ -92,7 +99,7 @@ def assemble(runs: Sequence[RunData], metrics: tuple[str, ...], strict: bool = F
         for condition in run.manifest.conditions
     )
     told = (*notes, *_differences(runs), *_gaps(arms), *_broken(runs))
-    return Study(tasks[0], metrics, arms, common, told)
+    return Study(tasks[0], metrics, arms, common, told, error_metrics)
 
 
 def _arm(run: RunData, condition: Condition, label: str, kept: set[str]) -> Arm:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
 
+from agent_env.analysis.spread import bootstrap_interval, effective_samples
 from agent_env.analysis.totals import Totals, episode_cost, totals
 from agent_env.schema import Episode, ModelFacts, Score
 
@@ -59,13 +60,16 @@ class Summary:
     """Mean; None where a price or a count is unknown."""
     spent: Totals
     """Over all episodes, failed and unfinished ones too."""
+    intervals: dict[str, tuple[float, float] | None]
+    """95 %, of the first metric and of the error metrics. Repeats of one sample are no further
+    evidence and do not narrow them, nor do samples of one cluster."""
+    defined: dict[str, int]
+    """Of each error metric, the finished episodes for which it is defined."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % Wilson interval of the first metric over the samples; repeats of one sample are no
-        further evidence, so they do not narrow it. None where nothing finished."""
-        mean = next(iter(self.metrics.values()))
-        return None if mean is None or not self.samples else wilson(mean, self.samples)
+        """Wilson's of the first metric; None where nothing finished."""
+        return self.intervals[next(iter(self.metrics))]
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
@@ -76,7 +80,8 @@ class Summary:
             "unfinished": self.unfinished,
             "unreadable": self.unreadable,
             **self.metrics,
-            f"{next(iter(self.metrics))}_interval": self.interval,
+            **{f"{name}_interval": interval for name, interval in self.intervals.items()},
+            **{f"n_{name}": number for name, number in self.defined.items()},
             "input_tokens": self.input_tokens,
             "cached_tokens": self.cached_tokens,
             "output_tokens": self.output_tokens,
@@ -98,14 +103,20 @@ def summarise(
     metrics: Sequence[str],
     facts: ModelFacts | None = None,
     queries: Mapping[str, str] | None = None,
+    error_metrics: frozenset[str] = frozenset(),
+    clusters: Mapping[str, str] | None = None,
 ) -> list[Summary]:
-    """One summary per condition, in the given order; costs at the prices of `facts`. `queries`
-    names, by sample, what several samples are phrasings of."""
+    """One summary per condition, in the given order; costs at the prices of `facts`. By sample,
+    `queries` names what several samples are phrasings of, and `clusters` what stands and falls
+    together; without clusters the queries do."""
     by_condition: dict[str, list[Result]] = {name: [] for name in conditions}
     for result in results:
         by_condition.setdefault(result.episode.condition, []).append(result)
     return [
-        _summary(name, found, metrics, facts, queries or {}) for name, found in by_condition.items()
+        _summary(
+            name, found, metrics, facts, queries or {}, error_metrics, clusters or queries or {}
+        )
+        for name, found in by_condition.items()
     ]
 
 
@@ -115,6 +126,8 @@ def _summary(
     metrics: Sequence[str],
     facts: ModelFacts | None,
     queries: Mapping[str, str],
+    error_metrics: frozenset[str],
+    clusters: Mapping[str, str],
 ) -> Summary:
     ended = [result for result in results if result.counts]
     episodes = [result.episode for result in ended]
@@ -139,7 +152,35 @@ def _summary(
         stop_reasons=dict(Counter(e.stop_reason for e in episodes if e.stop_reason).most_common()),
         cost_usd=_mean([episode_cost(e, facts) for e in episodes]),
         spent=totals((result.episode for result in results), facts),
+        intervals={
+            metrics[0]: _share_interval(ended, metrics[0], clusters),
+            **{
+                name: bootstrap_interval(_by_sample(ended, name, clusters))
+                for name in metrics
+                if name in error_metrics
+            },
+        },
+        defined={name: len(_defined(ended, name)) for name in metrics if name in error_metrics},
     )
+
+
+def _share_interval(
+    results: Sequence[Result], metric: str, clusters: Mapping[str, str]
+) -> tuple[float, float] | None:
+    values = _by_sample(results, metric, clusters)
+    mean = _mean(_defined(results, metric))
+    return None if mean is None else wilson(mean, effective_samples(values))
+
+
+def _by_sample(
+    results: Sequence[Result], metric: str, clusters: Mapping[str, str]
+) -> list[tuple[str, float]]:
+    """Each sample's mean over its repeats, with its cluster."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for r in results:
+        if metric in r.score.metrics:
+            values[r.score.sample].append(r.score.metrics[metric])
+    return [(clusters.get(name) or f"/{name}", fmean(own)) for name, own in values.items()]
 
 
 def _defined(results: Sequence[Result], metric: str) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
@@ -29,7 +29,7 @@ class Compared:
 
 
 def summary_table(summaries: Sequence[Summary], metrics: Sequence[str], title: str) -> Table:
-    """Conditions by row; the first metric with its 95 % Wilson interval over the samples."""
+    """Conditions by row; the first metric and those that are errors with their 95 % intervals."""
     troubles = [name for name in TROUBLES if any(getattr(row, name) for row in summaries)]
     table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     table.add_column("condition", no_wrap=True)
@@ -43,6 +43,14 @@ def summary_table(summaries: Sequence[Summary], metrics: Sequence[str], title: s
         table.add_row(*_cells(row, metrics, troubles, told), *cost)
     sources = sorted({source for row in summaries for source in row.usage_sources})
     table.caption = f"means per finished episode; tokens by {' and '.join(sources) or 'nobody'}"
+    for name in metrics:
+        fewer = [
+            f"{row.condition} {row.defined[name]}"
+            for row in summaries
+            if row.defined.get(name, row.finished) < row.finished
+        ]
+        if fewer:
+            table.caption += f"; {name} over fewer: {', '.join(fewer)}"
     silent = [f"{row.condition} {row.without_call}" for row in summaries if row.without_call]
     if silent:
         table.caption += f"; episodes that called no tool: {', '.join(silent)}"
@@ -73,18 +81,26 @@ def _cells(
     whole = row.finished == row.episodes
     cells = [row.condition, str(row.finished) if whole else f"{row.finished} of {row.episodes}"]
     cells += [str(getattr(row, name)) for name in troubles]
-    cells.append(_with_interval(row.metrics[metrics[0]], row.interval))
-    cells += [_number(row.metrics[name], 3) for name in metrics[1:]]
+    for name in metrics:
+        form = _size if name in row.defined else "{:.3f}".format
+        cells.append(_with_interval(row.metrics[name], row.intervals.get(name), form))
     cells += [_number(row.steps, 1), _number(row.tool_calls, 1)]
     cells += [_number(row.input_tokens, 0), *(_number(getattr(row, name), 0) for name in told)]
     return [*cells, _number(row.output_tokens, 0)]
 
 
-def _with_interval(mean: float | None, interval: tuple[float, float] | None) -> str:
+def _with_interval(
+    mean: float | None, interval: tuple[float, float] | None, form: Callable[[float], str]
+) -> str:
     if mean is None or interval is None:
-        return "-"
-    low, high = interval
-    return escape(f"{mean:.3f} [{low:.2f}, {high:.2f}]")
+        return "-" if mean is None else form(mean)
+    ends = (f"{end:.2f}" if form is not _size else form(end) for end in interval)
+    return escape(f"{form(mean)} [{', '.join(ends)}]")
+
+
+def _size(value: float) -> str:
+    """Of an error, which has no bound."""
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -8,10 +8,19 @@ programming. A date that is left without a partner costs `unmatched_days`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date
 
 UNMATCHED_DAYS = 365.0
+
+
+def days_off(gold: AbstractSet[str], given: AbstractSet[str]) -> float | None:
+    """Mean distance in days of the best matching, a date without a partner counting 365; 0 for
+    equal sets. None where one set alone is empty: nothing is at no distance from a date."""
+    if gold == given:
+        return 0.0
+    return match_dates(gold, given).mean_days if gold and given else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from agent_env.tasks.temp_answers.making import AnswerOptions, examples
 from agent_env.tasks.temp_answers.sample import NAME, TimeQuestion, time_question
 from agent_env.tasks.temp_answers.wording import messages
 
-METRICS = ("exact_match", "within_1", "off_by_one", "format_kept")
-"""Defined for every question. `smape` (percent) and `mase`, which are not, stand beside them in a
-score where they are; `agent-env score-answers RUN` has their means."""
+METRICS = ("exact_match", "smape", "mase", "within_1", "off_by_one", "format_kept")
+"""`smape` (percent) and `mase` stand in a score where they are defined, the others always."""
+ERROR_METRICS = frozenset({"smape", "mase"})
 
 
 def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, MaterialTable]) -> Task:
@@ -42,6 +42,7 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         prompt=start,
         scorer=score,
         metrics=METRICS,
+        error_metrics=ERROR_METRICS,
         default_conditions=("base", "cal", "ci"),
     )
 

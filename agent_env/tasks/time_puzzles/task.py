@@ -6,6 +6,7 @@ from agent_env.errors import ConfigError
 from agent_env.protocols import Example, Task
 from agent_env.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.date_answers import read_dates
+from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 from agent_env.tasks.time_puzzles.examples import WORKED
 from agent_env.tasks.time_puzzles.puzzle_sets import SetOptions, make_set
@@ -49,6 +50,9 @@ PROMPTS = {"default": FULL, "paper": PAPER}
 """`paper` says what the paper's prompt says and no more: neither the range of years."""
 
 METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
+"""Defined for every answer."""
+DAYS_OFF = "days_off"
+"""Defined where gold and answer both name dates, or neither does; see scoring.date_matching."""
 
 
 def make_task(prompt: str = "default") -> Task:
@@ -65,7 +69,8 @@ def make_task(prompt: str = "default") -> Task:
         sample_type=TimePuzzle,
         prompt=start,
         scorer=score,
-        metrics=tuple(METRICS),
+        metrics=(*METRICS, DAYS_OFF),
+        error_metrics=frozenset({DAYS_OFF}),
         default_conditions=("base", "web", "ci", "web+ci", "explicit"),
         placeholders={"constraints": True, "first": False, "last": False},
         fields=lambda sample, condition: fields(_puzzle(sample), condition),
@@ -109,7 +114,8 @@ def generate(tables: FactTables, count: int, seed: int) -> tuple[TimePuzzle, ...
 
 
 def score(sample: Sample, episode: Episode) -> Score:
-    """Exact match, F1 and Jaccard (Appendix B.1); an answer that cannot be read scores 0."""
+    """Exact match, F1 and Jaccard (Appendix B.1), 0 for an answer that cannot be read; and how many
+    days off a read answer is."""
     gold = frozenset(sample.gold)
     common = {
         "sample": sample.id,
@@ -126,6 +132,8 @@ def score(sample: Sample, episode: Episode) -> Score:
         )
     predicted = frozenset(reading.dates)
     values = {name: metric(gold, predicted) for name, metric in METRICS.items()}
+    if (days := days_off(gold, predicted)) is not None:
+        values[DAYS_OFF] = days
     return Score.model_validate(
         {
             **common,

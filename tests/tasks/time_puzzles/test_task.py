@@ -53,11 +53,19 @@ def test_an_unknown_prompt_lists_the_known_ones() -> None:
 def test_the_gold_answer_scores_1_and_a_near_miss_less() -> None:
     sample = puzzle(gold=["1982-04-02", "1982-04-09"])
     assert score(sample, episode("MY ANSWER: 1982-04-02, 1982-04-09")).metrics == {
-        "exact_match": 1.0, "f1": 1.0, "jaccard": 1.0,
+        "exact_match": 1.0, "f1": 1.0, "jaccard": 1.0, "days_off": 0.0,
     }  # fmt: skip
     assert score(sample, episode("MY ANSWER: 1982-04-02")).metrics == {
-        "exact_match": 0.0, "f1": 2 / 3, "jaccard": 0.5,
+        "exact_match": 0.0, "f1": 2 / 3, "jaccard": 0.5, "days_off": 182.5,
     }  # fmt: skip
+
+
+def test_days_off_is_not_defined_where_one_side_alone_names_no_date() -> None:
+    sample = puzzle(gold=["1982-04-02"])
+    assert score(sample, episode("MY ANSWER: 1982-04-05")).metrics["days_off"] == 3.0
+    assert "days_off" not in score(sample, episode("MY ANSWER: None")).metrics
+    assert "days_off" not in score(sample, episode("It is in April.")).metrics
+    assert score(puzzle(gold=[]), episode("MY ANSWER: None")).metrics["days_off"] == 0.0
 
 
 def test_unreadable_failed_and_unfinished_are_outcomes_of_their_own() -> None:

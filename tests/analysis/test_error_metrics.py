@@ -1,0 +1,65 @@
+"""Metrics of how far off an answer is: less is better, some answers have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.analysis.compare import compare
+from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.figures import all_figures, literal, png_of
+from agent_env.analysis.layouts import all_sheets, conditions
+from agent_env.analysis.observations import QUANTITIES, Observation
+from agent_env.analysis.study import Arm, Study
+from agent_env.schema import Sample
+from agent_env.tasks.conditions import parse_condition
+
+OFF = {"base": [4.0, 6.0, None, 0.0, 9.0, 1.0], "ci": [1.0, 0.0, 2.0, 0.0, 9.0, 0.0]}
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    samples = tuple(Sample(id=f"s{i}", task="t", gold=()) for i in range(6))
+    arms = tuple(
+        Arm(name, "r", "m", parse_condition(name), tuple(map(seen, range(6), off)), 6)
+        for name, off in OFF.items()
+    )
+    study = Study("t", ("exact_match", "days_off"), arms, samples, (), frozenset({"days_off"}))
+    return Comparison(study, Options(metric="days_off", resamples=1000))
+
+
+def seen(number: int, off: float | None) -> Observation:
+    metrics = {"exact_match": float(off == 0.0)} | ({} if off is None else {"days_off": off})
+    used: dict[str, float | None] = dict.fromkeys(QUANTITIES)
+    used |= {"input_tokens": 10.0, "output_tokens": 10.0 + number}
+    return Observation(f"s{number}", 1, "read", metrics, used, 0, 0, "answered", ("provider",))
+
+
+def test_a_smaller_error_is_the_better_one(comparison: Comparison) -> None:
+    (found,) = comparison.contrasts
+    assert (found.better, found.worse, found.pairs, found.unpaired) == (3, 0, 5, 1)
+    assert found.difference.value == pytest.approx(-2.0)
+    rows = [("base", {"a": 4.0, "b": 1.0}), ("ci", {"a": 1.0, "b": 1.0})]
+    (plain,) = compare(rows, "days_off", is_error=True).rows
+    assert plain.difference is not None
+    assert (plain.difference.better, plain.difference.worse) == (1, 0)
+
+
+def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison: Comparison) -> None:
+    base = comparison.means["days_off"][0]
+    assert (base.value, base.samples, base.method) == (4.0, 5, "cluster bootstrap")
+    sheet = conditions(comparison)
+    assert sheet.notes[1].endswith("over the samples where it is defined: base 5, ci 6.")
+    assert sheet.columns[-1].name == "exact_match of all"
+
+
+def test_tables_and_figures_go_with_it(comparison: Comparison) -> None:
+    assert {"conditions", "differences"} <= {sheet.name for sheet in all_sheets(comparison)}
+    panel = all_figures(comparison)["frontier"].axes[0]
+    assert panel.get_ylim()[1] > 4.0
+
+
+def test_a_dollar_in_a_name_begins_no_formula(comparison: Comparison) -> None:
+    (axes,) = all_figures(comparison)["flips"].axes
+    axes.set_title(literal("big$model$x"))
+    assert png_of(axes.get_figure())  # type: ignore[arg-type]
+    assert axes.title._preprocess_math(axes.get_title()) == ("big$model$x", False)  # type: ignore[attr-defined]
