@@ -11,8 +11,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from agent_env.analysis.answer_curves import all_layouts
 from agent_env.analysis.answer_disagreements import Disagreement, disagreements
-from agent_env.analysis.answer_layouts import Answers, all_layouts
+from agent_env.analysis.answer_layouts import Answers
 from agent_env.analysis.answer_means import Summary, summarize
 from agent_env.analysis.answer_modes import Group, ModeScores, paper_group, score_paper, score_v2
 from agent_env.errors import ConfigError, DatasetError
@@ -117,6 +118,24 @@ def write_layouts(folder: Path, scored: ScoredAnswers) -> list[Path]:
                 writer.writerows(layout.rows)
             written.append(path)
     return written
+
+
+def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
+    """The paper's figures as SVG and PNG, by mode. ConfigError without matplotlib."""
+    from agent_env.comparing import need_extra
+
+    need_extra("matplotlib", "numpy")
+    from agent_env.analysis.answer_figures import all_figures
+    from agent_env.analysis.drawing import save
+
+    return [
+        path
+        for mode, summaries in scored.summaries.items()
+        for name, figure in all_figures(
+            Answers(scored.files, mode, scored.scores[mode], summaries)
+        ).items()
+        for path in save(figure, folder / mode, name)
+    ]
 
 
 def _matched(

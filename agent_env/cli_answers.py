@@ -40,6 +40,9 @@ def score_answers(
     tables: Annotated[
         Path | None, typer.Option(help="Write the paper's tables and figures as CSV into here.")
     ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Draw the paper's figures into this folder, SVG and PNG.")
+    ] = None,
     clock: Annotated[
         str | None,
         typer.Option(help="YYYY-MM-DD: today, for paper's date finder. Default: 2025-01-01."),
@@ -71,6 +74,8 @@ def score_answers(
         _write(disagreements, scored)
     if tables is not None:
         commands.write_layouts(tables, scored)
+    if figures is not None:
+        print(f"drew {len(commands.draw(figures, scored))} files in {figures}", file=sys.stderr)
     if as_json:
         print(json.dumps(commands.as_json(scored)))
         return

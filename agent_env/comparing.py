@@ -142,7 +142,8 @@ def _format(to: str | None, out: Path | None) -> Format:
 def draw(found: Comparison, folder: Path) -> Iterator[Path]:
     """Every figure that the study has something for, as SVG and PNG."""
     need_extra("matplotlib")
-    from agent_env.analysis.figures import all_figures, save
+    from agent_env.analysis.drawing import save
+    from agent_env.analysis.figures import all_figures
 
     for name, figure in all_figures(found).items():
         yield from save(figure, folder, name)

@@ -75,7 +75,7 @@ def test_both_modes_and_their_differences_are_shown(
     assert [row["cause"] for row in csv.DictReader(differ.open())] == [
         "a calendar year taken for the answer", "cut at the thousands separator",
     ]  # fmt: skip
-    assert len(list(tables.glob("*/*.csv"))) == 28
+    assert len(list(tables.glob("*/*.csv"))) == 30
 
 
 def test_centroids_of_one_report_serve_another(

@@ -109,6 +109,23 @@ def bootstrap(items: Sequence[Item], resamples: int = RESAMPLES) -> dict[str, In
     return found
 
 
+def mean_interval(values: Sequence[tuple[str, float]]) -> Interval | None:
+    """95 % percentiles of the mean of values with the names of their clusters, which are drawn
+    whole; None without numpy, for one cluster, and where all values are equal."""
+    try:
+        import numpy as np
+    except ModuleNotFoundError:
+        return None
+    names = {name: k for k, name in enumerate(dict.fromkeys(name for name, _ in values))}
+    if len(names) < 2 or len({value for _, value in values}) < 2:
+        return None
+    places = np.array([names[name] for name, _ in values])
+    sums = np.bincount(places, weights=np.array([value for _, value in values]))
+    weights = _weights(len(names), RESAMPLES)
+    low, high = np.quantile((weights @ sums) / (weights @ np.bincount(places)), [0.025, 0.975])
+    return float(low), float(high)
+
+
 def _weights(count: int, resamples: int):  # type: ignore[no-untyped-def]
     """How often each cluster is drawn; the same for all sets of as many clusters."""
     import numpy as np

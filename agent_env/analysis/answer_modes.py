@@ -14,9 +14,10 @@ from datetime import date
 
 from agent_env.scoring import paper_answers as paper
 from agent_env.scoring.clusters import Clustering, cluster, given_centroids
-from agent_env.scoring.time_answers import Outcome, TimeAnswer, read_response
+from agent_env.scoring.time_answers import read_response
 from agent_env.scoring.time_errors import Scale, is_transitional, measure, scale_of
 from agent_env.scoring.time_units import Amount
+from agent_env.scoring.time_wanted import Outcome, TimeAnswer
 from agent_env.tasks.temp_answers.declared import Declared, declared_line, declared_object
 from agent_env.tasks.temp_answers.responses import Response, ResponseFile
 

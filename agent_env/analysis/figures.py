@@ -1,31 +1,21 @@
 """Figures of a comparison: SVG and PNG, readable in grey and by colour-blind readers.
 
-Colours are Okabe and Ito's; every condition also has its own marker, line and hatch, and keeps them
-through all figures. No global state of the plotting library is used.
+Every condition has its own colour, marker, line and hatch, and keeps them through all figures.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.drawing import COLOURS, HATCHES, LINES, MARKERS, clean, literal, pale
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.noise import pass_hat
 from agent_env.analysis.study import Arm
-from agent_env.errors import StorageError
-
-COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F")
-MARKERS = "osD^vPX*"
-LINES = ("-", "--", "-.", ":")
-HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++", "ooo")
-DPI = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +53,6 @@ def all_figures(comparison: Comparison) -> dict[str, Figure]:
     return {name: figure for name, figure in made if figure is not None}
 
 
-def save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
-    """Write NAME.svg and NAME.png; StorageError where that cannot be."""
-    FigureCanvasAgg(figure)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for ending in ("svg", "png"):
-            file = folder / f"{name}.{ending}"
-            metadata = {"Date": None} if ending == "svg" else {}
-            figure.savefig(file, dpi=DPI, bbox_inches="tight", metadata=metadata)
-            yield file
-    except OSError as exc:
-        raise StorageError(f"cannot write {folder}: {exc.strerror}") from exc
-
-
-def png_of(figure: Figure) -> bytes:
-    """The picture for a notebook: IPython.display.Image(png_of(figure))."""
-    FigureCanvasAgg(figure)
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=DPI, bbox_inches="tight")
-    return out.getvalue()
-
-
 def _by_run(comparison: Comparison) -> dict[str, list[int]]:
     """Places of each run's arms; the title is the model's name where that tells runs apart."""
     runs: dict[str, list[int]] = {}
@@ -93,11 +61,6 @@ def _by_run(comparison: Comparison) -> dict[str, list[int]]:
     models = [comparison.study.arms[own[0]].model for own in runs.values()]
     apart = len(set(models)) == len(models)
     return {m if apart else run: own for m, (run, own) in zip(models, runs.items(), strict=True)}
-
-
-def literal(text: str) -> str:
-    """A name as it stands: a `$` in it begins no formula."""
-    return text.replace("$", r"\$")
 
 
 def _words(name: str) -> str:
@@ -121,12 +84,6 @@ def bars_of(estimates: list[Estimate]) -> tuple[list[float], list[list[float]]]:
         0.0 if e.high is None or e.value is None else max(0.0, e.high - e.value) for e in estimates
     ]
     return [e.value or 0.0 for e in estimates], [below, above]
-
-
-def _clean(axes: Axes) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
 
 
 def by_solutions(comparison: Comparison) -> Figure | None:
@@ -158,7 +115,7 @@ def by_solutions(comparison: Comparison) -> Figure | None:
         axes.set_title(literal(title), fontsize=10)
         axes.set_xticks(range(len(found)), list(found))
         _limit(axes, comparison)
-        _clean(axes)
+        clean(axes)
     figure.supxlabel("number of solutions", fontsize=10)
     figure.supylabel(_words(comparison.metric), fontsize=10)
     _legend(figure, panels.flat[0])
@@ -193,7 +150,7 @@ def condition_bars(comparison: Comparison) -> Figure | None:
             top = max((v + e for v, e in zip(values, errors[1], strict=True)), default=1.0) or 1.0
             for j, name in enumerate(names):
                 look, known = styles[name], estimates[own[j]].value is not None
-                axes.bar(j, values[j], width=0.7, color=_pale(look.colour), edgecolor="black",
+                axes.bar(j, values[j], width=0.7, color=pale(look.colour), edgecolor="black",
                          linewidth=0.8, hatch=look.hatch)  # fmt: skip
                 if known and (errors[0][j] or errors[1][j]):
                     axes.errorbar(j, values[j], yerr=[[errors[0][j]], [errors[1][j]]],
@@ -205,15 +162,8 @@ def condition_bars(comparison: Comparison) -> Figure | None:
                             ha="right", fontsize=8)  # fmt: skip
             axes.set_ylim(0, 1.16 * top)
             axes.set_title(literal(f"{title}: {what}"), fontsize=9)
-            _clean(axes)
+            clean(axes)
     return figure
-
-
-def _pale(colour: str) -> tuple[float, float, float]:
-    """Halfway to white, so that hatches and labels stay readable."""
-    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    red, green, blue = (0.45 * part + 0.55 for part in parts)
-    return red, green, blue
 
 
 def frontier(comparison: Comparison) -> Figure | None:
@@ -249,7 +199,7 @@ def frontier(comparison: Comparison) -> Figure | None:
     axes.set_ylabel(_words(comparison.metric))
     _limit(axes, comparison)
     axes.set_xlim(left=0)
-    _clean(axes)
+    clean(axes)
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=8)
     return figure
@@ -290,9 +240,9 @@ def flips(comparison: Comparison) -> Figure | None:
     axes = figure.subplots()
     most = max(max(c.better, c.worse) for c in rows) or 1
     for place, c in enumerate(reversed(rows)):
-        axes.barh(place, c.better, color=_pale(COLOURS[1]), edgecolor="black", linewidth=0.8,
+        axes.barh(place, c.better, color=pale(COLOURS[1]), edgecolor="black", linewidth=0.8,
                   label="better" if place == 0 else None)  # fmt: skip
-        axes.barh(place, -c.worse, color=_pale(COLOURS[2]), edgecolor="black", linewidth=0.8,
+        axes.barh(place, -c.worse, color=pale(COLOURS[2]), edgecolor="black", linewidth=0.8,
                   hatch="////", label="worse" if place == 0 else None)  # fmt: skip
         up = " *" if c.is_significant and c.better >= c.worse else ""
         down = "* " if c.is_significant and not up else ""
@@ -333,7 +283,7 @@ def reliability(comparison: Comparison) -> Figure | None:
         axes.set_title(literal(title), fontsize=10)
         axes.set_xticks(list(found))
         axes.set_ylim(-0.04, 1.04)
-        _clean(axes)
+        clean(axes)
     figure.supxlabel("k episodes of one sample, all right", fontsize=10)
     panels.flat[0].set_ylabel("pass^k")
     _legend(figure, panels.flat[0])

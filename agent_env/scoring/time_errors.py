@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from agent_env.scoring.time_answers import Kind, Outcome, TimeAnswer, Wanted
 from agent_env.scoring.time_units import Amount, same
+from agent_env.scoring.time_wanted import Kind, Outcome, TimeAnswer, Wanted
 
 NO_RATIO: tuple[Kind, ...] = ("year", "month", "date", "time")
 """Points in time have no zero, so no percentage error; durations have."""

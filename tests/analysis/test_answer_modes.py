@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_env.analysis.answer_curves import all_layouts, spearman
 from agent_env.analysis.answer_disagreements import disagreements
-from agent_env.analysis.answer_layouts import Answers, all_layouts, spearman
+from agent_env.analysis.answer_layouts import Answers
 from agent_env.analysis.answer_means import Summary, summarize
 from agent_env.analysis.answer_modes import score_paper, score_v2
 from agent_env.tasks.temp_answers.responses import Response, ResponseFile
@@ -202,7 +203,7 @@ def test_every_layout_has_rows_of_its_columns() -> None:
     scores = score_v2(files)
     means = tuple(summarize(items, "v2") for items in scores.items)
     layouts = {made.name: made for made in all_layouts(Answers(files, "v2", scores, means))}
-    assert len(layouts) == 14
+    assert len(layouts) == 15
     for made in layouts.values():
         assert all(len(row) == len(made.columns) for row in made.rows)
     assert layouts["table_3_errors"].rows[:2] == (("ttqa", 1, 2, 200 / 3), ("ttqa", 9, 1, 100 / 3))
@@ -210,4 +211,7 @@ def test_every_layout_has_rows_of_its_columns() -> None:
     assert layouts["figure_5_possible"].rows[21] == (25, 0, 25.0, 100.0)
     performance = layouts["tables_11_12_performance"].rows
     assert [row[2] for row in performance[-2:]] == ["baseline, mean", "baseline, median"]
-    assert layouts["figure_11_reasoning"].rows == (("tot", "A", False, 4, 0.0),)
+    assert layouts["figure_11_reasoning"].rows == (("tot", "A", False, 4, 0.0, None, None),)
+    assert ("ttqa", "date", 1) in layouts["table_2_units"].rows  # not among the days
+    sizes = {row[:3] for row in layouts["table_3_histogram"].rows}
+    assert {("ttqa", "1", 2), ("ttqa", "6–10", 1), ("tot", "1", 4)} <= sizes

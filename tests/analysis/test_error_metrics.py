@@ -6,7 +6,8 @@ import pytest
 
 from agent_env.analysis.compare import compare
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.figures import all_figures, literal, png_of
+from agent_env.analysis.drawing import literal, png_of
+from agent_env.analysis.figures import all_figures
 from agent_env.analysis.layouts import all_sheets, conditions
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.study import Arm, Study

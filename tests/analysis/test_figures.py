@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.figures import all_figures, looks, save
+from agent_env.analysis.drawing import save
+from agent_env.analysis.figures import all_figures, looks
 from agent_env.analysis.frames import differences, episodes, frame_of, means
 from agent_env.analysis.layouts import conditions
 from agent_env.analysis.simulated import Plant, study

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.scoring.time_answers import TimeAnswer, Wanted, read_response
+from agent_env.scoring.time_answers import read_response
+from agent_env.scoring.time_wanted import TimeAnswer, Wanted
 
 YEARS = Wanted("number", "years")
 DAYS = Wanted("number", "days")

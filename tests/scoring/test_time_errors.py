@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.scoring.time_answers import TimeAnswer, Wanted, read_response
+from agent_env.scoring.time_answers import read_response
 from agent_env.scoring.time_errors import (
     Scale,
     is_transitional,
@@ -18,6 +18,7 @@ from agent_env.scoring.time_errors import (
     scale_of,
     within,
 )
+from agent_env.scoring.time_wanted import TimeAnswer, Wanted
 
 HOURS = Wanted("number", "hours")
 YEARS = Wanted("number", "years")

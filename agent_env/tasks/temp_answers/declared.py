@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from agent_env.scoring.time_answers import Kind, Wanted, read_text, read_value
+from agent_env.scoring.time_answers import read_value
+from agent_env.scoring.time_texts import read_text
 from agent_env.scoring.time_units import Amount, unit_named
+from agent_env.scoring.time_wanted import Kind, Wanted
 
 LINE_FORMATS: dict[str, tuple[Kind, str]] = {
     "yyyy": ("year", "years"),

@@ -8,8 +8,8 @@ from datetime import date
 from typing import Literal
 
 from agent_env.schema import MaterialTable
-from agent_env.scoring.time_answers import Kind
 from agent_env.scoring.time_dates import days_from_civil
+from agent_env.scoring.time_wanted import Kind
 
 HMS = {"X": "hours", "Y": "minutes", "Z": "seconds"}
 ANSWER = {"answer": "answer"}

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from agent_env.errors import ConfigError
 from agent_env.schema import Sample
-from agent_env.scoring.time_answers import Kind, Wanted
 from agent_env.scoring.time_errors import Scale
+from agent_env.scoring.time_wanted import Kind, Wanted
 
 NAME = "temp-answers"
 Split = Literal["table", "arithmetic", "semantic"]
@@ -28,7 +28,7 @@ class TimeQuestion(Sample):
     unit: str
     """Of the amount."""
     amount: int
-    """The right answer as a number: see scoring.time_answers.TimeAnswer."""
+    """The right answer as a number: see scoring.time_wanted.TimeAnswer."""
     keys: dict[str, str] = Field(default_factory=dict)
     """Keys of the answer's object, each with the unit it stands for; empty for a final line."""
     label: str

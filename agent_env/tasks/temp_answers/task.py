@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from agent_env.errors import ConfigError
 from agent_env.protocols import Task
 from agent_env.schema import Condition, Episode, MaterialTable, Message, Sample, Score
-from agent_env.scoring.time_answers import TimeAnswer, read_response
+from agent_env.scoring.time_answers import read_response
 from agent_env.scoring.time_errors import is_transitional, measure, within
+from agent_env.scoring.time_wanted import TimeAnswer
 from agent_env.tasks.temp_answers.making import AnswerOptions, examples
 from agent_env.tasks.temp_answers.sample import NAME, TimeQuestion, time_question
 from agent_env.tasks.temp_answers.wording import messages

@@ -1,0 +1,65 @@
+"""What every figure is drawn with: colours, marks, names, files.
+
+Colours are Okabe and Ito's, which colour-blind readers tell apart. No global state of the plotting
+library is used.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from agent_env.errors import StorageError
+
+COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F")
+MARKERS = "osD^vPX*"
+LINES = ("-", "--", "-.", ":")
+HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++", "ooo")
+DPI = 150
+
+
+def save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
+    """Write NAME.svg and NAME.png; StorageError where that cannot be."""
+    FigureCanvasAgg(figure)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for ending in ("svg", "png"):
+            file = folder / f"{name}.{ending}"
+            metadata = {"Date": None} if ending == "svg" else {}
+            figure.savefig(file, dpi=DPI, bbox_inches="tight", metadata=metadata)
+            yield file
+    except OSError as exc:
+        raise StorageError(f"cannot write {folder}: {exc.strerror}") from exc
+
+
+def png_of(figure: Figure) -> bytes:
+    """The picture for a notebook: IPython.display.Image(png_of(figure))."""
+    FigureCanvasAgg(figure)
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=DPI, bbox_inches="tight")
+    return out.getvalue()
+
+
+def literal(text: str) -> str:
+    """A name as it stands: a `$` in it begins no formula."""
+    return text.replace("$", r"\$")
+
+
+def clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
+    """No frame, thin lines behind the marks."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis=grid, color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def pale(colour: str) -> tuple[float, float, float]:
+    """Halfway to white, so that hatches and labels stay readable."""
+    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    red, green, blue = (0.45 * part + 0.55 for part in parts)
+    return red, green, blue
