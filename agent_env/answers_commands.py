@@ -13,11 +13,12 @@ from typing import Any
 
 from agent_env.analysis.answer_curves import all_layouts
 from agent_env.analysis.answer_disagreements import Disagreement, disagreements
-from agent_env.analysis.answer_layouts import Answers
+from agent_env.analysis.answer_layouts import Answers, Guess, baselines
 from agent_env.analysis.answer_means import Summary, summarize
 from agent_env.analysis.answer_modes import Group, ModeScores, paper_group, score_paper, score_v2
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.scoring.paper_answers import CLOCK
+from agent_env.tasks.temp_answers.reasoning import Steps, arithmetic_steps
 from agent_env.tasks.temp_answers.responses import (
     Response,
     ResponseFile,
@@ -118,6 +119,18 @@ def write_layouts(folder: Path, scored: ScoredAnswers) -> list[Path]:
                 writer.writerows(layout.rows)
             written.append(path)
     return written
+
+
+def right_steps(file: ResponseFile) -> Steps:
+    """Right and wrong calculations in the texts of a file."""
+    found = [arithmetic_steps(row.response or "") for row in file.rows]
+    return Steps(sum(s.right for s in found), sum(s.wrong for s in found))
+
+
+def guessed(scored: ScoredAnswers, mode: str) -> list[Guess]:
+    """What guessing scores in a mode, by dataset and split."""
+    answers = Answers(scored.files, mode, scored.scores[mode], scored.summaries[mode])
+    return baselines(answers)
 
 
 def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
@@ -223,6 +236,7 @@ def as_json(scored: ScoredAnswers) -> dict[str, Any]:
         "modes": modes,
         "files": [_file_json(scored, k, modes) for k in range(len(scored.files))],
         "disagreements": dict(Counter(d.cause for d in scored.disagreements).most_common()),
+        "baselines": {mode: [asdict(g) for g in guessed(scored, mode)] for mode in modes},
         "centroids": _nested(scored.scores["paper"].centroids) if "paper" in modes else {},
         "scales": {
             "/".join(group): asdict(scale)
@@ -240,6 +254,7 @@ def _file_json(scored: ScoredAnswers, k: int, modes: Sequence[str]) -> dict[str,
         "splits": list(file.splits),
         "model": file.model,
         "prompting": file.prompting,
+        "calculations": asdict(right_steps(file)),
         "duplicates": list(file.duplicates),
         "unmatched": [row.line for row in scored.unmatched.get(file.path, ())],
         "unanswered": scored.unanswered.get(file.path, 0),

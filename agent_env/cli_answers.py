@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_env.cli_run import print_table
+
 if TYPE_CHECKING:
     from agent_env.answers_commands import ScoredAnswers
     from agent_env.tasks.temp_answers.responses import ResponseFile
@@ -80,6 +82,7 @@ def score_answers(
         print(json.dumps(commands.as_json(scored)))
         return
     _print_files(scored)
+    _print_errors(scored)
     if intervals and any(s.n and s.intervals is None for m in scored.summaries.values() for s in m):
         print("no intervals: they need numpy, pip install 'agent-env[answers]'", file=sys.stderr)
     _print_left_out(scored)
@@ -99,11 +102,14 @@ def _write(path: Path, scored: ScoredAnswers) -> None:
 
 
 def _print_files(scored: ScoredAnswers) -> None:
-    from rich.console import Console
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
     from rich.table import Table
 
+    from agent_env.answers_commands import guessed
+
     for mode, summaries in scored.summaries.items():
-        table = Table(title=f"mode {mode}", title_justify="left")
+        table = Table(title=f"mode {mode}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
         for name in (
             "file",
             "n",
@@ -119,7 +125,7 @@ def _print_files(scored: ScoredAnswers) -> None:
         for file, s in zip(scored.files, summaries, strict=True):
             known = s.intervals or {}
             table.add_row(
-                file.label,
+                escape(file.label),
                 str(s.n),
                 _shown(s.exact_match, known.get("exact_match")),
                 _shown(s.smape, known.get("smape")),
@@ -129,13 +135,54 @@ def _print_files(scored: ScoredAnswers) -> None:
                 str(s.unparsed),
                 "–" if s.errors.off_by_one_share is None else f"{s.errors.off_by_one_share:.1%}",
             )
-        Console(width=None if sys.stdout.isatty() else 160).print(table)
+        for g in guessed(scored, mode):
+            shown = [_shown(value, None) for value in (g.exact_match, g.smape, g.mase)]
+            name = escape(f"always the {g.name}: {g.dataset} {g.split}")
+            table.add_row(name, "", shown[0], shown[1], "", shown[2], "", "", "")
+        print_table(table)
+
+
+def _print_errors(scored: ScoredAnswers) -> None:
+    """Size and direction of the errors by our rules, where they were asked for."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    from agent_env.answers_commands import right_steps
+
+    mode = list(scored.summaries)[-1]
+    summaries = scored.summaries[mode]
+    if not any(s.bands for s in summaries):
+        return
+    table = Table(
+        title=f"errors, mode {mode}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1)
+    )
+    bands = list(next(s.bands for s in summaries if s.bands))
+    heads = [f"EM@{k} %" for k in bands]
+    heads += ["median error", "too small", "too large", "off by 1", "transitional", "read %"]
+    table.add_column("file")
+    for head in (*heads, "calculations right %"):
+        table.add_column(head, justify="right")
+    for file, s in zip(scored.files, summaries, strict=True):
+        e, steps = s.errors, right_steps(file)
+        table.add_row(
+            escape(file.label),
+            *(_shown(s.bands.get(k), (s.intervals or {}).get(f"within_{k}")) for k in bands),
+            "–" if e.median_signed is None else f"{e.median_signed:+g}",
+            *(str(n) for n in (e.too_small, e.too_large, e.off_by_one, e.transitional)),
+            _shown(100 * (1 - s.unparsed / s.n) if s.n else None, None),
+            "–" if steps.share is None else f"{100 * steps.share:.1f} of {steps.total}",
+        )
+    print_table(table)
 
 
 def _shown(value: float | None, interval: tuple[float, float] | None) -> str:
     if value is None:
         return "–"
-    return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+    from rich.markup import escape
+
+    shown = [f"{v:.2f}" if abs(v) < 1e6 else f"{v:.3g}" for v in (value, *(interval or ()))]
+    return escape(f"{shown[0]} [{shown[1]}, {shown[2]}]" if interval else shown[0])
 
 
 def _print_left_out(scored: ScoredAnswers) -> None:
@@ -153,6 +200,8 @@ def _print_left_out(scored: ScoredAnswers) -> None:
             what = "in no mean" if mode == "v2" else "counted as wrong"
             for problem, count in summaries[k].problems.items():
                 _say(file, f"{mode}: {count} rows {what}: {problem}")
+            for unit, count in summaries[k].unscaled.items():
+                _say(file, f"{mode}: {count} in no MASE: the gold answers in {unit} do not differ")
             if coarse := summaries[k].coarse:
                 _say(file, f"{mode}: {coarse} dates coarser than asked; wrong, and in no MASE")
 

@@ -20,6 +20,7 @@ from typing import TypeVar
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests' brute-force solver
 
+from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 from agent_env.tasks.time_puzzles.audit import audit
 from agent_env.tasks.time_puzzles.candidates import Candidates
@@ -113,7 +114,9 @@ def scores(puzzles: tuple[TimePuzzle, ...]) -> None:
     """19,000 comparisons of date sets, as many as the paper made."""
     sets = [frozenset(puzzle.gold) for puzzle in puzzles]
     pairs = [(sets[i % len(sets)], sets[(i * 7) % len(sets)]) for i in range(19_000)]
-    _, seconds = timed(lambda: [(exact_match(*p), f1(*p), jaccard(*p)) for p in pairs])
+    _, seconds = timed(
+        lambda: [(exact_match(*p), f1(*p), jaccard(*p), days_off(*p)) for p in pairs]
+    )
     print(f"19,000 scores           {seconds:8.3f} CPU-s")
 
 

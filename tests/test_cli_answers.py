@@ -72,10 +72,23 @@ def test_both_modes_and_their_differences_are_shown(
     assert "mode paper" in out
     assert "mode v2" in out
     assert "1 a calendar year taken for the answer" in out
+    assert "always the median: ttqa head" in out
+    assert "EM@1 %" in out
+    assert "v2: 1 in no MASE: the gold answers in days do not differ" in out
     assert [row["cause"] for row in csv.DictReader(differ.open())] == [
         "a calendar year taken for the answer", "cut at the thousands separator",
     ]  # fmt: skip
     assert len(list(tables.glob("*/*.csv"))) == 30
+
+
+def test_figures_are_drawn_for_each_mode(
+    capsys: pytest.CaptureFixture[str], responses: Path, tmp_path: Path
+) -> None:
+    arguments = ("--mode", "v2", "--no-intervals", "--figures", tmp_path / "f")
+    code, _, err = call(capsys, responses, *arguments)
+    assert code == 0
+    assert "drew 14 files" in err
+    assert (tmp_path / "f" / "v2" / "figure_12_smape.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_centroids_of_one_report_serve_another(

@@ -142,15 +142,46 @@ def performance(answers: Answers) -> Layout:
         for name in MEASURES:
             cells += [getattr(s, name), *known.get(name, (None, None))]
         rows.append(tuple(cells))
-    for key, items in answers.by_split.items():
-        for name, guess in (("mean", fmean), ("median", median)):
-            rows.append((*key, f"baseline, {name}", "", *_guessed(items, guess)))
+    for g in baselines(answers):
+        name, none = f"baseline, {g.name}", (None, None)
+        rows.append(
+            (g.dataset, g.split, name, "", g.exact_match, *none, g.smape, *none, g.mase, *none)
+        )
     columns = [f"{name}{end}" for name in MEASURES for end in ("", "_low", "_high")]
     names = ("dataset", "split", "model", "prompting", *columns)
     return Layout("tables_11_12_performance", names, tuple(rows))
 
 
-def _guessed(items: Sequence[Item], guess: Callable[[Iterable[float]], float]) -> list[Cell]:
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What guessing the mean or the median gold answer of a unit would score."""
+
+    dataset: str
+    split: str
+    name: str
+    """`mean` or `median`."""
+    exact_match: float
+    """Percent, like sMAPE."""
+    smape: float | None
+    mase: float | None
+
+
+def baselines(answers: Answers) -> list[Guess]:
+    """For each dataset and split, over its distinct questions."""
+    return [
+        _guessed(*key, name, items, guess)
+        for key, items in answers.by_split.items()
+        for name, guess in (("mean", fmean), ("median", median))
+    ]
+
+
+def _guessed(
+    dataset: str,
+    split: str,
+    name: str,
+    items: Sequence[Item],
+    guess: Callable[[Iterable[float]], float],
+) -> Guess:
     groups: dict[tuple[str, bool], list[Item]] = defaultdict(list)
     for item in items:
         groups[item.unit, item.percentage is None].append(item)
@@ -164,10 +195,8 @@ def _guessed(items: Sequence[Item], guess: Callable[[Iterable[float]], float]) -
                 ratios.append(percentage(guessed, gold))
             if item.scale:
                 scaled.append(abs(guessed - gold) / item.scale)
-    cells: list[Cell] = [100 * fmean(exact), None, None]
-    for values in (ratios, scaled):
-        cells += [fmean(values) if values else None, None, None]
-    return cells
+    smape, mase = (fmean(values) if values else None for values in (ratios, scaled))
+    return Guess(dataset, split, name, 100 * fmean(exact), smape, mase)
 
 
 def defined(answers: Answers) -> Layout:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from agent_env.analysis.answer_modes import Item
@@ -15,7 +15,8 @@ from agent_env.scoring.time_errors import ErrorProfile, profile, within
 BANDS = (1, 2, 5, 10)
 RESAMPLES = 1000
 SEED = 20261121
-METRICS = ("exact_match", "smape", "mase")
+METRICS = ("exact_match", "smape", "mase", *(f"within_{k}" for k in BANDS))
+"""What has an interval; `within_K` is EM@k."""
 Interval = tuple[float, float]
 
 
@@ -42,6 +43,9 @@ class Summary:
     n_mase_by_item: int = 0
     coarse: int = 0
     """Dates given less precisely than asked; they count as wrong and are in no MASE."""
+    unscaled: dict[str, int] = field(default_factory=dict)
+    """By unit: answers with an amount that are in no MASE, since there is one gold answer of the
+    unit or all are equal."""
     intervals: dict[str, Interval] | None = None
     """95 %, by metric; None without numpy, a metric is left out where it has one cluster only."""
 
@@ -69,13 +73,21 @@ def summarize(items: Sequence[Item], mode: str, intervals: bool = True) -> Summa
         mase_by_item=fmean(by_item) if by_item else None,
         n_mase_by_item=len(by_item),
         coarse=sum(item.coarse for item in scored),
+        unscaled=dict(
+            Counter(
+                item.row.unit or item.unit
+                for item in scored
+                if item.error is not None and item.scaled is None
+            )
+        ),
         intervals=bootstrap(scored) if intervals else None,
     )
 
 
 def bootstrap(items: Sequence[Item], resamples: int = RESAMPLES) -> dict[str, Interval] | None:
-    """Percentile intervals of the three means; whole clusters are drawn. Where all answers are
-    right, or none, Wilson's interval over the clusters. None without numpy."""
+    """Percentile intervals of the METRICS' means; whole clusters are drawn. Where no draw
+    differs a share has Wilson's interval over the clusters, another mean none; None without
+    numpy."""
     try:
         import numpy as np
     except ModuleNotFoundError:
@@ -85,7 +97,8 @@ def bootstrap(items: Sequence[Item], resamples: int = RESAMPLES) -> dict[str, In
         return {}
     sums = np.zeros((len(names), 2 * len(METRICS)))
     for item in items:
-        values = (100.0 * item.exact, item.percentage, item.scaled)
+        near = (100.0 * within(item.error, k) for k in BANDS)
+        values = (100.0 * item.exact, item.percentage, item.scaled, *near)
         for k, value in enumerate(values):
             if value is not None and math.isfinite(value):
                 sums[names[item.row.cluster], k] += value
@@ -99,13 +112,11 @@ def bootstrap(items: Sequence[Item], resamples: int = RESAMPLES) -> dict[str, In
         if (below > 0).sum() < resamples * 0.9 or infinite:
             continue
         low, high = np.quantile(above[below > 0] / below[below > 0], [0.025, 0.975])
-        found[metric] = (float(low), float(high))
-    if found.get("exact_match") in (
-        (0.0, 0.0),
-        (100.0, 100.0),
-    ):  # no draw differs: say what is known
-        low, high = wilson(found["exact_match"][0] / 100, len(names))
-        found["exact_match"] = (100 * low, 100 * high)
+        if low < high:
+            found[metric] = (float(low), float(high))
+        elif metric not in ("smape", "mase"):  # no draw differs: say what is known
+            ends = wilson(float(low) / 100, len(names))
+            found[metric] = (100 * ends[0], 100 * ends[1])
     return found
 
 

@@ -56,7 +56,7 @@ def declared_line(form: str | None, unit: str | None, label: str | None) -> Decl
         return Declared(None, None, "no gold answer")
     wanted = wanted_line(form, unit)
     if wanted is None:
-        return Declared(None, None, f"unknown format '{form}' and unit '{unit}'")
+        return Declared(None, None, f"unknown format '{form or ''}' and unit '{unit or ''}'")
     return _with_gold(wanted, read_text(label.strip(), wanted).amount, label)
 
 

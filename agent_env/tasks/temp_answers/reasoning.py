@@ -24,10 +24,13 @@ class Steps:
     wrong: int
 
     @property
+    def total(self) -> int:
+        return self.right + self.wrong
+
+    @property
     def share(self) -> float | None:
         """Of right ones; None where there is no calculation."""
-        total = self.right + self.wrong
-        return self.right / total if total else None
+        return self.right / self.total if self.total else None
 
 
 def arithmetic_steps(text: str) -> Steps:
