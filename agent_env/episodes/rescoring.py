@@ -99,11 +99,18 @@ def earlier_scores(folder: RunFolder) -> Earlier:
 
 
 def against(earlier: Earlier, scores: Sequence[Score], scorer: Scorer) -> Rescored:
-    """The new scores against the earlier ones. An episode that had not ended then is no change."""
+    """The new scores against the earlier ones. An episode that had not ended then is no change,
+    nor is a metric that was not measured then."""
     pairs = [(earlier.scores[_key(now)], now) for now in scores if _key(now) in earlier.scores]
     ended = [(old, now) for old, now in pairs if old.outcome in ("read", "unreadable")]
-    changed = tuple(Changed(old, now) for old, now in ended if old != now)
+    changed = tuple(Changed(old, now) for old, now in ended if old != _as_before(old, now))
     return Rescored(version_of(scorer), earlier.scorer, len(ended), changed)
+
+
+def _as_before(old: Score, now: Score) -> Score:
+    """The new score with the earlier one's metrics alone."""
+    metrics = {name: value for name, value in now.metrics.items() if name in old.metrics}
+    return now.model_copy(update={"metrics": metrics})
 
 
 def keep_version(folder: RunFolder, version: ScorerVersion) -> None:
