@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli_run import print_table
+from agent_env.cli_tables import print_table
 
 if TYPE_CHECKING:
     from agent_env.answers_commands import ScoredAnswers

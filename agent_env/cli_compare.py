@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli_run import print_table, say
+from agent_env.cli_run import say
+from agent_env.cli_tables import print_table
 
 if TYPE_CHECKING:
     from agent_env.analysis.sheets import Sheet

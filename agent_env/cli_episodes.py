@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from agent_env.cli_run import AsJson, Run, listening, print_table, say
+from agent_env.cli_run import AsJson, Run, listening, say
+from agent_env.cli_tables import print_table
 
 if TYPE_CHECKING:
     from agent_env.episodes.replay import Replayed

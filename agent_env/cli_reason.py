@@ -83,7 +83,8 @@ def table(
         means,
         timed_table,
     )
-    from agent_env.cli_run import one_of, print_table, say
+    from agent_env.cli_run import one_of, say
+    from agent_env.cli_tables import print_table
     from agent_env.reason_commands import cell_scores
 
     if layout is not None:

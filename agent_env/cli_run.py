@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from agent_env.cli_tables import print_table
+
 if TYPE_CHECKING:
     from pydantic import JsonValue
-    from rich.table import Table
 
     from agent_env.analysis.judges import JudgeAgreement
     from agent_env.analysis.summary import Result, Summary
@@ -208,12 +209,3 @@ def print_trails(folder: Path, as_json: bool) -> None:
         print(json.dumps({"run": str(folder), "conditions": conditions, "episodes": episodes}))
         return
     print_table(trail_table(summaries, f"evidence · {manifest.model} · {folder}"))
-
-
-def print_table(table: Table) -> None:
-    """On a narrow terminal lines wrap; no figure is cut away."""
-    from rich.console import Console
-
-    console = Console()
-    needed = Console(width=1000).measure(table).maximum
-    Console(width=max(console.width if sys.stdout.isatty() else 0, needed)).print(table)

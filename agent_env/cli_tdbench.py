@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli_run import AsJson, print_table, say
+from agent_env.cli_run import AsJson, say
+from agent_env.cli_tables import print_table
 
 if TYPE_CHECKING:
     from agent_env.tdbench_commands import Imported
