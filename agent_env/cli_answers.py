@@ -50,7 +50,7 @@ def score_answers(
         typer.Option(help="YYYY-MM-DD: today, for paper's date finder. Default: 2025-01-01."),
     ] = None,
     intervals: Annotated[
-        bool, typer.Option("--intervals/--no-intervals", help="Bootstrap intervals (numpy).")
+        bool, typer.Option("--intervals/--no-intervals", help="With or without intervals.")
     ] = True,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, for machines.")
@@ -83,8 +83,6 @@ def score_answers(
         return
     _print_files(scored)
     _print_errors(scored)
-    if intervals and any(s.n and s.intervals is None for m in scored.summaries.values() for s in m):
-        print("no intervals: they need numpy, pip install 'agent-env[answers]'", file=sys.stderr)
     _print_left_out(scored)
     _print_disagreements(scored)
 

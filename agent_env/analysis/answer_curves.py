@@ -16,7 +16,8 @@ from agent_env.analysis.answer_layouts import (
     Layout,
     unit_of,
 )
-from agent_env.analysis.answer_means import SEED, Summary, mean_interval
+from agent_env.analysis.answer_means import Summary
+from agent_env.analysis.spread import SEED, mean_interval
 from agent_env.tasks.temp_answers.reasoning import arithmetic_steps
 
 
@@ -201,7 +202,7 @@ def error_sizes(answers: Answers) -> Layout:
         rows += [
             (dataset, label, int(sum(v for _, v in found)), 100 * fmean(v for _, v in found),
              *(100 * end if end is not None else None
-               for end in mean_interval(found) or (None, None)))
+               for end in mean_interval(found, share=True) or (None, None)))
             for label, found in bins if found
         ]  # fmt: skip
     columns = ("dataset", "error", "count", "share_percent", "low", "high")

@@ -9,15 +9,10 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from agent_env.analysis.answer_modes import Item
-from agent_env.analysis.summary import wilson
+from agent_env.analysis.spread import Interval, mean_intervals
 from agent_env.scoring.time_errors import ErrorProfile, profile, within
 
 BANDS = (1, 2, 5, 10)
-RESAMPLES = 1000
-SEED = 20261121
-METRICS = ("exact_match", "smape", "mase", *(f"within_{k}" for k in BANDS))
-"""What has an interval; `within_K` is EM@k."""
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +42,8 @@ class Summary:
     """By unit: answers with an amount that are in no MASE, since there is one gold answer of the
     unit or all are equal."""
     intervals: dict[str, Interval] | None = None
-    """95 %, by metric; None without numpy, a metric is left out where it has one cluster only."""
+    """95 %, by metric, `within_K` being EM@k; None where not asked for. A metric without one, see
+    `spread.mean_intervals`, is left out."""
 
 
 def summarize(items: Sequence[Item], mode: str, intervals: bool = True) -> Summary:
@@ -80,66 +76,29 @@ def summarize(items: Sequence[Item], mode: str, intervals: bool = True) -> Summa
                 if item.error is not None and item.scaled is None
             )
         ),
-        intervals=bootstrap(scored) if intervals else None,
+        intervals=_intervals(scored) if intervals else None,
     )
 
 
-def bootstrap(items: Sequence[Item], resamples: int = RESAMPLES) -> dict[str, Interval] | None:
-    """Percentile intervals of the METRICS' means; whole clusters are drawn. Where no draw
-    differs a share has Wilson's interval over the clusters, another mean none; None without
-    numpy."""
-    try:
-        import numpy as np
-    except ModuleNotFoundError:
-        return None
-    names = {name: k for k, name in enumerate(dict.fromkeys(i.row.cluster for i in items))}
-    if len(names) < 2:
-        return {}
-    sums = np.zeros((len(names), 2 * len(METRICS)))
-    for item in items:
-        near = (100.0 * within(item.error, k) for k in BANDS)
-        values = (100.0 * item.exact, item.percentage, item.scaled, *near)
-        for k, value in enumerate(values):
-            if value is not None and math.isfinite(value):
-                sums[names[item.row.cluster], k] += value
-                sums[names[item.row.cluster], k + len(METRICS)] += 1
-    weights = _weights(len(names), resamples)
-    drawn = weights @ sums
-    found = {}
-    for k, metric in enumerate(METRICS):
-        above, below = drawn[:, k], drawn[:, k + len(METRICS)]
-        infinite = any(i.scaled == math.inf for i in items) and metric == "mase"
-        if (below > 0).sum() < resamples * 0.9 or infinite:
-            continue
-        low, high = np.quantile(above[below > 0] / below[below > 0], [0.025, 0.975])
-        if low < high:
-            found[metric] = (float(low), float(high))
-        elif metric not in ("smape", "mase"):  # no draw differs: say what is known
-            ends = wilson(float(low) / 100, len(names))
-            found[metric] = (100 * ends[0], 100 * ends[1])
-    return found
-
-
-def mean_interval(values: Sequence[tuple[str, float]]) -> Interval | None:
-    """95 % percentiles of the mean of values with the names of their clusters, which are drawn
-    whole; None without numpy, for one cluster, and where all values are equal."""
-    try:
-        import numpy as np
-    except ModuleNotFoundError:
-        return None
-    names = {name: k for k, name in enumerate(dict.fromkeys(name for name, _ in values))}
-    if len(names) < 2 or len({value for _, value in values}) < 2:
-        return None
-    places = np.array([names[name] for name, _ in values])
-    sums = np.bincount(places, weights=np.array([value for _, value in values]))
-    weights = _weights(len(names), RESAMPLES)
-    low, high = np.quantile((weights @ sums) / (weights @ np.bincount(places)), [0.025, 0.975])
-    return float(low), float(high)
-
-
-def _weights(count: int, resamples: int):  # type: ignore[no-untyped-def]
-    """How often each cluster is drawn; the same for all sets of as many clusters."""
-    import numpy as np
-
-    rng = np.random.default_rng(SEED)
-    return rng.multinomial(count, np.full(count, 1 / count), size=resamples).astype(float)
+def _intervals(items: Sequence[Item]) -> dict[str, Interval]:
+    """By metric; none of an infinite mean."""
+    percent = [[(i.row.cluster, float(i.exact)) for i in items]]
+    percent += [[(i.row.cluster, float(within(i.error, k))) for i in items] for k in BANDS]
+    ratios = [(i.row.cluster, i.percentage) for i in items]
+    scaled = [(i.row.cluster, i.scaled) for i in items]
+    columns = {
+        "exact_match": percent[0],
+        "smape": [(name, v) for name, v in ratios if v is not None],
+        "mase": [(name, v) for name, v in scaled if v is not None],
+        **{f"within_{k}": own for k, own in zip(BANDS, percent[1:], strict=True)},
+    }
+    if any(value == math.inf for _, value in columns["mase"]):
+        del columns["mase"]
+    columns = {name: own for name, own in columns.items() if own}
+    is_share = {name: name not in ("smape", "mase") for name in columns}
+    found = mean_intervals(list(columns.values()), list(is_share.values()))
+    return {
+        name: (100 * ends[0], 100 * ends[1]) if is_share[name] else ends
+        for name, ends in zip(columns, found, strict=True)
+        if ends is not None
+    }

@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agent_env.analysis.paired import bootstrap
-from agent_env.analysis.summary import wilson
+from agent_env.analysis.spread import wilson
 from agent_env.schema import Sample, Score
 
 MEASURES = ("same_verdict", "same_answer", "agreement")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agent_env.analysis.intervals import Estimate, expanded_percentiles
+from agent_env.analysis.intervals import Estimate, bootstrapped
 from agent_env.analysis.paired import paired_share_interval
 from agent_env.analysis.power import samples_needed, smallest_detectable
 from agent_env.analysis.resampling import (
@@ -202,8 +202,7 @@ def _estimate(
     if groups < 2:
         return Estimate(centre, None, None, "one sample", pairs, groups)
     if error > 1e-12:
-        low, high = expanded_percentiles(drawn, groups)
-        return Estimate(centre, low, high, "cluster bootstrap", pairs, groups)
+        return bootstrapped(centre, drawn, pairs, groups)
     if simple and abs(centre) in (0.0, 1.0):
         counted = (groups if split[0] else 0, groups if split[1] else 0)
         low, high = paired_share_interval(*counted, groups)

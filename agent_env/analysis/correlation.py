@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import kendalltau, rankdata, spearmanr
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate, expanded_percentiles
+from agent_env.analysis.intervals import Estimate, bootstrapped
 from agent_env.analysis.resampling import CHUNK, Floats, Ints
 
 MOST_CELLS = 500
@@ -59,15 +59,17 @@ def _correlate(
         return Correlation(*names, found[0], found[1], len(x))
     drawn = _resampled(x, y, clusters, weights)
     estimates = [
-        Estimate(value, *_clipped(column, groups), "cluster bootstrap", len(x), groups)
+        _estimate(value, column, len(x), groups)
         for value, column in zip((rho, tau), drawn, strict=True)
     ]
     return Correlation(*names, estimates[0], estimates[1], len(x))
 
 
-def _clipped(drawn: Floats, groups: int) -> tuple[float, float]:
-    low, high = expanded_percentiles(drawn, groups)
-    return max(-1.0, low), min(1.0, high)
+def _estimate(value: float, drawn: Floats, n: int, groups: int) -> Estimate:
+    """A draw has the same sample twice, and so ties that the data have not: they move a rank
+    correlation, all draws alike. So the draws are moved to have their median at the value."""
+    moved = drawn + value - np.nanmedian(drawn)
+    return bootstrapped(value, np.clip(moved, -1.0, 1.0), n, groups)
 
 
 def _resampled(x: Floats, y: Floats, clusters: Ints, weights: Floats) -> tuple[Floats, Floats]:
@@ -158,12 +160,6 @@ def _ranking(
     sy = np.sign(ys[:, :, None] - ys[:, None, :])
     untied = np.sqrt(np.abs(sx).sum(axis=(1, 2)) * np.abs(sy).sum(axis=(1, 2)))
     tau_drawn = _divided((sx * sy).sum(axis=(1, 2)), untied)
-    pairs = (
-        (float(spearmanr(x, y).statistic), rho_drawn),
-        (float(kendalltau(x, y).statistic), tau_drawn),
-    )
-    found = [
-        Estimate(value, *_clipped(column, groups), "cluster bootstrap", len(x), groups)
-        for value, column in pairs
-    ]
+    rho, tau = float(spearmanr(x, y).statistic), float(kendalltau(x, y).statistic)
+    found = [_estimate(rho, rho_drawn, len(x), groups), _estimate(tau, tau_drawn, len(x), groups)]
     return Correlation(*names, found[0], found[1], len(x))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate, expanded_percentiles
+from agent_env.analysis.intervals import Estimate, bootstrapped
 from agent_env.analysis.study import Arm
 
 
@@ -64,8 +64,7 @@ def _ratio(comparison: Comparison, values: np.ndarray, gap: Estimate) -> Estimat
     ratios = usable[:, 0] / usable[:, 1]
     if float(np.ptp(ratios)) <= 1e-12:
         return Estimate(share, method="all equal", samples=gap.samples, clusters=gap.clusters)
-    low, high = expanded_percentiles(ratios, gap.clusters)
-    return Estimate(share, low, high, "cluster bootstrap", gap.samples, gap.clusters)
+    return bootstrapped(share, ratios, gap.samples, gap.clusters)
 
 
 PRICES = {

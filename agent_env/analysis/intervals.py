@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
-from scipy.special import stdtrit
 
-from agent_env.analysis.resampling import Floats, Ints, means, standard_errors
-from agent_env.analysis.summary import wilson
-
-LEVEL = 0.95
+from agent_env.analysis.resampling import (
+    Floats,
+    Ints,
+    means,
+    ratio,
+    standard_errors,
+    weight_chunks,
+)
+from agent_env.analysis.spread import FEWEST, Grouped, Interval, expanded_tail, share_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +48,42 @@ def mean_estimates(values: Floats, clusters: Ints, drawn: Floats, share: bool) -
         elif groups < 2:
             found.append(Estimate(float(centre[k]), None, None, "one sample", n, groups))
         elif share:
-            low, high = _share(float(centre[k]), float(errors[k]), groups)
+            variance = float(errors[k]) ** 2 * (groups - 1) / groups
+            low, high = share_interval(float(centre[k]), variance, groups)
             found.append(Estimate(float(centre[k]), low, high, "Wilson", n, groups))
         elif errors[k] <= 1e-12:
             found.append(Estimate(float(centre[k]), None, None, "all equal", n, groups))
         else:
-            low, high = expanded_percentiles(drawn[:, k], groups)
-            found.append(Estimate(float(centre[k]), low, high, "cluster bootstrap", n, groups))
+            found.append(bootstrapped(float(centre[k]), drawn[:, k], n, groups))
     return found
 
 
-def _share(p: float, error: float, groups: int) -> tuple[float, float]:
-    """Wilson's interval at n = p(1-p)/SE², which takes in repeats and clusters (Korn and Graubard
-    1998 do so for surveys); at 0 and 1, where SE says nothing, n is the number of clusters."""
-    degenerate = p <= 0 or p >= 1 or error <= 1e-12
-    raw = float(groups) if degenerate else p * (1 - p) / error**2 * (groups / (groups - 1))
-    return wilson(min(max(p, 0.0), 1.0), raw)
+def bootstrapped(value: float, drawn: Floats, samples: int, groups: int) -> Estimate:
+    """With the interval of these draws, unless clusters are too few for one."""
+    if groups < FEWEST:
+        none = f"none for fewer than {FEWEST} clusters"
+        return Estimate(value, None, None, none, samples, groups)
+    low, high = expanded_percentiles(drawn, groups)
+    return Estimate(value, low, high, "cluster bootstrap", samples, groups)
 
 
-def expanded_percentiles(drawn: Floats, groups: int) -> tuple[float, float]:
-    """Percentiles of the bootstrap means, somewhat further out than 2.5 and 97.5 so that few
-    clusters do not make it too narrow (Hesterberg 2015, section 5.2)."""
-    t = stdtrit(groups - 1, 0.5 - LEVEL / 2)
-    tail = NormalDist().cdf(float(t) * (groups / (groups - 1)) ** 0.5)
+def expanded_percentiles(drawn: Floats, groups: int) -> Interval:
+    """Percentiles of the bootstrap means, see `expanded_tail`."""
+    tail = expanded_tail(groups)
     known = drawn[~np.isnan(drawn)]
     low, high = np.quantile(known, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def bootstrap_intervals(columns: Sequence[Grouped], names: Sequence[str]) -> list[Interval]:
+    """Of each column's mean; the clusters in `names` are drawn as in a comparison of theirs."""
+    place = {name: k for k, name in enumerate(names)}
+    sums, counts = (np.zeros((len(names), len(columns))) for _ in range(2))
+    for k, own in enumerate(columns):
+        rows = np.array([place[name] for name, _ in own])
+        np.add.at(sums[:, k], rows, [value for _, value in own])
+        np.add.at(counts[:, k], rows, 1.0)
+    chunks = weight_chunks(len(names))
+    drawn = np.concatenate([ratio(weights @ sums, weights @ counts) for weights in chunks])
+    groups = (counts > 0).sum(axis=0)
+    return [expanded_percentiles(drawn[:, k], int(n)) for k, n in enumerate(groups)]

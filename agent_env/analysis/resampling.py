@@ -7,6 +7,7 @@ are products of a weight matrix with cluster sums: 10,000 of 600 clusters take a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -35,7 +36,7 @@ def cluster_sums(values: Floats, clusters: Ints) -> tuple[Floats, Floats]:
 def means(values: Floats) -> Floats:
     """Mean of each column over its known values; NaN where there is none."""
     known = ~np.isnan(values)
-    return _ratio(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
+    return ratio(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
 
 
 def standard_errors(values: Floats, clusters: Ints) -> Floats:
@@ -46,7 +47,7 @@ def standard_errors(values: Floats, clusters: Ints) -> Floats:
     used = (counts > 0).sum(axis=0).astype(float)
     total = counts.sum(axis=0)
     squares = (sums**2).sum(axis=0)
-    return np.sqrt(_ratio(squares * _ratio(used, used - 1), total**2))
+    return np.sqrt(ratio(squares * ratio(used, used - 1), total**2))
 
 
 def cluster_count(clusters: Ints) -> int:
@@ -56,14 +57,17 @@ def cluster_count(clusters: Ints) -> int:
 
 def draw_weights(count: int, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
     """How often each of `count` clusters is drawn, with replacement; resamples by clusters."""
+    return np.concatenate(list(weight_chunks(count, resamples, seed)))
+
+
+def weight_chunks(count: int, resamples: int = RESAMPLES, seed: int = SEED) -> Iterator[Floats]:
+    """The same in parts, for who need not keep them."""
     rng = np.random.default_rng(seed)
-    weights = np.empty((resamples, count))
     for first in range(0, resamples, CHUNK):
         number = min(CHUNK, resamples - first)
         picks = rng.integers(0, count, (number, count)) + count * np.arange(number)[:, None]
         drawn = np.bincount(picks.ravel(), minlength=number * count)
-        weights[first : first + number] = drawn.reshape(number, count)
-    return weights
+        yield drawn.reshape(number, count).astype(float)
 
 
 def bootstrap_means(values: Floats, clusters: Ints, weights: Floats) -> Floats:
@@ -71,7 +75,7 @@ def bootstrap_means(values: Floats, clusters: Ints, weights: Floats) -> Floats:
     sums, counts = cluster_sums(values, clusters)
     if (counts == counts[:, :1]).all():  # every column knows the same samples
         counts = counts[:, :1]
-    return _ratio(weights @ sums, weights @ counts)
+    return ratio(weights @ sums, weights @ counts)
 
 
 def sign_flip_p(
@@ -116,7 +120,7 @@ def _flipped(sums: Floats, resamples: int, seed: int) -> Floats:
     return totals
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
+def ratio(above: Floats, below: Floats) -> Floats:
     """above / below, NaN where that is not defined; without a warning."""
     shape = np.broadcast_shapes(np.shape(above), np.shape(below))
     out: Floats = np.full(shape, np.nan)

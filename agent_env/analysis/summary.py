@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean
+from statistics import fmean
 
-from agent_env.analysis.spread import bootstrap_interval, effective_samples
+from agent_env.analysis.spread import Interval, mean_intervals
 from agent_env.analysis.totals import Totals, episode_cost, totals
 from agent_env.schema import Episode, ModelFacts, Score
 
@@ -112,10 +112,11 @@ def summarise(
     by_condition: dict[str, list[Result]] = {name: [] for name in conditions}
     for result in results:
         by_condition.setdefault(result.episode.condition, []).append(result)
+    together = clusters or queries or {}
+    measured = [name for name in metrics if name == metrics[0] or name in error_metrics]
+    intervals = _intervals(by_condition, measured, error_metrics, together)
     return [
-        _summary(
-            name, found, metrics, facts, queries or {}, error_metrics, clusters or queries or {}
-        )
+        _summary(name, found, metrics, facts, queries or {}, error_metrics, intervals[name])
         for name, found in by_condition.items()
     ]
 
@@ -127,7 +128,7 @@ def _summary(
     facts: ModelFacts | None,
     queries: Mapping[str, str],
     error_metrics: frozenset[str],
-    clusters: Mapping[str, str],
+    intervals: dict[str, Interval | None],
 ) -> Summary:
     ended = [result for result in results if result.counts]
     episodes = [result.episode for result in ended]
@@ -152,24 +153,32 @@ def _summary(
         stop_reasons=dict(Counter(e.stop_reason for e in episodes if e.stop_reason).most_common()),
         cost_usd=_mean([episode_cost(e, facts) for e in episodes]),
         spent=totals((result.episode for result in results), facts),
-        intervals={
-            metrics[0]: _share_interval(ended, metrics[0], clusters),
-            **{
-                name: bootstrap_interval(_by_sample(ended, name, clusters))
-                for name in metrics
-                if name in error_metrics
-            },
-        },
+        intervals=intervals,
         defined={name: len(_defined(ended, name)) for name in metrics if name in error_metrics},
     )
 
 
-def _share_interval(
-    results: Sequence[Result], metric: str, clusters: Mapping[str, str]
-) -> tuple[float, float] | None:
-    values = _by_sample(results, metric, clusters)
-    mean = _mean(_defined(results, metric))
-    return None if mean is None else wilson(mean, effective_samples(values))
+def _intervals(
+    by_condition: Mapping[str, Sequence[Result]],
+    metrics: Sequence[str],
+    error_metrics: frozenset[str],
+    clusters: Mapping[str, str],
+) -> dict[str, dict[str, Interval | None]]:
+    """By condition and metric; drawn as a comparison of the conditions draws."""
+    ended = {name: [r for r in found if r.counts] for name, found in by_condition.items()}
+    keys = [(name, metric) for name in ended for metric in metrics]
+    shares = {
+        metric: metric not in error_metrics
+        and all(v in (0, 1) for found in ended.values() for v in _defined(found, metric))
+        for metric in metrics
+    }
+    found = mean_intervals(
+        [_by_sample(ended[name], metric, clusters) for name, metric in keys],
+        [shares[metric] for _, metric in keys],
+        [cluster or f"/{sample}" for sample, cluster in clusters.items()],
+    )
+    by_key = dict(zip(keys, found, strict=True))
+    return {name: {metric: by_key[name, metric] for metric in metrics} for name in ended}
 
 
 def _by_sample(
@@ -197,11 +206,3 @@ def _without_call(episodes: Sequence[Episode]) -> int | None:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None
-
-
-def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval for a share seen on n independent samples."""
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
-    return max(0.0, centre - half), min(1.0, centre + half)

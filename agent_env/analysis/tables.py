@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agent_env.analysis.paired import Difference
+from agent_env.analysis.spread import FEWEST
 from agent_env.analysis.summary import Summary
 
 TROUBLES = ("failed", "unfinished", "unreadable")
@@ -51,6 +52,11 @@ def summary_table(summaries: Sequence[Summary], metrics: Sequence[str], title: s
         ]
         if fewer:
             table.caption += f"; {name} over fewer: {', '.join(fewer)}"
+    bare = {n for row in summaries for n, ends in row.intervals.items()
+            if ends is None and row.metrics[n] is not None}  # fmt: skip
+    if bare:
+        why = f"all values are equal or clusters fewer than {FEWEST}"
+        table.caption += f"; {', '.join(sorted(bare))} without interval where {why}"
     silent = [f"{row.condition} {row.without_call}" for row in summaries if row.without_call]
     if silent:
         table.caption += f"; episodes that called no tool: {', '.join(silent)}"

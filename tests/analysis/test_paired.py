@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_env.analysis.paired import bootstrap, difference, sign_test
-from agent_env.analysis.summary import wilson
+from agent_env.analysis.spread import wilson
 
 
 def test_the_sign_test_is_exact() -> None:

@@ -1,32 +1,75 @@
-"""Intervals of a run's own table: clusters are drawn whole, and equal values have none."""
+"""Intervals of means: clusters are drawn whole, and too few of them give none."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from scipy.stats import t
 
-from agent_env.analysis.spread import bootstrap_interval, effective_samples
+from agent_env.analysis.intervals import mean_estimates
+from agent_env.analysis.resampling import bootstrap_means, draw_weights
+from agent_env.analysis.spread import (
+    Grouped,
+    _plain_bootstrap,
+    _student,
+    mean_interval,
+    mean_intervals,
+)
+
+ALONE = [(str(k), float(k % 20 < 10)) for k in range(40)]
+TOGETHER = [(str(k % 20), value) for k, (_, value) in enumerate(ALONE)]
+
+
+def width(values: Grouped, share: bool = False) -> float:
+    low, high = mean_interval(values, share) or (0.0, 0.0)
+    return high - low
 
 
 def test_an_interval_holds_the_mean_and_is_the_same_each_time() -> None:
     values = [(str(k), float(k)) for k in range(20)]
-    low, high = bootstrap_interval(values) or (0, 0)
-    assert low == pytest.approx(7, abs=0.5)
-    assert high == pytest.approx(12, abs=0.5)
-    assert bootstrap_interval(values) == (low, high)
+    low, high = mean_interval(values) or (0, 0)
+    assert low == pytest.approx(6.75, abs=0.3)
+    assert high == pytest.approx(12.25, abs=0.3)
+    assert mean_interval(values) == (low, high)
 
 
-def test_samples_of_one_cluster_count_less_than_as_many_alone() -> None:
-    alone = [(str(k), float(k % 20 < 10)) for k in range(40)]
-    together = [(str(k % 20), value) for k, (_, value) in enumerate(alone)]
-    assert effective_samples(alone) == 40
-    assert effective_samples(together) == pytest.approx(20)
-    wide, narrow = bootstrap_interval(together), bootstrap_interval(alone)
-    assert wide is not None
-    assert narrow is not None
-    assert wide[1] - wide[0] > narrow[1] - narrow[0]
+@pytest.mark.parametrize("share", [True, False], ids=["share", "mean"])
+def test_samples_of_one_cluster_count_less_than_as_many_alone(share: bool) -> None:
+    assert width(TOGETHER, share) > 1.3 * width(ALONE, share)
+
+
+@pytest.mark.parametrize("share", [True, False], ids=["share", "mean"])
+def test_a_comparison_of_the_same_samples_has_the_same_interval(share: bool) -> None:
+    values = [(str(k % 7), float(k % 3 == 0)) for k in range(30)]
+    column = np.array([value for _, value in values])[:, None]
+    clusters = np.array([k % 7 for k in range(30)])
+    drawn = bootstrap_means(column, clusters, draw_weights(7))
+    (theirs,) = mean_estimates(column, clusters, drawn, share)
+    assert mean_interval(values, share) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_two_tables_have_no_bootstrap_and_a_share_counts_as_two() -> None:
+    """Ten answers in two tables gave 90 % [80, 100]: a bootstrap of two points."""
+    values = [("a", 1.0)] * 5 + [("b", 1.0)] * 4 + [("b", 0.0)]
+    assert mean_interval(values) is None
+    assert mean_interval(values, share=True) == pytest.approx((0.2787, 0.9953), abs=1e-4)
+
+
+def test_four_clusters_are_too_few_and_five_are_not() -> None:
+    assert mean_interval([(str(k), float(k)) for k in range(4)]) is None
+    assert mean_interval([(str(k), float(k)) for k in range(5)]) is not None
 
 
 def test_equal_values_and_a_single_cluster_have_no_bootstrap_interval() -> None:
-    assert bootstrap_interval([("a", 0.0), ("b", 0.0)]) is None
-    assert bootstrap_interval([("a", 0.0), ("a", 1.0)]) is None
-    assert effective_samples([("a", 1.0), ("a", 1.0), ("b", 1.0)]) == 2
+    assert mean_interval([(str(k), 2.0) for k in range(9)]) is None
+    assert mean_intervals([[("a", 0.0), ("a", 1.0)]] * 2, [True, False]) == [None, None]
+
+
+def test_without_numpy_the_interval_is_nearly_the_same() -> None:
+    values = [(str(k % 12), float(k * k % 17)) for k in range(60)]
+    assert _plain_bootstrap(values) == pytest.approx(mean_interval(values), rel=0.04)
+
+
+@pytest.mark.parametrize("df", [1, 2, 4, 30, 500])
+def test_students_quantile_is_that_of_scipy(df: int) -> None:
+    assert _student(df) == pytest.approx(float(t.ppf(0.975, df)), rel=1e-6)

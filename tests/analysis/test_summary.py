@@ -39,10 +39,15 @@ def test_one_unknown_figure_makes_the_mean_unknown() -> None:
 
 
 def test_the_interval_is_over_samples_not_over_repeats() -> None:
-    once, often = summary(result("a")), summary(result("a"), result("a"), result("a"))
+    once = summary(result("a"), result("b"))
+    often = summary(result("a"), result("a"), result("a"), result("b"))
     assert once.interval == often.interval
     assert once.interval is not None
-    assert round(once.interval[0], 4) == 0.2065
+    assert round(once.interval[0], 4) == 0.3424
+
+
+def test_one_sample_has_no_interval() -> None:
+    assert summary(result("a"), result("a")).interval is None
 
 
 def test_a_condition_without_episodes_has_no_figures() -> None:
