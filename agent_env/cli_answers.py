@@ -184,7 +184,8 @@ def _shown(value: float | None, interval: tuple[float, float] | None) -> str:
 
 
 def _print_left_out(scored: ScoredAnswers) -> None:
-    """Whatever is not in a mean, by name."""
+    """Whatever is not in a mean, by name; what lies with the questions once for all files."""
+    unscaled: dict[tuple[str, str, str], list[int]] = {}
     for k, file in enumerate(scored.files):
         if file.duplicates:
             count, first = len(file.duplicates), file.duplicates[0]
@@ -199,9 +200,13 @@ def _print_left_out(scored: ScoredAnswers) -> None:
             for problem, count in summaries[k].problems.items():
                 _say(file, f"{mode}: {count} rows {what}: {problem}")
             for unit, count in summaries[k].unscaled.items():
-                _say(file, f"{mode}: {count} in no MASE: the gold answers in {unit} do not differ")
+                unscaled.setdefault((file.dataset, mode, unit), []).append(count)
             if coarse := summaries[k].coarse:
                 _say(file, f"{mode}: {coarse} dates coarser than asked; wrong, and in no MASE")
+    for (dataset, mode, unit), counts in unscaled.items():
+        files = f"{len(counts)} file{'s' if len(counts) > 1 else ''}"
+        why = f"the gold answers in {unit} do not differ"
+        print(f"{dataset}, {mode}: {sum(counts)} answers of {files} in no MASE: {why}")
 
 
 def _say(file: ResponseFile, text: str) -> None:

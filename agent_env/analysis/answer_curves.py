@@ -16,7 +16,7 @@ from agent_env.analysis.answer_layouts import (
     Layout,
     unit_of,
 )
-from agent_env.analysis.answer_means import Summary
+from agent_env.analysis.answer_modes import Item
 from agent_env.analysis.spread import SEED, mean_interval
 from agent_env.tasks.temp_answers.reasoning import arithmetic_steps
 
@@ -27,38 +27,68 @@ def all_layouts(answers: Answers) -> list[Layout]:
 
 
 def rankings(answers: Answers) -> Layout:
-    """Figures 2 and 3: models ranked by the mean over their files, with 95 % intervals and how far
-    each rank is from that by exact match."""
-    by_model: dict[str, list[Summary]] = defaultdict(list)
-    for file, s in zip(answers.files, answers.summaries, strict=True):
-        by_model[file.model].append(s)
+    """Figures 2 and 3: models ranked by the mean over their files, equal means sharing a rank, with
+    95 % intervals and how far each rank is from that by exact match among the same models.
+
+    Files with an infinite mean are left out; `files` says how many a mean is over."""
     rows: list[tuple[Cell, ...]] = []
-    first: dict[str, int] = {}
+    exact = _file_means(answers, "exact_match")
     for name in MEASURES:
-        known = {
-            model: [v for s in found if (v := getattr(s, name)) is not None and math.isfinite(v)]
-            for model, found in by_model.items()
-        }
+        known = _file_means(answers, name)
         sign = -1 if name == "exact_match" else 1
-        order = sorted((m for m in known if known[m]), key=lambda m: sign * fmean(known[m]))
-        for rank, model in enumerate(order, start=1):
-            first.setdefault(model, rank)
-            low, high = _mean_interval(known[model], [s.intervals for s in by_model[model]], name)
+        means = {model: fmean(own.values()) for model, own in known.items()}
+        ranks = _from_best({model: sign * mean for model, mean in means.items()})
+        first = _from_best({model: -fmean(exact[model].values()) for model in known})
+        for model, rank in sorted(ranks.items(), key=lambda item: (item[1], first[item[0]])):
+            ends = _pooled_interval(answers, name, known[model])
             moved = first[model] - rank
-            rows.append((name, rank, model, fmean(known[model]), low, high, moved))
-    columns = ("metric", "rank", "model", "mean", "low", "high", "ranks_gained_on_exact_match")
+            rows.append((name, rank, model, means[model], *ends, moved, len(known[model])))
+    columns = ("metric", "rank", "model", "mean", "low", "high", "ranks_gained_on_exact_match",
+               "files")  # fmt: skip
     return Layout("figures_2_3_rankings", columns, tuple(rows))
 
 
-def _mean_interval(
-    values: Sequence[float], own: Sequence[Mapping[str, tuple[float, float]] | None], name: str
+def _file_means(answers: Answers, name: str) -> dict[str, dict[int, float]]:
+    """By model, then by the file's place."""
+    found: dict[str, dict[int, float]] = defaultdict(dict)
+    for k, (file, s) in enumerate(zip(answers.files, answers.summaries, strict=True)):
+        value = getattr(s, name)
+        if value is not None and math.isfinite(value):
+            found[file.model][k] = value
+    return found
+
+
+def _from_best(values: Mapping[str, float]) -> dict[str, int]:
+    """Ranks, the least first; equal ones share the best."""
+    rounded = {model: round(value, 9) for model, value in values.items()}
+    return {m: 1 + sum(v < own for v in rounded.values()) for m, own in rounded.items()}
+
+
+def _pooled_interval(
+    answers: Answers, name: str, files: Mapping[int, float]
 ) -> tuple[float | None, float | None]:
-    """Over files; one file has that over its tables or graphs."""
-    if len(values) < 2:
-        return ((own[0] or {}) if len(own) == 1 else {}).get(name, (None, None))
-    rng = Random(SEED)
-    means = sorted(fmean(rng.choices(values, k=len(values))) for _ in range(2000))
-    return means[50], means[1949]
+    """Of the mean over files: their items are pooled, weighing as the files do alike, and tables or
+    graphs drawn; one file has its own."""
+    if len(files) == 1:
+        return (answers.summaries[next(iter(files))].intervals or {}).get(name, (None, None))
+    if any(answers.summaries[k].intervals is None for k in files):
+        return None, None
+    own = [(k, item) for k in files for item in answers.scores.items[k]]
+    values = [
+        (k, f"{answers.files[k].dataset} {item.row.cluster}", value)
+        for k, item in own
+        if answers.counts(item) and (value := _value(item, name)) is not None
+    ]
+    sizes = Counter(k for k, _, _ in values)
+    weight = {k: len(values) / len(files) / n for k, n in sizes.items()}
+    pooled = [(cluster, weight[k] * value) for k, cluster, value in values]
+    return mean_interval(pooled) or (None, None)
+
+
+def _value(item: Item, name: str) -> float | None:
+    if name == "exact_match":
+        return 100.0 * item.exact
+    return item.percentage if name == "smape" else item.scaled
 
 
 def correlations(answers: Answers) -> Layout:
@@ -128,20 +158,28 @@ def label_densities(answers: Answers) -> Layout:
     20 bins."""
     rows: list[tuple[Cell, ...]] = []
     for (dataset, split), items in answers.by_split.items():
-        for unit in dict.fromkeys(map(unit_of, items)):
-            golds = [float(i.gold or 0) for i in items if unit_of(i) == unit]
+        for unit, name in dict.fromkeys((unit_of(i), _named_unit(i)) for i in items):
+            golds = [
+                float(i.gold or 0) for i in items if (unit_of(i), _named_unit(i)) == (unit, name)
+            ]
             group = (dataset, split, unit) if dataset == "tot" else (dataset, unit)
             centroids = answers.scores.centroids.get(group, ())
             low, high = min(golds), max(golds)
             width = (high - low) / 20 or 1.0
             bins = Counter((min(int((g - low) / width), 19), _nearest(g, centroids)) for g in golds)
             rows += [
-                (dataset, split, unit, cluster, low + k * width, low + (k + 1) * width, n,
+                (dataset, split, name, cluster, low + k * width, low + (k + 1) * width, n,
                  n / len(golds) / width)
                 for (k, cluster), n in sorted(bins.items())
             ]  # fmt: skip
     columns = ("dataset", "split", "unit", "cluster", "from", "to", "count", "density")
     return Layout("figures_6_10_labels", columns, tuple(rows))
+
+
+def _named_unit(item: Item) -> str:
+    """Calendar years, which have no percentage error, apart from durations in years."""
+    is_point = unit_of(item) in ("years", "date_years") and item.percentage is None
+    return "calendar years" if is_point else unit_of(item)
 
 
 def _nearest(value: float, centroids: Sequence[float]) -> int:

@@ -76,16 +76,15 @@ def ranking(answers: Answers, metric: str) -> Figure | None:
         if name == "mase" and all(number(row["mean"]) > 0 for row in found):
             _log(axes, "x")
             axes.axvline(1, color=SAME, linestyle=":", linewidth=1)
-        for row in found:
+        for place, row in enumerate(found, start=1):
             own = [number(p[name]) for p in points if p["model"] == row["model"]]
-            place = int(number(row["rank"]))
             axes.plot(own, [place] * len(own), "o", color="#999999", markersize=4, alpha=0.6,
                       zorder=1)  # fmt: skip
             axes.errorbar(number(row["mean"]), place, xerr=bars(row, "mean", "low", "high"),
                           color="black", marker="s", markersize=4, capsize=4)  # fmt: skip
         axes.set_yticks(
-            [int(number(row["rank"])) for row in found],
-            [literal(str(row["model"])) for row in found], fontsize=9,
+            range(1, len(found) + 1),
+            [literal(f"{row['rank']}  {row['model']}") for row in found], fontsize=9,
         )  # fmt: skip
         axes.set_ylim(most + 0.6, 0.4)
         if name != "mase":
@@ -102,21 +101,37 @@ def ranking(answers: Answers, metric: str) -> Figure | None:
          Line2D([], [], color=BETTER, label="rank rises"),
          Line2D([], [], color=WORSE, linestyle="--", label="rank falls"),
          Line2D([], [], color=SAME, linestyle=":", label="rank stays")],
-        f"n = {len(answers.files)} files, {sum(s.n for s in answers.summaries):,} answers",
+        f"n = {_files(sides[0])}, {sum(s.n for s in answers.summaries):,} answers"
+        + (f"; on the right {_files(sides[1])}" if _files(sides[0]) != _files(sides[1]) else ""),
     )  # fmt: skip
+    _say_left_out(figure, answers, metric)
     return figure
+
+
+def _files(rows: Sequence[Row]) -> str:
+    count = sum(int(number(row["files"])) for row in rows)
+    return f"{count} file" if count == 1 else f"{count} files"
+
+
+def _say_left_out(figure: Figure, answers: Answers, *metrics: str) -> None:
+    """Below the figure: the files that cannot be drawn."""
+    told = [
+        f"{answers.infinite(name)} of {len(answers.files)} files not drawn: infinite {WORDS[name]}"
+        for name in metrics
+        if answers.infinite(name)
+    ]
+    if told:
+        figure.text(0.01, -0.01, "; ".join(told), fontsize=8.5, va="top")
 
 
 def _moves(
     figure: Figure, panels: Sequence[Axes], before: Sequence[Row], after: Sequence[Row]
 ) -> None:
     """A line from each model's rank on the left to that on the right."""
-    ranks = {row["model"]: int(number(row["rank"])) for row in before}
-    for row in after:
-        old, new = ranks.get(row["model"]), int(number(row["rank"]))
-        if old is None:
-            continue
-        colour, line = (SAME, ":") if old == new else (BETTER, "-") if new < old else (WORSE, "--")
+    places = {row["model"]: place for place, row in enumerate(before, start=1)}
+    for new, row in enumerate(after, start=1):
+        old, gained = places[row["model"]], number(row["ranks_gained_on_exact_match"])
+        colour, line = (BETTER, "-") if gained > 0 else (WORSE, "--") if gained else (SAME, ":")
         figure.add_artist(
             ConnectionPatch(
                 (1.01, old), (-0.01, new), panels[0].get_yaxis_transform(),
@@ -164,6 +179,7 @@ def correlations(answers: Answers) -> Figure | None:
         counts = sorted({int(number(row["n"])) for row in own})
         told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         axes.set_title(f"{literal(dataset)} (n = {told} files)", fontsize=10)
+    _say_left_out(figure, answers, "mase")
     figure.colorbar(image, ax=list(panels.flat), label="Spearman's rank correlation", shrink=0.9)
     return figure
 
@@ -279,7 +295,7 @@ def scatter(answers: Answers, metric: str) -> Figure | None:
             axes.axhline(1, color=SAME, linestyle=":", linewidth=1)
         clean(axes)
     if metric == "smape":
-        panels.flat[0].set_ylim(0, min(105, 1.25 * max(_top(r, metric) for r in rows)))
+        panels.flat[0].set_ylim(0, min(105, 1.25 * max(_top(r, metric) for r in rows) or 1))
     elif all(number(r[metric]) > 0 for r in rows):
         _log(panels.flat[0], "y")
     figure.supxlabel(WORDS["exact_match"], fontsize=10)
@@ -289,7 +305,9 @@ def scatter(answers: Answers, metric: str) -> Figure | None:
         if metric == "smape"
         else Line2D([], [], color=SAME, linestyle=":", label="MASE 1")
     )
-    handles = [*_models(models), *_ways(ways), line]
+    bars_told = Line2D([], [], color="black", linestyle="none", marker="|", label="bars: 95 %")
+    handles = [*_models(models), *_ways(ways), line, bars_told]
+    _say_left_out(figure, answers, metric)
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8.5)
     return figure
 
@@ -314,7 +332,8 @@ def _models(models: Iterable[str]) -> list[Line2D]:
 
 def _ways(ways: Sequence[str]) -> list[Line2D]:
     return [
-        Line2D([], [], color="black", marker="o", linestyle="none", label=literal(way or "–"),
+        Line2D([], [], color="#999999", marker="h", linestyle="none", markersize=8,
+               label=f"fill: {literal(way or '–')}",
                fillstyle=FILLS[k % len(FILLS)])
         for k, way in enumerate(ways)
     ]  # fmt: skip

@@ -13,7 +13,7 @@ from agent_env.analysis.answer_layouts import Answers, Cell
 from agent_env.analysis.answer_rows import Row, bars, number, rows_of
 from agent_env.analysis.drawing import COLOURS, HATCHES, clean, literal, pale
 
-UNITS = {"date": "year", "date_years": "year"}
+UNITS = {"date": "year", "calendar years": "year"}
 """What is written below labels that are points in time."""
 
 
@@ -54,7 +54,8 @@ def _density(axes: Axes, unit: str, rows: Sequence[Row], mode: str) -> None:
     below: dict[Cell, float] = {}
     # a date's amount is in seconds or days, and drawn as a year, which can be read
     year = (31_556_952 if mode == "paper" else 365.2425) if unit == "date" else 1
-    for cluster in clusters:
+    equal = len({row["from"] for row in rows}) == 1
+    for cluster in clusters if not equal else ():
         own = [row for row in rows if row["cluster"] == cluster]
         start = 1970 if unit == "date" else 0
         ends = [(start + number(r["from"]) / year, start + number(r["to"]) / year) for r in own]
@@ -72,13 +73,20 @@ def _density(axes: Axes, unit: str, rows: Sequence[Row], mode: str) -> None:
     axes.set_title(f"{literal(unit)} (n = {total:,})", fontsize=10)
     axes.set_xlabel(UNITS.get(unit, unit), fontsize=9)
     axes.set_ylabel(f"density per {UNITS.get(unit, unit).removesuffix('s')}", fontsize=9)
-    axes.xaxis.set_major_locator(MaxNLocator(4, integer=unit in UNITS))
+    axes.xaxis.set_major_locator(MaxNLocator(4, integer=unit in UNITS, min_n_ticks=1))
     axes.xaxis.set_major_formatter(
         FuncFormatter(lambda v, _: f"{v:.0f}" if unit in UNITS else _short(v))
     )
     axes.yaxis.set_major_locator(MaxNLocator(4))
+    if equal:  # one gold answer or equal ones have no density
+        value = (1970 if unit == "date" else 0) + number(rows[0]["from"]) / year
+        axes.bar([value], [1.0], width=1, align="edge", color=pale(COLOURS[1]), edgecolor="black",
+                 linewidth=0.6)  # fmt: skip
+        axes.set_xlim(value - 3, value + 4)
+        axes.set_xticks([value])
+        axes.set_ylabel("share", fontsize=9)
     axes.tick_params(labelsize=8)
-    if len(clusters) > 1:
+    if len(clusters) > 1 and not equal:
         axes.legend(fontsize=8, frameon=False)
     clean(axes)
 

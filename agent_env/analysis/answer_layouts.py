@@ -39,8 +39,16 @@ class Answers:
         """Every item that is in the means."""
         for file, items in zip(self.files, self.scores.items, strict=True):
             for item in items:
-                if self.mode == "paper" or item.problem is None:
+                if self.counts(item):
                     yield file, item
+
+    def counts(self, item: Item) -> bool:
+        """Whether it is in the means."""
+        return self.mode == "paper" or item.problem is None
+
+    def infinite(self, metric: str) -> int:
+        """Files whose mean is infinite, which no figure can draw."""
+        return sum(getattr(s, metric) == math.inf for s in self.summaries)
 
     @property
     def datasets(self) -> list[str]:

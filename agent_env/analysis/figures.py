@@ -10,12 +10,15 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.drawing import COLOURS, HATCHES, LINES, MARKERS, clean, literal, pale
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.noise import pass_hat
 from agent_env.analysis.study import Arm
+
+BARS = "bars: 95 %; none for too few samples or equal values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ def by_solutions(comparison: Comparison) -> Figure | None:
         axes.set_xticks(range(len(found)), list(found))
         _limit(axes, comparison)
         clean(axes)
-    figure.supxlabel("number of solutions", fontsize=10)
+    figure.supxlabel(f"number of solutions ({BARS})", fontsize=10)
     figure.supylabel(_words(comparison.metric), fontsize=10)
     _legend(figure, panels.flat[0])
     return figure
@@ -163,6 +166,7 @@ def condition_bars(comparison: Comparison) -> Figure | None:
             axes.set_ylim(0, 1.16 * top)
             axes.set_title(literal(f"{title}: {what}"), fontsize=9)
             clean(axes)
+    figure.supxlabel(BARS, fontsize=8)
     return figure
 
 
@@ -195,7 +199,7 @@ def frontier(comparison: Comparison) -> Figure | None:
     best = _best(points, comparison.is_error)
     axes.plot([p[0] for p in best], [p[1] for p in best], color="#888888", linewidth=1, zorder=0)
     unit = "US dollars" if across == "cost_usd" else "tokens (input and output)"
-    axes.set_xlabel(f"{unit} per episode")
+    axes.set_xlabel(f"{unit} per episode ({BARS})")
     axes.set_ylabel(_words(comparison.metric))
     _limit(axes, comparison)
     axes.set_xlim(left=0)
@@ -253,6 +257,7 @@ def flips(comparison: Comparison) -> Figure | None:
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(rows)), [literal(c.name) for c in reversed(rows)], fontsize=8)
     axes.set_xlim(-1.18 * most, 1.18 * most)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     ticks = [t for t in axes.get_xticks() if abs(t) <= 1.18 * most]
     axes.set_xticks(ticks, [f"{abs(t):g}" for t in ticks])
     axes.set_xlabel(f"samples that changed, of {rows[0].pairs} "
@@ -284,7 +289,7 @@ def reliability(comparison: Comparison) -> Figure | None:
         axes.set_xticks(list(found))
         axes.set_ylim(-0.04, 1.04)
         clean(axes)
-    figure.supxlabel("k episodes of one sample, all right", fontsize=10)
+    figure.supxlabel(f"k episodes of one sample, all right ({BARS})", fontsize=10)
     panels.flat[0].set_ylabel("pass^k")
     _legend(figure, panels.flat[0])
     return figure

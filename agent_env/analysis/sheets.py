@@ -52,8 +52,9 @@ def _number(value: float | None, column: Column) -> str:
         return "–"
     if column.name.startswith("p ") or column.name == "p":
         return "<0.001" if value < 0.001 else f"{value:.3f}"
-    shown = round(value, column.digits) + 0.0  # no minus before a zero
-    return f"{shown:{'+' if column.signed else ''},.{column.digits}f}"
+    digits = min(1, column.digits) if abs(value) >= 100 else column.digits
+    shown = round(value, digits) + 0.0  # no minus before a zero
+    return f"{shown:{'+' if column.signed else ''},.{digits}f}"
 
 
 def written(sheets: Sequence[Sheet], to: Format) -> str:

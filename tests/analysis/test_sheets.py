@@ -49,3 +49,8 @@ def test_latex_escapes_its_own_signs() -> None:
     assert r"\caption{A \& B}" in text
     assert r"x|y\_z & 0.500 [0.250, 0.750] & +0.00 & $<$0.001 & 1200 \\" in text
     assert r"50 \% of it" in text
+
+
+def test_large_figures_have_one_decimal_at_most() -> None:
+    cell = (8314.8541, 99.1234, 15985.631)
+    assert text_of(cell, Column("days_off")) == "8,314.9 [99.123, 15,985.6]"
