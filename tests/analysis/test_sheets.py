@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from agent_env.analysis.sheets import Column, Sheet, csv_text, latex, markdown, written
+from agent_env.analysis.sheets import Column, Sheet, csv_text, latex, markdown, text_of, written
 
 SHEET = Sheet(
     "t", "A & B",
