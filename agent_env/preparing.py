@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import JsonValue
 
 from agent_env.episodes.run_calls import CallOptions, allow_open_files, manifest_fields
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, DatasetError
 from agent_env.fitting import check_proofs, check_tables, check_wordings
 from agent_env.manifest import Manifest, TextFile
 from agent_env.schema import Condition, Record, Sample
@@ -248,6 +248,10 @@ def _read_dataset(file: Path, family: Family, task: Task) -> Made:
     if (foreign := family.read_foreign(file)) is not None:
         return foreign
     samples = read_samples(file, task.sample_type)
+    other = next((sample for sample in samples if sample.task != task.name), None)
+    if other is not None:
+        reason = f"sample '{other.id}' is a question of {other.task}, not of {task.name}"
+        raise DatasetError(file, None, f"{reason}; run that task")
     beside = materials_beside(file)
     return Made(samples, read_materials(beside) if beside.exists() else ())
 
