@@ -9,7 +9,7 @@ import typer
 
 from agent_env import cli_engine as scale
 from agent_env import cli_limits as bound
-from agent_env.cli_run import AsJson, Run, json_object, listening, print_scores, say
+from agent_env.cli_run import AsJson, Run, json_object, print_scores, say, scored_when_stopped
 
 Fsync = Literal["replies", "all", "none"]
 WHAT = "What is asked"
@@ -325,7 +325,7 @@ def run(
     )
     spread = scale.chosen_engine(engine, address, workers, reply_cache, web)
     for each in one_per_model(options, model or ["reference"]):
-        with listening() as (listener, began):
+        with scored_when_stopped(as_json) as (listener, began):
             asyncio.run(start_run(each, listener, spread))
         print_scores(began[0], as_json)
     if each.out is not None and len(model or ()) > 1:
@@ -378,6 +378,6 @@ def resume(
         run=bound.run_limits(run_tokens, run_cost_usd, run_time_s),
     )
     spread = scale.chosen_engine(engine, address, workers)
-    with listening() as (listener, _):
+    with scored_when_stopped(as_json) as (listener, _):
         asyncio.run(resume_run(RunFolder(folder), options, listener, spread))
     print_scores(folder, as_json)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +16,9 @@ from agent_env.cli_run import print_judges, say
 
 if TYPE_CHECKING:
     from agent_env.judge_commands import Asked
+
+SHOWN = 300
+"""Letters of a reply or an error."""
 
 
 def judge(
@@ -104,9 +109,19 @@ def judge(
         told = {"run": str(run), "metric": asked.metric, "chosen": asked.chosen}
         counts = {"without_text": asked.without_text, "kept": asked.kept, "says": dict(asked.says)}
         print(json.dumps(told | counts | {"judges": [row.as_json() for row in found]}))
-        return
-    _print(asked)
-    print_judges(found, run)
+    else:
+        _print(asked)
+        print_judges(found, run)
+    if (error := asked.first.get("failed")) is not None:
+        say(f"failed {asked.says['failed']} times, the first time: {_beginning(error)}")
+    if asked.is_vain:
+        if (reply := asked.first.get("unparsable")) is not None:
+            say(f"no reply ends with a verdict; the first one begins: {_beginning(reply)}")
+        sys.exit(1)
+
+
+def _beginning(text: str) -> str:
+    return shorten(text, SHOWN, placeholder=" …") or "(nothing)"
 
 
 def _print(asked: Asked) -> None:

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -61,6 +61,20 @@ def listening() -> Iterator[tuple[Listener, list[Path]]]:
         raise StorageError(f"{exc}; go on with: agent-env resume {progress.folders[0]}") from exc
 
 
+@contextmanager
+def scored_when_stopped(as_json: bool) -> Iterator[tuple[Listener, list[Path]]]:
+    """`listening`, with the scores so far of a run that a limit stopped."""
+    from agent_env.errors import RunStopped
+
+    with listening() as (listener, folders):
+        try:
+            yield listener, folders
+        except RunStopped:
+            with suppress(SystemExit):  # the stop itself is exit 1, and has more to say
+                print_scores(folders[0], as_json)
+            raise
+
+
 def json_object(given: str | None, option: str) -> dict[str, JsonValue] | None:
     """The object that an option's JSON holds; ConfigError where it holds none."""
     from agent_env.errors import ConfigError
@@ -108,6 +122,7 @@ def print_scores(
         facts_of,
         interrupted_totals,
         late_samples,
+        never_began,
         score_folder,
     )
 
@@ -128,8 +143,10 @@ def print_scores(
     )
     same = consistency((score for _, score in scored), queries, names, task.metrics[0])
     judges = judge_agreements({sample.id: sample for sample in samples}, scored)
+    missing = never_began(RunFolder(folder), manifest)
     if as_json:
         told = _as_json(folder, summaries)
+        told |= {"never_began": {name: number for name, (number, _) in missing.items()}}
         cut = interrupted_totals(RunFolder(folder), facts)
         told |= {"interrupted": cut.as_json(), "after_cutoff": late.as_json() if late else None}
         if same:
@@ -138,7 +155,7 @@ def print_scores(
         print(json.dumps(told | {"rescored": rescored.as_json()} if changes else told))
     else:
         title = f"{task.name} · {manifest.model} · {folder}"
-        print_table(summary_table(summaries, task.metrics, title))
+        print_table(summary_table(summaries, task.metrics, title, missing))
         if same:
             print_table(consistency_table(same, task.metrics[0]))
         print_judges(judges, folder)

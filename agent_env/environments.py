@@ -66,6 +66,7 @@ async def open_environment(folder: RunFolder) -> AsyncIterator[Environment]:
             concurrency=manifest.concurrency,
             fsync=manifest.fsync,
             run_id=manifest.id,
+            silence_fails=False,
         )
         yield Environment(
             folder=folder,

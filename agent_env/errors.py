@@ -58,11 +58,17 @@ class RunStopped(AgentEnvError):
     """The run ended early; its unfinished episodes can be resumed."""
 
     def __init__(
-        self, message: str, *, reason: Literal["tokens", "cost", "time", "failures"]
+        self,
+        message: str,
+        *,
+        reason: Literal["tokens", "cost", "time", "failures"],
+        at_least: float | None = None,
     ) -> None:
         super().__init__(message)
         self.reason = reason
         """Which limit was reached."""
+        self.at_least = at_least
+        """The limit that the next call would keep, in tokens or USD, where it is known."""
 
 
 class ToolError(AgentEnvError):

@@ -59,6 +59,13 @@ class Asked:
     """Of them, those that had a verdict of this judge on the same prompt."""
     says: Mapping[str, int]
     """What the new verdicts say."""
+    first: Mapping[str, str] = field(default_factory=dict)
+    """By what they say, the first reply or error of each kind."""
+
+    @property
+    def is_vain(self) -> bool:
+        """Whether there are new verdicts and none of them says anything of its answer."""
+        return bool(self.says) and self.says.keys() <= {"failed", "unparsable"}
 
 
 async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked:
@@ -66,7 +73,12 @@ async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked
     if options.model.startswith("reference"):
         raise ConfigError(f"{options.model} is a script and judges nothing; name a model")
     facts = _facts(options, note)
-    folder, says = RunFolder(options.run), Counter[str]()
+    folder, says, first = RunFolder(options.run), Counter[str](), dict[str, str]()
+
+    def on_end(verdict: str, source: str) -> None:
+        says.update([verdict])
+        first.setdefault(verdict, source)
+
     async with AsyncExitStack() as stack:
         model = make_model(options.model, options.base_url, options.parameters)
         if (close := getattr(model, "close", None)) is not None:
@@ -90,8 +102,8 @@ async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked
             concurrency=options.concurrency,
             fsync=folder.manifest().fsync,
         )
-        await judge.run(left, lambda said: says.update([said]))
-    return Asked(metric, chosen, chosen - len(cases), len(cases) - len(left), says)
+        await judge.run(left, on_end)
+    return Asked(metric, chosen, chosen - len(cases), len(cases) - len(left), says, first)
 
 
 def agreements(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import JsonValue
 
 from agent_env.episodes.run_calls import CallOptions, allow_open_files, manifest_fields
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.fitting import check_proofs, check_tables, check_wordings
 from agent_env.manifest import Manifest, TextFile
 from agent_env.schema import Condition, Record, Sample
 from agent_env.tasks.conditions import TOOLS, parse_conditions, with_first_steps
@@ -107,7 +108,13 @@ async def prepare_run(
     conditions, sandbox = await _conditions(options, task, note)
     _check_web(options, conditions, note)
     made = _samples(options, family, chosen, task)
-    _check_tables(conditions, made.samples)
+    check_tables(conditions, made)
+    if options.conditions:
+        tables = by_digest(made.tables)
+        with_tables = with_texts(family.make_task(options.prompt, chosen, tables), *texts)
+        check_wordings(with_tables, conditions, made.samples)
+    if _web(options) == "sealed":
+        check_proofs(conditions, made, settings_of(options.web), note)
     copies = _copies(options, made.samples, note)
     return _create(
         options, task, chosen, conditions, sandbox, made, limits, about_calls, copies, texts
@@ -155,14 +162,6 @@ async def _conditions(
         note(f"left out the conditions with ci: {exc}")
         return tuple(c for c in conditions if not _runs_code(c)), None
     return conditions, backend.name
-
-
-def _check_tables(conditions: Sequence[Condition], samples: Sequence[Sample]) -> None:
-    """ConfigError where a condition looks into a table that a sample does not have."""
-    asking = next((c.name for c in conditions if "query_events" in c.tools), None)
-    without = next((sample.id for sample in samples if not sample.materials), None)
-    if asking is not None and without is not None:
-        raise ConfigError(f"condition '{asking}' needs a list of events; '{without}' has none")
 
 
 def _check_web(
@@ -249,6 +248,10 @@ def _read_dataset(file: Path, family: Family, task: Task) -> Made:
     if (foreign := family.read_foreign(file)) is not None:
         return foreign
     samples = read_samples(file, task.sample_type)
+    other = next((sample for sample in samples if sample.task != task.name), None)
+    if other is not None:
+        reason = f"sample '{other.id}' is a question of {other.task}, not of {task.name}"
+        raise DatasetError(file, None, f"{reason}; run that task")
     beside = materials_beside(file)
     return Made(samples, read_materials(beside) if beside.exists() else ())
 

@@ -50,7 +50,9 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
         if self._total and (error is None or isinstance(error, RunStopped)):
-            _say(f"{self._counts()}; traces in {self.folders[0]}")
+            is_done = error is None and not self._endings
+            nothing = f"nothing left to do: {self._total} of {self._total} episodes are there"
+            _say(f"{nothing if is_done else self._counts()}; traces in {self.folders[0]}")
 
     def _begin(self, folder: RunFolder, total: int) -> None:
         self.folders.append(folder.path)

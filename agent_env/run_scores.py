@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +63,14 @@ def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
     from agent_env.episodes.trace import fold
 
     return totals((fold(events) for events in interrupted(folder)), facts)
+
+
+def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
+    """How many planned episodes have no trace, and of how many, by each condition that has some."""
+    planned = manifest.samples * manifest.repeats
+    begun = Counter(trace.parent.name for trace in folder.traces())
+    lacking = {c.name: planned - begun[c.name] for c in manifest.conditions}
+    return {name: (number, planned) for name, number in lacking.items() if number > 0}
 
 
 def clusters_of(samples: Iterable[Sample], task: Task) -> dict[str, str]:

@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Any
 
@@ -240,4 +241,34 @@ def test_the_command_line_judges_and_score_tells_the_agreement(run: Path) -> Non
     shown = list(transcript(read_trace(next(RunFolder(run).traces()))))
     assert shown[-1] == (
         "== judged by compatible/j: metric exact_match, says wrong\nAnother.\nVERDICT: INCORRECT"
+    )
+
+
+def test_a_judge_that_is_not_there_is_told_with_its_reason(run: Path) -> None:
+    done = agent_env(
+        "judge", str(run), "--model", "compatible/j", "--base-url", "http://127.0.0.1:9/v1",
+        "--sample", "2", "--retries", "0",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout.startswith("2 answers by 'exact_match'; new verdicts: 2 failed\n")
+    assert (
+        "failed 2 times, the first time: http://127.0.0.1:9/v1 (j) cannot be reached" in done.stderr
+    )
+
+
+def test_a_judge_that_gives_no_verdict_is_shown(run: Path) -> None:
+    policy = script_policy(script(run.parent, {"match": ".", "text": "I cannot tell."}))
+
+    async def go() -> tuple[int | None, str]:
+        async with FakeServer(policy) as server:
+            asked = ("judge", str(run), "--model", "compatible/k", "--base-url", server.url)
+            judge = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "agent_env", *asked, stdout=PIPE, stderr=PIPE
+            )
+            _, told = await judge.communicate()
+            return judge.returncode, told.decode()
+
+    assert asyncio.run(go()) == (
+        1,
+        "no reply ends with a verdict; the first one begins: I cannot tell.\n",
     )

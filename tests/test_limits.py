@@ -19,7 +19,7 @@ import pytest
 from agent_env import wiring
 from agent_env.episodes.budget import RunLimits
 from agent_env.episodes.retries import Retries
-from agent_env.episodes.run_calls import CallOptions, how_to_go_on
+from agent_env.episodes.run_calls import CallOptions, how_to_go_on, rounded_up
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import RunStopped
 from agent_env.models.fake_server import serve
@@ -162,6 +162,31 @@ def test_a_server_that_is_gone_stops_the_run(tmp_path: Path) -> None:
         asyncio.run(start_run(gone, QUIET))
     stopped = RunStopped("", reason="failures")
     assert how_to_go_on(tmp_path / "run", stopped) == f"agent-env resume {tmp_path / 'run'}"
+
+
+def test_a_limit_is_advised_under_which_the_next_call_can_be_made(
+    server: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    stopped = agent_env(
+        *ASK, "--base-url", server, "--out", str(out), "--run-tokens", "100", "--concurrency", "1",
+        "--json",
+    )  # fmt: skip
+    assert json.loads(stopped.stdout)["never_began"] == {"base": 11}
+    advised = int(stopped.stderr.split()[-1])
+    needed = int(stopped.stderr.split("may need ")[1].split(";")[0])
+    assert (stopped.returncode, needed <= advised < needed + 10) == (1, True)
+    again = agent_env("resume", str(out), "--run-tokens", str(advised))
+    assert "episodes of base never began" in " ".join(again.stdout.split())
+    assert added_up(in_the_traces(out))["input_tokens"] > 0
+    assert f"of its {advised} tokens" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("amount", "up"), [(846, 850.0), (850, 850.0), (12_301, 13_000.0), (0.00231, 0.0024), (0, 0.0)]
+)
+def test_an_advised_limit_is_rounded_up(amount: float, up: float) -> None:
+    assert rounded_up(amount) == up
 
 
 def test_costs_and_late_samples_are_told(server: str, tmp_path: Path) -> None:

@@ -37,3 +37,13 @@ def test_a_stopped_run_says_what_ran(capsys: pytest.CaptureFixture[str], tmp_pat
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"1 of 2 episodes ran: 1 answered; traces in {tmp_path}"
     )
+
+
+def test_a_complete_run_says_that_nothing_is_left(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with told.Progress() as progress:
+        progress.listener.begin(RunFolder(tmp_path), 96)
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"nothing left to do: 96 of 96 episodes are there; traces in {tmp_path}"
+    )

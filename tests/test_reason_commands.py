@@ -53,6 +53,12 @@ def test_a_run_with_a_solver_replays_the_same(made: Path) -> None:
     assert agent_env("replay", str(made / "extract-run")).stdout.endswith("40 same\n")
 
 
+def test_a_set_of_the_one_family_is_not_asked_as_the_other(made: Path) -> None:
+    refused = agent_env("run", "timeqa", "--dataset", str(made / "q.jsonl"))
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("is a question of tempreason, not of timeqa; run that task\n")
+
+
 def test_a_file_is_inspected_and_drawn_from(made: Path) -> None:
     told = json.loads(agent_env("tempreason", "inspect", str(made / "q.jsonl"), "--json").stdout)
     assert told["cells"] == {"L2-multi": 20, "L2-single": 20}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
@@ -29,8 +29,14 @@ class Compared:
     difference: Difference | None
 
 
-def summary_table(summaries: Sequence[Summary], metrics: Sequence[str], title: str) -> Table:
-    """Conditions by row; the first metric and those that are errors with their 95 % intervals."""
+def summary_table(
+    summaries: Sequence[Summary],
+    metrics: Sequence[str],
+    title: str,
+    missing: Mapping[str, tuple[int, int]] | None = None,
+) -> Table:
+    """Conditions by row; the first metric and those that are errors with their 95 % intervals.
+    `missing` has, by condition, how many episodes never began, and of how many."""
     troubles = [name for name in TROUBLES if any(getattr(row, name) for row in summaries)]
     table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     table.add_column("condition", no_wrap=True)
@@ -67,6 +73,8 @@ def summary_table(summaries: Sequence[Summary], metrics: Sequence[str], title: s
     if ended.keys() - {"answered"}:
         table.caption += f"; ended by {', '.join(f'{k} {n}' for k, n in ended.most_common())}"
     table.caption += _calls_told(summaries)
+    for name, (never, planned) in (missing or {}).items():
+        table.caption += f"; {never} of {planned} episodes of {name} never began"
     return table
 
 

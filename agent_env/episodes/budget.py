@@ -160,14 +160,16 @@ class RunBudget:
             text = f"the run has used {self.tokens} of its {most} tokens"
             if self.held_tokens:
                 text += f", and up to {self.held_tokens} by failed calls that told nothing"
-            return RunStopped(f"{text}; the next call may need {share.tokens}", reason="tokens")
+            text += f"; the next call may need {share.tokens}"
+            return RunStopped(text, reason="tokens", at_least=taken + share.tokens)
         limit = self.limits.cost_usd
         spent = self.cost_usd + self.held_cost_usd + self._reserved_cost_usd
         if limit is not None and spent + share.cost_usd > limit:
             text = f"the run has cost {self.cost_usd:.4f} of its {limit:g} USD"
             if self.held_cost_usd:
                 text += f", and up to {self.held_cost_usd:.4f} by failed calls that told nothing"
-            return RunStopped(f"{text}; the next call may cost {share.cost_usd:.4f}", reason="cost")
+            text += f"; the next call may cost {share.cost_usd:.4f}"
+            return RunStopped(text, reason="cost", at_least=spent + share.cost_usd)
         return None
 
     def _book(self, share: Share, sign: int) -> None:

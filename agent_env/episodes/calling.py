@@ -22,6 +22,7 @@ from agent_env.episodes.retries import (
     GiveUp,
     Retries,
     Tries,
+    brief,
     error_kind,
     given_up,
     may_have_cost,
@@ -73,6 +74,8 @@ class Caller:
     now: Callable[[], str]
     """The time as it stands in traces."""
     meter: Meter = field(default_factory=Meter)
+    lost: list[str] = field(default_factory=list)
+    """How each call ended that gave no reply."""
 
     async def reply(
         self,
@@ -110,6 +113,7 @@ class Caller:
             verdict = tries.verdict(call.error, elapsed, self.rng.random())
             wait = verdict.wait_s if isinstance(verdict, Again) else None
             record(replace(call, wait_s=wait))
+            self.lost.append(brief(call.error))
             self.calls.breaker.note(call.error, is_last=wait is None)
             if isinstance(verdict, GiveUp):
                 raise given_up(call.error, tries.errors, verdict.reason)
@@ -143,6 +147,7 @@ class Caller:
             except asyncio.CancelledError:
                 share.held = self.calls.budget.may_need(estimated_tokens(messages, tools))
                 record(Call(attempt, _since(started), queued, cancelled=True, charged=share.held))
+                self.lost.append("cut off")
                 raise
             share.used = known_or_estimated(reply.usage, messages, tools, reply.message)
             charged = None if share.used is reply.usage else share.used

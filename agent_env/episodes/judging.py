@@ -68,9 +68,10 @@ class Judge:
     concurrency: int
     fsync: Fsync = "none"
 
-    async def run(self, cases: Sequence[Case], on_end: Callable[[str], None]) -> None:
-        """Ask for all of them; `on_end` hears what each verdict says. A StorageError or RunStopped
-        stops the rest; a call that failed for good is written as `failed`."""
+    async def run(self, cases: Sequence[Case], on_end: Callable[[str, str], None]) -> None:
+        """Ask for all of them; `on_end` hears what each verdict says, and the reply or the error
+        that it comes from. A StorageError or RunStopped stops the rest; a call that failed for good
+        is written as `failed`."""
         left, spent = iter(cases), list[RunStopped]()
         texts = Texts(self.folder.texts)
         try:
@@ -88,13 +89,13 @@ class Judge:
         self,
         left: Iterator[Case],
         texts: Texts,
-        on_end: Callable[[str], None],
+        on_end: Callable[[str, str], None],
         spent: list[RunStopped],
     ) -> None:
         """Where the money is spent, what others have in flight may still come in."""
         for case in left:
             try:
-                on_end(await self._one(case, texts))
+                on_end(*await self._one(case, texts))
             except RunStopped as stopped:
                 if stopped.reason == "failures":
                     raise
@@ -102,7 +103,7 @@ class Judge:
             if spent:
                 return
 
-    async def _one(self, case: Case, texts: Texts) -> str:
+    async def _one(self, case: Case, texts: Texts) -> tuple[str, str]:
         calls: list[JudgeCall] = []
 
         def record(call: Call) -> None:
@@ -127,15 +128,16 @@ class Judge:
         )
         try:
             reply = await caller.reply(case.messages, (), record)
-            says: str = read_verdict(reply.message.content)
-        except EpisodeError:
-            says = FAILED
+            source = reply.message.content
+            says: str = read_verdict(source)
+        except EpisodeError as exc:
+            says, source = FAILED, str(exc)
         finally:
             if calls and calls[-1].reply is None:  # what failed calls cost is kept, however it ends
                 self._write(case, texts, FAILED, calls)
         if says != FAILED:
             self._write(case, texts, says, calls)
-        return says
+        return says, source
 
     def _write(self, case: Case, texts: Texts, says: str, calls: Sequence[JudgeCall]) -> None:
         path = self.folder.trace(case.key)

@@ -162,7 +162,8 @@ async def come_back(
     in the new session."""
     drift = await rebuild(recording.steps, live)
     tape = Tape(recording, strict=strict)
-    return Comeback(tape, trace, model_name, worked_s(recording.events), live.specs, drift)
+    used_s = worked_s(recording.events) if recording.steps else 0.0  # an outage is no work
+    return Comeback(tape, trace, model_name, used_s, live.specs, drift)
 
 
 async def rebuild(steps: Sequence[Step], live: Toolbox) -> list[Drift]:

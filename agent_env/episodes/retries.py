@@ -125,7 +125,7 @@ def given_up(error: ModelError, tries: Sequence[ModelError], reason: str) -> Mod
     """The error that ends the episode, with the evidence: the reason and every call's error."""
     if not reason:
         return error
-    story = ", ".join(_brief(e) for e in tries)
+    story = ", ".join(brief(e) for e in tries)
     made = ModelError(
         f"{error} [{reason}; calls ended: {story}]",
         status=error.status,
@@ -136,7 +136,8 @@ def given_up(error: ModelError, tries: Sequence[ModelError], reason: str) -> Mod
     return made
 
 
-def _brief(error: ModelError) -> str:
+def brief(error: ModelError) -> str:
+    """Its class, with the HTTP status where there was one."""
     kind = error_kind(error) or "error"
     return f"{kind} {error.status}" if error.status is not None else kind
 

@@ -6,6 +6,7 @@ import resource
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -174,14 +175,24 @@ def change_run_limits(folder: RunFolder, given: RunLimits) -> None:
 
 
 def how_to_go_on(folder: Path, stopped: RunStopped) -> str:
-    """The command that resumes the run, with a limit twice as high where one was reached."""
+    """The command that resumes the run, with a limit twice as high where one was reached, or higher
+    where the next call needs it."""
     command = f"agent-env resume {folder}"
     limits = run_limits(RunFolder(folder).manifest())
+    least = rounded_up(stopped.at_least or 0.0)
     if stopped.reason == "tokens" and limits.tokens is not None:
-        return f"{command} --run-tokens {limits.tokens * 2}"
+        return f"{command} --run-tokens {max(limits.tokens * 2, int(least))}"
     if stopped.reason == "cost" and limits.cost_usd is not None:
-        return f"{command} --run-cost-usd {limits.cost_usd * 2:g}"
+        return f"{command} --run-cost-usd {max(limits.cost_usd * 2, least):g}"
     return command
+
+
+def rounded_up(amount: float) -> float:
+    """To two digits that count; not less than the amount."""
+    if amount <= 0:
+        return 0.0
+    unit = 10.0 ** (floor(log10(amount)) - 1)
+    return round(ceil(amount / unit) * unit, 9)
 
 
 def allow_open_files(episodes: int) -> None:

@@ -21,7 +21,14 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.tape import Recording, as_begun
 from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import Clock, Fsync, TraceWriter, is_finished, stamp
-from agent_env.errors import AgentEnvError, EpisodeError, RunStopped, StorageError, boundary
+from agent_env.errors import (
+    AgentEnvError,
+    EpisodeError,
+    ModelError,
+    RunStopped,
+    StorageError,
+    boundary,
+)
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Limits, Model, RemoteTokenizer, Strategy, Tokenizer, Toolbox
@@ -73,6 +80,9 @@ class Runner:
     """The run's identity; stands in each trace."""
     strict: bool = True
     """Whether an episode that goes on fails where its requests differ from the recorded ones."""
+    silence_fails: bool = True
+    """Whether an episode fails whose time ran out before any reply: a server was down then, where
+    a policy that speaks for itself was slow."""
     note: Callable[[str], None] = print
     """Hears of traces with defects."""
 
@@ -187,7 +197,8 @@ class Runner:
                 seed=episode_seed(self.model_seed, key),
             )
             if past is not None:
-                return await self._go_on(sample, loop, attempt, seams, trace, past)
+                outcome = await self._go_on(sample, loop, attempt, seams, trace, past)
+                return self._replied(outcome, caller)
             trace.write(
                 EpisodeStarted,
                 **self._start(key, condition),
@@ -196,7 +207,15 @@ class Runner:
                 tools=seams.toolbox.specs,
                 context=seams.context,
             )
-            return await loop.run(sample, attempt)
+            return self._replied(await loop.run(sample, attempt), caller)
+
+    def _replied(self, outcome: Outcome, caller: Caller) -> Outcome:
+        """The outcome; ModelError where the time ran out before any reply came: nothing was
+        answered then, so nothing is wrong."""
+        if outcome.stop_reason != "time" or caller.meter.steps or not self.silence_fails:
+            return outcome
+        told = f"; calls ended: {', '.join(caller.lost)}" if caller.lost else ""
+        raise ModelError(f"no reply came in the episode's {self.limits.time_s:g} s{told}")
 
     def _start(self, key: EpisodeKey, condition: Condition) -> dict[str, Any]:
         return {

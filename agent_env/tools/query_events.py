@@ -54,6 +54,11 @@ class Row:
         return f"{clock} | {self.subject} | {self.event} | {self.location}"
 
 
+def is_event_list(table: MaterialTable) -> bool:
+    """Whether the tool can read it."""
+    return {*HELD, "time"} <= set(table.columns)
+
+
 class QueryEvents:
     """Answers from one table with the columns event, subject, location, time (ISO 8601 with an
     offset). Times in arguments are on the clock of the events."""

@@ -137,11 +137,47 @@ def test_an_error_that_lasts_fails_the_episode_with_the_evidence(tmp_path: Path)
     assert len(model_calls(tmp_path)) == 3
 
 
+class Silent(Shaky):
+    """Answers as told, then lets its callers wait."""
+
+    def __init__(self, replies: Sequence[Reply] = ()) -> None:
+        super().__init__([])
+        self.replies = list(replies)
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
+    ) -> Reply:
+        if not self.replies:
+            await asyncio.sleep(60)
+        return self.replies.pop(0)
+
+
 def test_the_episodes_time_ends_a_wait_before_the_next_call(tmp_path: Path) -> None:
+    """Nothing was answered, so it is an outage and no wrong answer."""
     patient = Calls(Pace(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
     limits = Limits(time_s=0.05)
     (episode,) = run(runner(tmp_path, lambda s: Shaky([error("server", 500)]), patient, limits))
-    assert (episode.status, episode.stop_reason) == ("finished", "time")
+    assert (episode.status, episode.failure) == (
+        "failed",
+        "ModelError: no reply came in the episode's 0.05 s; calls ended: server 500",
+    )
+
+
+def test_an_episode_whose_server_hangs_fails_and_is_asked_again(tmp_path: Path) -> None:
+    limits = Limits(time_s=0.2)
+    (episode,) = run(runner(tmp_path, lambda s: Silent(), limits=limits))
+    assert (episode.status, episode.failure) == (
+        "failed",
+        "ModelError: no reply came in the episode's 0.2 s; calls ended: cut off",
+    )
+    (again,) = run(runner(tmp_path, lambda s: Shaky([]), limits=limits))  # with all of its time
+    assert (again.status, again.stop_reason, again.failed_calls) == ("finished", "answered", 1)
+
+
+def test_an_episode_that_got_a_reply_and_then_ran_out_of_time_is_finished(tmp_path: Path) -> None:
+    said = [calls(("web_search", "{}"))]
+    (episode,) = run(runner(tmp_path, lambda s: Silent(said), limits=Limits(time_s=0.2)))
+    assert (episode.status, episode.stop_reason, episode.steps) == ("finished", "time", 1)
 
 
 def test_waiting_for_a_place_is_not_the_episodes_time(tmp_path: Path) -> None:
