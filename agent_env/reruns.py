@@ -356,19 +356,19 @@ class ForkSet:
 
 
 def read_forks(folder: RunFolder, note: Callable[[str], None]) -> ForkSet:
-    """The forks of a run with their parent, scored by the same scorer."""
+    """The forks of a run with their parent, scored by the same scorer; their scores are kept."""
     from agent_env.episodes.fork import read_parent
-    from agent_env.episodes.results import score_run
+    from agent_env.run_scores import score_folder
 
-    manifest, task = folder.manifest(), task_of(folder)
-    if manifest.parent is None:
+    parent = folder.manifest().parent
+    if parent is None:
         raise ConfigError(f"{folder.path} is no run of forks; agent-env fork makes one")
     before = read_parent(folder)
+    task, _, scored = score_folder(folder, note)
     (sample,) = folder.samples(task.sample_type)
-    scored = score_run(folder, task, note)
     rows = [("parent", before, task.scorer(sample, before))]
     rows += [(f"fork {episode.repeat}", episode, score) for episode, score in scored]
-    return ForkSet(manifest.parent, task.metrics, tuple(rows))
+    return ForkSet(parent, task.metrics, tuple(rows))
 
 
 def list_episodes(

@@ -145,13 +145,28 @@ def test_new_steps_appear_while_one_looks(
     from agent_env.episodes.run_folder import RunFolder
 
     root = next(tmp_path_factory.getbasetemp().glob("runs*/going"))
-    trace = begin(RunFolder(root), "g2")
-    page.goto("/run/going/episode/web/g2.1")
-    assert page.locator("article.step").count() == 0
-    step(trace, "war", "just found")
-    page.wait_for_selector("article.step >> text=just found", timeout=10_000)
-    end(trace, RIGHT)
-    page.wait_for_selector(".message.answer", timeout=10_000)
+    with RunFolder(root).locked():
+        trace = begin(RunFolder(root), "g2")
+        page.goto("/run/going/episode/web/g2.1")
+        assert page.locator("article.step").count() == 0
+        step(trace, "war", "just found")
+        page.wait_for_selector("article.step >> text=just found", timeout=10_000)
+        end(trace, RIGHT)
+        page.wait_for_selector(".message.answer", timeout=10_000)
+
+
+def test_the_default_name_of_a_run_stands_on_one_line(browser: Browser, tmp_path: Path) -> None:
+    make_run(tmp_path / "time-puzzles-compatible-gpt-5-mini-20261121-154700", ["s1"])
+    make_run(tmp_path / "b", ["s1"])
+    with viewer(tmp_path) as client:
+        page = browser.new_page(viewport={"width": 1400, "height": 800})
+        page.goto(str(client.base_url))
+        tall = page.locator("[data-row]").first.bounding_box()
+        low = page.locator("[data-row]").last.bounding_box()
+        page.close()
+    assert tall is not None
+    assert low is not None
+    assert tall["height"] < low["height"] + 5
 
 
 def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: Path) -> None:
