@@ -58,16 +58,19 @@ async def resume(
     folder: RunFolder, options: ResumeOptions, listener: Listener, engine: Engine | None = None
 ) -> None:
     """Finish what is unfinished: whole episodes, and those cut off or failed from their last
-    event on. Raises ConfigError where code, model or limits changed and that is not accepted."""
+    event on. Raises ConfigError where code, model or limits changed and that is not accepted; a
+    server that `options` name is."""
     from agent_env.episodes.changes import changes
 
     manifest = folder.manifest()
     wished = _as_wished(manifest, options)
     now = versions()
     found = changes(folder, manifest, wished, now)
-    if found and not options.accept_changes:
+    told = [line for line in found if options.base_url and line.startswith("model base_url: ")]
+    if len(told) < len(found) and not options.accept_changes:
         raise ConfigError(
-            f"changed since {folder.path} began: {'; '.join(found)}. "
+            f"changed since {folder.path} began: "
+            f"{'; '.join(line for line in found if line not in told)}. "
             "Go on all the same with --accept-changes, or start a new run"
         )
     if found:
