@@ -74,6 +74,7 @@ def compare(
         draw,
         missing_of,
         plain_comparison,
+        plain_means,
         select_sheets,
         terminal_table,
         write,
@@ -85,10 +86,12 @@ def compare(
         from agent_env.analysis.tables import difference_table
 
         say(
-            "The extra `analysis` is missing (pip install 'agent-env[analysis]'): this is the "
-            "plain table, without correction, clusters and further tables."
+            "The extra `analysis` is missing (pip install 'agent-env[analysis]'): these are the "
+            "plain tables; it adds correction, clusters in the differences, and further tables."
         )
         rows = plain_comparison(runs, metric, say)
+        for means in plain_means(runs, say):
+            print_table(means)
         print_table(difference_table(rows.rows, rows.baseline))
         return
 
@@ -107,7 +110,7 @@ def compare(
         for sheet in sheets:
             print_table(terminal_table(sheet))
             _print_notes(sheet)
-        if not (table or by):
+        if not table:
             print_table(spent_table([(a.label, a.spent) for a in found.study.arms if a.spent]))
     if figures is not None:
         for file in draw(found, figures):
