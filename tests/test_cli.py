@@ -108,7 +108,11 @@ def test_a_dataset_is_asked_instead_and_filtered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["run", "puzzles"], "unknown task 'puzzles'; known: time-puzzles"),
+        (
+            ["run", "puzzles"],
+            "unknown task 'puzzles'; known: time-puzzles, tdbench, traveler, temp-answers, "
+            "tempreason, timeqa",
+        ),
         (
             ["run", "time-puzzles", "--model", "gpt"],
             "unknown model 'gpt'; known: reference, reference-static, openai/NAME, compatible/NAME",
@@ -141,6 +145,27 @@ def test_a_mistake_of_the_user_is_one_line_and_exit_2(
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"agent-env: {line}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["run", "time-puzzles", "--condition", "base", "web"],
+            "(web); --condition is repeated: --condition base",
+        ),
+        (
+            ["run", "time-puzzles", "--condition", "base,web"],
+            "name each by itself: --condition base --condition web",
+        ),
+        (["show", "runs/version-1"], "is a folder, no trace; agent-env episodes runs/version-1"),
+        (["score", "runs"], "it is a folder of runs: name one, like runs/version-1\n"),
+    ],
+)  # fmt: skip
+def test_a_near_miss_is_told_what_was_meant(arguments: list[str], says: str) -> None:
+    done = agent_env(*arguments, cwd=Path(__file__).parent / "data")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert says in done.stderr
 
 
 def test_a_run_is_not_written_over(run: tuple[Path, dict[str, dict[str, float]]]) -> None:

@@ -131,7 +131,9 @@ class RunFolder:
         try:
             return Manifest.model_validate_json(file.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
-            raise ConfigError(f"{self.path} is no run: it has no run.json") from None
+            below = min(self.path.glob("*/run.json"), default=None)
+            told = f"; it is a folder of runs: name one, like {below.parent}" if below else ""
+            raise ConfigError(f"{self.path} is no run: it has no run.json{told}") from None
         except OSError as exc:
             raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
         except ValidationError as exc:
