@@ -192,29 +192,22 @@ def write_report(
 
 
 def terminal_table(sheet: Sheet) -> Table:
-    """For a terminal; columns that are empty throughout are left out."""
+    """For a terminal, without the title, which would wrap where the table is narrow; columns that
+    are empty throughout are left out."""
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
-    from agent_env.analysis.sheets import text_of
+    from agent_env.analysis.sheets import shown, text_of
 
-    table = Table(title=escape(sheet.title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    shown = [
-        i for i, _ in enumerate(sheet.columns)
-        if i == 0 or any(_says_something(row[i]) for row in sheet.rows)
-    ]  # fmt: skip
-    for i in shown:
+    table, kept = Table(box=SIMPLE_HEAD, padding=(0, 1)), shown(sheet)
+    for i, column in enumerate(kept.columns):
         justify = "right" if i else "left"
-        table.add_column(escape(sheet.columns[i].name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for row in sheet.rows:
-        table.add_row(*(escape(text_of(row[i], sheet.columns[i])) for i in shown))
+        table.add_column(escape(column.name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for row in kept.rows:
+        cells = zip(row, kept.columns, strict=True)
+        table.add_row(*(escape(text_of(cell, column)) for cell, column in cells))
     return table
-
-
-def _says_something(cell: object) -> bool:
-    first = cell[0] if isinstance(cell, tuple) else cell
-    return first is not None and not (isinstance(first, int) and first == 0)
 
 
 def diagnose_folders(

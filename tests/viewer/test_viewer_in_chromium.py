@@ -175,7 +175,7 @@ def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: 
     file = tmp_path / "report.html"
     comparison = Comparison(made, Options(resamples=1000))
     file.write_text(report_html(comparison, {HOSTILE: folder.manifest()}))
-    page = browser.new_page()
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
     seen: list[Any] = []
     page.on("console", lambda message: seen.append(message.text))
     page.on("request", lambda request: seen.append(request.url))
@@ -183,6 +183,11 @@ def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: 
     assert seen == [file.as_uri()]
     assert page.evaluate("window.hacked") is None
     assert page.locator("figure svg").count() == 3
+    wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+    assert page.evaluate(f"{wide}.map(e => e.parentElement.id)") == []
+    heads = page.locator("#differences-2 th").all_inner_texts()
+    assert "difference" in heads
+    assert "unpaired" not in heads
     head = page.locator("#conditions-1 th button", has_text="exact_match").first
     column = head.evaluate("b => [...b.closest('tr').children].indexOf(b.parentElement)")
     cells = f"#conditions-1 tbody tr td:nth-child({column + 1})"
