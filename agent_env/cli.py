@@ -89,7 +89,7 @@ def main() -> None:
     except (ConfigError, DatasetError) as exc:
         _fail(str(exc), 2)
     except UsageError as exc:
-        _fail(exc.format_message(), 2)
+        _fail(_with_hint(exc.format_message(), sys.argv), 2)
     except AgentEnvError as exc:
         _fail(str(exc), 1)
     except BrokenPipeError:  # the reader of our output went away
@@ -99,6 +99,13 @@ def main() -> None:
         _fail(f"cannot write the output: {exc.strerror}", 1)
     except (KeyboardInterrupt, typer.Abort):
         _fail("stopped", 130)
+
+
+def _with_hint(text: str, words: list[str]) -> str:
+    """Options that are repeated take one value each; who gives several hears it."""
+    if "--condition" in words and "unexpected extra argument" in text:
+        return f"{text}; --condition is repeated: --condition base --condition web"
+    return text
 
 
 def _fail(text: str, code: int) -> None:

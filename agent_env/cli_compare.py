@@ -74,8 +74,8 @@ def compare(
         draw,
         missing_of,
         plain_comparison,
+        plain_means,
         select_sheets,
-        terminal_table,
         write,
         write_report,
     )
@@ -85,10 +85,12 @@ def compare(
         from agent_env.analysis.tables import difference_table
 
         say(
-            "The extra `analysis` is missing (pip install 'agent-env[analysis]'): this is the "
-            "plain table, without correction, clusters and further tables."
+            "The extra `analysis` is missing (pip install 'agent-env[analysis]'): these are the "
+            "plain tables; it adds correction, clusters in the differences, and further tables."
         )
         rows = plain_comparison(runs, metric, say)
+        for means in plain_means(runs, say):
+            print_table(means)
         print_table(difference_table(rows.rows, rows.baseline))
         return
 
@@ -105,9 +107,8 @@ def compare(
         write(sheets, to, out, say)
     else:
         for sheet in sheets:
-            print_table(terminal_table(sheet))
-            _print_notes(sheet)
-        if not (table or by):
+            _print_sheet(sheet)
+        if not table:
             print_table(spent_table([(a.label, a.spent) for a in found.study.arms if a.spent]))
     if figures is not None:
         for file in draw(found, figures):
@@ -117,7 +118,11 @@ def compare(
         say(f"wrote {html}")
 
 
-def _print_notes(sheet: Sheet) -> None:
+def _print_sheet(sheet: Sheet) -> None:
+    from agent_env.comparing import terminal_table
+
+    print(sheet.title)
+    print_table(terminal_table(sheet))
     for note in sheet.notes:
         print(f"  {note}")
     print()
@@ -138,7 +143,7 @@ def diagnose(
     Example: agent-env diagnose runs/a
     """
     from agent_env.analysis.diagnosis_sheets import diagnosis_sheets, in_lines
-    from agent_env.comparing import diagnose_folders, diagnosis_json, terminal_table
+    from agent_env.comparing import diagnose_folders, diagnosis_json
 
     found = diagnose_folders(runs, episode or (), say)
     if as_json:
@@ -150,5 +155,4 @@ def diagnose(
         return
     for run in found:
         for sheet in diagnosis_sheets(run):
-            print_table(terminal_table(sheet))
-            _print_notes(sheet)
+            _print_sheet(sheet)

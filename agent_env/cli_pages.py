@@ -22,9 +22,10 @@ pages = typer.Typer(help="Stored pages and searches.", no_args_is_help=True)
 
 
 def _opened(file: Path, read_only: bool = True) -> SqlitePages:
+    from agent_env.web.opened import store_path
     from agent_env.web.page_store import SqlitePages
 
-    return SqlitePages(file / "pages.db" if file.is_dir() else file, read_only)
+    return SqlitePages(store_path(file), read_only)
 
 
 @pages.command("list")

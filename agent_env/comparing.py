@@ -61,6 +61,32 @@ def plain_comparison(
     return compare(rows, chosen, chosen in study.error_metrics)
 
 
+def plain_means(paths: Sequence[Path | str], note: Callable[[str], None]) -> list[Table]:
+    """A table for each run, as `score` prints it: what ended and failed, means with intervals."""
+    from agent_env.analysis.consistency import queries_of
+    from agent_env.analysis.summary import Result, summarise
+    from agent_env.analysis.tables import summary_table
+    from agent_env.episodes.results import score_run
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.run_scores import clusters_of
+    from agent_env.runs import task_of
+    from agent_env.studies import find_runs
+
+    tables = []
+    for folder in map(RunFolder, find_runs(paths)):
+        manifest, task = folder.manifest(), task_of(folder)
+        samples = folder.samples(task.sample_type)
+        summaries = summarise(
+            [Result(e, s) for e, s in score_run(folder, task, note)],
+            [condition.name for condition in manifest.conditions], task.metrics,
+            manifest.model_facts, queries_of(samples), task.error_metrics,
+            clusters_of(samples, task),
+        )  # fmt: skip
+        title = f"{task.name} · {manifest.model} · {folder.path}"
+        tables.append(summary_table(summaries, task.metrics, title))
+    return tables
+
+
 def compare_folders(
     paths: Sequence[Path | str],
     *,
@@ -88,7 +114,7 @@ def select_sheets(found: Comparison, tables: Sequence[str], by: Sequence[str]) -
 
     extra = [layouts.by_group(found, name) for name in by]
     if not tables:
-        return [*([] if by else [layouts.conditions(found), layouts.differences(found)]), *extra]
+        return [layouts.conditions(found), layouts.differences(found), *extra]
     if "all" in tables:
         return layouts.all_sheets(found)
     return [*(layouts.one_sheet(found, name) for name in tables), *extra]
@@ -166,29 +192,22 @@ def write_report(
 
 
 def terminal_table(sheet: Sheet) -> Table:
-    """For a terminal; columns that are empty throughout are left out."""
+    """For a terminal, without the title, which would wrap where the table is narrow; columns that
+    are empty throughout are left out."""
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
-    from agent_env.analysis.sheets import text_of
+    from agent_env.analysis.sheets import shown, text_of
 
-    table = Table(title=escape(sheet.title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    shown = [
-        i for i, _ in enumerate(sheet.columns)
-        if i == 0 or any(_says_something(row[i]) for row in sheet.rows)
-    ]  # fmt: skip
-    for i in shown:
+    table, kept = Table(box=SIMPLE_HEAD, padding=(0, 1)), shown(sheet)
+    for i, column in enumerate(kept.columns):
         justify = "right" if i else "left"
-        table.add_column(escape(sheet.columns[i].name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for row in sheet.rows:
-        table.add_row(*(escape(text_of(row[i], sheet.columns[i])) for i in shown))
+        table.add_column(escape(column.name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for row in kept.rows:
+        cells = zip(row, kept.columns, strict=True)
+        table.add_row(*(escape(text_of(cell, column)) for cell, column in cells))
     return table
-
-
-def _says_something(cell: object) -> bool:
-    first = cell[0] if isinstance(cell, tuple) else cell
-    return first is not None and not (isinstance(first, int) and first == 0)
 
 
 def diagnose_folders(

@@ -103,9 +103,10 @@ async def _build(
 ) -> Built:
     from agent_env.episodes.context_build import Stores, build_contexts
     from agent_env.episodes.context_fetch import fetch_missing
+    from agent_env.web.opened import store_path
 
     with ExitStack() as stack:
-        run = _opened(_store_file(folder, manifest), stack)
+        run = _opened(store_path(folder.path), stack)
         dead: Mapping[str, str] = {}
         if options.fetch:
             fetched = _opened(folder.path / FETCHED, stack, make=True)
@@ -123,13 +124,6 @@ def _live(options: BuildOptions) -> Fetcher:
     from agent_env.web.fetch import HttpFetcher
 
     return HttpFetcher(open_hosts=frozenset(map(site_of, options.allow_hosts)))
-
-
-def _store_file(folder: RunFolder, manifest: Manifest) -> Path:
-    """The store that run.json names, else the one in the folder."""
-    settings = manifest.model_dump().get("web_settings") or {}
-    named = settings.get("pages")
-    return folder.pages if named is None else Path(named)
 
 
 def _opened(file: Path, stack: ExitStack, make: bool = False) -> SqlitePages | None:

@@ -17,10 +17,10 @@ KEYS = {
     "SERPER_API_KEY": "--search serper",
 }
 EXTRAS = {
-    "tokenizers": "bpe_openai", "pdf": "pypdf", "warc": "warcio", "viewer": "starlette",
-    "parquet": "pyarrow",
-    "inspect": "inspect_ai", "otel": "opentelemetry", "ray": "ray", "verifiers": "verifiers",
-    "dev": "hypothesis",
+    "tokenizers": "bpe_openai", "analysis": "pandas", "answers": "datefinder",
+    "tdbench": "sqlglot", "search": "tantivy", "viewer": "starlette", "pdf": "pypdf",
+    "warc": "warcio", "parquet": "pyarrow", "inspect": "inspect_ai", "otel": "opentelemetry",
+    "ray": "ray", "verifiers": "verifiers", "dev": "hypothesis",
 }  # fmt: skip
 
 

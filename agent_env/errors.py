@@ -14,7 +14,7 @@ A reached limit is no error but a stop reason, failing user code is an ExecResul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -129,6 +129,17 @@ def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
     first = problems[0]
     field = ".".join(map(str, first["loc"]))
     return f"{field}: {first['msg']}" if field else str(first["msg"])
+
+
+def user_problem(problems: Sequence[Mapping[str, Any]], known: Iterable[str]) -> str:
+    """The same of what a user wrote, in our words; `known` are the keys there are."""
+    first = problems[0]
+    field = ".".join(str(part) for part in first["loc"] if isinstance(part, str))
+    if first["type"] == "extra_forbidden":
+        return f"unknown key '{field}'; known: {', '.join(known)}"
+    if first["type"] == "literal_error":
+        return f"{field}: '{first['input']}' is not {first['ctx']['expected']}"
+    return f"{field}: {first['msg'].replace('Input should be', 'must be')}".removeprefix(": ")
 
 
 @contextmanager

@@ -58,16 +58,19 @@ async def resume(
     folder: RunFolder, options: ResumeOptions, listener: Listener, engine: Engine | None = None
 ) -> None:
     """Finish what is unfinished: whole episodes, and those cut off or failed from their last
-    event on. Raises ConfigError where code, model or limits changed and that is not accepted."""
+    event on. Raises ConfigError where code, model or limits changed and that is not accepted; a
+    server that `options` name is."""
     from agent_env.episodes.changes import changes
 
     manifest = folder.manifest()
     wished = _as_wished(manifest, options)
     now = versions()
     found = changes(folder, manifest, wished, now)
-    if found and not options.accept_changes:
+    told = [line for line in found if options.base_url and line.startswith("model base_url: ")]
+    if len(told) < len(found) and not options.accept_changes:
         raise ConfigError(
-            f"changed since {folder.path} began: {'; '.join(found)}. "
+            f"changed since {folder.path} began: "
+            f"{'; '.join(line for line in found if line not in told)}. "
             "Go on all the same with --accept-changes, or start a new run"
         )
     if found:
@@ -356,19 +359,19 @@ class ForkSet:
 
 
 def read_forks(folder: RunFolder, note: Callable[[str], None]) -> ForkSet:
-    """The forks of a run with their parent, scored by the same scorer."""
+    """The forks of a run with their parent, scored by the same scorer; their scores are kept."""
     from agent_env.episodes.fork import read_parent
-    from agent_env.episodes.results import score_run
+    from agent_env.run_scores import score_folder
 
-    manifest, task = folder.manifest(), task_of(folder)
-    if manifest.parent is None:
+    parent = folder.manifest().parent
+    if parent is None:
         raise ConfigError(f"{folder.path} is no run of forks; agent-env fork makes one")
     before = read_parent(folder)
+    task, _, scored = score_folder(folder, note)
     (sample,) = folder.samples(task.sample_type)
-    scored = score_run(folder, task, note)
     rows = [("parent", before, task.scorer(sample, before))]
     rows += [(f"fork {episode.repeat}", episode, score) for episode, score in scored]
-    return ForkSet(manifest.parent, task.metrics, tuple(rows))
+    return ForkSet(parent, task.metrics, tuple(rows))
 
 
 def list_episodes(

@@ -41,6 +41,8 @@ TASKS = {
     "timeqa": "agent_env.tasks.timeqa.family:FAMILY",
 }
 """Families by task name, as MODULE:NAME, imported when asked for."""
+INNER = ("tdbench-wording", "event-screen", "event-check")
+"""Tasks that commands of their own ask."""
 
 MODELS = ("reference", "reference-static", "openai/NAME", "compatible/NAME")
 PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
@@ -57,7 +59,8 @@ MODEL_TIMEOUT_S = 600.0
 def load_family(name: str) -> Family:
     """The question family of this name."""
     if name not in TASKS:
-        raise ConfigError(f"unknown task '{name}'; known: {', '.join(TASKS)}")
+        known = ", ".join(task for task in TASKS if task not in INNER)
+        raise ConfigError(f"unknown task '{name}'; known: {known}")
     module, _, attribute = TASKS[name].partition(":")
     family: Family = getattr(import_module(module), attribute)
     return family

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from agent_env.doctor import EXTRAS
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import read_trace
+from agent_env.models.fake_server import serve
 from agent_env.testing import puzzle
+from agent_env.wiring import make_model
 from tests.commands import agent_env
 
 
@@ -103,7 +108,11 @@ def test_a_dataset_is_asked_instead_and_filtered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["run", "puzzles"], "unknown task 'puzzles'; known: time-puzzles"),
+        (
+            ["run", "puzzles"],
+            "unknown task 'puzzles'; known: time-puzzles, tdbench, traveler, temp-answers, "
+            "tempreason, timeqa",
+        ),
         (
             ["run", "time-puzzles", "--model", "gpt"],
             "unknown model 'gpt'; known: reference, reference-static, openai/NAME, compatible/NAME",
@@ -136,6 +145,27 @@ def test_a_mistake_of_the_user_is_one_line_and_exit_2(
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"agent-env: {line}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["run", "time-puzzles", "--condition", "base", "web"],
+            "(web); --condition is repeated: --condition base",
+        ),
+        (
+            ["run", "time-puzzles", "--condition", "base,web"],
+            "name each by itself: --condition base --condition web",
+        ),
+        (["show", "runs/version-1"], "is a folder, no trace; agent-env episodes runs/version-1"),
+        (["score", "runs"], "it is a folder of runs: name one, like runs/version-1\n"),
+    ],
+)  # fmt: skip
+def test_a_near_miss_is_told_what_was_meant(arguments: list[str], says: str) -> None:
+    done = agent_env(*arguments, cwd=Path(__file__).parent / "data")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert says in done.stderr
 
 
 def test_a_run_is_not_written_over(run: tuple[Path, dict[str, dict[str, float]]]) -> None:
@@ -192,6 +222,11 @@ def test_doctor_names_sandboxes_keys_and_tokenizers() -> None:
     assert told["tokenizer estimate"]["ok"] is True
 
 
+def test_doctor_names_every_extra() -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    assert EXTRAS.keys() == project["optional-dependencies"].keys()
+
+
 def small_run(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return agent_env(
         "run",
@@ -219,6 +254,27 @@ def test_two_processes_cannot_run_the_same_run(tmp_path: Path) -> None:
     with RunFolder(out).locked():
         done = agent_env("resume", str(out))
     assert (done.returncode, "is being run by another process" in done.stderr) == (2, True)
+
+
+def test_a_run_goes_on_at_the_server_that_is_named(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+
+    async def go(*words: str) -> tuple[str, int, str]:
+        async with serve(make_model("reference", None, {})) as server:
+            command = [sys.executable, "-m", "agent_env", *words, "--base-url", server.url]
+            done = await asyncio.to_thread(
+                subprocess.run, command, capture_output=True, text=True, check=False
+            )
+            return server.url, done.returncode, done.stderr
+
+    words = ("--model", "compatible/x", "--limit", "2", "--condition", "explicit")
+    before, *_ = asyncio.run(go("run", "time-puzzles", "--out", str(out), *words))
+    (out / "episodes/explicit/tp-1-00002.1.jsonl").unlink()
+    _, code, said = asyncio.run(go("resume", str(out), "--steps", "3"))
+    assert (code, "base_url" in said) == (2, False)
+    now, code, said = asyncio.run(go("resume", str(out)))
+    assert (code, "1 of 2 episodes ran" in said) == (0, True)
+    assert f"model base_url: {before} → {now}" in RunFolder(out).manifest().changes[0]
 
 
 def test_a_run_in_which_nothing_succeeds_says_why_and_fails(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,15 @@ def test_on_a_terminal_it_shows_the_two_main_tables(runs: Path) -> None:
     assert "nothing to test" in text
 
 
+def test_a_breakdown_comes_below_the_main_tables_whose_notes_fit_their_columns(
+    runs: Path,
+) -> None:
+    text = agent_env("compare", str(runs / "reference"), "--by", "solutions").stdout
+    assert text.index("Conditions of time-puzzles") < text.index("exact_match by solutions")
+    assert text.count("smallest shown") == text.count("Smallest shown:")
+    assert text.count("McNemar, mid") == text.count("The exact McNemar test")
+
+
 def test_tables_are_written_in_each_format(runs: Path, tmp_path: Path) -> None:
     for out in ("all.md", "all.tex", "all.json"):
         assert agent_env("compare", str(runs), "--out", str(tmp_path / out)).returncode == 0
@@ -102,6 +112,9 @@ def test_without_the_extra_the_plain_table_stays_and_the_rest_names_the_extra(ru
     assert plain.returncode == 0
     assert "pip install 'agent-env[analysis]'" in plain.stderr
     assert "reference-static web" in plain.stdout
+    assert plain.stdout.count("means per finished episode") == 2
+    means = [line for line in plain.stdout.splitlines() if line.startswith("  explicit  ")]
+    assert all(re.search(r" 12   1\.000 \[0\.7", line) for line in means), means
     rows = [line for line in plain.stdout.splitlines() if "reference-static base" in line]
     assert rows
     assert all("+0.000 [-0.20, +0.20]" in row and "1.000" not in row for row in rows), rows

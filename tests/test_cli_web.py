@@ -211,6 +211,8 @@ def test_a_run_is_resumed_with_the_pages_that_it_began_with(recorded: Path, tmp_
     pages, out = tmp_path / "own.db", tmp_path / "f"
     pages.write_bytes((recorded / "pages.db").read_bytes())
     run_here(out, pages)
+    run_here(tmp_path / "g", out)  # the store of a run is the one that its run.json names
+    assert RunFolder(tmp_path / "g").manifest().web_settings.pages == str(pages)
     trace = next(RunFolder(out).traces())
     lines, before = trace.read_bytes().splitlines(keepends=True), results(out)
     trace.write_bytes(b"".join(lines[:4]))

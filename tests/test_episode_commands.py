@@ -42,3 +42,12 @@ def test_a_changed_verdict_can_fail_a_check(tmp_path: Path) -> None:
     done = agent_env("score", "run", "--fail-on-change", cwd=tmp_path)
     assert done.returncode == 1
     assert "1 of 5 earlier verdicts changed; scorer unknown → agent_env.tasks" in done.stderr
+
+
+def test_a_fork_leaves_its_scores_in_its_folder(tmp_path: Path) -> None:
+    shutil.copytree(RUN, tmp_path / "run")
+    trace = "run/episodes/base/tp-3-00001.1.jsonl"
+    done = agent_env("fork", trace, "--at", "0", "--out", "forked", cwd=tmp_path)
+    assert done.returncode == 0
+    (line,) = (tmp_path / "forked/scores.jsonl").read_text().splitlines()
+    assert set(json.loads(line)["metrics"]) == {"exact_match", "f1", "jaccard", "days_off"}

@@ -192,7 +192,8 @@ class Comparison:
     def by_group(self, name: str, quantity: str) -> dict[str, list[Estimate]]:
         """By value of the group: one estimate per arm."""
         if name not in self.groups:
-            raise ConfigError(f"no group '{name}'; known: {', '.join(self.groups) or 'none'}")
+            known = ", ".join(self.groups) or f"none for {self.study.task}"
+            raise ConfigError(f"no group '{name}'; known: {known}")
         whole, parts = self.columns(quantity), []
         for rows in self.groups[name].values():
             part = np.full_like(whole, np.nan)

@@ -37,6 +37,7 @@ MODULES = {
     "time-puzzles": "agent_env.tasks.time_puzzles.hooks",
     "tdbench": "agent_env.tasks.tdbench.hooks",
     "temp-answers": "agent_env.tasks.temp_answers.hooks",
+    "traveler": "agent_env.tasks.traveler.hooks",
 }
 """Modules with `groups`, `cluster` and `fault_finder`, imported when asked for."""
 

@@ -105,16 +105,24 @@ def differences(comparison: Comparison) -> Sheet:
     tested = sum(c.p_value is not None for c in comparison.contrasts)
     how = (
         "p: sign-flip permutation test, mid-p, two-sided; Holm's correction over the "
-        f"{tested} {'test' if tested == 1 else 'tests'} of this table. The exact McNemar test is "
-        "conservative; its mid-p form is close to its level."
+        f"{tested} {'test' if tested == 1 else 'tests'} of this table."
     )
+    if any(c.p_mcnemar is not None for c in comparison.contrasts):
+        how += " The exact McNemar test is conservative; its mid-p form is close to its level."
     notes = (
         f"Paired by sample, repeats averaged. {how if tested else 'Nothing was to be tested.'}",
-        f"Smallest shown: the true difference found in 80 % of cases at 5 %. n for {wanted:g}: "
-        "samples that would show such a difference so.",
+        *_on_power(comparison.contrasts, wanted),
         *_grouped(comparison.contrasts),
     )
     return Sheet("differences", "Differences, paired by sample", columns, rows, notes)
+
+
+def _on_power(contrasts: Sequence[Contrast], wanted: float) -> Iterator[str]:
+    """What the columns on power mean, where they say anything."""
+    if any(c.detectable is not None for c in contrasts):
+        yield "Smallest shown: the true difference found in 80 % of cases at 5 %."
+    if any(c.needed is not None for c in contrasts):
+        yield f"n for {wanted:g}: samples that show such a difference in 80 % of cases at 5 %."
 
 
 def _grouped(contrasts: Sequence[Contrast]) -> list[str]:

@@ -22,7 +22,7 @@ from agent_env.analysis.diagnosis_sheets import RunDiagnosis, diagnosis_sheets
 from agent_env.analysis.figures import all_figures
 from agent_env.analysis.layouts import all_sheets
 from agent_env.analysis.method import method_words, settings
-from agent_env.analysis.sheets import Cell, Column, Sheet, text_of
+from agent_env.analysis.sheets import Cell, Column, Sheet, shown, text_of
 from agent_env.manifest import Manifest
 
 CAPTIONS = {
@@ -106,7 +106,11 @@ def _sections(comparison: Comparison, diagnoses: Sequence[RunDiagnosis]) -> list
         Section("diagnosis", "Why answers are wrong",
                 [sheet for run in diagnoses for sheet in diagnosis_sheets(run)]),
     ]  # fmt: skip
-    return [section for section in found if section.sheets]
+    return [
+        Section(section.name, section.title, [shown(sheet) for sheet in section.sheets])
+        for section in found
+        if section.sheets
+    ]
 
 
 def _weight(cell: Cell, column: Column) -> str:

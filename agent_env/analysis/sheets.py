@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Cell = str | int | float | None | tuple[float | None, float | None, float | None]
@@ -55,6 +55,23 @@ def _number(value: float | None, column: Column) -> str:
     digits = min(1, column.digits) if abs(value) >= 100 else column.digits
     shown = round(value, digits) + 0.0  # no minus before a zero
     return f"{shown:{'+' if column.signed else ''},.{digits}f}"
+
+
+def shown(sheet: Sheet) -> Sheet:
+    """The sheet for a person: without the columns that hold only dashes or noughts."""
+    kept = [
+        i for i in _indices(sheet) if i == 0 or any(_says_something(row[i]) for row in sheet.rows)
+    ]
+    return replace(
+        sheet,
+        columns=tuple(sheet.columns[i] for i in kept),
+        rows=tuple(tuple(row[i] for i in kept) for row in sheet.rows),
+    )
+
+
+def _says_something(cell: Cell) -> bool:
+    first = cell[0] if isinstance(cell, tuple) else cell
+    return first is not None and not (isinstance(first, int) and first == 0)
 
 
 def written(sheets: Sequence[Sheet], to: Format) -> str:

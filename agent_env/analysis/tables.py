@@ -49,7 +49,8 @@ def summary_table(
         cost = [_number(row.cost_usd, 5)] if costs else []
         table.add_row(*_cells(row, metrics, troubles, told), *cost)
     sources = sorted({source for row in summaries for source in row.usage_sources})
-    table.caption = f"means per finished episode; tokens by {' and '.join(sources) or 'nobody'}"
+    tokens_by = f"by {' and '.join(sources)}" if sources else "unknown"
+    table.caption = f"means per finished episode; tokens {tokens_by}"
     for name in metrics:
         fewer = [
             f"{row.condition} {row.defined[name]}"
@@ -84,7 +85,8 @@ def _calls_told(summaries: Sequence[Summary]) -> str:
     unknown = sum(row.spent.uncounted_calls for row in summaries)
     hits = sum(row.spent.cache_hits for row in summaries)
     charged = sum(row.spent.charged_tokens for row in summaries)
-    told = f"; {failed} model calls failed, {unknown} of them of unknown size" if failed else ""
+    calls = "1 model call" if failed == 1 else f"{failed} model calls"
+    told = f"; {calls} failed, {unknown} of unknown size" if failed else ""
     told += f"; limits count {charged} tokens for calls of unknown size" if charged else ""
     return told + (f"; {hits} replies from the reply cache" if hits else "")
 

@@ -79,7 +79,10 @@ def trail_table(summaries: Sequence[TrailSummary], title: str) -> Table:
             str(len(row.lookups)),
             *("-" if share is None else f"{share:.3f}" for share in shares),
         )
-    table.caption = "episodes by verdict; parts of the lookups that came so far"
+    table.caption = (
+        "episodes by verdict; parts of the lookups that came so far: used means that the model "
+        "wrote the right date or its answer fits it, shown to it or not"
+    )
     return table
 
 

@@ -97,11 +97,6 @@ class IndexPages:
             names.append(found)
         return tuple(sorted(names, key=lambda name: (name != self._metric, name)))
 
-    def newest_ns(self) -> int | None:
-        """When a trace was last written to; None where there is none."""
-        found: int | None = self._db.execute("SELECT max(mtime_ns) FROM episodes").fetchone()[0]
-        return found
-
     def groups(self) -> list[Group]:
         """Counts and means by condition."""
         means: dict[str, dict[str, float]] = {}

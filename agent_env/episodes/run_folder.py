@@ -6,6 +6,7 @@ import codecs
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ Parsed = TypeVar("Parsed", bound=Record)
 
 ROOM = 4 * 1024 * 1024
 """Bytes that must fit on the disk before a run starts."""
+LOCK_TRIES = 5
+LOCK_PAUSE_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,9 @@ class RunFolder:
         try:
             return Manifest.model_validate_json(file.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
-            raise ConfigError(f"{self.path} is no run: it has no run.json") from None
+            below = min(self.path.glob("*/run.json"), default=None)
+            told = f"; it is a folder of runs: name one, like {below.parent}" if below else ""
+            raise ConfigError(f"{self.path} is no run: it has no run.json{told}") from None
         except OSError as exc:
             raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
         except ValidationError as exc:
@@ -205,11 +210,29 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Keep other processes from running episodes of this run; ConfigError where one does."""
         with (self.path / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise ConfigError(f"{self.path} is being run by another process") from None
+            for left in range(LOCK_TRIES, 0, -1):
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError:
+                    if left == 1:
+                        words = f"{self.path} is being run by another process"
+                        raise ConfigError(words) from None
+                    time.sleep(LOCK_PAUSE_S)
             yield
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether a living process runs this run. Looking takes a shared lock for an instant, which
+        is why `locked` tries more than once."""
+        try:
+            with (self.path / ".lock").open() as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # never run, or not for us to read
+            return False
+        return False
 
     def write_scores(self, scores: Sequence[Score]) -> None:
         """Write scores.jsonl anew, whole or not at all."""

@@ -242,7 +242,11 @@ def read_events(path: Path) -> Lines:
     """As read_trace, but texts that stand in the run's store are left there."""
     try:
         data = path.read_bytes()
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as exc:
+    except IsADirectoryError as exc:
+        raise ConfigError(
+            f"{path} is a folder, no trace; agent-env episodes {path} lists a run's episodes"
+        ) from exc
+    except (FileNotFoundError, NotADirectoryError) as exc:
         raise ConfigError(f"{path} is no trace: {exc.strerror}") from exc
     except OSError as exc:
         raise StorageError(f"cannot read the trace {path}: {exc.strerror}") from exc

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_env.errors import ConfigError, DatasetError, first_problem
+from agent_env.errors import ConfigError, DatasetError, user_problem
 from agent_env.schema import ModelFacts, Usage
 
 MILLION = 1_000_000
@@ -46,7 +46,8 @@ def _facts(file: Path, name: str, row: Any) -> ModelFacts:
     try:
         return ModelFacts.model_validate(row)
     except ValidationError as exc:
-        raise DatasetError(file, None, f"{name}: {first_problem(exc.errors())}") from exc
+        problem = user_problem(exc.errors(), ModelFacts.model_fields)
+        raise DatasetError(file, None, f"{name}: {problem}") from exc
 
 
 def cost_usd(usage: Usage, facts: ModelFacts | None) -> float | None:

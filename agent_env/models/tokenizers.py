@@ -39,7 +39,8 @@ class Tiktoken:
 
     def __init__(self, encoding: str, ranks_dir: Path | None = None) -> None:
         if encoding not in ENCODINGS:
-            raise ConfigError(f"no encoding {encoding!r}; there are {', '.join(ENCODINGS)}")
+            known = ", ".join((*ENCODINGS, "estimate", "server"))
+            raise ConfigError(f"no tokenizer '{encoding}'; known: {known}")
         self.name = encoding
         self._published = ENCODINGS[encoding]
         self._file = _rank_file(encoding, ranks_dir)

@@ -64,6 +64,9 @@ def parse_condition(text: str) -> Condition:
     kinds = [_kind(part) for part in parts]
     for part, kind in zip(parts, kinds, strict=True):
         if kind not in PARTS:
+            if "," in text:
+                again = " ".join(f"--condition {name.strip()}" for name in text.split(","))
+                raise ConfigError(f"unknown condition '{text}': name each by itself: {again}")
             raise ConfigError(
                 f"unknown condition '{text}': no part '{part}'; join these by +: {', '.join(PARTS)}"
             )

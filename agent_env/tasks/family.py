@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_env.errors import ConfigError, first_problem
+from agent_env.errors import ConfigError, user_problem
 from agent_env.protocols import Task
 from agent_env.schema import MaterialTable, Record, Sample
 
@@ -87,7 +87,8 @@ def _checked(family: Family, values: Mapping[str, Any]) -> Record:
     try:
         return family.options.model_validate(values)
     except ValidationError as exc:
-        raise ConfigError(f"option of {family.name}: {first_problem(exc.errors())}") from exc
+        known = family.options.model_fields
+        raise ConfigError(f"option of {family.name}: {user_problem(exc.errors(), known)}") from exc
 
 
 def _several(value: str) -> list[str]:

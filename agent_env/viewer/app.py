@@ -88,7 +88,7 @@ class _Pages:
         """All runs, the newest first."""
         found = self._library.runs()
         self._library.refresh(found)
-        shown = [_RunLine(run, self._library.trouble.get(run.key)) for run in found]
+        shown = [_RunLine(run, self._library) for run in found]
         return self._page("runs.html", runs=shown, state="/state/", stamp=self._stamp(found))
 
     def run(self, request: Request) -> Response:
@@ -100,11 +100,11 @@ class _Pages:
         span = run.index.span(wanted, at * ROWS, ROWS)
         told, reading = run.summary, self._library.is_reading(run)
         return self._page(
-            "run.html", run=run, line=_RunLine(run, self._library.trouble.get(run.key)),
+            "run.html", run=run, line=_RunLine(run, self._library),
             manifest=run.manifest, groups=told.groups, span=span, given=asked, at=at,
             last=max(0, -(-span.total // ROWS) - 1), metrics=told.metrics, sorts=SORTS,
             stops=told.stop_reasons, verdicts=VERDICTS, reading=reading,
-            state=f"/state/{quote(run.key)}", stamp=run.stamp,
+            state=f"/state/{quote(run.key)}", stamp=self._library.stamp(run),
         )  # fmt: skip
 
     def samples(self, request: Request) -> Response:
@@ -123,8 +123,8 @@ class _Pages:
         return self._page(
             "samples.html", run=run, manifest=run.manifest, table=table, conditions=conditions,
             total=total, at=at, last=max(0, -(-total // SAMPLES) - 1), given=asked,
-            metric=run.main_metric, state=f"/state/{quote(run.key)}", stamp=run.stamp,
-            size=SAMPLES,
+            metric=run.main_metric, state=f"/state/{quote(run.key)}", size=SAMPLES,
+            stamp=self._library.stamp(run),
         )  # fmt: skip
 
     def sample(self, request: Request) -> Response:
@@ -143,7 +143,7 @@ class _Pages:
         return self._page(
             "sample.html", run=run, manifest=run.manifest, name=name, sample=found,
             fields=fields, tries=tries, metric=run.main_metric, most=MOST_BESIDE,
-            state=f"/state/{quote(run.key)}", stamp=run.stamp,
+            state=f"/state/{quote(run.key)}", stamp=self._library.stamp(run),
         )  # fmt: skip
 
     def episode(self, request: Request) -> Response:
@@ -189,13 +189,15 @@ class _Pages:
             runs = self._library.runs()
             self._library.refresh(runs)
             live = any(run.is_live for run in runs if not _broken(run))
-            return JSONResponse({"stamp": self._stamp(runs), "live": live})
+            soon = not all(self._library.was_read(run) for run in runs if not _broken(run))
+            return JSONResponse({"stamp": self._stamp(runs), "live": live, "soon": soon})
         run = self._run(request)
         if name:
             trace = run.trace(name)
             return JSONResponse({"stamp": _file_stamp(trace), "live": run.is_live})
         soon = self._library.is_reading(run)
-        return JSONResponse({"stamp": run.stamp, "live": run.is_live, "soon": soon})
+        stamp = self._library.stamp(run)
+        return JSONResponse({"stamp": stamp, "live": run.is_live, "soon": soon})
 
     def _run(self, request: Request) -> OpenRun:
         run = self._library.run(request.path_params["run"])
@@ -204,15 +206,16 @@ class _Pages:
         return run
 
     def _stamp(self, runs: list[OpenRun]) -> str:
-        return " ".join(f"{run.key}:{'-' if _broken(run) else run.stamp}" for run in runs)
+        stamp = self._library.stamp
+        return " ".join(f"{run.key}:{'-' if _broken(run) else stamp(run)}" for run in runs)
 
 
 class _RunLine:
     """A run in the list of runs."""
 
-    def __init__(self, run: OpenRun, trouble: str | None) -> None:
+    def __init__(self, run: OpenRun, library: Library) -> None:
         self.run = run
-        self.problem = _broken(run) or trouble
+        self.problem = _broken(run) or library.trouble.get(run.key)
         if _broken(run):
             return
         self.manifest = run.manifest
@@ -220,11 +223,18 @@ class _RunLine:
         self.done = self._sum("finished") + self._sum("failed")
         self.failed, self.broken = self._sum("failed"), self._sum("broken")
         self.asked = run.asked
-        self.live = run.is_live
+        self.was_read = library.was_read(run)
+        self.state = self._state(run.is_live)
         self.metric = run.main_metric
 
     def _sum(self, status: str) -> int:
         return sum(group.counts.get(status, 0) for group in self.groups)
+
+    def _state(self, is_live: bool) -> str:
+        """In a word; "" for a run that is whole."""
+        if not self.was_read:
+            return "reading"
+        return "" if self.done >= self.asked else "running" if is_live else "stopped"
 
     @property
     def share(self) -> float:

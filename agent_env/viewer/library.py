@@ -109,6 +109,14 @@ class Library:
         asked = self._asked.get(run.key)
         return asked is not None and not asked.done()
 
+    def was_read(self, run: OpenRun) -> bool:
+        """Whether the run's table fits its traces, but for what came since."""
+        return run.key in self._due
+
+    def stamp(self, run: OpenRun) -> str:
+        """Differs after anything that is shown of the run has changed."""
+        return f"{run.stamp}.{run.is_live}.{self.was_read(run)}"
+
     def _update(self, run: OpenRun, later_s: float) -> None:
         self._ended.wait(later_s)
         if self._ended.is_set():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,10 +24,6 @@ from agent_env.schema import Sample, Score
 from agent_env.tasks.faults import ConstraintRef
 from agent_env.trace_events import Event
 
-QUIET_S = 600.0
-"""After so long without a new event an unfinished run is taken for stopped."""
-
-
 LARGE = 5_000
 """Episodes."""
 
@@ -41,8 +36,6 @@ class Summary:
     """By condition, in the manifest's order."""
     stop_reasons: list[str]
     metrics: tuple[str, ...]
-    newest_ns: int
-    """When a trace was last written to; 0 where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +175,7 @@ class OpenRun:
         if self._summary is None or self._summary[0] != state:
             place = {c.name: i for i, c in enumerate(self.manifest.conditions)}
             groups = sorted(index.groups(), key=lambda g: place.get(g.condition, len(place)))
-            found = Summary(groups, index.stop_reasons(), index.metrics, index.newest_ns() or 0)
+            found = Summary(groups, index.stop_reasons(), index.metrics)
             self._summary = state, found
         return self._summary[1]
 
@@ -198,11 +191,8 @@ class OpenRun:
 
     @property
     def is_live(self) -> bool:
-        """Whether episodes are missing and something was written within the last ten minutes."""
-        found = self.summary
-        done = sum(g.counts.get(s, 0) for g in found.groups for s in ("finished", "failed"))
-        newest = max(found.newest_ns, self.written_at)
-        return done < self.asked and time.time_ns() - newest < QUIET_S * 1e9
+        """Whether a process runs it now."""
+        return self.folder.is_locked
 
     # One episode -----------------------------------------------------------------------------
 

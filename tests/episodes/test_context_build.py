@@ -115,7 +115,7 @@ def test_an_unreadable_or_absent_episode_is_said(folder: RunFolder) -> None:
         ({"condition": "ci"}, "has no condition 'ci'; it has web"),
         ({"kinds": ("quoted",)}, "unknown kind of page 'quoted'; known: cited, opened, returned"),
         ({"repeat": 2}, "--repeat 2: "),
-        ({"tokenizer": "words"}, "no encoding 'words'"),
+        ({"tokenizer": "words"}, "no tokenizer 'words'"),
     ],
 )
 def test_a_wrong_wish_is_refused(

@@ -68,7 +68,9 @@ def test_nothing_is_loaded_before_the_first_count():
 
 
 def test_an_unknown_encoding_lists_the_known_ones():
-    with pytest.raises(ConfigError, match="no encoding 'x'; there are o200k_base, cl100k_base"):
+    with pytest.raises(
+        ConfigError, match="no tokenizer 'x'; known: o200k_base, cl100k_base, estimate, server"
+    ):
         Tiktoken("x")
 
 

@@ -145,13 +145,28 @@ def test_new_steps_appear_while_one_looks(
     from agent_env.episodes.run_folder import RunFolder
 
     root = next(tmp_path_factory.getbasetemp().glob("runs*/going"))
-    trace = begin(RunFolder(root), "g2")
-    page.goto("/run/going/episode/web/g2.1")
-    assert page.locator("article.step").count() == 0
-    step(trace, "war", "just found")
-    page.wait_for_selector("article.step >> text=just found", timeout=10_000)
-    end(trace, RIGHT)
-    page.wait_for_selector(".message.answer", timeout=10_000)
+    with RunFolder(root).locked():
+        trace = begin(RunFolder(root), "g2")
+        page.goto("/run/going/episode/web/g2.1")
+        assert page.locator("article.step").count() == 0
+        step(trace, "war", "just found")
+        page.wait_for_selector("article.step >> text=just found", timeout=10_000)
+        end(trace, RIGHT)
+        page.wait_for_selector(".message.answer", timeout=10_000)
+
+
+def test_the_default_name_of_a_run_stands_on_one_line(browser: Browser, tmp_path: Path) -> None:
+    make_run(tmp_path / "time-puzzles-compatible-gpt-5-mini-20261121-154700", ["s1"])
+    make_run(tmp_path / "b", ["s1"])
+    with viewer(tmp_path) as client:
+        page = browser.new_page(viewport={"width": 1400, "height": 800})
+        page.goto(str(client.base_url))
+        tall = page.locator("[data-row]").first.bounding_box()
+        low = page.locator("[data-row]").last.bounding_box()
+        page.close()
+    assert tall is not None
+    assert low is not None
+    assert tall["height"] < low["height"] + 5
 
 
 def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: Path) -> None:
@@ -160,7 +175,7 @@ def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: 
     file = tmp_path / "report.html"
     comparison = Comparison(made, Options(resamples=1000))
     file.write_text(report_html(comparison, {HOSTILE: folder.manifest()}))
-    page = browser.new_page()
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
     seen: list[Any] = []
     page.on("console", lambda message: seen.append(message.text))
     page.on("request", lambda request: seen.append(request.url))
@@ -168,6 +183,11 @@ def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: 
     assert seen == [file.as_uri()]
     assert page.evaluate("window.hacked") is None
     assert page.locator("figure svg").count() == 3
+    wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+    assert page.evaluate(f"{wide}.map(e => e.parentElement.id)") == []
+    heads = page.locator("#differences-2 th").all_inner_texts()
+    assert "difference" in heads
+    assert "unpaired" not in heads
     head = page.locator("#conditions-1 th button", has_text="exact_match").first
     column = head.evaluate("b => [...b.closest('tr').children].indexOf(b.parentElement)")
     cells = f"#conditions-1 tbody tr td:nth-child({column + 1})"

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
+from threading import Event
 
 import httpx
 import pytest
 
+from agent_env.viewer.opened import OpenRun
 from tests.viewer.stage import RIGHT, WRONG, begin, end, make_run, score, step, viewer, write
 
 HOSTILE = "</pre><script>hacked=1</script><img src=x onerror=hacked=1>"
@@ -199,7 +201,7 @@ def test_a_broken_trace_shows_what_stands_above_the_defect(tmp_path: Path) -> No
 def test_a_run_is_followed_while_it_goes_on(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", ["s1", "s2"])
     write(folder, "s1")
-    with viewer(tmp_path) as client:
+    with folder.locked(), viewer(tmp_path) as client:
         assert rows(client.get("/run/run/").text) == 1
         before = client.get("/state/run").json()
         assert before["live"] is True
@@ -214,6 +216,39 @@ def test_a_run_is_followed_while_it_goes_on(tmp_path: Path) -> None:
         end(trace, RIGHT)
         assert client.get("/state/run/web/s2.1").json()["stamp"] != one
         assert "ended by: answered" in client.get("/run/run/episode/web/s2.1").text
+
+
+def test_a_run_is_running_only_while_a_process_holds_its_lock(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", ["s1", "s2"])
+    write(folder, "s1")
+    with viewer(tmp_path) as client:
+        with folder.locked():
+            assert ">running<" in client.get("/").text
+            held = client.get("/state/").json()
+        assert held["live"] is True
+        assert client.get("/state/").json()["stamp"] != held["stamp"]
+        for address in ("/", "/run/run/"):
+            text = client.get(address).text
+            assert ">stopped<" in text
+            assert ">running<" not in text
+            assert "1 of 2" in text
+
+
+def test_a_run_whose_traces_were_not_read_yet_is_said_to_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        write(make_run(tmp_path / f"run{number}", ["s1"]), "s1")
+    going = Event()
+    monkeypatch.setattr(OpenRun, "update", lambda run: going.wait(20))
+    with viewer(tmp_path) as client:
+        text = client.get("/").text
+        state = client.get("/state/").json()
+        going.set()
+    assert text.count(">reading<") == 3
+    assert "0 of 1" not in text
+    assert ">running<" not in text
+    assert state["soon"] is True
 
 
 def wait_for(client: httpx.Client, address: str, stamp: str) -> bool:
