@@ -148,3 +148,23 @@ def test_the_command_line_tells_tables_and_draws_curves(study: Path, tmp_path: P
     missing = agent_env("traveler", "tables", str(tmp_path))
     assert (missing.returncode, missing.stdout) == (2, "")
     assert "is no run" in missing.stderr
+
+
+@pytest.fixture(scope="module")
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve questions on eight lists, four of them vague."""
+    out = tmp_path_factory.mktemp("small") / "run"
+    options = RunOptions("traveler", conditions=("base",), limit=12, out=out, options=("sizes=5",))
+    asyncio.run(start_run(options, QUIET))
+    return out
+
+
+def test_questions_on_one_list_are_one_cluster(small_run: Path) -> None:
+    told = " ".join(agent_env("compare", str(small_run)).stdout.split())
+    assert "12 samples in 8 clusters." in told
+    assert "Samples of one list of events are drawn together: 8 for 12 samples." in told
+
+
+def test_the_best_answer_to_a_vague_question_is_right(small_run: Path) -> None:
+    told = json.loads(agent_env("diagnose", str(small_run), "--json").stdout)
+    assert told["run"]["kinds"] == {"base": {"right": 12}}
