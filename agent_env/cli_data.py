@@ -153,18 +153,29 @@ def _count(tokens: int | None) -> str:
 def audit(
     file: Annotated[Path, typer.Argument(help="Puzzles, in either format.")],
     facts_file: Annotated[
-        Path | None, typer.Option("--facts", help="EVENTS.csv: event,start,end,multi_year_spans")
+        Path | None,
+        typer.Option(
+            "--facts-table",
+            "--facts",
+            help="EVENTS.csv: event,start,end,multi_year_spans; the table that generate had.",
+        ),
     ] = None,
     fix: Annotated[Path | None, typer.Option(help="Write the corrected set here.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check any puzzle file: gold, closure, necessity, conventions, guessability, wording.
 
-    Example: agent-env audit puzzles.json --facts EVENTS.csv --fix corrected.json
+    Example: agent-env audit puzzles.json --facts-table EVENTS.csv --fix corrected.json
     """
     from agent_env.puzzle_commands import audit_file
 
     report = audit_file(file, facts_file, fix)
+    if report.without_event:
+        say(
+            f"{report.without_event} of {len(report.findings)} puzzles name events that "
+            f"{facts_file or 'the shipped table'} lacks, so guess rates are unknown; "
+            "name the puzzles' own table by --facts-table EVENTS.csv"
+        )
     if as_json:
         print(json.dumps(report.as_json()))
     else:
@@ -180,6 +191,9 @@ def _print_report(report: AuditReport) -> None:
         print(f"{name.replace('_', ' '):24} {told[name]}")
     for title in ("wrong_gold_by_cause", "guess_rates"):
         values = told[title]
+        if values is None:
+            print("  guess rates: unknown")
+            continue
         assert isinstance(values, dict)
         for name, value in values.items():
             shown = f"{value:.3f}" if isinstance(value, float) else value

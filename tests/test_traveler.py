@@ -154,7 +154,9 @@ def test_the_command_line_tells_tables_and_draws_curves(study: Path, tmp_path: P
 def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve questions on eight lists, four of them vague."""
     out = tmp_path_factory.mktemp("small") / "run"
-    options = RunOptions("traveler", conditions=("base",), limit=12, out=out, options=("sizes=5",))
+    options = RunOptions(
+        "traveler", conditions=("base", "events"), limit=12, out=out, options=("sizes=5",)
+    )
     asyncio.run(start_run(options, QUIET))
     return out
 
@@ -167,4 +169,4 @@ def test_questions_on_one_list_are_one_cluster(small_run: Path) -> None:
 
 def test_the_best_answer_to_a_vague_question_is_right(small_run: Path) -> None:
     told = json.loads(agent_env("diagnose", str(small_run), "--json").stdout)
-    assert told["run"]["kinds"] == {"base": {"right": 12}}
+    assert told["run"]["kinds"] == {"base": {"right": 12}, "events": {"right": 12}}
