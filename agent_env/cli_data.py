@@ -31,6 +31,7 @@ facts = typer.Typer(help="Tables of events: import, build, screen, check.", no_a
 
 
 def generate(
+    context: typer.Context,
     task: Annotated[str, typer.Argument(help="time-puzzles, or another", metavar="TASK")],
     out: Out,
     count: Annotated[int, typer.Option(min=1, help="How many puzzles.")] = 100,
@@ -55,7 +56,10 @@ def generate(
     ),
     option: Annotated[
         list[str] | None,
-        typer.Option(help="For another task: KEY=VALUE, repeatable; the options above are not."),
+        typer.Option(
+            help="Of a task other than time-puzzles, in place of --facts to --processes: KEY=VALUE. "
+            "Repeatable."
+        ),
     ] = None,
     wording: Annotated[
         str | None,
@@ -79,6 +83,7 @@ def generate(
     from agent_env.tasks.time_puzzles.guessers import guess_rates
 
     if task != "time-puzzles":
+        _refuse_puzzle_options(context, task)
         from agent_env.episodes.budget import RunLimits
         from agent_env.set_commands import GenerateOptions as SetOptions
 
@@ -108,6 +113,33 @@ def generate(
         print(f"exact match of guessers: {told}", file=sys.stderr)
     if made.missing:
         raise ConfigError(f"{len(made.missing)} puzzles are missing: {made.missing[0]}")
+
+
+PUZZLE_OPTIONS = {
+    "facts_per_puzzle": "--facts",
+    "solutions": "--solutions",
+    "years": "--years",
+    "calendars": "--calendars",
+    "facts_table": "--facts-table",
+    "form": "--format",
+    "unchecked": "--unchecked",
+    "processes": "--processes",
+}
+"""Of time-puzzles alone, by parameter."""
+
+
+def _refuse_puzzle_options(context: typer.Context, task: str) -> None:
+    from agent_env.errors import ConfigError
+
+    given = [
+        name
+        for parameter, name in PUZZLE_OPTIONS.items()
+        if (source := context.get_parameter_source(parameter)) and source.name == "COMMANDLINE"
+    ]
+    if given:
+        raise ConfigError(
+            f"{', '.join(given)}: of time-puzzles only; write {task}'s own as --option KEY=VALUE"
+        )
 
 
 def _generate_other(options: SetOptions) -> None:
