@@ -57,8 +57,8 @@ def generate(
     option: Annotated[
         list[str] | None,
         typer.Option(
-            help="Of a task other than time-puzzles, in place of --facts to --processes: KEY=VALUE. "
-            "Repeatable."
+            help="Of any other task than time-puzzles, which alone has --facts to --processes: "
+            "KEY=VALUE, repeatable."
         ),
     ] = None,
     wording: Annotated[
