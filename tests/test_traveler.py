@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.analysis.traveler import Figure
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.preparing import RunOptions
@@ -108,8 +109,10 @@ def test_another_plan_is_refused(study: Path) -> None:
 def test_a_studys_tables_are_those_of_the_slides(study: Path) -> None:
     first, second, third, last = sheets([study], print)
     assert [len(first.rows), len(second.rows)] == [3, 2]
-    assert second.columns[3:5] == ("reference", "reference-static")
-    assert dict(zip(third.columns, third.rows[0], strict=True))["reference"] == 1.0
+    assert second.columns[4:6] == ("reference", "reference-static")
+    best = dict(zip(third.columns, third.rows[0], strict=True))["reference"]
+    assert isinstance(best, Figure)
+    assert (best.value, best.n) == (1.0, 12)
     assert [row[:2] for row in last.rows][:3] == [
         ("explicit", "5"), ("explicit", "10"), ("explicit", "20"),
     ]  # fmt: skip
