@@ -31,6 +31,7 @@ facts = typer.Typer(help="Tables of events: import, build, screen, check.", no_a
 
 
 def generate(
+    context: typer.Context,
     task: Annotated[str, typer.Argument(help="time-puzzles, or another", metavar="TASK")],
     out: Out,
     count: Annotated[int, typer.Option(min=1, help="How many puzzles.")] = 100,
@@ -55,7 +56,10 @@ def generate(
     ),
     option: Annotated[
         list[str] | None,
-        typer.Option(help="For another task: KEY=VALUE, repeatable; the options above are not."),
+        typer.Option(
+            help="Of any other task than time-puzzles, which alone has --facts to --processes: "
+            "KEY=VALUE, repeatable."
+        ),
     ] = None,
     wording: Annotated[
         str | None,
@@ -79,6 +83,7 @@ def generate(
     from agent_env.tasks.time_puzzles.guessers import guess_rates
 
     if task != "time-puzzles":
+        _refuse_puzzle_options(context, task)
         from agent_env.episodes.budget import RunLimits
         from agent_env.set_commands import GenerateOptions as SetOptions
 
@@ -108,6 +113,33 @@ def generate(
         print(f"exact match of guessers: {told}", file=sys.stderr)
     if made.missing:
         raise ConfigError(f"{len(made.missing)} puzzles are missing: {made.missing[0]}")
+
+
+PUZZLE_OPTIONS = {
+    "facts_per_puzzle": "--facts",
+    "solutions": "--solutions",
+    "years": "--years",
+    "calendars": "--calendars",
+    "facts_table": "--facts-table",
+    "form": "--format",
+    "unchecked": "--unchecked",
+    "processes": "--processes",
+}
+"""Of time-puzzles alone, by parameter."""
+
+
+def _refuse_puzzle_options(context: typer.Context, task: str) -> None:
+    from agent_env.errors import ConfigError
+
+    given = [
+        name
+        for parameter, name in PUZZLE_OPTIONS.items()
+        if (source := context.get_parameter_source(parameter)) and source.name == "COMMANDLINE"
+    ]
+    if given:
+        raise ConfigError(
+            f"{', '.join(given)}: of time-puzzles only; write {task}'s own as --option KEY=VALUE"
+        )
 
 
 def _generate_other(options: SetOptions) -> None:
@@ -153,18 +185,29 @@ def _count(tokens: int | None) -> str:
 def audit(
     file: Annotated[Path, typer.Argument(help="Puzzles, in either format.")],
     facts_file: Annotated[
-        Path | None, typer.Option("--facts", help="EVENTS.csv: event,start,end,multi_year_spans")
+        Path | None,
+        typer.Option(
+            "--facts-table",
+            "--facts",
+            help="EVENTS.csv: event,start,end,multi_year_spans; the table that generate had.",
+        ),
     ] = None,
     fix: Annotated[Path | None, typer.Option(help="Write the corrected set here.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check any puzzle file: gold, closure, necessity, conventions, guessability, wording.
 
-    Example: agent-env audit puzzles.json --facts EVENTS.csv --fix corrected.json
+    Example: agent-env audit puzzles.json --facts-table EVENTS.csv --fix corrected.json
     """
     from agent_env.puzzle_commands import audit_file
 
     report = audit_file(file, facts_file, fix)
+    if report.without_event:
+        say(
+            f"{report.without_event} of {len(report.findings)} puzzles name events that "
+            f"{facts_file or 'the shipped table'} lacks, so guess rates are unknown; "
+            "name the puzzles' own table by --facts-table EVENTS.csv"
+        )
     if as_json:
         print(json.dumps(report.as_json()))
     else:
@@ -180,6 +223,9 @@ def _print_report(report: AuditReport) -> None:
         print(f"{name.replace('_', ' '):24} {told[name]}")
     for title in ("wrong_gold_by_cause", "guess_rates"):
         values = told[title]
+        if values is None:
+            print("  guess rates: unknown")
+            continue
         assert isinstance(values, dict)
         for name, value in values.items():
             shown = f"{value:.3f}" if isinstance(value, float) else value

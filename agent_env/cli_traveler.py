@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -94,7 +95,7 @@ def _print(runs: list[Path], form: str, curves: Path | None) -> None:
     if not found:
         raise ConfigError("no episode finished, so there is nothing to tell")
     if form == "json":
-        print(json.dumps([{"title": s.title, "columns": s.columns, "rows": s.rows} for s in found]))
+        print(json.dumps([asdict(sheet) for sheet in found]))
     else:
         print("\n".join(getattr(sheet, form)() for sheet in found), end="")
     if curves is not None:

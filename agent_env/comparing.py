@@ -248,7 +248,7 @@ def _diagnose_run(path: Path, wanted: frozenset[str], note: Callable[[str], None
             note(f"left out: {name} belongs to no sample or condition of the run")
             continue
         score = task.scorer(sample, episode)
-        found.append(diagnose(sample, episode, score, condition, task.metrics[0], finder))
+        found.append(diagnose(sample, episode, score, condition, task.right_metric, finder))
     return RunDiagnosis(path.resolve().name, manifest.model, tuple(conditions), tuple(found))
 
 

@@ -258,6 +258,8 @@ class Task:
     metrics: tuple[str, ...]
     """What the scorer measures, the main one first."""
     default_conditions: tuple[str, ...]
+    ceiling_metric: str | None = None
+    """The metric that is 1 for the best answer there can be, where the main one may stay below."""
     error_metrics: frozenset[str] = frozenset()
     """Those of `metrics` that say how far off an answer is: the less the better, without a bound,
     and absent from a score where they are not defined."""
@@ -272,3 +274,8 @@ class Task:
     """Worked examples for few-shot prompts, worded like the question."""
     setup: Callable[[Sample, Condition], str] | None = None
     """Code with which a Python session of the sample begins; None where it begins empty."""
+
+    @property
+    def right_metric(self) -> str:
+        """The metric that is 1 for a right answer."""
+        return self.ceiling_metric or self.metrics[0]

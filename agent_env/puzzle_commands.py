@@ -90,6 +90,8 @@ def parse_range(name: str, text: str, least: int, most: int) -> tuple[int, int]:
     if match is None:
         raise ConfigError(f"--{name} '{text}' is no range; write 5 or 4-6")
     first, last = int(match[1]), int(match[2] or match[1])
+    if first > last:
+        raise ConfigError(f"--{name} '{text}' is reversed; write {last}-{first}")
     if not least <= first <= last <= most:
         raise ConfigError(f"--{name} '{text}' does not lie within {least}-{most}")
     return first, last

@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_set_tells_what_made_it_and_is_answered(folder: Path) -> None:
     summary = json.loads((folder / "td.summary.json").read_text())
     assert {k: summary[k] for k in ("task", "generator", "seed", "asked", "made", "wording")} == {
-        "task": "tdbench", "generator": 1, "seed": 1, "asked": 12, "made": 12,
+        "task": "tdbench", "generator": 2, "seed": 1, "asked": 12, "made": 12,
         "wording": "template",
     }  # fmt: skip
     assert summary["options"]["rows"] == 60
@@ -86,6 +86,17 @@ def test_a_published_set_is_checked_and_written_as_samples(tmp_path: Path) -> No
     assert (found[0], told["questions"], told["equal"], told["samples"]) == (0, 2, 1, 4)
     assert told["differences"][0]["extra"] != []
     assert len(out.read_text().splitlines()) == 4
+
+
+def test_options_of_puzzles_are_refused(tmp_path: Path) -> None:
+    done = agent_env(
+        "generate", "tdbench", "--facts", "5", "--solutions", "3", "--out", str(tmp_path / "x")
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "agent-env: --facts, --solutions: of time-puzzles only; "
+        "write tdbench's own as --option KEY=VALUE\n",
+    )
 
 
 def test_a_mistake_is_one_line_and_writes_nothing(tmp_path: Path) -> None:

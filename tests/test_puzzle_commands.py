@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -9,8 +10,12 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.puzzle_commands import parse_range
+from agent_env.temporal.facts import tables
 
 from .commands import agent_env
+
+SMALL = "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\n"
+"""An event table in the small form."""
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +54,27 @@ def test_an_audit_finds_nothing_in_what_was_generated(puzzles: Path) -> None:
     told = json.loads(agent_env("audit", str(puzzles), "--json").stdout)
     assert (told["puzzles"], told["wrong_gold"], told["any_unnecessary"]) == (40, 0, 0)
     assert not [row for row in told["per_puzzle"] if row["causes"]]
+
+
+def test_without_its_table_a_set_has_no_guess_rates(tmp_path: Path) -> None:
+    own, table = tmp_path / "own.jsonl", tmp_path / "events.csv"
+    shipped = Path(tables.__file__).with_name("events.csv").read_text()
+    head, *rows = csv.reader(shipped.splitlines())
+    with table.open("w", newline="") as file:
+        csv.writer(file).writerows([head, *([f"{row[0]} of Ys", *row[1:]] for row in rows)])
+    made = agent_env(
+        "generate", "time-puzzles", "--count", "4", "--facts-table", str(table), "--out", str(own)
+    )
+    assert made.returncode == 0, made.stderr
+    without = agent_env("audit", str(own))
+    assert "guess rates: unknown" in without.stdout
+    assert without.stderr == (
+        "4 of 4 puzzles name events that the shipped table lacks, so guess rates are unknown; "
+        "name the puzzles' own table by --facts-table EVENTS.csv\n"
+    )
+    for option in ("--facts-table", "--facts"):
+        told = json.loads(agent_env("audit", str(own), option, str(table), "--json").stdout)
+        assert told["guess_rates"]["ignore_event"] == 0.0
 
 
 def test_an_audit_finds_and_mends_a_wrong_gold(puzzles: Path, tmp_path: Path) -> None:
@@ -108,7 +134,10 @@ def test_an_impossible_wish_ends_with_what_was_tried_and_the_rest(tmp_path: Path
     ("options", "line"),
     [
         (["--facts", "x"], "--facts 'x' is no range; write 5 or 4-6"),
-        (["--solutions", "5-2"], "--solutions '5-2' does not lie within 0-1000"),
+        (["--solutions", "5-2"], "--solutions '5-2' is reversed; write 2-5"),
+        (["--solutions", "5-2000"], "--solutions '5-2000' does not lie within 0-1000"),
+        (["--years", "2050-1900"], "--years '2050-1900' is reversed; write 1900-2050"),
+        (["--facts-table", "small.csv"], "small.csv:2: no column 'kind'; first make the full form"),
         (["--calendars", "mayan"], "unknown calendar 'mayan'; known: all, chinese"),
         (["--format", "csv"], "unknown format 'csv'; known: samples, published"),
         (["--facts-table", "none.csv"], "none.csv: cannot be read"),
@@ -116,6 +145,7 @@ def test_an_impossible_wish_ends_with_what_was_tried_and_the_rest(tmp_path: Path
     ],
 )
 def test_a_mistake_is_one_line_and_exit_2(options: list[str], line: str, tmp_path: Path) -> None:
+    (tmp_path / "small.csv").write_text(SMALL)
     where = [] if "--out" in options else ["--out", str(tmp_path / "x.jsonl")]
     done = agent_env("generate", "time-puzzles", *where, *options, cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

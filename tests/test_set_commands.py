@@ -81,7 +81,7 @@ def test_what_is_read_back_is_taken_and_the_rest_keeps_the_template(tmp_path: Pa
     assert made.wording is not None
     assert (made.wording.worded, sum(made.wording.refused.values())) == (20, 10)
     summary = json.loads((tmp_path / "td.summary.json").read_text())
-    assert (summary["generator"], summary["made"]) == (1, 30)
+    assert (summary["generator"], summary["made"]) == (2, 30)
     told = summary["wording"]
     assert (told["model"], told["share_kept_template"]) == ("compatible/m-1", pytest.approx(1 / 3))
     assert told["tokens"]["input_tokens"] > 1000

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.analysis.traveler import Figure
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.preparing import RunOptions
@@ -108,8 +109,10 @@ def test_another_plan_is_refused(study: Path) -> None:
 def test_a_studys_tables_are_those_of_the_slides(study: Path) -> None:
     first, second, third, last = sheets([study], print)
     assert [len(first.rows), len(second.rows)] == [3, 2]
-    assert second.columns[3:5] == ("reference", "reference-static")
-    assert dict(zip(third.columns, third.rows[0], strict=True))["reference"] == 1.0
+    assert second.columns[4:6] == ("reference", "reference-static")
+    best = dict(zip(third.columns, third.rows[0], strict=True))["reference"]
+    assert isinstance(best, Figure)
+    assert (best.value, best.n) == (1.0, 12)
     assert [row[:2] for row in last.rows][:3] == [
         ("explicit", "5"), ("explicit", "10"), ("explicit", "20"),
     ]  # fmt: skip
@@ -148,3 +151,25 @@ def test_the_command_line_tells_tables_and_draws_curves(study: Path, tmp_path: P
     missing = agent_env("traveler", "tables", str(tmp_path))
     assert (missing.returncode, missing.stdout) == (2, "")
     assert "is no run" in missing.stderr
+
+
+@pytest.fixture(scope="module")
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve questions on eight lists, four of them vague."""
+    out = tmp_path_factory.mktemp("small") / "run"
+    options = RunOptions(
+        "traveler", conditions=("base", "events"), limit=12, out=out, options=("sizes=5",)
+    )
+    asyncio.run(start_run(options, QUIET))
+    return out
+
+
+def test_questions_on_one_list_are_one_cluster(small_run: Path) -> None:
+    told = " ".join(agent_env("compare", str(small_run)).stdout.split())
+    assert "12 samples in 8 clusters." in told
+    assert "Samples of one list of events are drawn together: 8 for 12 samples." in told
+
+
+def test_the_best_answer_to_a_vague_question_is_right(small_run: Path) -> None:
+    told = json.loads(agent_env("diagnose", str(small_run), "--json").stdout)
+    assert told["run"]["kinds"] == {"base": {"right": 12}, "events": {"right": 12}}

@@ -215,7 +215,7 @@ class Comparison:
         if groups < n:
             rough = " So few clusters make the intervals rough." if groups < FEW_CLUSTERS else ""
             return [
-                f"{n} samples share {groups} events; samples of one event are drawn together."
+                f"Samples of one {self.family.shared} are drawn together: {groups} for {n} samples."
                 + rough
             ]
         return []

@@ -2,7 +2,7 @@
 
 Each finished episode falls into one kind, by the first rule that fits:
 
-  right        the main metric is 1
+  right        the main metric is 1, or its share of the ceiling where it has one
   refused      the model refused
   budget       a limit ended the episode (steps, tool calls, tokens, cost, time, truncated reply)
   formatting   the episode was answered, but the rules cannot read a date from it
@@ -90,11 +90,11 @@ def diagnose(
     episode: Episode,
     score: Score,
     condition: Condition,
-    main_metric: str,
+    right_metric: str,
     find_faults: FaultFinder | None,
 ) -> Diagnosis:
     """The diagnosis of one scored episode."""
-    right = score.metrics.get(main_metric) == 1.0
+    right = score.metrics.get(right_metric) == 1.0
     faults = Faults()
     if score.answer is not None and not right and find_faults is not None:
         faults = find_faults(sample, score.answer)

@@ -31,6 +31,8 @@ class Family:
     """What a sample shares with others, drawn together in resampling; "" for nothing."""
     fault_finder: Callable[[], FaultFinder] | None
     """Makes the finder, which may load tables; None where the family has none."""
+    shared: str = ""
+    """What samples of one cluster share, as a noun."""
 
 
 MODULES = {
@@ -39,7 +41,7 @@ MODULES = {
     "temp-answers": "agent_env.tasks.temp_answers.hooks",
     "traveler": "agent_env.tasks.traveler.hooks",
 }
-"""Modules with `groups`, `cluster` and `fault_finder`, imported when asked for."""
+"""Modules with `groups`, `cluster`, `fault_finder` and `SHARED`, imported when asked for."""
 
 
 def family_of(task: str) -> Family:
@@ -47,4 +49,4 @@ def family_of(task: str) -> Family:
     if task not in MODULES:
         return Family(lambda sample: {}, lambda sample: "", None)
     module = import_module(MODULES[task])
-    return Family(module.groups, module.cluster, module.fault_finder)
+    return Family(module.groups, module.cluster, module.fault_finder, module.SHARED)

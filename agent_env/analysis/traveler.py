@@ -2,6 +2,7 @@
 and 6 as layouts, and accuracy over the number of events.
 
 Means are over finished episodes, unreadable answers included as 0; failed ones are counted apart.
+Intervals are Wilson's at 95 %, questions on one list of events counting as one piece of evidence.
 """
 
 from __future__ import annotations
@@ -13,12 +14,28 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from agent_env.analysis.spread import effective_samples
+from agent_env.analysis.summary import wilson
 from agent_env.manifest import Manifest
 from agent_env.schema import Episode, Score
 from agent_env.tasks.traveler.configurations import CHOSEN, CONFIGURATIONS
 from agent_env.tasks.traveler.sample import CATEGORIES, TEMPLATES, TravelerSample
 
-Cell = str | float | None
+CELLS = "each the mean, its 95 % interval and its number of answers"
+CRISP = "vague questions are left out, which the accuracy of score counts"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A mean with its interval, and over how many answers it is."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+Cell = str | float | Figure | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +48,8 @@ class Answered:
     category: str
     template: str
     size: int
+    cluster: str
+    """The list of events."""
     accuracy: float
     of_ceiling: float
     ceiling: float
@@ -59,7 +78,16 @@ class Sheet:
     def csv(self) -> str:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerows([self.columns, *self.rows])
+        split = [
+            any(isinstance(row[at], Figure) for row in self.rows) for at in range(len(self.columns))
+        ]
+        heads = [(name, *(f"{name} {part}" for part in PARTS * wide))
+                 for name, wide in zip(self.columns, split, strict=True)]  # fmt: skip
+        writer.writerow([name for names in heads for name in names])
+        for row in self.rows:
+            cells = [_wide(cell) if wide else (cell,)
+                     for cell, wide in zip(row, split, strict=True)]  # fmt: skip
+            writer.writerow([cell for some in cells for cell in some])
         return text.getvalue()
 
     def text(self) -> str:
@@ -71,6 +99,16 @@ class Sheet:
         return f"{self.title}\n\n" + "\n".join(line.rstrip() for line in padded) + "\n"
 
 
+PARTS = ("low", "high", "n")
+"""What stands behind a figure's value in CSV."""
+
+
+def _wide(cell: Cell) -> tuple[Cell, ...]:
+    if isinstance(cell, Figure):
+        return cell.value, cell.low, cell.high, cell.n
+    return cell, None, None, None
+
+
 def _texts(row: Sequence[Cell]) -> tuple[str, ...]:
     return tuple(_text(cell) for cell in row)
 
@@ -79,6 +117,8 @@ def _text(cell: Cell) -> str:
     """Two decimals without the zero before the point, as the slides write them."""
     if cell is None:
         return "-"
+    if isinstance(cell, Figure):
+        return f"{_text(cell.value)} [{_text(cell.low)}, {_text(cell.high)}] {cell.n}"
     return cell if isinstance(cell, str) else f"{cell:.2f}".removeprefix("0")
 
 
@@ -99,7 +139,8 @@ def answered(
             asked = (manifest.model, score.condition, name)
             kind = (sample.category, sample.template, sample.size)
             worth = (score.metrics[m] for m in ("accuracy", "of_ceiling", "ceiling", "always_no"))
-            found.append(Answered(*asked, *kind, *worth))
+            listed = sample.materials[0] if sample.materials else sample.id
+            found.append(Answered(*asked, *kind, listed, *worth))
     return found
 
 
@@ -107,32 +148,35 @@ def configurations_table(rows: Sequence[Answered]) -> Sheet:
     """Table 4: accuracy of each configuration by number of events, explicit and implicit only."""
     crisp = [row for row in rows if row.category != "vague"]
     sizes = sorted({row.size for row in crisp})
-    found = means(crisp, lambda row: (row.configuration, row.size))
-    title = "Accuracy by configuration and number of events (Table 4)"
+    found = means(crisp, lambda row: (row.condition, row.configuration, row.size))
+    title = f"Accuracy by configuration and number of events (Table 4), {CELLS}; {CRISP}"
     return _by_configuration(title, crisp, sizes, found)
 
 
 def models_table(rows: Sequence[Answered]) -> Sheet:
     """Table 5: accuracy of each configuration by model, explicit and implicit only."""
     crisp = [row for row in rows if row.category != "vague"]
-    found = means(crisp, lambda row: (row.configuration, row.label))
-    title = "Accuracy by configuration and model (Table 5)"
-    return _by_configuration(title, crisp, labels(crisp), found)
+    found = means(crisp, lambda row: (row.condition, row.configuration, row.model))
+    title = f"Accuracy by configuration and model (Table 5), {CELLS}; {CRISP}"
+    models = list(dict.fromkeys(row.model for row in crisp))
+    return _by_configuration(title, crisp, models, found)
 
 
 def _by_configuration(
     title: str,
     rows: Sequence[Answered],
     columns: Sequence[Hashable],
-    found: Mapping[Hashable, float],
+    found: Mapping[Hashable, Figure],
 ) -> Sheet:
     asked = {row.configuration for row in rows}
     names = [*(n for n in CONFIGURATIONS if n in asked), *sorted(asked - CONFIGURATIONS.keys())]
-    table = []
-    for name in names:
-        cells = [found.get((name, column)) for column in columns]
-        table.append((*_parts(name), *cells, _average(cells)))
-    heads = ("manner", "dates", "events as", *map(str, columns), "average")
+    table: list[tuple[Cell, ...]] = []
+    for condition in dict.fromkeys(row.condition for row in rows):
+        for name in names:
+            cells = [found.get((condition, name, column)) for column in columns]
+            if any(cells):
+                table.append((condition, *_parts(name), *cells, _average(cells)))
+    heads = ("condition", "manner", "dates", "events as", *map(str, columns), "average")
     return Sheet(title, heads, tuple(table))
 
 
@@ -156,7 +200,7 @@ def categories_table(rows: Sequence[Answered]) -> Sheet:
             if any(cell is not None for cell in cells):
                 table.append((title.format(name), *cells, _average(cells)))
     heads = ("questions", *labels(rows), "average")
-    return Sheet("Accuracy by category and template (Table 6)", heads, tuple(table))
+    return Sheet(f"Accuracy by category and template (Table 6), {CELLS}", heads, tuple(table))
 
 
 def lengths_table(rows: Sequence[Answered]) -> Sheet:
@@ -170,17 +214,22 @@ def lengths_table(rows: Sequence[Answered]) -> Sheet:
         for category, size in kinds
     ]
     heads = ("category", "events", *labels(rows))
-    return Sheet("Accuracy by number of events (Figures 4 to 6)", heads, tuple(table))
+    return Sheet(f"Accuracy by number of events (Figures 4 to 6), {CELLS}", heads, tuple(table))
 
 
 def means(
     rows: Iterable[Answered], key: Callable[[Answered], Hashable], value: str = "accuracy"
-) -> dict[Hashable, float]:
+) -> dict[Hashable, Figure]:
     """The mean of a value by key."""
-    found: dict[Hashable, list[float]] = defaultdict(list)
+    found: dict[Hashable, list[tuple[str, float]]] = defaultdict(list)
     for row in rows:
-        found[key(row)].append(getattr(row, value))
-    return {name: fmean(values) for name, values in found.items()}
+        found[key(row)].append((row.cluster, getattr(row, value)))
+    return {name: _figure(values) for name, values in found.items()}
+
+
+def _figure(values: Sequence[tuple[str, float]]) -> Figure:
+    mean = fmean(value for _, value in values)
+    return Figure(mean, *wilson(mean, effective_samples(values)), len(values))
 
 
 def labels(rows: Iterable[Answered]) -> list[str]:
@@ -198,7 +247,7 @@ def _parts(name: str) -> tuple[str, str, str]:
     return (known.manner, known.dates, known.form) if known else (name, "-", "-")
 
 
-def _average(cells: Sequence[float | None]) -> float | None:
+def _average(cells: Sequence[Figure | None]) -> float | None:
     """Over what there is, each cell counting once, as in the slides."""
-    known = [cell for cell in cells if cell is not None]
+    known = [cell.value for cell in cells if cell is not None]
     return fmean(known) if known else None

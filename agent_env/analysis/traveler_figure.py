@@ -2,14 +2,16 @@
 
 Lines differ in colour (Okabe and Ito's), dash and marker, so that they can be told in grey too.
 The dotted line is the ceiling of the best possible answers, the thin one the constant answer.
+Every point has its 95 % interval; no line goes through a point of a single question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from itertools import groupby
 
-from agent_env.analysis.traveler import Answered, labels, means
+from agent_env.analysis.traveler import Answered, Figure, labels, means
 from agent_env.tasks.traveler.sample import CATEGORIES
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F")
@@ -51,12 +53,15 @@ def _panel(left: int, category: str, rows: Sequence[Answered], names: Sequence[s
     found = means(rows, lambda row: (row.label, row.size))
     for value, dash, width in (("ceiling", "1 4", 2.0), ("always_no", "", 0.8)):
         means_of = means(rows, lambda row: row.size, value)
-        points = [(across[size], _down(means_of[size])) for size in sizes]
-        parts.append(_line(points, GREY, dash, width))
+        kept = [(across[size], means_of[size]) for size in sizes]
+        parts += _lines(kept, GREY, dash, width)
     for at, name in enumerate(names):
-        points = [(across[s], _down(found[name, s])) for s in sizes if (name, s) in found]
-        parts.append(_line(points, COLOURS[at % len(COLOURS)], DASHES[at % len(DASHES)], 1.8))
-        parts += [_marker(at, x, y) for x, y in points]
+        kept = [(across[s] + 3 * at, found[name, s]) for s in sizes if (name, s) in found]
+        colour = COLOURS[at % len(COLOURS)]
+        parts += _lines(kept, colour, DASHES[at % len(DASHES)], 1.8)
+        for x, figure in kept:
+            parts.append(_line([(x, _down(figure.low)), (x, _down(figure.high))], colour, "", 0.8))
+            parts.append(_marker(at, x, _down(figure.value)))
     return parts
 
 
@@ -98,6 +103,18 @@ def _place(at: int, count: int) -> float:
 
 def _down(share: float) -> float:
     return TOP + HEIGHT * (1 - share)
+
+
+def _lines(
+    points: Sequence[tuple[float, Figure]], colour: str, dash: str, width: float
+) -> list[str]:
+    """Through neighbours that are means of several answers each."""
+    parts = []
+    for several, some in groupby(points, lambda point: point[1].n > 1):
+        kept = [(x, _down(figure.value)) for x, figure in some]
+        if several and len(kept) > 1:
+            parts.append(_line(kept, colour, dash, width))
+    return parts
 
 
 def _line(points: Sequence[tuple[float, float]], colour: str, dash: str, width: float) -> str:

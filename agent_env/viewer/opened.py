@@ -245,7 +245,8 @@ class OpenRun:
             condition = conditions.get(episode.condition)
             if condition is None:
                 return Verdict(score, None, f"run.json has no condition '{episode.condition}'")
-            found = diagnose(sample, episode, score, condition, task.metrics[0], self._find_faults)
+            metric = task.right_metric
+            found = diagnose(sample, episode, score, condition, metric, self._find_faults)
         except (AgentEnvError, ValueError) as exc:
             return Verdict(None, None, str(exc))
         return Verdict(score, found)

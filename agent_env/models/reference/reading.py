@@ -50,13 +50,15 @@ class Reading:
 
 
 def read_prompt(text: str) -> Reading:
-    """The constraints of a prompt: the list items below the line that announces them."""
+    """The constraints of a prompt: the list items below the line that announces them. Without such
+    a line, a list that is for the most part not understood is none of constraints."""
     span = re.search(r"(\d{4})-01-01 to (\d{4})-12-31 count", text)
     first, last = span.groups() if span else ("1800", "2050")
     clauses: list[Clause] = []
     lookups: list[Lookup] = []
     unread: list[str] = []
-    for item in _items(text):
+    announced, items = _items(text)
+    for item in items:
         found = read_constraint(item)
         if isinstance(found, Lookup):
             lookups.append(found)
@@ -64,10 +66,13 @@ def read_prompt(text: str) -> Reading:
             clauses.append(found)
         else:
             unread.append(item)
+    if not announced and 2 * len(unread) > len(items):
+        clauses, lookups = [], []
     return Reading(f"{first}-01-01", f"{last}-12-31", tuple(clauses), tuple(lookups), tuple(unread))
 
 
-def _items(text: str) -> list[str]:
+def _items(text: str) -> tuple[bool, list[str]]:
+    """Whether a line announces the items, and these."""
     lines = text.splitlines()
     starts = [i for i, line in enumerate(lines) if re.fullmatch(r".*constraints.*:\s*", line, re.I)]
     below = lines[starts[-1] + 1 :] if starts else lines
@@ -77,7 +82,7 @@ def _items(text: str) -> list[str]:
             items.append(match[1])
         elif items:
             break
-    return items
+    return bool(starts), items
 
 
 def read_constraint(text: str) -> Clause | Lookup | None:

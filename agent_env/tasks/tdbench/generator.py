@@ -24,7 +24,7 @@ from agent_env.tasks.tdbench.user_hops import make_chain, user_hop_queries
 from agent_env.temporal.allen import RELATIONS
 from agent_env.temporal.facts.table_pages import TablePages
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same seed would give other questions."""
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from agent_env.schema import Sample
 from agent_env.tasks.tdbench.sample import tdbench_sample
 
+SHARED = "query"
+
 fault_finder = None
 """Wrong answers are told apart by the scorer's metrics."""
 

@@ -47,10 +47,15 @@ def drawn(
     left_out: Counter[str],
 ) -> Iterator[Drawn]:
     """At most so many different queries, over all relations and numbers of answers in turn; where
-    the rows have none for one of these, the next takes its turn, and `left_out` counts it."""
+    the rows have none for one of these, the next takes its turn, and `left_out` counts it. The
+    numbers of answers alternate, so that a few queries hold all of them."""
     seen: set[tuple[int, int, Relation, Interval]] = set()
-    buckets = [(relation, size) for size in cardinalities for relation in relations]
-    rng.shuffle(buckets)
+    orders = [rng.sample(relations, len(relations)) for _ in cardinalities]
+    buckets = [
+        turn
+        for turns in zip(*orders, strict=True)
+        for turn in zip(turns, cardinalities, strict=True)
+    ]
     left, dry = count, 0
     turn = 0
     while left and dry < len(buckets):

@@ -177,11 +177,13 @@ def _ways(chain: Chain, left_out: Counter[str]) -> list[_Way]:
         parents = [(*parents[one], other) for one, other in joined.parents]
         prefix = joined.table
     asked = [name for name in chain.asked if name in prefix.columns]
+    tables = " joined with ".join(step.table.name for step in chain.steps[:-1])
     at = {id(row): number for number, row in enumerate(prefix.rows)}
     ways = []
     for rows in groups(prefix, asked).values():
         if len(rows) > 1:
-            left_out[f"values of {', '.join(asked)} that lead to several rows"] += 1
+            what = f"values of {', '.join(asked)} that lead to several rows"
+            left_out[f"{what} (each needs one row in {tables})"] += 1
             continue
         ways.append(
             _Way(parents[at[id(rows[0])]], dict(zip(prefix.columns, rows[0].values, strict=True)))

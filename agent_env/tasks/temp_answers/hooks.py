@@ -5,6 +5,8 @@ from __future__ import annotations
 from agent_env.schema import Sample
 from agent_env.tasks.temp_answers.sample import TimeQuestion
 
+SHARED = "table or graph"
+
 
 def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
     """Split, question type, unit."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 from agent_env.tasks.time_puzzles.audit_causes import Causes
-from agent_env.tasks.time_puzzles.audit_events import Resolved, Resolver
+from agent_env.tasks.time_puzzles.audit_events import UNKNOWN_EVENT, Resolved, Resolver
 from agent_env.tasks.time_puzzles.audit_solved import (
     Solved,
     common_days,
@@ -85,8 +85,14 @@ class AuditReport:
     """All findings, in the order of the puzzles, and what guessing gives."""
 
     findings: tuple[Finding, ...]
-    guess_rates: GuessRates
-    """Of the puzzles whose facts are all known, against their stored gold."""
+    guess_rates: GuessRates | None
+    """Of the puzzles whose facts are all known, against their stored gold; None where puzzles name
+    events that no table has, for the others' rates would pass for the set's."""
+
+    @property
+    def without_event(self) -> int:
+        """Puzzles about an event that no table has."""
+        return sum(UNKNOWN_EVENT in finding.notes for finding in self.findings)
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
@@ -100,7 +106,7 @@ class AuditReport:
             "event_unnecessary": sum(finding.event_unnecessary for finding in self.findings),
             "any_unnecessary": sum(finding.any_unnecessary for finding in self.findings),
             "convention_dependent": sum(bool(finding.readings) for finding in self.findings),
-            "guess_rates": self.guess_rates.as_json(),
+            "guess_rates": None if self.guess_rates is None else self.guess_rates.as_json(),
             "per_puzzle": [finding.as_json() for finding in self.findings],
         }
 
@@ -116,7 +122,9 @@ def audit(
     resolved = [resolver.resolve(puzzle) for puzzle in puzzles]
     auditor = _Auditor(puzzles, resolver.known())
     findings = tuple(map(auditor.finding, puzzles, resolved))
-    return AuditReport(findings, rates_of(auditor.cases, auditor.sets, rng or Random(0)))
+    known = not any(UNKNOWN_EVENT in finding.notes for finding in findings)
+    rates = rates_of(auditor.cases, auditor.sets, rng or Random(0)) if known else None
+    return AuditReport(findings, rates)
 
 
 def corrected(puzzles: Sequence[TimePuzzle], report: AuditReport) -> tuple[TimePuzzle, ...]:

@@ -24,6 +24,7 @@ from agent_env.temporal.facts.tables import EventRow, FactTables, LifeRow, parse
 from agent_env.temporal.partial import PartialDate
 
 COLUMNS = ("event", "start", "end", "multi_year_spans")
+UNKNOWN_EVENT = "unknown_event"
 OPEN_ENDED = ("present", "now", "ongoing", "nan", "none", "null", "-")
 
 
@@ -143,7 +144,7 @@ class Resolver:
     def _event(self, puzzle: TimePuzzle, fact: KbEvent, found: Resolved) -> None:
         row = self._events.get(_key(fact.event))
         if row is None:
-            found.notes.append("unknown_event")
+            found.notes.append(UNKNOWN_EVENT)
         given = _given(puzzle, fact)
         right = _right(fact, row) if row else ()
         found.years_stated |= fact.aspect == "multi_year" and bool(given)

@@ -7,6 +7,8 @@ from agent_env.tasks.time_puzzles.facts import CalendarMonth, Fact
 from agent_env.tasks.time_puzzles.faults import PuzzleFaults
 from agent_env.tasks.time_puzzles.sample import TimePuzzle
 
+SHARED = "event"
+
 CALENDARS = {
     "chinese_zodiac": "chinese",
     "lunar_month": "chinese",

@@ -1,27 +1,29 @@
-"""What the analysis asks of traveler: breakdowns."""
+"""What the analysis asks of TRAVELER: breakdowns, and what stands and falls together."""
 
 from __future__ import annotations
 
 from agent_env.schema import Sample
 from agent_env.tasks.traveler.sample import TravelerSample
 
+SHARED = "list of events"
+
+fault_finder = None
+"""No rules say why an answer is wrong."""
+
 
 def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
-    """Category, template, time expression, how many events fit."""
+    """Category, template, time expression, how many events there are and how many fit."""
     if not isinstance(sample, TravelerSample):
         return {}
     return {
         "category": (sample.category,),
         "template": (sample.template,),
         "expression": (sample.expression,),
+        "events": (str(sample.size),),
         "matches": (sample.matches,),
     }
 
 
 def cluster(sample: Sample) -> str:
-    """Nothing: each question is drawn by itself."""
-    return ""
-
-
-fault_finder = None
-"""No rules say why an answer is wrong."""
+    """The list of events that the question is about."""
+    return sample.materials[0] if sample.materials else ""

@@ -48,6 +48,7 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
         prompt=start,
         scorer=score,
         metrics=METRICS,
+        ceiling_metric="of_ceiling",
         default_conditions=("base", "events", "ci"),
         placeholders=PLACEHOLDERS,
         fields=filled,

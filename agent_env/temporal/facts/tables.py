@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).parent
 
+COLUMNS = ("event", "kind", "summary", "hint", "start", "end", "multi_year_spans", "source")
+"""Of an event table in full."""
+
 Row = TypeVar("Row")
 
 
@@ -130,6 +133,11 @@ def _records(file: Path, reader: csv.DictReader[str]) -> Iterator[dict[str, str 
 
 
 def _event(raw: dict[str, str]) -> EventRow:
+    if missing := [name for name in COLUMNS if name not in raw]:
+        raise ValueError(
+            f"no column '{missing[0]}'; first make the full form of it: "
+            "agent-env facts import YOURS.csv --out events.csv"
+        )
     start = PartialDate.parse(raw["start"]) if raw["start"] else None
     end = PartialDate.parse(raw["end"]) if raw["end"] else None
     if not raw["event"]:

@@ -10,6 +10,7 @@ import pytest
 from agent_env.models.reference.evidence import clause_from, days_in, fit
 from agent_env.models.reference.reading import Lookup, read_constraint, read_prompt
 from agent_env.models.reference.sums import solve
+from agent_env.tasks.tdbench.model_wording import PROMPT
 
 ARTICLE = """Falklands War
 https://encyclopedia.example/article/Falklands_War
@@ -51,6 +52,12 @@ def test_other_words_for_the_same_are_understood_alike(ours: str, reworded: str)
 def test_what_is_not_understood_is_kept_as_unread() -> None:
     asked = read_prompt("Constraints:\n- The year is 1982.\n- The mood is good.\n\nGo on.")
     assert (asked.clauses, asked.unread) == ((["years", [1982]],), ("The mood is good.",))
+
+
+def test_rules_for_rewording_a_question_are_no_constraints() -> None:
+    values = {"sentences": "Who?", "count": "1 phrasing", "number": 1, "values": '"Sunday club"'}
+    asked = read_prompt(PROMPT.format(**values))
+    assert (asked.clauses, asked.lookups, len(asked.unread)) == ((), (), 3)
 
 
 def test_the_range_of_years_comes_from_the_prompt() -> None:

@@ -78,6 +78,14 @@ def test_every_relation_has_as_many_questions_of_each_cardinality() -> None:
     assert set(counts.values()) == {6}
 
 
+@pytest.mark.parametrize("tables", ["fictional", "shipped"])
+def test_a_few_questions_have_one_answer_several_and_none_in_turn(tables: str) -> None:
+    for seed in range(5):
+        options = TdbenchOptions(tables=tables, phrasings=1)
+        found = [s.cardinality for s in samples(make(12, seed, options))]
+        assert all(abs(Counter(found[:6])[size] - 2) <= 1 for size in options.cardinalities), found
+
+
 def test_no_context_is_empty_and_all_golds_stand_in_it() -> None:
     for sample in samples(made(300, kinds=("relation", "current", "nth", "hops"))):
         assert all(sample.context)
@@ -108,7 +116,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 
 
 def test_hops_name_each_fact_on_the_way() -> None:
-    found = samples(made(60, tables="shipped", kinds=("hops",), phrasings=1))
+    found = samples(made(120, tables="shipped", kinds=("hops",), phrasings=1))
     three = next(s for s in found if s.asked == {"round": "26th Summer", "role": "President"})
     assert three.gold == ("Bill Clinton",)
     assert [hop.gold for hop in three.hops] == [
