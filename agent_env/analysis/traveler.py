@@ -14,8 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from agent_env.analysis.spread import effective_samples
-from agent_env.analysis.summary import wilson
+from agent_env.analysis.spread import share_interval, variance
 from agent_env.manifest import Manifest
 from agent_env.schema import Episode, Score
 from agent_env.tasks.traveler.configurations import CHOSEN, CONFIGURATIONS
@@ -229,7 +228,8 @@ def means(
 
 def _figure(values: Sequence[tuple[str, float]]) -> Figure:
     mean = fmean(value for _, value in values)
-    return Figure(mean, *wilson(mean, effective_samples(values)), len(values))
+    lists = len({name for name, _ in values})
+    return Figure(mean, *share_interval(mean, variance(values), lists), len(values))
 
 
 def labels(rows: Iterable[Answered]) -> list[str]:

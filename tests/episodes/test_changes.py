@@ -57,7 +57,6 @@ def test_a_run_of_an_older_version_can_be_resumed_again(folder: RunFolder) -> No
     [
         ({"model": "reference-static"}, "model: reference → reference-static"),
         ({"steps": 3}, "limit steps: 30 → 3"),
-        ({"base_url": "http://other/v1"}, "model base_url: none → http://other/v1"),
     ],
 )
 def test_another_model_or_limit_is_refused_by_name(
@@ -69,6 +68,11 @@ def test_another_model_or_limit_is_refused_by_name(
     assert (folder.path / "run.json").read_bytes() == before
     go_on(folder, accept_changes=True, **options)
     assert line in folder.manifest().changes[0]
+
+
+def test_a_server_that_is_elsewhere_now_is_noted_and_needs_no_more_words(folder: RunFolder) -> None:
+    go_on(folder, base_url="http://other/v1")
+    assert "model base_url: none → http://other/v1" in folder.manifest().changes[0]
 
 
 def test_other_code_is_refused_by_name(folder: RunFolder) -> None:

@@ -9,6 +9,6 @@ from agent_env.tasks.traveler.family import FAMILY
 def test_a_question_stands_under_its_category_and_its_template() -> None:
     sample = FAMILY.make_samples(1, 7, FAMILY.options()).samples[0]
     found = family_of("traveler").groups(sample)
-    assert list(found) == ["category", "template", "expression", "matches"]
+    assert list(found) == ["category", "template", "expression", "events", "matches"]
     assert found["category"][0] in ("explicit", "implicit", "vague")
     assert found["template"][0] in ("who", "did", "how-often", "when")
