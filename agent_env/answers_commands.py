@@ -28,7 +28,6 @@ from agent_env.tasks.temp_answers.responses import (
 )
 
 MODES = ("paper", "v2")
-FIGURES = ("n", "exact_match", "smape", "n_smape", "mase", "n_mase", "unparsed")
 
 
 @dataclass(frozen=True, slots=True)

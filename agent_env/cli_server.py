@@ -32,8 +32,8 @@ def fake_server(
 
     from agent_env.cli_run import one_of, say
     from agent_env.errors import ConfigError
+    from agent_env.model_wiring import make_model
     from agent_env.models.fake_server import FakeServer, model_policy, parse_errors, script_policy
-    from agent_env.wiring import make_model
 
     if policy is not None and script is not None:
         raise ConfigError("--policy and --script exclude each other")

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
+from agent_env.model_wiring import make_tokenizer
 from agent_env.runs import task_of
 from agent_env.tasks.contexts import KINDS, Contexts, Kind
 from agent_env.web_options import site_of
-from agent_env.wiring import make_tokenizer
 
 if TYPE_CHECKING:
     from agent_env.episodes.context_build import BuildRules, Source

@@ -58,8 +58,8 @@ def _set(name: str) -> str:
 
 
 def _tokenizers() -> list[Check]:
+    from agent_env.model_wiring import make_tokenizer
     from agent_env.models.tokenizers import ENCODINGS
-    from agent_env.wiring import make_tokenizer
 
     checks = [Check("tokenizer estimate", True, "bytes / 4")]
     for name in ENCODINGS:

@@ -21,11 +21,11 @@ from agent_env.episodes.run_calls import CallOptions, model_facts
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
 from agent_env.errors import ConfigError
+from agent_env.model_wiring import make_model
 from agent_env.models.prices import is_priced
 from agent_env.run_scores import score_folder
 from agent_env.schema import Episode, ModelFacts, Score
 from agent_env.tasks.judging import judge_prompt
-from agent_env.wiring import make_model
 
 
 @dataclass(frozen=True, slots=True)

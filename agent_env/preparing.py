@@ -16,23 +16,14 @@ from agent_env.episodes.run_calls import CallOptions, allow_open_files, manifest
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.fitting import check_proofs, check_tables, check_wordings
 from agent_env.manifest import Manifest, TextFile
+from agent_env.model_wiring import SERVER, make_model, make_tokenizer, server_tokenizer
 from agent_env.schema import Condition, Record, Sample
 from agent_env.tasks.conditions import TOOLS, parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Made, by_digest, read_options
 from agent_env.tasks.templates import read_text_file
 from agent_env.tasks.where import select
 from agent_env.web_options import WebOptions, settings_of
-from agent_env.wiring import (
-    HOSTED_WEB,
-    SERVER,
-    choose_sandbox,
-    load_family,
-    make_model,
-    make_tokenizer,
-    server_tokenizer,
-    versions,
-    with_texts,
-)
+from agent_env.wiring import HOSTED_WEB, choose_sandbox, load_family, versions, with_texts
 
 if TYPE_CHECKING:
     from agent_env.episodes.context_copies import Copy

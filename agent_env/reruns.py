@@ -12,19 +12,11 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
+from agent_env.model_wiring import make_model, model_of, open_counted
 from agent_env.runs import Engine, Listener, run_folder, task_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.where import parse_where
-from agent_env.wiring import (
-    choose_sandbox,
-    contexts_of,
-    make_model,
-    model_of,
-    open_counted,
-    open_rooms,
-    strategy_of,
-    versions,
-)
+from agent_env.wiring import choose_sandbox, contexts_of, open_rooms, strategy_of, versions
 
 if TYPE_CHECKING:
     from agent_env.episodes.budget import RunLimits

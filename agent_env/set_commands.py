@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from agent_env.episodes.budget import RunLimits
 from agent_env.episodes.run_folder import RunFolder, materials_beside, samples_bytes, write_whole
 from agent_env.errors import ConfigError, RunStopped
+from agent_env.model_wiring import make_model
 from agent_env.schema import Record, Sample
 from agent_env.tasks.family import Made, by_digest, read_options
-from agent_env.wiring import load_family, make_model
+from agent_env.wiring import load_family
 
 if TYPE_CHECKING:
     from agent_env.analysis.totals import Totals

@@ -197,8 +197,9 @@ async def run_study(plan: Plan, out: Path, listener: Listener, concurrency: int 
 
 def check(plan: Plan) -> None:
     """ConfigError for a plan that cannot be run; nothing has been asked yet then."""
+    from agent_env.model_wiring import make_model
     from agent_env.tasks.family import read_options
-    from agent_env.wiring import load_family, make_model
+    from agent_env.wiring import load_family
 
     for name in (*plan.configurations, *plan.chosen, *([plan.final] if plan.final else [])):
         configuration(name)

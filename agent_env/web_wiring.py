@@ -1,4 +1,4 @@
-"""Joins the web's rooms for a run: the second half of wiring."""
+"""Joins the web's rooms for a run: wiring's part for the web."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ import pytest
 from agent_env.doctor import EXTRAS
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import read_trace
+from agent_env.model_wiring import make_model
 from agent_env.models.fake_server import serve
 from agent_env.testing import puzzle
-from agent_env.wiring import make_model
 from tests.commands import agent_env
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from agent_env import wiring
+from agent_env import model_wiring
 from agent_env.episodes.budget import RunLimits
 from agent_env.episodes.retries import Retries
 from agent_env.episodes.run_calls import CallOptions, how_to_go_on, rounded_up
@@ -60,7 +60,7 @@ def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
 ) -> None:
     """Four of five requests fail. What the server saw, the traces tell, no more and no less; what
     still fails at the end of its tries is failed and resumed, not lost."""
-    monkeypatch.setattr(wiring, "MODEL_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(model_wiring, "MODEL_TIMEOUT_S", 2.0)
     out = tmp_path / "run"
     asked = RunOptions(
         task="time-puzzles",

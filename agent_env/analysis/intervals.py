@@ -30,10 +30,6 @@ class Estimate:
     samples: int = 0
     clusters: int = 0
 
-    @property
-    def has_interval(self) -> bool:
-        return self.low is not None and self.high is not None
-
 
 def mean_estimates(values: Floats, clusters: Ints, drawn: Floats, share: bool) -> list[Estimate]:
     """The mean of each column. A `share` (of 0/1 outcomes) gets Wilson's interval at the effective

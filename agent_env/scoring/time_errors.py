@@ -95,24 +95,6 @@ def is_transitional(error: Amount | None, wanted: Wanted, years_only: bool) -> b
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """The figures of one set of answers; `exact_match` and `smape` in percent."""
-
-    n: int
-    exact_match: float | None
-    smape: float | None
-    n_smape: int
-    mase: float | None
-    n_mase: int
-    unparsed: int
-
-
-def mean_of(values: Sequence[float]) -> float | None:
-    """None of none; infinite where a value is."""
-    return fmean(values) if values else None
-
-
-@dataclass(frozen=True, slots=True)
 class ErrorProfile:
     """Size and direction of the errors that are not 0."""
 

@@ -12,11 +12,6 @@ LONG_NAMES = (
 )
 _NUMBERS = {name.casefold(): n for names in (NAMES, LONG_NAMES) for n, name in enumerate(names)}
 _NUMBERS["sept"] = 8
-PATTERN = (
-    r"(?:[A-Z][a-z]{2,8}\.?,? (?:\d{1,2},? )?\d{4}|\d{1,2} [A-Z][a-z]{2,8},? \d{4}"
-    r"|\d{4}-\d{1,2}(?:-\d{1,2})?|\d{4})"
-)
-"""A date as text, valid or not."""
 _NAMED = re.compile(r"(?:(\d{1,2}) )?([A-Za-z]{3,9})\.?,? (?:(\d{1,2}),? )?(\d{4})")
 _ISO = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 

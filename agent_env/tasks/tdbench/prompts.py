@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import Example
-from agent_env.schema import Condition, MaterialTable, Message, Sample
+from agent_env.schema import Condition, MaterialTable, Sample
 from agent_env.tasks.tdbench.retrieval import Retriever
 from agent_env.tasks.tdbench.sample import TdbenchSample, tdbench_sample
 
@@ -64,18 +64,6 @@ TIMELINE = """\
 Reason by a timeline before you answer. First find the time that the question speaks of. Then \
 write down everything that bears on it in the order of time, each entry as START to END: NAME. \
 Then hold each entry against the condition, the start and the end apart. """
-
-
-def make_prompt(
-    name: str, open_book: bool, tables: Mapping[str, MaterialTable]
-) -> Callable[[Sample, Condition], tuple[Message, ...]]:
-    """The prompt of this name; with the sample's rows where the book is open."""
-    fields = make_fields(name, open_book, tables)
-
-    def prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
-        return (Message(role="user", content=worded(fields(sample, condition))),)
-
-    return prompt
 
 
 def make_fields(

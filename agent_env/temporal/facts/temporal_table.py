@@ -9,8 +9,6 @@ from datetime import date
 
 from agent_env.schema import MaterialTable
 from agent_env.temporal.allen import Granularity, Interval, cut
-from agent_env.temporal.facts.intervals import IntervalRow
-from agent_env.temporal.facts.intervals import Relation as Held
 
 TIME_COLUMNS = ("start", "end")
 LENGTHS: dict[Granularity, int] = {"year": 4, "month": 7, "day": 10}
@@ -175,23 +173,3 @@ def coarser(table: TemporalTable, granularity: Granularity) -> tuple[TemporalTab
     ]
     kept = tuple(row for row in cut_rows if row.end is None or row.start < row.end)
     return replace(table, rows=kept, granularity=granularity), len(cut_rows) - len(kept)
-
-
-def from_intervals(
-    rows: Iterable[IntervalRow], held: Held, name: str, columns: tuple[str, str]
-) -> TemporalTable:
-    """One relation of the interval facts as a table; their last days are included, ours are not."""
-    ordered = (row for row in rows if row.relation == held)
-    return TemporalTable(
-        name,
-        columns,
-        tuple(
-            TemporalRow(
-                (row.object, row.subject),
-                row.start,
-                row.end and date.fromordinal(row.end.toordinal() + 1),
-            )
-            for row in ordered
-        ),
-        fictional=True,
-    )

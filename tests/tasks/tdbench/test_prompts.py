@@ -4,7 +4,13 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.schema import Condition
-from agent_env.tasks.tdbench.prompts import COT_EXAMPLES, CURRENT_EXAMPLE, PROMPTS, make_prompt
+from agent_env.tasks.tdbench.prompts import (
+    COT_EXAMPLES,
+    CURRENT_EXAMPLE,
+    PROMPTS,
+    make_fields,
+    worded,
+)
 from agent_env.tasks.tdbench.score import measure
 from tests.tasks.tdbench.leaders import NAMES, TABLE, current, hops, question
 
@@ -13,8 +19,7 @@ TABLES = {TABLE.digest: TABLE}
 
 
 def text(name, sample, open_book=False):
-    (message,) = make_prompt(name, open_book, TABLES)(sample, BASE)
-    return message.content
+    return worded(make_fields(name, open_book, TABLES)(sample, BASE))
 
 
 @pytest.mark.parametrize("name", ["default", "cot", "time-cot"])
@@ -69,4 +74,4 @@ def test_the_worked_answers_read_as_they_should():
 
 def test_an_unknown_prompt_is_named():
     with pytest.raises(ConfigError, match="unknown prompt 'nice'; known: default, cot, time-cot"):
-        make_prompt("nice", False, {})
+        make_fields("nice", False, {})
