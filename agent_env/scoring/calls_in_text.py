@@ -1,0 +1,88 @@
+"""Finds tool calls that a model wrote as text: the usual sign that the server's parser does not fit
+the model, so that the model asks for a tool and nobody runs it.
+
+The forms are those of model families; a mere mention of a tag in a sentence is none. What stands
+before `</think>` is not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+
+from agent_env.schema import Episode
+
+TAGS: dict[str, re.Pattern[str]] = {
+    # gpt-oss: the recipient stands after the channel or before it
+    "harmony channel": re.compile(r"<\|channel\|>\s*\w+\s+to=[\w.]+|\bto=functions\.[\w.-]+"),
+    "<|python_tag|>": re.compile(r"<\|python_tag\|>\s*\S"),
+    "[TOOL_CALLS]": re.compile(r"\[TOOL_CALLS\]\s*(?:[\[{]|[\w.-]+\s*[\[{(])"),
+    # GLM writes the name without JSON, Qwen3-Coder <function=…> inside
+    "<tool_call>": re.compile(r"<(?:\w+:)?tool_calls?>\s*(?:[\[{<]|[\w.-]+\s*<arg)"),
+    "<|tool_call|>": re.compile(r"<\|tool_call(?:\|>|_argument|_begin|s_section_begin)\S*\s*\S"),
+    "<｜tool▁calls▁begin｜>": re.compile(r"<[|｜]tool[▁_ ]calls?[▁_ ]begin[|｜]>"),
+    "<function=…>": re.compile(r"<function=[\w.-]+>|<function_calls?>\s*[\[{<]"),
+    "<invoke …>": re.compile(r"<(?:｜DSML｜)?invoke name=[\"'][\w.-]+[\"']"),
+    "```tool_code": re.compile(r"^```tool_(?:code|call)[ \t]*\n\s*\S", re.M),
+    "functools[…]": re.compile(r"\bfunctools\s*\[\s*\{"),
+}
+"""By the name of the form, what a call in it begins with."""
+
+FENCED = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.M | re.S)
+NAMES = ("name", "function", "tool", "tool_name")
+ARGUMENTS = ("arguments", "parameters", "args", "tool_input")
+OBJECT = re.compile(
+    rf'"(?:{"|".join(NAMES)})"\s*:\s*"([\w.:-]+)"\s*,\s*"(?:{"|".join(ARGUMENTS)})"\s*:\s*[{{"]'
+)
+FENCED_JSON = "fenced JSON"
+BARE_JSON = "bare JSON"
+
+
+def call_in_text(text: str | None, tools: Collection[str] = ()) -> str | None:
+    """The form of a call that stands in the text, such as `<tool_call>` or `fenced JSON`; None
+    where there is none. Where `tools` are given, a call in JSON must name one of them."""
+    if not text:
+        return None
+    text = text.rpartition("</think>")[2]
+    for form, pattern in TAGS.items():
+        if pattern.search(text):
+            return form
+    if any(_is_call(block[1], tools) for block in FENCED.finditer(text)):
+        return FENCED_JSON
+    return BARE_JSON if _is_call(text, tools) else None
+
+
+def answer_with_call(episode: Episode) -> str | None:
+    """The form of the call in the episode's answer; None where tools were not offered, too."""
+    return call_in_text(episode.answer, episode.tools) if episode.tools else None
+
+
+def _is_call(text: str, tools: Collection[str]) -> bool:
+    if any(_is_known(match[1], tools) for match in OBJECT.finditer(text)):
+        return True
+    text = text.strip()
+    if text[:1] not in ("{", "["):
+        return False
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return any(
+        _is_call_object(each, tools) for each in (value if isinstance(value, list) else [value])
+    )
+
+
+def _is_call_object(value: object, tools: Collection[str]) -> bool:
+    """Whatever the order of the fields, also as {"type": "function", "function": {…}}."""
+    if not isinstance(value, dict):
+        return False
+    if isinstance(inner := value.get("function"), dict):
+        return _is_call_object(inner, tools)
+    name = next((value[key] for key in NAMES if isinstance(value.get(key), str)), None)
+    given = any(isinstance(value.get(key), dict | str) for key in ARGUMENTS)
+    return name is not None and given and _is_known(name, tools)
+
+
+def _is_known(name: str, tools: Collection[str]) -> bool:
+    return not tools or name.rpartition(".")[2] in tools
