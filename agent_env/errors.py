@@ -92,6 +92,8 @@ class ModelError(EpisodeError):
         retry_after_s: float | None = None,
         usage: Usage | None = None,
         unsent: bool = False,
+        context_tokens: int | None = None,
+        request_tokens: int | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -106,6 +108,10 @@ class ModelError(EpisodeError):
         """Tokens that the failed call cost, where the server says so."""
         self.unsent = unsent
         """Whether the request never reached the server."""
+        self.context_tokens = context_tokens
+        """How many tokens the model reads, where an overflow says so."""
+        self.request_tokens = request_tokens
+        """How many were sent, where an overflow says so."""
 
 
 class SandboxError(EpisodeError):

@@ -282,10 +282,12 @@ StopReason = Literal[
     "output_tokens",
     "cost",
     "time",
+    "context",
     "truncated",
     "refused",
 ]
-"""Why an episode ended; all but `answered` leave whatever answer stood. A failure is apart."""
+"""Why an episode ended; all but `answered` leave whatever answer stood. `context`: the conversation
+grew longer than the model reads. A failure is apart."""
 
 
 class JudgeCall(Stored):

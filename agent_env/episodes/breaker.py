@@ -22,8 +22,10 @@ class Breaker:
 
     def note(self, error: ModelError, is_last: bool) -> None:
         """A call failed; raises RunStopped where it is one too many. A rate limit that is tried
-        again does not count: the server answers, and asks us to wait."""
-        if error_kind(error) == "rate_limit" and not is_last:
+        again does not count: the server answers, and asks us to wait. Nor does a conversation that
+        is too long for the model: that ends its episode and says nothing of the server."""
+        kind = error_kind(error)
+        if kind == "context_overflow" or (kind == "rate_limit" and not is_last):
             return
         self.failed += 1
         if self.calls is not None and self.failed >= self.calls:

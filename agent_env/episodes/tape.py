@@ -13,7 +13,7 @@ from difflib import unified_diff
 
 from agent_env.episodes.recording import RequestDigest
 from agent_env.episodes.trace import gave_nothing, own_events, trajectory
-from agent_env.errors import EpisodeError, ReplayError
+from agent_env.errors import EpisodeError, ModelError, ReplayError
 from agent_env.protocols import (
     Answer,
     CallTool,
@@ -161,6 +161,8 @@ class Tape:
         end = self.recording.end
         if isinstance(end, EpisodeFinished) and end.stop_reason == "time":
             return TimeoutError()  # the loop takes it for its own
+        if isinstance(end, EpisodeFinished) and end.stop_reason == "context":
+            return ModelError("the recorded conversation was too long", kind="context_overflow")
         if isinstance(end, EpisodeFailed):
             return RecordedFailure(f"{end.error}: {end.message}")
         if end is None:

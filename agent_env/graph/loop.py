@@ -16,6 +16,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from agent_env.errors import ModelError
 from agent_env.graph.meter import Meter
 from agent_env.protocols import (
     Answer,
@@ -127,6 +128,10 @@ async def _ask_model(state: State, runtime: Runtime[Attempt]) -> Next:
                 reply = await attempt.model.generate(sent, specs, options)
     except TimeoutError:
         return attempt.stop("time")
+    except ModelError as exc:
+        if exc.kind != "context_overflow":
+            raise
+        return attempt.stop("context")
     attempt.meter.count_reply(sent, specs, reply)
     _take_in(attempt, reply)
     return _after_reply(attempt, reply)
@@ -178,6 +183,8 @@ def _after_reply(attempt: Attempt, reply: Reply) -> Next:
         case Say(message):
             attempt.messages.append(message)
             return Command(goto="model")
+        case RunTools() if (reached := attempt.meter.reached(attempt.limits)) is not None:
+            return attempt.stop(reached)  # no reply could read what the calls give
         case RunTools() | CallTool():
             return Command(goto="tools")
 

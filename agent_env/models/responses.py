@@ -27,7 +27,7 @@ from agent_env.models.wire import (
     usage,
 )
 from agent_env.protocols import ReplyOptions
-from agent_env.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.schema import Message, Reply, ToolCall, ToolSpec, Usage
 
 REASONING_MODELS = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.*chat)")
 """By their names, as far as anything tells."""
@@ -138,7 +138,7 @@ class Responses:
         told = usage(record(answer, "usage"), "input_tokens", "output_tokens")
         return Reply(
             message=_message(items, parts),
-            finish_reason=_finish_reason(answer, items, parts),
+            finish_reason=_finish_reason(answer, items, parts, _is_at_limit(told, request)),
             usage=told.model_copy(update={"hosted_calls": hosted.counted(items)}),
             model=text(answer, "model") or None,
             citations=_citations(parts),
@@ -237,14 +237,28 @@ def _reasoning(items: list[Json]) -> str | None:
 
 
 def _finish_reason(
-    answer: Json, items: list[Json], parts: list[Json]
+    answer: Json, items: list[Json], parts: list[Json], at_limit: bool
 ) -> Literal["stop", "tool_calls", "length", "refused"]:
     why = text(record(answer, "incomplete_details"), "reason")
     if why == "content_filter" or any(part.get("type") == "refusal" for part in parts):
         return "refused"
     if answer.get("status") == "incomplete":
         return "length"
-    return "tool_calls" if any(i.get("type") == "function_call" for i in items) else "stop"
+    calls = [item for item in items if item.get("type") == "function_call"]
+    if at_limit and not (calls and all(_is_complete(call) for call in calls)):
+        return "length"
+    return "tool_calls" if calls else "stop"
+
+
+def _is_at_limit(told: Usage, request: Json) -> bool:
+    """Whether the reply is as long as it may be; llama.cpp and others call it `completed` then."""
+    most = request.get("max_output_tokens")
+    return isinstance(most, int) and (told.output_tokens or 0) >= most
+
+
+def _is_complete(call: Json) -> bool:
+    arguments = text(call, "arguments")
+    return arguments_as_object(arguments) == arguments
 
 
 def _citations(parts: list[Json]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 from pydantic import JsonValue
 
 from agent_env.errors import ModelErrorKind
+from agent_env.models.overflow import Overflow, is_output_limit, overflow
 
 SETTINGS = {
     "temperature": "--temperature",
@@ -34,9 +35,7 @@ ADVICE = {
     413: "the request is too large; shorten what tools return",
     429: "send fewer requests at a time",
 }
-OVERFLOW = re.compile(
-    r"context_length_exceeded|maximum context|context (length|window|size)|prompt is too long", re.I
-)
+TOO_LONG = "the conversation is longer than the model reads; see --fit-context"
 NO_TOOLS = re.compile(r"enable-auto-tool-choice|does not support (tools|function)", re.I)
 KINDS: dict[str, ModelErrorKind] = {
     "insufficient_quota": "rate_limit",
@@ -58,6 +57,8 @@ class Verdict:
     kind: ModelErrorKind
     retryable: bool
     advice: str
+    overflow: Overflow | None = None
+    """Where the conversation is longer than the model reads."""
 
 
 def judge(
@@ -65,7 +66,14 @@ def judge(
 ) -> Verdict:
     """The verdict on an error with this status (None where it has none), text and body, given
     to a request with these fields."""
-    kind = _kind(status, said, error)
+    found = overflow(status, said, error)
+    if found is not None and is_output_limit(found, sent):
+        most = found.context_tokens
+        return Verdict("bad_request", False, f"lower --max-output-tokens far below {most}")
+    if found is not None:
+        advice = ADVICE[413] if status == 413 else TOO_LONG
+        return Verdict("context_overflow", False, advice, found)
+    kind = _kind(status, error)
     lasting = "insufficient_quota" in labels(error)
     passing = kind in ("rate_limit", "timeout", "server", "connection", "unreadable")
     return Verdict(kind, passing and not lasting, _advice(status, kind, said, error, sent))
@@ -111,9 +119,7 @@ def _until(date: str | None, now: datetime) -> float | None:
     return max(0.0, (then - now).total_seconds())
 
 
-def _kind(status: int | None, said: str, error: JsonValue) -> ModelErrorKind:
-    if status == 413 or (status in (400, 422) and OVERFLOW.search(f"{labels(error)} {said}")):
-        return "context_overflow"
+def _kind(status: int | None, error: JsonValue) -> ModelErrorKind:
     if status in (401, 402, 403):
         return "authentication"
     if status == 429:
@@ -134,8 +140,6 @@ def _advice(
 ) -> str:
     if "insufficient_quota" in labels(error):
         return "the account has no credit left"
-    if kind == "context_overflow" and status != 413:
-        return "the conversation is longer than the model reads; limit what tools return"
     if kind == "bad_request" and (setting := _refused(said, error, sent)) is not None:
         return setting
     if kind == "server" or status is None:

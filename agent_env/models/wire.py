@@ -260,6 +260,8 @@ class Endpoint:
             kind=verdict.kind,
             retry_after_s=retry_after_s,
             usage=_cost(answer or {}),
+            context_tokens=verdict.overflow.context_tokens if verdict.overflow else None,
+            request_tokens=verdict.overflow.request_tokens if verdict.overflow else None,
         )
 
 

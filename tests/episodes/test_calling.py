@@ -395,3 +395,29 @@ def test_a_run_that_goes_on_knows_what_was_charged_for_what_nobody_told(tmp_path
     (found,) = episodes_of(RunFolder(tmp_path), print)
     spent = totals([found], None)
     assert (spent.input_tokens, spent.charged_tokens) == (None, later.tokens + later.held_tokens)
+
+
+def test_conversations_that_are_too_long_are_finished_counted_and_stop_no_run(
+    tmp_path: Path,
+) -> None:
+    too_long = ModelError("too long", status=400, kind="context_overflow")
+    shared = Calls(Pace(most=4), FAST, breaker=Breaker(calls=2))
+    episodes = run(runner(tmp_path, lambda s: Shaky([too_long]), shared), count=4)
+    assert [(e.status, e.stop_reason, e.answer) for e in episodes] == [
+        ("finished", "context", None)
+    ] * 4
+    (call,) = model_calls(tmp_path)
+    assert (call.error_kind, call.status, call.attempt) == ("context_overflow", 400, 1)
+
+
+def test_an_episode_that_failed_by_an_overflow_of_earlier_versions_finishes_when_resumed(
+    tmp_path: Path,
+) -> None:
+    def failing(sample: Sample) -> Model:
+        return ScriptedModel([calls(("web_search", "{}")), ModelError("down", kind="bad_request")])
+
+    (episode,) = run(runner(tmp_path, failing))
+    assert episode.status == "failed"
+    too_long = ModelError("too long", status=400, kind="context_overflow")
+    (episode,) = run(runner(tmp_path, lambda s: Shaky([too_long])))
+    assert (episode.status, episode.stop_reason, episode.steps) == ("finished", "context", 1)

@@ -102,6 +102,16 @@ def test_an_end_by_time_is_an_end_by_time_again(tmp_path: Path) -> None:
         assert result.verdict == "same", (kept, result.drift)
 
 
+def test_an_end_by_an_overflow_is_one_again(tmp_path: Path) -> None:
+    events, _ = run(World(), tmp_path)
+    end = events[-1].model_copy(update={"stop_reason": "context", "answer": None})
+    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
+    for kept, steps in ((1, 0), (4, 1), (6, 2)):
+        recording = Recording.of([*events[:kept], end])
+        result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
+        assert (result.verdict, result.steps) == ("same", steps), kept
+
+
 def test_live_tools_are_held_against_the_recording(tmp_path: Path) -> None:
     run(World(), tmp_path)
     recording = Recording.of(read_trace(trace_of(tmp_path)))

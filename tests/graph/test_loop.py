@@ -95,6 +95,29 @@ def test_the_token_limit_counts_input_and_output() -> None:
     assert (outcome.stop_reason, made.meter.steps) == ("tokens", 2)
 
 
+def test_calls_in_the_last_reply_are_not_run_as_no_reply_could_read_their_results() -> None:
+    ran: list[object] = []
+    tool = FakeTool("web_search", lambda arguments: str(ran.append(arguments)))
+    asking = calls(("web_search", '{"query": "a"}'))
+    outcome, made = drive(ScriptedModel([asking] * 9), [tool], Limits(steps=3))
+    assert (outcome.stop_reason, len(ran), made.meter.tool_calls) == ("steps", 2, 2)
+
+
+TOO_LONG = ModelError("the conversation is too long", status=400, kind="context_overflow")
+
+
+def test_a_conversation_that_outgrows_the_model_ends_with_the_last_text_that_stood() -> None:
+    asking = calls(("web_search", '{"query": "a"}'))
+    said = asking.message.model_copy(update={"content": "So far: MY ANSWER: 1982-04-02"})
+    outcome, _ = drive(ScriptedModel([asking.model_copy(update={"message": said}), TOO_LONG]))
+    assert outcome == Outcome("So far: MY ANSWER: 1982-04-02", "context", ())
+
+
+def test_a_prompt_that_is_too_long_itself_ends_so_too_without_an_answer() -> None:
+    outcome, _ = drive(ScriptedModel([TOO_LONG]))
+    assert outcome == Outcome(None, "context", ())
+
+
 def test_the_time_limit_ends_a_model_that_does_not_answer() -> None:
     class Silent(ScriptedModel):
         async def generate(self, messages: object, tools: object, options: object = 0) -> Reply:

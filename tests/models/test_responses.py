@@ -231,3 +231,21 @@ def test_a_failed_response_is_an_error_whole_and_streamed():
 def test_a_response_without_output_is_an_error(status):
     error = failure(Responses, reply(response(status=status)))
     assert f"sent a response that is {status} and has no output" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("output", "used", "reason"),
+    [
+        (said(text("Hel")), 16, "length"),
+        (said(text("Hello")), 15, "stop"),
+        (CALL, 16, "tool_calls"),
+        (CALL | {"arguments": '{"word": "'}, 16, "length"),
+    ],
+)
+def test_a_reply_of_the_greatest_length_is_cut_though_the_server_calls_it_completed(
+    output, used, reason
+):
+    chosen = Parameters(max_output_tokens=16)
+    usage = {"input_tokens": 5, "output_tokens": used}
+    got, _ = ask(Responses, reply(response(output, usage=usage)), parameters=chosen)
+    assert got.finish_reason == reason

@@ -97,7 +97,7 @@ def test_a_refused_parameter_is_named_as_the_user_sets_it(kind):
 @pytest.mark.parametrize(
     "sent",
     [
-        said("This model's maximum context length is 4096 tokens, however max_tokens is 5000"),
+        said("This model's maximum context length is 8192 tokens, however you requested 9000"),
         said("too long", code="context_length_exceeded"),
         said("the request exceeds the available context size"),
     ],

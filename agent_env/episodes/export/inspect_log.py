@@ -27,6 +27,7 @@ STOPS = {
 LIMITS = {
     "steps": "turn", "tool_calls": "custom", "tokens": "token", "input_tokens": "token",
     "output_tokens": "token", "cost": "cost", "time": "working",
+    "context": "context",
 }  # fmt: skip
 """Our stop reasons as Inspect's kinds of limits; the reason itself stands beside."""
 
