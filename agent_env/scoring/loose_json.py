@@ -10,6 +10,10 @@ from typing import Any
 _DECODER = json.JSONDecoder(strict=False)
 _BARE = {"true": True, "false": False, "null": None, "none": None, "nan": None}
 _SCALAR = re.compile(r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.:-])|[^\s,\]}\"'{\[]+")
+_DEEPEST = 20
+"""Brackets inside each other; deeper ones are no answer."""
+_MOST = 50
+"""Places at which a field is looked for."""
 _CLOSES = re.compile(r"\s*(?:[,:}\]]|$)")
 
 
@@ -51,7 +55,18 @@ def _strict(text: str, at: int) -> dict[str, Any] | None:
         found, _ = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and is_shallow(found) else None
+
+
+def is_shallow(value: Any, most: int = _DEEPEST) -> bool:
+    """Whether lists and objects are nested in each other so often at most."""
+    level: list[Any] = [value]
+    for _ in range(most + 1):
+        inner = (v.values() if isinstance(v, dict) else v for v in level)
+        level = [v for values in inner for v in values if isinstance(v, (dict, list))]
+        if not level:
+            return True
+    return False
 
 
 def _loose(text: str, at: int) -> dict[str, Any] | None:
@@ -62,7 +77,7 @@ def _loose(text: str, at: int) -> dict[str, Any] | None:
 def _value(text: str, at: int, depth: int = 0) -> tuple[Any, int] | None:
     """A value and where it ends."""
     at = _skip(text, at)
-    if at >= len(text) or depth > 20:
+    if at >= len(text) or depth > _DEEPEST:
         return None
     if text[at] == "{":
         return _members(text, at + 1, depth)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,15 +84,15 @@ _UNSURE = (
     r"|(?:the\s+answer\s+is\s+)?unknown\b"
 )
 _LEAD = (
-    r"[\s*_`\"'#>:.\-]*"
-    r"(?:(?:sorry|unfortunately|(?:based\s+on|according\s+to)\s+[^,\n]{1,60})\s*,\s*)?"
+    r"[\s*_`\"'#>:.\-]*+"
+    r"(?:(?:sorry|unfortunately|(?:based\s+on|according\s+to)\s++[^,\n]{1,60}+)\s*+,\s*+)?"
 )
 _STARTS_NONE = re.compile(rf"{_LEAD}(?:{_NO_ANSWER})", re.I)
 _STARTS_UNSURE = re.compile(rf"{_LEAD}(?:{_UNSURE})", re.I)
 _SAYS_NONE = re.compile(rf"\b(?:{_NO_ANSWER})", re.I)
 _SAYS_UNSURE = re.compile(rf"\b(?:{_UNSURE})", re.I)
 _MARKER = re.compile(
-    r"^[\s>*_`#-]*(?:my\s+|final\s+|the\s+)?answers?\s*(?:is|are)?[*_`]*\s*[:：][*_`]*"
+    r"^(?:[^\S\n]|[>*_`#-])*+(?:my\s+|final\s+|the\s+)?answers?\s*+(?:is|are)?[*_`]*+\s*+[:：][*_`]*+"
     r"|\bthe\s+(?:final\s+|correct\s+)?answers?\s+(?:is|are)\b[:\s]*",
     re.I | re.M,
 )
@@ -103,7 +104,8 @@ _NO_ENTRY = re.compile(
     re.I,
 )
 _HEAD = re.compile(
-    r"[^(\[:;,\n]*?(?=\s+-+\s|\s+(?:from|since|until|who|was|served|held|started)\b|[(\[:;,\n]|$)"
+    r"[^(\[:;,\n]*?(?=(?<!\s)\s++(?:-++\s|(?:from|since|until|who|was|served|held|started)\b)"
+    r"|[(\[:;,\n]|$)"
 )
 
 
@@ -200,8 +202,9 @@ def _unknown_entries(text: str, begin: int, found: Sequence[Mention]) -> tuple[s
     bullets = list(_BULLET.finditer(text, begin))
     indent = min((len(b[1]) for b in bullets), default=0)
     entries = []
+    starts = [m.at[0] for m in found]
     for bullet in bullets:
-        named = any(bullet.start() <= m.at[0] < bullet.end() for m in found)
+        named = bisect_left(starts, bullet.start()) < bisect_left(starts, bullet.end())
         line = bullet[2]
         said = _STARTS_NONE.match(line) or _STARTS_UNSURE.match(line) or _NO_ENTRY.match(line)
         if named or said or len(bullet[1]) > indent:
@@ -240,9 +243,8 @@ def read_number(text: str | None, dates: Sequence[tuple[int, int]]) -> int | Non
     if text is None:
         return None
     begin = answer_part(text)
-    found = [
-        m for m in _NUMBER.finditer(text, begin) if not any(a <= m.start() < b for a, b in dates)
-    ]
+    taken = sorted(dates)
+    found = [m for m in _NUMBER.finditer(text, begin) if not _is_within(m.start(), taken)]
     counted = [m for m in found if _COUNTED.match(text, m.end()) or "ce" in m[0][-2:].lower()]
     gaps = (text[a.end() : b.start()] for a, b in pairwise(found))
     if any(_EITHER.fullmatch(gap) for gap in gaps):
@@ -253,6 +255,13 @@ def read_number(text: str | None, dates: Sequence[tuple[int, int]]) -> int | Non
     if len(values) > 1 and found and not text[begin : found[0].start()].strip(" \t\n*_`"):
         values = {_number(found[0][0])}  # the number itself comes first, then how it was counted
     return values.pop() if len(values) == 1 else None
+
+
+def _is_within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether the place lies in one of the spans, which are sorted and do not overlap."""
+    before = bisect_right(spans, (place, place))
+    nearest = spans[max(0, before - 1) : before + 1]
+    return any(start <= place < end for start, end in nearest)
 
 
 def _number(text: str) -> int:

@@ -19,11 +19,18 @@ ARTICLES = frozenset({"a", "an", "the"})
 _VANISH = re.compile(r"[.'’`´]")
 _OTHER = re.compile(r"[^\w]+|_")
 _MARK = re.compile(
-    r"^[\s>*_`#-]*(?:my\s+|the\s+|final\s+)*answers?(?:\s+is)?[*_`]*\s*[:：][*_`]*", re.I | re.M
+    r"^(?:[^\S\n]|[>*_`#-])*+(?:(?:my|the|final)\s{1,20}+){0,9}+answers?(?:\s+is)?[*_`]*+\s*+[:：]"
+    r"[*_`]*+",
+    re.I | re.M,
 )
-_END = re.compile(r"[>*_`#-]*\b(?:reason(?:ing|s)?|explanation|solver|matched)[*_`]*\s*:", re.I)
+_END = re.compile(
+    r"(?<![>*_`#-])[>*_`#-]*+\b(?:reason(?:ing|s)?|explanation|solver|matched)[*_`]*+\s*+:", re.I
+)
 _NONE = frozenset({"none", "unanswerable", "no answer", "nobody", "unknown", "nothing", "n a", ""})
-_SEPARATOR = re.compile(r"\s*[,;\n]\s*")
+_SEPARATOR = re.compile(r"[,;\n]")
+_AND = re.compile(r"(?<!\s)\s++and\s+")
+_MARKS = 8
+"""Pieces of a name that hold no word, and characters of it to one that count, at the most."""
 SHORT = 300
 """Characters up to which a text without an answer line may be the answer itself."""
 
@@ -31,13 +38,16 @@ SHORT = 300
 @lru_cache(maxsize=1024)  # one score asks for the same few names some 20 times
 def normalise(name: str) -> str:
     """What is compared; see the module for the rules."""
-    text = name.casefold()
+    words = _words(name)
+    return " ".join([word for word in words if word not in ARTICLES] or words)
+
+
+def _words(text: str) -> list[str]:
+    text = text.casefold()
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text)
         text = "".join(c for c in text if not unicodedata.combining(c))
-    text = _OTHER.sub(" ", _VANISH.sub("", text.replace("&", " and ")))
-    words = text.split()
-    return " ".join([word for word in words if word not in ARTICLES] or words)
+    return _OTHER.sub(" ", _VANISH.sub("", text.replace("&", " and "))).split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +96,9 @@ def _read(said: str, rule: str, known: Iterable[str]) -> NamesRead:
 def _json_list(said: str) -> list[str] | None:
     try:
         found, _ = json.JSONDecoder().raw_decode(said)
-    except ValueError:
+        return [str(name) for name in found] if isinstance(found, list) else None
+    except (ValueError, RecursionError):
         return None
-    return [str(name) for name in found] if isinstance(found, list) else None
 
 
 def split_names(said: str, known: Iterable[str] = ()) -> tuple[str, ...]:
@@ -96,18 +106,51 @@ def split_names(said: str, known: Iterable[str] = ()) -> tuple[str, ...]:
     name stands on a side of it; the longest stretch that is a known name is one name."""
     if not _SEPARATOR.search(said.strip()) and " and " not in said:
         return (_cleaned(said),)
-    names = {normalise(name) for name in known}
-    if normalise(said) in names:
+    names = _Known.of(known)
+    if names.has(said):
         return (_cleaned(said),)
-    pieces = [piece for piece in _SEPARATOR.split(said) if piece.strip()]
+    pieces = [piece.strip() for piece in _SEPARATOR.split(said) if piece.strip()]
+    words = [_words(piece) for piece in pieces]
     found: list[str] = []
     at = 0
     while at < len(pieces):
-        taken = _longest(pieces, at, names)
+        taken = names.longest(words, at)
         name = ", ".join(pieces[at : at + taken])
         found += [name] if taken > 1 else _at_and(name, names)
         at += taken
     return tuple(dict.fromkeys(filter(normalise, map(_cleaned, found))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Normalised names, and how long the longest are: longer texts are none of them."""
+
+    names: Set[str]
+    words: int
+    letters: int
+
+    @classmethod
+    def of(cls, known: Iterable[str]) -> _Known:
+        names = frozenset(map(normalise, known))
+        words = max((name.count(" ") + 1 for name in names), default=0)
+        return cls(names, words, max(map(len, names), default=0) * _MARKS + 100)
+
+    def has(self, text: str) -> bool:
+        """Whether the text is one of the names."""
+        return len(text) <= self.letters and normalise(text) in self.names
+
+    def longest(self, words: Sequence[Sequence[str]], at: int) -> int:
+        """How many pieces from `at` on are one of the names; 1 where none are."""
+        taken, said = 1, list(words[at])
+        for many, own in enumerate(words[at + 1 : at + self.words + _MARKS], start=2):
+            said += own
+            content = [word for word in said if word not in ARTICLES] or said
+            if len(content) > self.words + 1:
+                break
+            joined = " ".join(content)
+            if joined in self.names or joined.removeprefix("and ") in self.names:
+                taken = many
+        return taken
 
 
 def _cleaned(name: str) -> str:
@@ -115,24 +158,22 @@ def _cleaned(name: str) -> str:
     return re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", name.strip()).strip(" \"'*`").strip()
 
 
-def _longest(pieces: Sequence[str], at: int, names: Set[str]) -> int:
-    """How many pieces from `at` on are one known name; 1 where none are."""
-    for many in range(len(pieces) - at, 1, -1):
-        joined = normalise(" ".join(pieces[at : at + many]))
-        if joined in names or joined.removeprefix("and ") in names:
-            return many
-    return 1
-
-
-def _at_and(piece: str, names: Set[str]) -> list[str]:
-    piece = re.sub(r"^and\s+", "", piece) if normalise(piece) not in names else piece
-    if normalise(piece) in names:
-        return [piece]
-    for match in re.finditer(r"\s+and\s+", piece):
-        left, right = piece[: match.start()], piece[match.end() :]
-        if normalise(left) in names or normalise(right) in names:
-            return [left, *_at_and(right, names)]
-    return [piece]
+def _at_and(piece: str, names: _Known) -> list[str]:
+    parts: list[str] = []
+    while True:
+        piece = re.sub(r"^and\s+", "", piece) if not names.has(piece) else piece
+        if names.has(piece):
+            return [*parts, piece]
+        for match in _AND.finditer(piece):
+            left, right = match.start(), len(piece) - match.end()
+            if (left <= names.letters and names.has(piece[:left])) or (
+                right <= names.letters and names.has(piece[match.end() :])
+            ):
+                parts.append(piece[:left])
+                piece = piece[match.end() :]
+                break
+        else:
+            return [*parts, piece]
 
 
 def strict_match(gold: Set[str], said: Set[str]) -> float:

@@ -22,10 +22,12 @@ CLOCK = date(2025, 1, 1)
 
 MOST_DIGITS = 300
 """More overflow a float."""
-_NUMBER = re.compile(r"Final Answer:.*?(\d+)")
-_YEAR = re.compile(r"Final Answer:.*?(\d{4})")
+LONGEST = 1000
+"""Characters of a line in which a date is looked for."""
+_NUMBER = re.compile(r"Final Answer:(?:(?!Final Answer:)[^\d\n])*+(\d+)")
+_YEAR = re.compile(r"Final Answer:(?:(?!Final Answer:|\d{4}).)*+(\d{4})")
 _LINE = re.compile(r"Final Answer:(.*)")
-_OBJECT = re.compile(r'({"explanation"\s*:.*})', re.S)
+_BEGIN = re.compile(r'{"explanation"\s*:')
 _PARTS = ("hours", "minutes", "seconds")
 DATE_FORMAT = "%B %d, %Y"
 
@@ -57,8 +59,9 @@ def read_line(text: str, form: str, clock: date = CLOCK) -> PaperReading:
         match = _LINE.search(text)
         if match is None:
             return PaperReading(None, "no Final Answer:")
-        found = fuzzy_date(match[1], clock)
-        return PaperReading(found, "no date" if found is None else "date finder")
+        found = fuzzy_date(match[1][:LONGEST], clock)
+        cut = f" in the first {LONGEST} characters" if len(match[1]) > LONGEST else ""
+        return PaperReading(found, ("no date" if found is None else "date finder") + cut)
     match = (_YEAR if form == "yyyy" else _NUMBER).search(text)
     if match is None:
         return PaperReading(None, "no digits" if _LINE.search(text) else "no Final Answer:")
@@ -86,11 +89,11 @@ def read_label(label: str, form: str, clock: date = CLOCK) -> PaperReading:
 def read_object(text: str, prefilled: bool, clock: date = CLOCK) -> PaperReading:
     """A ToT response: strict JSON from the explanation to the last brace."""
     whole = ('{"explanation":' + text).strip() if prefilled else text
-    match = _OBJECT.search(whole.replace("\n", " "))
-    if match is None:
+    begin, end = _BEGIN.search(whole), whole.rfind("}")
+    if begin is None or end < begin.end():
         return PaperReading(None, "no object")
     try:
-        found = json.loads(match[1])
+        found = json.loads(whole[begin.start() : end + 1].replace("\n", " "))
     except (ValueError, RecursionError):
         return PaperReading(None, "no strict JSON")
     return read_keys({k: v for k, v in found.items() if k != "explanation"}, clock)
@@ -102,7 +105,7 @@ def read_keys(found: dict[str, Any], clock: date = CLOCK) -> PaperReading:
         value, rule = _by_keys(found, clock)
     except ValueError:
         return PaperReading(None, "no number of the right form")
-    except (TypeError, OverflowError, IndexError, AttributeError, KeyError):
+    except (TypeError, OverflowError, IndexError, AttributeError, KeyError, RecursionError):
         kind = "null" if None in found.values() else "value"
         return PaperReading(None, f"a {kind} that stops the published run")
     if isinstance(value, int) and abs(value) >= 10**MOST_DIGITS:

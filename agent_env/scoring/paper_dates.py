@@ -16,6 +16,8 @@ from agent_env.errors import ConfigError
 
 NEEDS_EXTRA = "--mode paper needs more packages: pip install 'agent-env[answers]'"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LONGEST = 200
+"""Characters of a value; a longer one is no date."""
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive on purpose, as the published code
 _FIRST, _LAST = datetime(1677, 9, 21), datetime(2262, 4, 11)  # noqa: DTZ001
 """What 64 bits of nanoseconds can hold; dates outside were unreadable."""
@@ -46,7 +48,15 @@ def _parsed(text: str, clock: date) -> datetime | None:
             return _bounded(datetime.strptime(stripped, "%Y-%m-%d"))  # noqa: DTZ007
         except ValueError:
             return None
-    if not stripped or stripped.lower() in ("nan", "nat", "none", "null", "na", "n/a"):
+    if len(stripped) > _LONGEST or stripped.lower() in (
+        "",
+        "nan",
+        "nat",
+        "none",
+        "null",
+        "na",
+        "n/a",
+    ):
         return None
     try:
         from dateutil.parser import parse
@@ -81,7 +91,7 @@ def fuzzy_date(line: str, clock: date) -> datetime | None:
         with warnings.catch_warnings():  # of zones that it does not know
             warnings.simplefilter("ignore")
             found: datetime | None = next(iter(find_dates(line, base_date=base)), None)
-    except (ValueError, OverflowError, TypeError, AttributeError, IndexError):
+    except (ValueError, OverflowError, TypeError, AttributeError, IndexError, RecursionError):
         return None
     return found
 

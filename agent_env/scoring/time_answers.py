@@ -21,7 +21,7 @@ PREFILL = '{"explanation":'
 """What stands before a response that continues an object."""
 MOST = 10**40
 """Larger numbers, and those that are none, are no amount of time."""
-_MARKER = re.compile(r"final\s+answer[*_`\s]*(?:is)?[*_`\s]*[:：](?:[*_`]+(?=\s|$))?", re.I)
+_MARKER = re.compile(r"final\s+answer[*_`\s]*+(?:is[*_`\s]*+)?[:：](?:[*_`]+(?=\s|$))?", re.I)
 _DAYS = {"same_day": 0, "previous_day": -1, "next_day": 1, "same": 0, "previous": -1, "next": 1}
 
 
@@ -36,10 +36,10 @@ def read_response(text: str | None, wanted: Wanted, prefilled: bool = False) -> 
 
 def read_value(value: Any, wanted: Wanted) -> TimeAnswer:
     """What a value says: a text, a number, or an object by its keys."""
+    while isinstance(value, (list, tuple)) and len(value) == 1:
+        value = value[0]
     if isinstance(value, dict):
         return _by_keys(value, wanted)
-    if isinstance(value, (list, tuple)) and len(value) == 1:
-        return read_value(value[0], wanted)
     if value is None or isinstance(value, (list, tuple, bool)):
         return unparsable(f"the value is {'null' if value is None else type(value).__name__}")
     if isinstance(value, str):

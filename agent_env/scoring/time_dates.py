@@ -35,6 +35,8 @@ _FORMS = (
     r"(?:a\.?d\.?\s*)(?P<y9>\d{1,4})(?!\d)",
     rf"(?P<y7>\d{{1,5}})(?![\d,.]\d){_era(7)}",
 )
+_LEADS = {number: f"m{number}" if number == "8" else f"y{number}" for number in "123456789"}
+"""A group that each form has wherever it matches."""
 _DATE = re.compile(r"(?<![\w.,-])(?:" + "|".join(_FORMS) + r")(?!\w)", re.I)
 
 
@@ -84,7 +86,7 @@ def impossible(text: str, day_first: bool = False) -> bool:
 
 
 def _from_match(match: re.Match[str], day_first: bool) -> ReadDate | None:
-    number = next(n for n in "123456789" if match.groupdict().get(f"{_lead(n)}{n}") is not None)
+    number = next(n for n, lead in _LEADS.items() if match[lead] is not None)
     parts = match.groupdict()
     era = (parts.get(f"era{number}") or "").lower()
     before = era.startswith("b")
@@ -103,10 +105,6 @@ def _from_match(match: re.Match[str], day_first: bool) -> ReadDate | None:
         year, month, day, match.end(), match.start(), bool(era) or number == "9",
         number == "1" and ":" in match[0],
     )  # fmt: skip
-
-
-def _lead(number: str) -> str:
-    return "m" if number == "8" else "y"
 
 
 def _numeric(a: int, b: int, day_first: bool) -> tuple[int, int]:

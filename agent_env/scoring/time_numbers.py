@@ -18,7 +18,9 @@ _SCALES = {"thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
 _ANY = "|".join(sorted([*_VALUES, "hundred", *_SCALES], key=len, reverse=True))
 WORDS = rf"\b(?:{_ANY})(?:(?:[\s-]+(?:and\s+)?)(?:{_ANY})){{0,12}}\b"
 """A number in words; `one hundred and five` is one number."""
-DIGITS = r"(?<![\w.])[-+−]?\s?(?:\d{1,3}(?:[,\u202f' _]\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?"
+DIGITS = (
+    r"(?<![\w.])[-+−]?\s?(?:\d{1,3}(?:[,\u202f' _]\d{3}){1,14}|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?"
+)
 """A number in digits, with its sign and with separators between groups of three."""
 NUMBER = rf"(?:{DIGITS}|{WORDS})"
 _NUMBER = re.compile(NUMBER, re.I)
@@ -34,7 +36,8 @@ def read_number(text: str) -> Amount | None:
 
 
 def value_of(text: str) -> Amount | None:
-    """What text that matches NUMBER says; None where it is too large to mean anything."""
+    """What text that matches NUMBER says; None for another and for what is too large to mean
+    anything."""
     plain = _SEPARATORS.sub("", text.replace("−", "-"))
     if not any(character.isdigit() for character in plain):
         return in_words(text)
@@ -42,7 +45,10 @@ def value_of(text: str) -> Amount | None:
         return None
     if re.fullmatch(r"-?\d+", plain):
         return int(plain)
-    number = float(plain)
+    try:
+        number = float(plain)
+    except ValueError:
+        return None
     return whole(number) if abs(number) < 1e30 else None
 
 
@@ -60,8 +66,8 @@ def in_words(text: str) -> int | None:
                 return None
             group, last = max(group, 1) * 100, 100
         else:
-            value = _VALUES[word]
-            if not _may_follow(last, value):
+            value = _VALUES.get(word)
+            if value is None or not _may_follow(last, value):
                 return None
             group, last = group + value, value
     return total + group

@@ -86,9 +86,9 @@ _NEITHER = (
 _CUE = re.compile(rf"\b(?:(?P<start>{_START})|(?P<end>{_END})|(?P<neither>{_NEITHER}))\b", re.I)
 _BOTH = re.compile(rf"\b(?:{_START})\s+and\s+(?:{_END})\b[^.;\n]{{0,20}}$", re.I)
 _AFTER = re.compile(
-    r"\s*[\])}*_`]{0,3}\s*(?:[(\[]\s*(?:the\s+)?(?P<a>start|end|began|begin|beginning|from|until)\w*"
-    r"|,?\s*(?:as|is|was|being)\s+(?:the|its|his|her|their)\s+(?P<b>start|end|beginning)\b"
-    r"|\s*(?P<c>onwards?)\b)",
+    r"\s*+[\])}*_`]{0,3}+\s*+(?:[(\[]\s*+(?:the\s++)?(?P<a>start|end|began|begin|beginning|from|until)\w*"
+    r"|,?\s*+(?:as|is|was|being)\s+(?:the|its|his|her|their)\s+(?P<b>start|end|beginning)\b"
+    r"|(?P<c>onwards?)\b)",
     re.I,
 )
 _TO = re.compile(
@@ -274,8 +274,8 @@ def _is_row(plain: str, match: re.Match[str], after: re.Match[str], gap: str) ->
     """Two dates in neighbouring cells or in parentheses, and no third: a start and an end."""
     if not _CELLS.fullmatch(gap):
         return False
-    opening = plain[: match.start()].rstrip(" *_`\"'")[-1:]
-    closing = plain[after.end() :].lstrip(" *_`\"'")[:1]
+    opening = plain[max(0, match.start() - WINDOW) : match.start()].rstrip(" *_`\"'")[-1:]
+    closing = plain[after.end() : after.end() + WINDOW].lstrip(" *_`\"'")[:1]
     return opening in ("(", "|", "[") and closing in (")", "|", "]", "")
 
 

@@ -22,17 +22,17 @@ _UNIT = (
     r"(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|yrs?|mos?|wks?|hrs?|mins?|secs?|h|s)"
 )
 _QUANTITY = re.compile(
-    rf"(?P<n>{NUMBER})\s*[-‐]?\s*(?P<u>{_UNIT})(?![a-z])(?P<old>[\s-]+old)?", re.I
+    rf"(?P<n>{NUMBER})\s*+(?:[-‐]\s*+)?(?P<u>{_UNIT})(?![a-z])(?P<old>[\s-]+old)?", re.I
 )
 PLAIN = re.compile(NUMBER, re.I)
 _WHOLE = re.compile(r"[-+−]?\d{1,15}")
 _RANGE = re.compile(
-    rf"(?:{NUMBER}\s*(?:{_UNIT})?\s*(?:to|or|and)\s*{NUMBER}|{DIGITS}\s*[-–—]\s*{DIGITS})"
+    rf"(?:{NUMBER}\s*+(?:{_UNIT}\s*+)?(?:to|or|and)\s*{NUMBER}|{DIGITS}\s*[-–—]\s*{DIGITS})"
     rf"\s*{_UNIT}(?![a-z])",
     re.I,
 )
 _NOTE = re.compile(r"\((?:not|instead of|rather than|and not)\b[^()]*\)", re.I)
-_JOINS = re.compile(r"[\s,;&]*(?:and|plus)?[\s,;&]*", re.I)
+_JOINS = re.compile(r"[\s,;&]*+(?:(?:and|plus)[\s,;&]*+)?", re.I)
 _CLOCK = re.compile(
     r"(?P<sign>[-−])?(?<![\d:])(?P<a>\d{1,9}):(?P<b>\d{2})(?::(?P<c>\d{2}(?:\.\d+)?))?(?![\d:])"
     r"\s*(?P<half>[ap]\.?m\b\.?)?",

@@ -208,12 +208,14 @@ def shifted(match: re.Match[str]) -> str:
 
 
 def iso(text: str) -> str:
-    """A date in one of our notations as YYYY, YYYY-MM or YYYY-MM-DD."""
+    """A date in one of our notations as YYYY, YYYY-MM or YYYY-MM-DD; other texts as they are."""
     words = text.replace(",", " ").replace(" of ", " ").split()
     month = next((MONTHS[word] for word in words if word in MONTHS), None)
     if month is None:
         return text
-    numbers = [int(word) for word in words if word.isdigit()]
+    numbers = [int(word) for word in words if word.isdecimal() and len(word) <= 4]
+    if not numbers:
+        return text
     if len(numbers) == 1:
         return f"{numbers[0]:04d}-{month:02d}"
     return f"{numbers[1]:04d}-{month:02d}-{numbers[0]:02d}"
