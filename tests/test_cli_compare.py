@@ -128,7 +128,7 @@ def test_without_the_extra_the_plain_table_stays_and_the_rest_names_the_extra(ru
     [
         (
             ["--metric", "accuracy"],
-            "unknown metric 'accuracy'; known: exact_match, f1, jaccard, days_off",
+            "unknown metric 'accuracy'; known: exact_match, strict_match, f1, jaccard, days_off",
         ),
         (["--baseline", "none"], "no condition 'none'; known: base, web, explicit"),
         (["--table", "best"], "unknown table 'best'; known: conditions, differences"),

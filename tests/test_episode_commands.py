@@ -50,4 +50,6 @@ def test_a_fork_leaves_its_scores_in_its_folder(tmp_path: Path) -> None:
     done = agent_env("fork", trace, "--at", "0", "--out", "forked", cwd=tmp_path)
     assert done.returncode == 0
     (line,) = (tmp_path / "forked/scores.jsonl").read_text().splitlines()
-    assert set(json.loads(line)["metrics"]) == {"exact_match", "f1", "jaccard", "days_off"}
+    assert set(json.loads(line)["metrics"]) == {
+        "exact_match", "strict_match", "f1", "jaccard", "days_off",
+    }  # fmt: skip

@@ -203,7 +203,7 @@ def test_people_are_held_against_the_judge_as_well(run: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metric": "f2"}, "unknown metric 'f2'; known: exact_match, f1, jaccard"),
+        ({"metric": "f2"}, "unknown metric 'f2'; known: exact_match, strict_match, f1, jaccard"),
         ({"conditions": ("web",)}, "the run has no condition 'web'; it has base, explicit"),
         ({"model": "reference"}, "reference is a script and judges nothing"),
         ({"calls": CallOptions(run=RunLimits(cost_usd=1.0))}, "needs the prices of compatible/j"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent_env.scoring.date_answers import read_dates
+from agent_env.scoring.date_answers import read_given
 from agent_env.tasks.event_facts.sample import ONGOING
 from agent_env.temporal.facts.tables import parse_years
 from agent_env.temporal.facts.writing import spans_text
@@ -56,7 +56,7 @@ def read_bound(line: str) -> str:
         pass  # not written the ISO way; it may still be a date
     if (match := _MONTH_YEAR.fullmatch(plain)) is not None:
         return str(PartialDate(int(match[2]), _MONTHS.index(match[1]) + 1))
-    reading = read_dates(f"MY ANSWER: {text}")
+    reading = read_given(text)
     if reading.dates is None or len(reading.dates) != 1:
         why = reading.rule if not reading.dates else "names several dates"
         raise Unreadable(f"'{line}': {why}")

@@ -51,6 +51,8 @@ PROMPTS = {"default": FULL, "paper": PAPER}
 
 METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
 """Defined for every answer."""
+STRICT = "strict_match"
+"""Exact match of an answer in exactly the form that the prompt asks for; else 0."""
 DAYS_OFF = "days_off"
 """Defined where gold and answer both name dates, or neither does; see scoring.date_matching."""
 
@@ -69,7 +71,7 @@ def make_task(prompt: str = "default") -> Task:
         sample_type=TimePuzzle,
         prompt=start,
         scorer=score,
-        metrics=(*METRICS, DAYS_OFF),
+        metrics=("exact_match", STRICT, "f1", "jaccard", DAYS_OFF),
         error_metrics=frozenset({DAYS_OFF}),
         default_conditions=("base", "web", "ci", "web+ci", "explicit"),
         placeholders={"constraints": True, "first": False, "last": False},
@@ -114,8 +116,8 @@ def generate(tables: FactTables, count: int, seed: int) -> tuple[TimePuzzle, ...
 
 
 def score(sample: Sample, episode: Episode) -> Score:
-    """Exact match, F1 and Jaccard (Appendix B.1), 0 for an answer that cannot be read; and how many
-    days off a read answer is."""
+    """Exact match, F1 and Jaccard (Appendix B.1) of the answer in whatever clear form, 0 where it
+    cannot be read; exact match in the form asked for; and how many days off a read answer is."""
     gold = frozenset(sample.gold)
     common = {
         "sample": sample.id,
@@ -124,14 +126,15 @@ def score(sample: Sample, episode: Episode) -> Score:
     }
     if episode.status != "finished":
         return Score.model_validate({**common, "outcome": episode.status})
-    reading = read_dates(episode.answer)
+    reading = read_dates(episode.answer, is_final=episode.stop_reason in (None, "answered"))
     if reading.dates is None:
-        zeros = dict.fromkeys(METRICS, 0.0)
+        zeros = dict.fromkeys((*METRICS, STRICT), 0.0)
         return Score.model_validate(
             {**common, "outcome": "unreadable", "rule": reading.rule, "metrics": zeros}
         )
     predicted = frozenset(reading.dates)
     values = {name: metric(gold, predicted) for name, metric in METRICS.items()}
+    values[STRICT] = values["exact_match"] if reading.is_as_asked else 0.0
     if (days := days_off(gold, predicted)) is not None:
         values[DAYS_OFF] = days
     return Score.model_validate(

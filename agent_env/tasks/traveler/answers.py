@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_env.scoring.date_answers import read_dates
+from agent_env.scoring.date_answers import read_given
 
 _MARKER = re.compile(r"^[\s>*_`#-]*my\s+answers?\s*(?:is)?[*_`]*\s*[:：][*_`]*", re.I | re.M)
 _HEDGE = re.compile(
@@ -22,12 +22,6 @@ _NOBODY = re.compile(r"(?:nobody|no[ -]?one|none|no subjects?|\[\s*\]|∅)(?:\b.
 _NEVER = re.compile(r"(?:never|none|it (?:did|has) (?:not|never) happen(?:ed)?|n/a)", re.I)
 _NEGATED = re.compile(r"\b(?:not|nobody|no one|neither|nor|but|only if)\b|n't\b", re.I)
 _NUMBER = re.compile(r"(?<![\w.,])[-−+]?\d+(?:,\d{3})*(?:[.,/]\d+)?(?![\w/])")
-_CLOCK = re.compile(
-    r"(?:\bat\s+|\bT|(?<=\d)T|\s)\d{1,2}:\d{2}(?::\d{2})?(?:\s*(?:[ap]\.?m\.?|Z|UTC)\b"
-    r"|[+-]\d{2}:\d{2})?",
-    re.I,
-)
-_NUMERIC_DATE = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?![\d/-])")
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen"
@@ -147,18 +141,9 @@ def _word_number(word: str) -> int | None:
 def _day(plain: str, where: str) -> Read:
     if _NEVER.fullmatch(plain):
         return Read((), f"never {where}")
-    text = _NUMERIC_DATE.sub(_iso, _CLOCK.sub("", plain))
-    reading = read_dates(f"MY ANSWER: {text}")
+    reading = read_given(plain)
     if not reading.dates:
         return Read(None, reading.rule)
     if len(reading.dates) > 1:
         return Read(None, "names several days")
     return Read(reading.dates, f"a day {where}")
-
-
-def _iso(found: re.Match[str]) -> str:
-    """A date in numbers, year last, where only one order of day and month is possible."""
-    first, second, year = int(found[1]), int(found[3]), found[4]
-    if first == second or first > 12 >= second:
-        return f"{year}-{second:02d}-{first:02d}"
-    return f"{year}-{first:02d}-{second:02d}" if second > 12 >= first else found[0]

@@ -53,11 +53,22 @@ def test_an_unknown_prompt_lists_the_known_ones() -> None:
 def test_the_gold_answer_scores_1_and_a_near_miss_less() -> None:
     sample = puzzle(gold=["1982-04-02", "1982-04-09"])
     assert score(sample, episode("MY ANSWER: 1982-04-02, 1982-04-09")).metrics == {
-        "exact_match": 1.0, "f1": 1.0, "jaccard": 1.0, "days_off": 0.0,
+        "exact_match": 1.0, "strict_match": 1.0, "f1": 1.0, "jaccard": 1.0, "days_off": 0.0,
     }  # fmt: skip
     assert score(sample, episode("MY ANSWER: 1982-04-02")).metrics == {
-        "exact_match": 0.0, "f1": 2 / 3, "jaccard": 0.5, "days_off": 182.5,
+        "exact_match": 0.0, "strict_match": 0.0, "f1": 2 / 3, "jaccard": 0.5, "days_off": 182.5,
     }  # fmt: skip
+
+
+def test_a_right_answer_in_another_form_than_asked_for_is_no_strict_match() -> None:
+    found = score(puzzle(gold=["1982-04-02"]), episode("**MY ANSWER:** April 2, 1982"))
+    assert (found.metrics["exact_match"], found.metrics["strict_match"]) == (1.0, 0.0)
+
+
+def test_a_reply_that_a_limit_ended_is_read_behind_my_answer_alone() -> None:
+    cut = episode("\\boxed{1982-04-02}").model_copy(update={"stop_reason": "truncated"})
+    assert score(puzzle(), cut).outcome == "unreadable"
+    assert score(puzzle(), episode("\\boxed{1982-04-02}")).outcome == "read"
 
 
 def test_days_off_is_not_defined_where_one_side_alone_names_no_date() -> None:

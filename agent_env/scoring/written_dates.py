@@ -1,0 +1,326 @@
+"""Reads the dates of a text that is an answer: ISO-like and English forms, lists and ranges.
+
+A form is read where it can mean only one day. A text that names an impossible day, leaves numbers
+or months over, hedges between dates or breaks off is unreadable. No pattern has a quantifier
+without a bound; white space is collapsed first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDates:
+    """The dates of a text, or why there are none."""
+
+    dates: tuple[str, ...] | None
+    """ISO dates in order; () for "there is none"; None where the text cannot be read."""
+    problem: str = ""
+    """Why it cannot be read."""
+
+
+LONGEST_RANGE = 31
+"""Days that "from … to …" may name."""
+
+
+def written_dates(text: str, only_dates: bool = False) -> WrittenDates:
+    """The dates that the text names. With `only_dates` it may hold no other words than those
+    around a list of dates, such as "the dates are"."""
+    plain = _plain(text)
+    bare = _without_notes(plain)
+    notes = [note[0] for note in _NOTE.finditer(plain)] if bare.strip(_PUNCTUATION) else []
+    content = bare if notes or bare.strip(_PUNCTUATION) else plain
+    if _says_none(content, only_dates) and not any(_DATE.search(note) for note in notes):
+        return WrittenDates(())
+    found = _found(content)
+    days = _days(found)
+    others = {day for note in notes for day in _days(_found(note))} - days
+    problem = _problem(content, found, only_dates) or (
+        "names other dates in brackets" if others else ""
+    )
+    if problem:
+        return WrittenDates(None, problem)
+    return WrittenDates(tuple(sorted(day.isoformat() for day in days)))
+
+
+# One way of writing -----------------------------------------------------------------------------
+
+_PUNCTUATION = " \t\n.,;:!()[]{}|"
+_DASHES = str.maketrans(
+    dict.fromkeys("‐‑‒–—−－﹣", "-") | {"\u00a0": " ", "\u202f": " ", "：": ":"}
+)
+_NOTE = re.compile(r"\([^()\n]{0,300}\)")
+_NOTATION = (
+    (re.compile(r"\\(?:emptyset|varnothing)"), "∅"),
+    (re.compile(r"\\[a-zA-Z]{1,15}\{"), "{"),
+    (re.compile(r"\\[()\[\]]|\$"), ""),
+    (re.compile(r"\\(?:quad|qquad|[,;:! \\])"), " "),
+    (re.compile(r"</?sup>"), ""),
+    (re.compile(r"</?[a-zA-Z]{1,10} ?/?>"), " "),
+    (re.compile(r"[*_`\"“”'’‘«»]"), ""),
+    (re.compile(r"\b(?:datetime\.)?(?:date|datetime)"
+                r"\((\d{4}), ?(\d{1,2}), ?(\d{1,2})(?:, ?0){0,4}\)"), r"\1-\2-\3"),
+    (re.compile(r"\bTimestamp\(([^()\n]{0,40})\)"), r"\1"),
+    (re.compile(r"(\d{4}) ?年 ?(\d{1,2}) ?月 ?(\d{1,2}) ?日"), r"\1-\2-\3"),
+    (re.compile(r"(\d{4}-\d{1,2}-\d{1,2}) ?-(?=\d{4}-)"), r"\1 to "),
+    (re.compile(r"(?<=[,;] )\(?\d{1,2}[.)] (?=\d{4}-|[A-Z])"), ""),
+)  # fmt: skip
+_BULLET = re.compile(r"^[>+•-]{0,3} ?(?:\(?\d{1,3}[.)](?= )|[-•+](?= ))?")
+_EMPTY = re.compile(r"∅|\{ ?\}|\[ ?\]|set\(\)")
+
+
+def _plain(text: str) -> str:
+    """Without emphasis, quotes, LaTeX and HTML; each line without its bullet and spare blanks."""
+    plain = text.translate(_DASHES)
+    for pattern, becomes in _NOTATION:
+        plain = pattern.sub(becomes, plain)
+    if _EMPTY.fullmatch(plain.strip(" \t\n.")):
+        return "none"
+    plain = re.sub(r"(?<=\d)[{}](?=-)|(?<=-)[{}](?=\d)", "", plain)
+    lines = (" ".join(line.split()) for line in re.sub(r"[{}]", " ", plain).split("\n"))
+    return "\n".join(_row(line) if line.startswith("|") else _BULLET.sub("", line, 1)
+                     for line in lines)  # fmt: skip
+
+
+def _row(line: str) -> str:
+    """The cells of a table's row without its number."""
+    cells = [cell.strip() for cell in line.strip("| ").split("|")]
+    if len(cells) > 1 and re.fullmatch(r"\d{1,3}\.?", cells[0]):
+        cells = cells[1:]
+    return ", ".join(cells)
+
+
+def _without_notes(plain: str) -> str:
+    return _NOTE.sub(" ", plain)
+
+
+# No date ----------------------------------------------------------------------------------------
+
+_NONE_WORDS = frozenset(
+    "a above all and any are be can condition conditions constraint constraints could "
+    "criteria criterion date dates day days do does empty exist exists fit fits for found "
+    "fulfill fulfills given gregorian holds in is it list listed match matches matching meet "
+    "meets none of once possible range requirement requirements result s satisfied satisfies "
+    "satisfy satisfying set so solution solutions such that the them there therefore these "
+    "this those to valid which within work works year years".split()
+)
+_NONE = re.compile(
+    r"^(?:so )?(?:there (?:is|are) )?(?:none\b|no (?:(?:valid|such|matching|possible|single|"
+    r"suitable|gregorian|common) ){0,3}(?:dates?|days?|solutions?)\b"
+    r"|(?:the )?empty (?:set|list)\b)",
+)
+_REASON = re.compile(r"[,;.:-]|(?:because|since|as) ")
+_UNSURE = re.compile(
+    r"\b(?:but|if|unless|except|yet|far|not|cannot|unable|unsure|unknown|determine|know|maybe|or"
+    r"|might|may|could|perhaps|other than)\b|nt\b"
+)
+
+
+def _says_none(content: str, only_dates: bool) -> bool:
+    """Whether the text says that there is no date; unless `only_dates`, perhaps with a reason."""
+    said = " ".join(content.split()).strip(_PUNCTUATION).lower()
+    opening = _NONE.match(said)
+    if opening is None:
+        return False
+    behind = said[opening.end() :].lstrip()
+    if _NONE_WORDS.issuperset(re.findall(r"\w+", behind)) and "?" not in behind:
+        return True
+    return (
+        not only_dates
+        and _REASON.match(behind) is not None
+        and _DATE.search(behind) is None
+        and _UNSURE.search(behind) is None
+    )
+
+
+# Dates ------------------------------------------------------------------------------------------
+
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS) + "|sept)\\.?"
+_DAY = r"\d{1,2}(?!\d)(?:st|nd|rd|th)?"
+_TO = r" ?- ?| to | through | thru | until | till "
+_SEP = rf"(?:, ?(?:and |& ?)?| and | ?& ?|{_TO})"
+_TIME = (
+    r"(?:(?:T|,? (?:at )?)\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?"
+    r"(?: ?(?:Z|UTC|GMT|[ap]\.?m\b\.?|[+-]\d{2}:?\d{2}))?)?"
+)
+_FORMS = (
+    rf"(?P<iso>\d{{4}} ?(?P<sep>[-/.]) ?(?:\d{{1,2}}|{_MONTH}) ?(?P=sep) ?\d{{1,2}}(?!\d))",
+    rf"(?P<year_first>\d{{4}},? {_MONTH} {_DAY})",
+    r"(?P<numeric>\d{1,2}(?P<dot>[/.-])\d{1,2}(?P=dot)\d{4})",
+    rf"(?P<month_first>{_MONTH}[ -](?:the )?{_DAY}"
+    rf"(?:{_SEP}(?:{_MONTH} (?:the )?)?{_DAY}){{0,30}}(?:, ?| | of |-)\d{{4}})",
+    rf"(?P<day_first>{_DAY}(?:(?:(?: of)? {_MONTH})?{_SEP}{_DAY}){{0,30}}"
+    rf"(?: of)?[ -]{_MONTH}(?:,? |-)\d{{4}})",
+)
+_DATE = re.compile(rf"(?<![\w.-])(?:{'|'.join(_FORMS)}){_TIME}(?![\w-]|\.\d)", re.I)
+_ITEM = re.compile(rf"(?P<m>{_MONTH})|(?P<d>{_DAY})|(?P<to>{_TO})", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A date, or dates written as one list or range."""
+
+    at: tuple[int, int]
+    days: tuple[date, ...]
+    """Empty where there is no such day."""
+    problem: str = ""
+
+
+def _found(content: str) -> list[_Found]:
+    """All dates; those at both ends of a range stand as one, with the days between."""
+    found: list[_Found] = []
+    for match in _DATE.finditer(content):
+        each = _one(match)
+        if found and re.fullmatch(_TO, content[found[-1].at[1] : each.at[0]], re.I):
+            each = _range(found.pop(), each, content)
+        found.append(each)
+    return found
+
+
+def _range(first: _Found, last: _Found, content: str) -> _Found:
+    begin = first.at[0] - 5 * content[: first.at[0]].lower().endswith("from ")
+    problem = first.problem or last.problem
+    if problem:
+        return _Found((begin, last.at[1]), (), problem)
+    span, problem = _between(first.days[-1], last.days[0])
+    return _Found((begin, last.at[1]), (*first.days, *span, *last.days), problem)
+
+
+def _days(found: list[_Found]) -> set[date]:
+    return {day for each in found for day in each.days}
+
+
+def _one(match: re.Match[str]) -> _Found:
+    try:
+        return _Found(match.span(), *_read(match))
+    except ValueError:
+        return _Found(match.span(), (), "names a day that does not exist")
+
+
+def _read(match: re.Match[str]) -> tuple[tuple[date, ...], str]:
+    """The days, and a problem; ValueError for a day that does not exist."""
+    if (text := match["iso"]) is not None:
+        year, month, day = re.split(r" ?[-/.] ?", text)
+        return (date(int(year), _month(month), int(day)),), ""
+    if (text := match["year_first"]) is not None:
+        year, month, day = text.replace(",", "").split(" ")
+        return (date(int(year), _month(month), _number(day)),), ""
+    if (text := match["numeric"]) is not None:
+        return _numeric(*map(int, re.split(r"[-/.]", text)))
+    if (text := match["month_first"]) is not None:
+        return _listed(text[:-4], int(text[-4:]), is_month_first=True)
+    text = match["day_first"]
+    return _listed(text[:-4], int(text[-4:]), is_month_first=False)
+
+
+def _numeric(first: int, second: int, year: int) -> tuple[tuple[date, ...], str]:
+    """A date in numbers, year last: read where only one order of day and month is possible."""
+    if first != second and first <= 12 and second <= 12:
+        return (), "writes a date that can mean two days"
+    day, month = (first, second) if second <= 12 else (second, first)
+    return (date(year, month, day),), ""
+
+
+def _listed(text: str, year: int, is_month_first: bool) -> tuple[tuple[date, ...], str]:
+    """Days of one year, such as "July 6, 13 and August 3": each month holds for the days behind
+    it, or before it where the day comes first."""
+    items = list(_ITEM.finditer(text))
+    if not is_month_first:
+        items.reverse()
+    month, days, joins = 0, list[date](), list[bool]()
+    is_range = False
+    for item in items:
+        if item["m"]:
+            month = _month(item["m"])
+        elif item["to"]:
+            is_range = bool(days)
+        else:
+            days.append(date(year, month, _number(item["d"])))
+            joins.append(is_range and len(days) > 1)
+            is_range = False
+    out: set[date] = set(days)
+    for before, after, is_joined in zip(days, days[1:], joins[1:], strict=False):
+        if is_joined:
+            span, problem = _between(min(before, after), max(before, after))
+            if problem:
+                return (), problem
+            out.update(span)
+    return tuple(sorted(out)), ""
+
+
+def _between(first: date, last: date) -> tuple[tuple[date, ...], str]:
+    length = (last - first).days + 1
+    if length < 1:
+        return (), "names a range that ends before it begins"
+    if length > LONGEST_RANGE:
+        return (), f"names a range of more than {LONGEST_RANGE} days"
+    return tuple(first + timedelta(days=n) for n in range(length)), ""
+
+
+def _month(text: str) -> int:
+    if text.isdigit():
+        return int(text)
+    return 1 + [name[:3] for name in _MONTHS].index(text[:3].lower())
+
+
+def _number(text: str) -> int:
+    return int(re.sub(r"\D", "", text))
+
+
+# What else the text says ------------------------------------------------------------------------
+
+_HEDGE = re.compile(
+    r"\b(?:not|or|maybe|may|might|perhaps|possibly|probably|likely|either|except|excluding|if|unless"
+    r"|to|through|thru|until|till|between|before|after|from|unknown|unsure|unclear|cannot"
+    r"|(?:is|are|do|does|ca|could|wo|was|were)nt|fails?|failed|invalid|incorrect|wrong|rejected"
+    r"|approximately|around|circa|plus|minus|eg|such as|for example|for instance|at least)\b"
+    r"|e\.g\.|[✗✘❌×?]",
+    re.I,
+)
+_UNFINISHED = re.compile(
+    r"\.\.|…|\betc\b|\band (?:so on|more|others)\b|[,&]\s{0,4}$|\band\s{0,4}$", re.I
+)
+_OWN_WORDS = frozenset(
+    "a all and answer answers are both calendar complete conditions constraints correct criteria "
+    "date dates day days final fit fits following given gregorian hope i inclusive is it match "
+    "matches meet meets my of on only possible required satisfies satisfy set so solution "
+    "solutions that the therefore these this two three four five six valid which "
+    "mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday sat saturday sun "
+    "sunday utc".split()
+)
+
+
+def _problem(content: str, found: list[_Found], only_dates: bool) -> str:
+    """Why the text cannot be read, or ""."""
+    if not found:
+        return "names no date"
+    if problem := next((each.problem for each in found if each.problem), ""):
+        return problem
+    left = _left(content, found)
+    if _UNFINISHED.search(left):
+        return "breaks off in a list"
+    if re.search(r"\d", left):
+        return "leaves numbers that are no full date"
+    if (hedge := _HEDGE.search(left)) is not None:
+        return f"hedges between dates ('{hedge[0].lower()}')"
+    words = re.findall(r"\w+", left.lower())
+    if "none" in words:
+        return "names dates and none"
+    if any(word in _MONTHS for word in words):
+        return "leaves a month that is no full date"
+    other = next((word for word in words if only_dates and word not in _OWN_WORDS), None)
+    return f"says more than dates ('{other[:40]}')" if other else ""
+
+
+def _left(content: str, found: list[_Found]) -> str:
+    """The text without its dates."""
+    ends = [0, *(each.at[1] for each in found)]
+    begins = [*(each.at[0] for each in found), len(content)]
+    return " ~ ".join(content[a:b] for a, b in zip(ends, begins, strict=True))
