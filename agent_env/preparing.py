@@ -168,7 +168,6 @@ def _wished(found: Condition, options: RunOptions, task: Task) -> Condition:
     """The condition with the strategy that the user wishes."""
     from agent_env.graph.strategies import make_strategy
     from agent_env.tasks.templates import example_turns
-    from agent_env.tasks.timed_facts.orders import check_order
 
     name, own = found.name, Condition(name=found.name).strategy
     if _hosts(options) and task.setup is not None and _runs_code(found):
@@ -178,8 +177,8 @@ def _wished(found: Condition, options: RunOptions, task: Task) -> Condition:
     if _hosts(options) and found.strategy == "one-round":
         raise ConfigError(f"condition '{name}': a provider's own web cannot be withdrawn")
     condition = found.model_copy(update={"strategy": options.strategy or found.strategy})
-    make_strategy(condition, task.prompt, example_turns(task))  # fails before anything else
-    check_order(task, condition)
+    examples = example_turns(task)
+    make_strategy(condition, task.prompt, examples, task.strategies)  # fails before anything else
     return condition
 
 

@@ -246,14 +246,32 @@ class Example:
     """What the assistant says to it."""
 
 
+Prompt = Callable[[Sample, Condition], tuple[Message, ...]]
+"""The first messages for a sample under a condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyParts:
+    """What a strategy is made of."""
+
+    prompt: Prompt
+    condition: Condition
+    examples: Prompt | None = None
+    """Worked examples of the family, as turns of user and assistant; None where it has none."""
+
+
+StrategyMaker = Callable[[StrategyParts], Strategy | None]
+"""None for a strategy that only words the question: the tool loop does the rest. Raises ConfigError
+where the strategy cannot work with these parts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """A question family as data."""
 
     name: str
     sample_type: type[Sample]
-    prompt: Callable[[Sample, Condition], tuple[Message, ...]]
-    """The first messages for a sample under a condition."""
+    prompt: Prompt
     scorer: Scorer
     metrics: tuple[str, ...]
     """What the scorer measures, the main one first."""
@@ -274,6 +292,9 @@ class Task:
     """Worked examples for few-shot prompts, worded like the question."""
     setup: Callable[[Sample, Condition], str] | None = None
     """Code with which a Python session of the sample begins; None where it begins empty."""
+
+    strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)
+    """Strategies that only these questions can be asked by, beside those of every task."""
 
     @property
     def right_metric(self) -> str:

@@ -60,9 +60,8 @@ def load_family(name: str) -> Family:
 def with_texts(task: Task, template: TextFile | None, system: TextFile | None) -> Task:
     """The task in the user's own words, where there are any."""
     from agent_env.tasks.templates import with_system, with_template
-    from agent_env.tasks.timed_facts.orders import with_orders
 
-    task = with_orders(task) if template is None else with_template(task, template)
+    task = task if template is None else with_template(task, template)
     return task if system is None else with_system(task, system)
 
 
@@ -212,10 +211,10 @@ def strategy_of(
 
     examples = example_turns(task)
     if condition.context is None:
-        return make_strategy(condition, task.prompt, examples), None
+        return make_strategy(condition, task.prompt, examples, task.strategies), None
     given = contexts[condition.context].by_sample[sample.id]
     prompt = with_context(task.prompt, given.text)
-    return make_strategy(condition, prompt, examples), given.digest
+    return make_strategy(condition, prompt, examples, task.strategies), given.digest
 
 
 async def open_rooms(

@@ -75,7 +75,7 @@ def test_a_file_is_inspected_and_drawn_from(made: Path) -> None:
     ("arguments", "reason"),
     [
         (("run", "time-puzzles", "--limit", "1", "--condition", "base", "--strategy", "standard"),
-         "strategy standard: the questions of time-puzzles have no context apart"),
+         "unknown strategy 'standard'; known: tool-loop, one-round, cot, few-shot"),
         (("run", "tempreason", "--condition", "base", "--strategy", "code-run"),
          "strategy code-run runs code: use a condition with ci"),
         (("generate", "tempreason", "--out", "x.jsonl", "--option", "kinds=king"),

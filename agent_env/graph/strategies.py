@@ -1,20 +1,25 @@
 """Strategies: what is sent first, and what follows each reply.
 
-A new one is a function from Materials to a Strategy and its line in STRATEGIES.
+A new one is a function from StrategyParts to a Strategy and its line in STRATEGIES; one that only
+some questions can be asked by stands in `strategies` of their Task.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.errors import ConfigError
-from agent_env.protocols import Answer, RunTools, Say, Strategy
+from agent_env.protocols import (
+    Answer,
+    Prompt,
+    RunTools,
+    Say,
+    Strategy,
+    StrategyMaker,
+    StrategyParts,
+)
 from agent_env.schema import Condition, Message, Sample
-from agent_env.tasks.timed_facts.orders import STRATEGY_NAMES
-from agent_env.tasks.timed_facts.strategies import run_strategy
-
-Prompt = Callable[[Sample, Condition], tuple[Message, ...]]
 
 ANSWER_NOW = Message(
     role="user",
@@ -29,16 +34,6 @@ THINK = """
 Think aloud before you answer. Take the conditions one at a time and write, in words of your own, \
 what each leaves over; say where you are unsure. Check what remains against every condition once \
 more. Only then give the answer, in the form that was asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Materials:
-    """What a strategy is made of."""
-
-    prompt: Prompt
-    condition: Condition
-    examples: Prompt | None = None
-    """Worked examples of the family, as turns of user and assistant; None where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +78,15 @@ def _ended(messages: Sequence[Message]) -> Say | Answer:
     return Answer(said) if said.strip() or PLEASE_ANSWER in messages else Say(PLEASE_ANSWER)
 
 
-def _tool_loop(given: Materials) -> Strategy:
+def _tool_loop(given: StrategyParts) -> Strategy:
     return ToolLoop(given.prompt, given.condition)
 
 
-def _one_round(given: Materials) -> Strategy:
+def _one_round(given: StrategyParts) -> Strategy:
     return OneRound(given.prompt, given.condition)
 
 
-def _cot(given: Materials) -> Strategy:
+def _cot(given: StrategyParts) -> Strategy:
     """The tool loop, with the wish to think aloud at the end of the question."""
 
     def prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
@@ -101,7 +96,7 @@ def _cot(given: Materials) -> Strategy:
     return ToolLoop(prompt, given.condition)
 
 
-def _few_shot(given: Materials) -> Strategy:
+def _few_shot(given: StrategyParts) -> Strategy:
     """The tool loop, with worked examples as turns between the system text and the question."""
     examples = given.examples
     if examples is None:
@@ -116,24 +111,23 @@ def _few_shot(given: Materials) -> Strategy:
     return ToolLoop(prompt, given.condition)
 
 
-def _timed(given: Materials) -> Strategy:
-    """Those for questions with a context; the prompt is worded by the condition's strategy."""
-    made = run_strategy(given.condition.strategy, given.prompt, given.condition)
-    return made or ToolLoop(given.prompt, given.condition)
-
-
-STRATEGIES: dict[str, Callable[[Materials], Strategy]] = {
+STRATEGIES: dict[str, StrategyMaker] = {
     "tool-loop": _tool_loop,
     "one-round": _one_round,
     "cot": _cot,
     "few-shot": _few_shot,
-    **dict.fromkeys(STRATEGY_NAMES, _timed),
 }
 
 
-def make_strategy(condition: Condition, prompt: Prompt, examples: Prompt | None = None) -> Strategy:
-    """The strategy that the condition names."""
-    if condition.strategy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
-        raise ConfigError(f"unknown strategy '{condition.strategy}'; known: {known}")
-    return STRATEGIES[condition.strategy](Materials(prompt, condition, examples))
+def make_strategy(
+    condition: Condition,
+    prompt: Prompt,
+    examples: Prompt | None = None,
+    of_task: Mapping[str, StrategyMaker] | None = None,
+) -> Strategy:
+    """The strategy that the condition names: one of every task, or of this one alone."""
+    known = STRATEGIES | dict(of_task or {})
+    if condition.strategy not in known:
+        raise ConfigError(f"unknown strategy '{condition.strategy}'; known: {', '.join(known)}")
+    made = known[condition.strategy](StrategyParts(prompt, condition, examples))
+    return made or ToolLoop(prompt, condition)

@@ -9,7 +9,6 @@ from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
 from agent_env.schema import Condition, Message, Reply, Sample
-from agent_env.tasks.timed_facts.orders import with_orders
 from agent_env.tasks.timed_facts.strategies import REPAIR
 from agent_env.tasks.timed_facts.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls
@@ -29,11 +28,11 @@ def drive(
         return outputs.pop(0)
 
     condition = Condition(name="ci", tools=("python",), strategy=strategy)
-    task = with_orders(make_task("tempreason", "default", "reasonqa"))
+    task = make_task("tempreason", "default", "reasonqa")
     made = Attempt(
         model=ScriptedModel(replies),
         toolbox=ToolSet([FakeTool("python", run)]),
-        strategy=make_strategy(condition, task.prompt),
+        strategy=make_strategy(condition, task.prompt, of_task=task.strategies),
         limits=Limits(**limits),
     )
     sample: Sample = ASKED

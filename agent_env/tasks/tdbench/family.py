@@ -11,6 +11,7 @@ from agent_env.tasks.tdbench import prompts
 from agent_env.tasks.tdbench.options import TdbenchOptions
 from agent_env.tasks.tdbench.sample import NAME, TdbenchSample
 from agent_env.tasks.tdbench.score import METRICS, make_scorer
+from agent_env.tasks.timed_facts.orders import with_orders
 
 LOOKING_UP = frozenset({"sql", "web_search"})
 """Tools by which the rows are to be found; beside them the prompt shows none."""
@@ -25,7 +26,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
     def first(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         return (Message(role="user", content=prompts.worded(fields(sample, condition))),)
 
-    return Task(
+    task = Task(
         name=NAME,
         sample_type=TdbenchSample,
         prompt=first,
@@ -38,6 +39,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
         wording=prompts.worded,
         examples=prompts.examples,
     )
+    return with_orders(task)
 
 
 def _by_condition(prompt: str, options: TdbenchOptions, tables: Materials) -> Fields:

@@ -1,8 +1,8 @@
 """How a question with a context is put under each strategy: in which order, and what is wished.
 
 Question (Q), context (C), reasoning (R) and answer (A) stand in the orders of the paper (section
-4.2). A family takes part if its fields have `question` and `context`; `form` says how its answers
-are written. The words are ours.
+4.2). `form` among a family's fields says how its answers are written. The words are
+ours.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from agent_env.errors import ConfigError
 from agent_env.protocols import Task
 from agent_env.schema import Condition, Message, Sample
+from agent_env.tasks.timed_facts.strategies import ONE_SHOT, run_strategy
 
-ONE_SHOT = "-1shot"
 FORM = "Give the answer as the context writes it, and no other words."
 
 _EXTRACT = """\
@@ -88,10 +87,9 @@ STRATEGY_NAMES = tuple(f"{name}{shot}" for name in ORDERS for shot in ("", ONE_S
 
 
 def with_orders(task: Task) -> Task:
-    """The task with its question put as the condition's strategy wishes."""
+    """The task with these strategies; its fields must have `question` and `context`."""
     plain, fields = task.prompt, task.fields
-    if fields is None or not has_context(task):
-        return task
+    assert fields is not None
 
     def prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         if condition.strategy not in STRATEGY_NAMES:
@@ -102,24 +100,7 @@ def with_orders(task: Task) -> Task:
             return (own,)
         return (*_worked(task, order, sample, condition), own)
 
-    return replace(task, prompt=prompt)
-
-
-def has_context(task: Task) -> bool:
-    """Whether the family's questions have a context apart."""
-    return task.fields is not None and {"question", "context"} <= set(task.placeholders)
-
-
-def check_order(task: Task, condition: Condition) -> None:
-    """ConfigError where the condition's strategy cannot put this family's questions."""
-    if condition.strategy not in STRATEGY_NAMES:
-        return
-    if not has_context(task):
-        raise ConfigError(
-            f"strategy {condition.strategy}: the questions of {task.name} have no context apart"
-        )
-    if condition.strategy.endswith(ONE_SHOT) and task.examples is None:
-        raise ConfigError(f"strategy {condition.strategy}: {task.name} has no worked example")
+    return replace(task, prompt=prompt, strategies=dict.fromkeys(STRATEGY_NAMES, run_strategy))
 
 
 def put(order: Order, fields: Mapping[str, str]) -> str:

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_env.errors import ConfigError
-from agent_env.protocols import Answer, CallTool, RunTools, Say, Strategy
+from agent_env.protocols import (
+    Answer,
+    CallTool,
+    Prompt,
+    RunTools,
+    Say,
+    Strategy,
+    StrategyParts,
+)
 from agent_env.schema import Condition, Message, Sample, ToolCall, ToolResult
 from agent_env.tasks.timed_facts.extraction import Unextracted, read_extraction
-from agent_env.tasks.timed_facts.orders import ONE_SHOT
 from agent_env.tasks.timed_facts.solver import solve
 
-Prompt = Callable[[Sample, Condition], tuple[Message, ...]]
-
+ONE_SHOT = "-1shot"
+"""Ends the name of a strategy with one worked example."""
 NO_EXTRACTION = "No extraction ("
 """How the answer begins where none could be read; the trouble's name follows."""
 NO_PROGRAM = "No program ("
@@ -108,8 +115,9 @@ def _mend(messages: Sequence[Message], why: str, wish: str, given_up: str) -> Sa
     return Say(Message(role="user", content=f"{REPAIR}{why}\n{wish}"))
 
 
-def run_strategy(name: str, prompt: Prompt, condition: Condition) -> Strategy | None:
+def run_strategy(parts: StrategyParts) -> Strategy | None:
     """The strategy where it executes something; None for those that only word the question."""
+    name, prompt, condition = parts.condition.strategy, parts.prompt, parts.condition
     plain = name.removesuffix(ONE_SHOT)
     if plain == "code-run":
         if "python" not in condition.tools:

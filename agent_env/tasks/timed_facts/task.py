@@ -9,6 +9,7 @@ from agent_env.protocols import Example, Limits, Task
 from agent_env.schema import Condition, Message, Sample
 from agent_env.tasks.timed_facts.extraction import write_extraction
 from agent_env.tasks.timed_facts.facts import Fact
+from agent_env.tasks.timed_facts.orders import with_orders
 from agent_env.tasks.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.tasks.timed_facts.score import METRICS, score
 from agent_env.tasks.timed_facts.solver import Query
@@ -58,7 +59,7 @@ def make_task(
     def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         return (Message(role="user", content=worded(fields(sample, condition))),)
 
-    return Task(
+    task = Task(
         name=name,
         sample_type=TimedQuestion,
         prompt=start,
@@ -71,6 +72,7 @@ def make_task(
         wording=lambda values: worded(dict(values)),
         examples=lambda sample, condition: (worked_example(timed(sample), prompt, setting),),
     )
+    return with_orders(task)
 
 
 def form_of(asked: TimedQuestion, prompt: str) -> str:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 
 from agent_env.models.reference.policy import Reference
-from agent_env.protocols import Answer, Task
+from agent_env.protocols import Answer, StrategyParts, Task
 from agent_env.schema import Condition, Episode, Message, Sample
-from agent_env.tasks.timed_facts.orders import with_orders
 from agent_env.tasks.timed_facts.strategies import run_strategy
 
 
 def ask(task: Task, sample: Sample, strategy: str) -> Episode:
     """The episode of the reference under a strategy that needs no sandbox."""
     condition = Condition(name="base", strategy=strategy)
-    prompt = with_orders(task).prompt
+    prompt = task.prompt
     messages = list(prompt(sample, condition))
     reply = asyncio.run(Reference().generate(messages, ())).message
     messages.append(reply)
-    made = run_strategy(strategy, prompt, condition)
+    made = run_strategy(StrategyParts(prompt, condition))
     turn = Answer(reply.content) if made is None else made.next(messages)
     assert isinstance(turn, Answer), turn
     return episode(turn.text, tuple(messages))

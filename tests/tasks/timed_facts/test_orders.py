@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.graph.strategies import make_strategy
 from agent_env.schema import Condition, Message
 from agent_env.tasks.tempreason.family import FAMILY
 from agent_env.tasks.time_puzzles.task import make_task as time_puzzles
 from agent_env.tasks.timed_facts.extraction import read_extraction
-from agent_env.tasks.timed_facts.orders import ORDERS, STRATEGY_NAMES, check_order, with_orders
+from agent_env.tasks.timed_facts.orders import ORDERS, STRATEGY_NAMES
 from agent_env.tasks.timed_facts.solver import solve
 
 OPTIONS = FAMILY.options.model_validate({"levels": ("L2",)})
-TASK = with_orders(FAMILY.make_task("default", OPTIONS, {}))
+TASK = FAMILY.make_task("default", OPTIONS, {})
 SAMPLES = FAMILY.make_samples(2, 1, OPTIONS).samples
 
 
@@ -64,8 +65,9 @@ def test_the_worked_program_prints_the_worked_answer() -> None:
 
 
 def test_a_family_without_a_context_cannot_be_asked_so() -> None:
-    with pytest.raises(ConfigError, match="have no context apart"):
-        check_order(time_puzzles(), Condition(name="base", strategy="standard"))
+    task, condition = time_puzzles(), Condition(name="base", strategy="standard")
+    with pytest.raises(ConfigError, match="unknown strategy 'standard'; known: tool-loop, "):
+        make_strategy(condition, task.prompt, of_task=task.strategies)
 
 
 def test_every_order_can_be_had_with_and_without_an_example() -> None:
