@@ -201,12 +201,15 @@ def _verdict(score: Score) -> str:
 
 
 def _tell_failures(results: list[Result]) -> None:
-    """The three commonest reasons why episodes failed."""
+    """The three commonest reasons why episodes failed, and why scorers did."""
     reasons = Counter(r.episode.failure for r in results if r.episode.failure is not None)
     for reason, number in reasons.most_common(3):
         say(f"failed {number} times: {' '.join(reason.split())}")
     if reasons:
         say("agent-env resume runs the failed episodes again.")
+    unscored = Counter(r.score.rule for r in results if r.score.outcome == "scorer_failed")
+    for rule, number in unscored.most_common(3):
+        say(f"not scored {number} times, in no mean: {rule}")
 
 
 def _as_json(folder: Path, summaries: list[Summary]) -> dict[str, object]:

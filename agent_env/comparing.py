@@ -247,7 +247,7 @@ def _diagnose_run(path: Path, wanted: frozenset[str], note: Callable[[str], None
         if sample is None or condition is None:
             note(f"left out: {name} belongs to no sample or condition of the run")
             continue
-        score = task.scorer(sample, episode)
+        score = task.score(sample, episode)
         found.append(diagnose(sample, episode, score, condition, task.right_metric, finder))
     return RunDiagnosis(path.resolve().name, manifest.model, tuple(conditions), tuple(found))
 

@@ -139,7 +139,7 @@ class Environment:
         from agent_env.episodes.trace import fold, read_trace
 
         episode = fold(read_trace(self.folder.trace(key), self.opener.texts))
-        return episode, self.task.scorer(sample, episode)
+        return episode, self.task.score(sample, episode)
 
 
 def _spoken_for(rooms: Rooms, model: Model) -> OpenSeams:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Protocol, Self, runtime_checkable
 
+from agent_env.errors import ConfigError
 from agent_env.schema import (
     Condition,
     Episode,
@@ -295,6 +296,23 @@ class Task:
 
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)
     """Strategies that only these questions can be asked by, beside those of every task."""
+
+    def score(self, sample: Sample, episode: Episode) -> Score:
+        """The episode's score. A scorer that raises ends no command: its error is the episode's
+        outcome. Only ConfigError passes, such as a missing extra, which the user can mend."""
+        try:
+            return self.scorer(sample, episode)
+        except ConfigError:
+            raise
+        except Exception as exc:  # whatever a model's text may set off
+            reason = " ".join(f"{type(exc).__name__}: {exc}".split())
+            return Score(
+                sample=episode.sample,
+                condition=episode.condition,
+                repeat=episode.repeat,
+                outcome="scorer_failed",
+                rule=f"the scorer raised {reason[:300]}",
+            )
 
     @property
     def right_metric(self) -> str:

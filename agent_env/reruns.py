@@ -361,7 +361,7 @@ def read_forks(folder: RunFolder, note: Callable[[str], None]) -> ForkSet:
     before = read_parent(folder)
     task, _, scored = score_folder(folder, note)
     (sample,) = folder.samples(task.sample_type)
-    rows = [("parent", before, task.scorer(sample, before))]
+    rows = [("parent", before, task.score(sample, before))]
     rows += [(f"fork {episode.repeat}", episode, score) for episode, score in scored]
     return ForkSet(parent, task.metrics, tuple(rows))
 

@@ -370,8 +370,10 @@ class Score(Record):
     sample: str
     condition: str
     repeat: int
-    outcome: Literal["read", "unreadable", "failed", "unfinished"]
-    """`unreadable`: the episode ended without an answer that the rules can read."""
+    outcome: Literal["read", "unreadable", "failed", "unfinished", "scorer_failed"]
+    """`unreadable`: the episode ended without an answer that the rules can read. `scorer_failed`:
+    the scorer raised an error, which `rule` has; this is no fault of the model and scores nothing.
+    """
     answer: tuple[str, ...] | None = None
     """The answer as it was read; None where there is none, () where it says that there is none."""
     rule: str | None = None

@@ -78,7 +78,7 @@ def read_run(path: Path, name: str, note: Callable[[str], None]) -> RunData:
         sample = samples.get(episode.sample)
         if sample is None:
             raise DatasetError(path / "samples.jsonl", None, f"no sample '{episode.sample}'")
-        found = observe(sample, episode, task.scorer(sample, episode), manifest.model_facts)
+        found = observe(sample, episode, task.score(sample, episode), manifest.model_facts)
         seen[episode.condition].append(found)
         slim.setdefault(episode.condition, []).append(
             episode.model_copy(update={"messages": (), "pages": ()})

@@ -98,12 +98,16 @@ class Comparison:
         return np.column_stack([self.column(arm, quantity) for arm in self.study.arms])
 
     def _of_all(self, arm: Arm) -> Floats:
-        """`of_all_metric` by sample where episodes that failed or are missing count as 0."""
-        repeats = arm.asked / len(self._row)
+        """`of_all_metric` by sample where episodes that failed or are missing count as 0, and those
+        whose scorer failed do not count."""
+        repeats = np.full(len(self._row), max(arm.asked / len(self._row), 1.0))
         sums = np.zeros(len(self._row))
         for seen in arm.observations:
             sums[self._row[seen.sample]] += seen.metrics.get(self.of_all_metric, 0.0)
-        return sums / max(repeats, 1.0)
+            repeats[self._row[seen.sample]] -= seen.outcome == "scorer_failed"
+        means = np.full(len(self._row), np.nan)
+        np.divide(sums, repeats, out=means, where=repeats > 0)
+        return means
 
     def is_share(self, quantity: str) -> bool:
         """Whether every episode scored 0 or 1, so that the mean is a share."""

@@ -35,7 +35,7 @@ from agent_env.tasks.faults import Faults
 
 Kind = Literal[
     "right", "refused", "budget", "formatting", "knowledge", "retrieval", "reading", "lookup",
-    "reasoning", "unexplained", "failed", "unfinished",
+    "reasoning", "unexplained", "failed", "unfinished", "scorer_failed",
 ]  # fmt: skip
 WEB_TOOLS = ("web_search", "open_page")
 LOOP = 3
@@ -124,6 +124,8 @@ def _kind(
 ) -> tuple[Kind, str]:
     if score.outcome in ("failed", "unfinished"):
         return ("failed" if score.outcome == "failed" else "unfinished"), episode.failure or ""
+    if score.outcome == "scorer_failed":
+        return "scorer_failed", score.rule or ""
     if right:
         return "right", ""
     if episode.stop_reason == "refused":

@@ -11,7 +11,7 @@ from agent_env.analysis.sheets import Cell, Column, Sheet
 
 ORDER = (
     "right", "retrieval", "reading", "lookup", "knowledge", "reasoning", "formatting", "budget",
-    "refused", "unexplained", "failed", "unfinished",
+    "refused", "unexplained", "failed", "unfinished", "scorer_failed",
 )  # fmt: skip
 
 

@@ -53,13 +53,15 @@ def conditions(comparison: Comparison) -> Sheet:
     """Each arm's episodes and metrics, the main one also with failures as 0."""
     metrics, study = comparison.study.metrics, comparison.study
     rows = []
+    unscored = any(o.outcome == "scorer_failed" for arm in study.arms for o in arm.observations)
+    kinds = (*_KINDS, "scorer_failed") if unscored else _KINDS
     for i, arm in enumerate(study.arms):
         ended = sum(o.counts for o in arm.observations)
-        counted = [sum(o.outcome == kind for o in arm.observations) for kind in _KINDS]
+        counted = [sum(o.outcome == kind for o in arm.observations) for kind in kinds]
         scores = [cell(comparison.means[name][i]) for name in metrics]
         rows.append((arm.label, arm.asked, ended, *counted, arm.missing, *scores,
                      cell(comparison.of_all[i])))  # fmt: skip
-    heads = ("episodes", "finished", "unreadable", "failed", "unfinished", "never begun")
+    heads = ("episodes", "finished", *(k.replace("_", " ") for k in kinds), "never begun")
     columns = (
         Column("condition"),
         *(Column(name, 0) for name in heads),
@@ -71,6 +73,7 @@ def conditions(comparison: Comparison) -> Sheet:
         f"{len(study.samples)} samples in {comparison.cluster_count} clusters. Means are over "
         "samples, repeats of one sample averaged first; unreadable answers score 0. Failed, "
         "unfinished and never begun episodes enter no mean but the last column, where they are 0.",
+        *(["Episodes whose scorer failed enter no column."] if unscored else []),
         *_on_errors(comparison),
         f"95 % intervals: {', '.join(sorted(methods))}.",
         *comparison.remarks,

@@ -38,15 +38,17 @@ def _counted(comparison: Comparison) -> str:
     finished = sum(o.counts for arm in arms for o in arm.observations)
     kinds = {
         kind: sum(o.outcome == kind for arm in arms for o in arm.observations)
-        for kind in ("failed", "unfinished", "unreadable")
+        for kind in ("failed", "unfinished", "unreadable", "scorer_failed")
     }
     missing = sum(arm.missing for arm in arms)
+    unscored = kinds["scorer_failed"]
+    left_out = f" {unscored:,} whose scorer failed enter no figure." if unscored else ""
     return (
         f"Of {asked:,} episodes asked for, {finished:,} finished; {kinds['failed']:,} failed, "
         f"{kinds['unfinished']:,} were cut off and {missing:,} never began or have no readable "
         "trace: these enter no mean, and are counted as 0 where a figure is said to be of all. "
         f"{kinds['unreadable']:,} finished episodes gave an answer that the reading rules cannot "
-        "read; they score 0."
+        f"read; they score 0.{left_out}"
     )
 
 

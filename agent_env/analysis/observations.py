@@ -20,7 +20,7 @@ class Observation:
     sample: str
     repeat: int
     outcome: str
-    """`read`, `unreadable` (scores 0), `failed` or `unfinished` (score nothing)."""
+    """`read`, `unreadable` (scores 0); `failed`, `unfinished`, `scorer_failed` (score nothing)."""
     metrics: Mapping[str, float]
     used: Mapping[str, float | None]
     """By QUANTITIES."""

@@ -235,6 +235,9 @@ def _gaps(arms: Sequence[Arm]) -> Iterable[str]:
                 f"{arm.label}: of {arm.asked} episodes {', '.join(told)}. They are no answers: "
                 "means are over the finished episodes, and `of all` counts them as 0."
             )
+        unscored = sum(o.outcome == "scorer_failed" for o in arm.observations)
+        if unscored:
+            yield f"{arm.label}: the scorer failed on {unscored} episodes, which enter no figure."
 
 
 _TROUBLES = ("failed", "unfinished")

@@ -40,6 +40,8 @@ class Summary:
     unfinished: int
     unreadable: int
     """Of the finished ones; they score 0."""
+    scorer_failed: int
+    """Those whose scorer raised an error; they are in no mean."""
     metrics: dict[str, float | None]
     """By name, over the episodes for which the metric is defined; None where there is none."""
     input_tokens: float | None
@@ -79,6 +81,7 @@ class Summary:
             "failed": self.failed,
             "unfinished": self.unfinished,
             "unreadable": self.unreadable,
+            "scorer_failed": self.scorer_failed,
             **self.metrics,
             **{f"{name}_interval": interval for name, interval in self.intervals.items()},
             **{f"n_{name}": number for name, number in self.defined.items()},
@@ -140,6 +143,7 @@ def _summary(
         failed=sum(r.score.outcome == "failed" for r in results),
         unfinished=sum(r.score.outcome == "unfinished" for r in results),
         unreadable=sum(r.score.outcome == "unreadable" for r in results),
+        scorer_failed=sum(r.score.outcome == "scorer_failed" for r in results),
         metrics={name: _mean(_defined(ended, name)) for name in metrics},
         input_tokens=_mean([e.input_tokens for e in episodes]),
         cached_tokens=_mean([e.cached_tokens for e in episodes]),

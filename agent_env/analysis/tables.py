@@ -14,7 +14,7 @@ from agent_env.analysis.paired import Difference
 from agent_env.analysis.spread import FEWEST
 from agent_env.analysis.summary import Summary
 
-TROUBLES = ("failed", "unfinished", "unreadable")
+TROUBLES = ("failed", "unfinished", "unreadable", "scorer_failed")
 """Columns that are shown where any row has some."""
 TOLD = {"cached_tokens": "cached", "reasoning_tokens": "reasoning"}
 """Columns that are shown where a server tells them: of the input, and of the output."""

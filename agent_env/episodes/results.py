@@ -41,5 +41,5 @@ def score_run(
         sample = samples.get(episode.sample)
         if sample is None:
             raise DatasetError(folder.path / "samples.jsonl", None, f"no sample '{episode.sample}'")
-        scored.append((episode, task.scorer(sample, episode)))
+        scored.append((episode, task.score(sample, episode)))
     return scored

@@ -66,7 +66,7 @@ def follow(sample: Sample, episode: Episode, score: Score) -> Trail:
     own = _own_words(episode)
     lookups = tuple(_lookup(proof, episode, score, read, own) for proof in sample.proofs)
     verdict = None
-    if lookups and episode.status == "finished":
+    if lookups and episode.status == "finished" and score.outcome != "scorer_failed":
         hidden = not read and _provider_searched(episode, lookups)
         verdict = _verdict(lookups, _is_right(sample, score), hidden)
     return Trail(episode.sample, episode.condition, episode.repeat, verdict, lookups)

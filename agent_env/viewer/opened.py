@@ -241,7 +241,7 @@ class OpenRun:
             conditions = {c.name: c for c in self.manifest.conditions}
             if sample is None:
                 return Verdict(None, None, f"samples.jsonl has no sample '{episode.sample}'")
-            score = task.scorer(sample, episode)
+            score = task.score(sample, episode)
             condition = conditions.get(episode.condition)
             if condition is None:
                 return Verdict(score, None, f"run.json has no condition '{episode.condition}'")

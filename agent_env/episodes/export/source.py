@@ -99,7 +99,7 @@ class Source:
         if sample is None:
             raise DatasetError(self.folder.path / "samples.jsonl", None, f"no '{episode.sample}'")
         return Told(
-            name, tuple(own_events(events)), episode, sample, self.task.scorer(sample, episode)
+            name, tuple(own_events(events)), episode, sample, self.task.score(sample, episode)
         )
 
     def _is_chosen(self, score: Score) -> bool:
