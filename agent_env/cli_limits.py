@@ -75,7 +75,13 @@ TryAgain = Annotated[
     ),
 ]
 RetryTimeS = Annotated[
-    float, typer.Option(min=0.0, help="Seconds in which they may start.", rich_help_panel=CALLS)
+    float,
+    typer.Option(
+        min=0.0,
+        help="Seconds in which they may start; also how long a run waits for a server that is "
+        "away, such as 3600.",
+        rich_help_panel=CALLS,
+    ),
 ]
 SameError = Annotated[
     int,

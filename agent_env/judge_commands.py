@@ -17,11 +17,11 @@ from agent_env.episodes.budget import RunBudget
 from agent_env.episodes.calling import Calls
 from agent_env.episodes.judging import Case, Judge
 from agent_env.episodes.pacing import Pace
-from agent_env.episodes.run_calls import CallOptions, model_facts
+from agent_env.episodes.run_calls import CallOptions, model_facts, outage_of
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
 from agent_env.errors import ConfigError
-from agent_env.model_wiring import make_model
+from agent_env.model_wiring import health_of, make_model
 from agent_env.models.prices import is_priced
 from agent_env.run_scores import score_folder
 from agent_env.schema import Episode, ModelFacts, Score
@@ -97,6 +97,9 @@ async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked
                 retries=options.calls.retries,
                 budget=RunBudget(limits=options.calls.run, facts=facts),
                 breaker=Breaker(options.calls.breaker),
+                outage=outage_of(
+                    options.calls.retries, health_of(options.model, options.base_url), note
+                ),
             ),
             clock=utc_now,
             concurrency=options.concurrency,

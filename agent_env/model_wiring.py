@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,6 +84,15 @@ def model_of(manifest: Manifest, tokenizer: ServerTokenizer | None = None) -> Mo
     parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
     base_url = manifest.model_parameters.get("base_url")
     return make_model(manifest.model, base_url, parameters, tokenizer)  # type: ignore[arg-type]
+
+
+def health_of(model: str, base_url: JsonValue) -> Callable[[], Awaitable[bool]] | None:
+    """Asks whether the model's server is up; None where the model has none."""
+    from agent_env.models.health import Health
+
+    if model.startswith("openai/"):
+        base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    return Health(base_url).is_up if isinstance(base_url, str) and base_url else None
 
 
 def model_settings(given: Mapping[str, JsonValue]) -> ModelSettings:

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import RunStopped, StorageError
+from agent_env.model_wiring import health_of
 from agent_env.runs import task_of
 from agent_env.wiring import open_rooms, versions
 
@@ -83,7 +84,7 @@ class Worker:
 
     async def _serve(self, opened: asyncio.Future[str | None]) -> None:
         from agent_env.episodes.changes import limits_of
-        from agent_env.episodes.run_calls import allow_open_files
+        from agent_env.episodes.run_calls import allow_open_files, outage_of
         from agent_env.episodes.run_folder import RunFolder
         from agent_env.episodes.runner import Runner
         from agent_env.graph.loop import AgentLoop
@@ -115,6 +116,8 @@ class Worker:
                 strict=parcel.strict,
             )
             self._loop = AgentLoop()
+            is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
+            self._outage = outage_of(_retries(manifest), is_up, self._tell)
             opened.set_result(folder.manifest().web_settings.pages_digest)
             await self._stop.wait()
 
@@ -145,7 +148,7 @@ class Worker:
         trace = StreamedTrace(self._post, opened.lease, is_new=past is None)
         retries, facts = _retries(self._manifest), self._manifest.model_facts
         most = max_output(self._manifest)
-        calls = remote_calls(self._post, opened.lease, retries, facts, most)
+        calls = remote_calls(self._post, opened.lease, retries, facts, most, self._outage)
         runner = replace(self._runner, calls=calls)
         sample, condition = self._samples[key.sample], self._conditions[key.condition]
         try:
@@ -160,6 +163,9 @@ class Worker:
             with suppress(StorageError):
                 await trace.settle()
             await self._post.ask("close", opened.lease)
+
+    def _tell(self, text: str) -> None:
+        self._post.tell("tell", f"{self._name}: {text}")
 
     async def stop(self) -> None:
         """Put down what is running, its last events sent, and close the rooms."""

@@ -12,7 +12,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
-from agent_env.model_wiring import make_model, model_of, open_counted
+from agent_env.model_wiring import health_of, make_model, model_of, open_counted
 from agent_env.runs import Engine, Listener, run_folder, task_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.where import parse_where
@@ -217,7 +217,8 @@ async def _live_model(
     samples = (folder.path / "samples.jsonl").read_bytes()
     out.create(fresh, samples, _materials(folder), copied(folder, manifest))
     note(f"what the model says is recorded in {out.path}")
-    calls = open_calls(out, fresh, manifest.concurrency, stack, note)
+    is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
+    calls = open_calls(out, fresh, manifest.concurrency, stack, note, is_up)
     texts = Texts(out.texts)
     stack.callback(texts.close)
     live = LiveReplayer(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_env.episodes.run_calls import allow_open_files
+from agent_env.model_wiring import health_of
 from agent_env.preparing import RunOptions, prepare_run
 from agent_env.tasks.family import by_digest, stored_options
 from agent_env.wiring import load_family, open_rooms, with_texts
@@ -70,7 +71,8 @@ async def run_folder(
     async with AsyncExitStack() as stack:
         stack.enter_context(folder.locked())
         rooms = await open_rooms(folder, manifest, task, stack, listener.note)
-        calls = open_calls(folder, manifest, at_once, stack, listener.note)
+        is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
+        calls = open_calls(folder, manifest, at_once, stack, listener.note, is_up)
         listener.pace(lambda: str(calls.pace))
         runner = Runner(
             folder=folder,

@@ -98,7 +98,9 @@ class ModelCalled(Event):
     """What the run's limits were charged, where nobody told the tokens: letters / 4 for a reply,
     its share for a call that failed on the way. In no reported sum."""
     wait_s: float | None = None
-    """Wait before the next attempt; None where this was the last one."""
+    """Wait before the next attempt; None where this was the last one, or the server was away."""
+    away_s: float | None = None
+    """How long the server was away after this call; no time of the episode."""
     queued_s: float | None = None
     """Wait for a place among the calls in flight; None where there was none."""
     latency_s: float

@@ -7,6 +7,7 @@ its record, the verdict on its error. Waits for the first two are ours, not the 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from agent_env.episodes.breaker import Breaker
 from agent_env.episodes.budget import RunBudget, Share
+from agent_env.episodes.outages import Outage
 from agent_env.episodes.pacing import Pace
 from agent_env.episodes.reply_cache import Asking, ReplyCache, cache_key
 from agent_env.episodes.retries import (
@@ -41,6 +43,7 @@ class Calls:
     retries: Retries = field(default_factory=Retries)
     budget: RunBudget = field(default_factory=RunBudget)
     breaker: Breaker = field(default_factory=Breaker)
+    outage: Outage = field(default_factory=Outage)
     cache: ReplyCache | None = None
 
 
@@ -57,6 +60,8 @@ class Call:
     charged: Usage | None = None
     """What the limits count, where nobody told the tokens."""
     wait_s: float | None = None
+    away_s: float | None = None
+    """How long the server was waited for, where it was away."""
 
 
 QUEUED_S = 0.001
@@ -102,22 +107,42 @@ class Caller:
         options: ReplyOptions,
     ) -> Reply:
         tries, began, waited = Tries(self.calls.retries), time.monotonic(), self.meter.waited_s
-        while True:
-            call = await self._one(messages, tools, len(tries.errors) + 1, record, options)
+        outage = self.calls.outage
+        for attempt in itertools.count(1):
+            with self.meter.unclocked():
+                mark = await outage.passage()
+            call = await self._one(messages, tools, attempt, record, options)
             if call.reply is not None:
                 record(call)
                 self.calls.breaker.succeeded()
                 return call.reply
             assert isinstance(call.error, ModelError)
+            self.lost.append(brief(call.error))
+            with self.meter.unclocked():
+                is_away = await outage.is_outage(call.error, mark)
+            if is_away:
+                if await self._sit_out(call, call.error, record):
+                    continue
+                away = f"no reply came for {outage.away_s:.0f} s, though the server is up"
+                raise given_up(call.error, [call.error], away)
             elapsed = time.monotonic() - began - (self.meter.waited_s - waited)
             verdict = tries.verdict(call.error, elapsed, self.rng.random())
             wait = verdict.wait_s if isinstance(verdict, Again) else None
             record(replace(call, wait_s=wait))
-            self.lost.append(brief(call.error))
             self.calls.breaker.note(call.error, is_last=wait is None)
             if isinstance(verdict, GiveUp):
                 raise given_up(call.error, tries.errors, verdict.reason)
             await asyncio.sleep(verdict.wait_s)
+        raise AssertionError("counting has no end")
+
+    async def _sit_out(self, call: Call, error: ModelError, record: Callable[[Call], None]) -> bool:
+        """Wait for the server, which is no time of the episode; whether to call again."""
+        began = time.monotonic()
+        try:
+            with self.meter.unclocked():
+                return await self.calls.outage.wait(error)
+        finally:
+            record(replace(call, away_s=round(time.monotonic() - began, 3)))
 
     async def _one(
         self,
@@ -152,6 +177,7 @@ class Caller:
             share.used = known_or_estimated(reply.usage, messages, tools, reply.message)
             charged = None if share.used is reply.usage else share.used
             self.calls.pace.succeeded()
+            self.calls.outage.answered()
             return Call(attempt, _since(started), queued, reply=reply, charged=charged)
 
     def _failed(

@@ -204,6 +204,10 @@ class Keeper:
         except RunStopped as exc:
             self._stopped = Refused(str(exc), exc.reason)
 
+    async def tell(self, text: str) -> None:
+        """What a worker has to say to the user."""
+        self.notes.append(text)
+
     async def close(self, lease: int) -> None:
         """The worker is done with its episode."""
         held = self.leases.pop(lease, None)

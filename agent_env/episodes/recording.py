@@ -53,6 +53,7 @@ class RecordingModel:
                 attempt=call.attempt,
                 charged=call.charged,
                 wait_s=call.wait_s,
+                away_s=call.away_s,
                 **failure_fields(call),
             )
 

@@ -15,6 +15,7 @@ from agent_env.episodes.breaker import Breaker
 from agent_env.episodes.budget import RunBudget, Share
 from agent_env.episodes.calling import Calls
 from agent_env.episodes.keeper import Left, Refused, Said
+from agent_env.episodes.outages import Outage
 from agent_env.episodes.pacing import Pace
 from agent_env.episodes.retries import Retries, error_kind
 from agent_env.episodes.runner import utc_now
@@ -146,12 +147,14 @@ def remote_calls(
     retries: Retries,
     facts: ModelFacts | None,
     max_output: int | None = None,
+    outage: Outage | None = None,
 ) -> Calls:
-    """What one episode's model calls go through."""
+    """What one episode's model calls go through; `outage` is shared by those of a worker."""
     line = _Line(post, lease)
     return Calls(
         pace=RemotePace(most=1, line=line),
         retries=retries,
         budget=RemoteBudget(facts=facts, max_output=max_output, line=line),
         breaker=RemoteBreaker(line=line),
+        outage=outage or Outage(),
     )

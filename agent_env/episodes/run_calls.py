@@ -13,6 +13,7 @@ from typing import Any
 from agent_env.episodes.breaker import Breaker
 from agent_env.episodes.budget import RunBudget, RunLimits
 from agent_env.episodes.calling import Calls
+from agent_env.episodes.outages import IsUp, Outage
 from agent_env.episodes.pacing import Pace
 from agent_env.episodes.reply_cache import ReplyCache
 from agent_env.episodes.retries import Retries
@@ -78,9 +79,10 @@ def open_calls(
     concurrency: int,
     stack: AsyncExitStack,
     note: Callable[[str], None],
+    is_up: IsUp | None = None,
 ) -> Calls:
     """What the calls of this start share. What earlier starts spent is in the budget where there is
-    a limit to hold it against; else no trace is read."""
+    a limit to hold it against; else no trace is read. `is_up` asks the server's health."""
     stored = dict(manifest.retries)
     breaker = stored.pop("breaker", Breaker().calls)
     budget = RunBudget(
@@ -96,13 +98,21 @@ def open_calls(
             for usage in held:
                 budget.hold(usage)
     cache = _cache(manifest, stack, note)
+    retries = Retries(**stored)  # type: ignore[arg-type]
     return Calls(
         pace=Pace(most=concurrency),
-        retries=Retries(**stored),  # type: ignore[arg-type]
+        retries=retries,
         budget=budget,
+        outage=outage_of(retries, is_up, note),
         breaker=Breaker(None if breaker is None else int(breaker)),
         cache=cache,
     )
+
+
+def outage_of(retries: Retries, is_up: IsUp | None, note: Callable[[str], None]) -> Outage:
+    """How a server that is away is waited for; `note` hears of it."""
+    first, longest = retries.first_wait_s, retries.longest_wait_s
+    return Outage(retries.time_s, is_up, note, first_wait_s=first, longest_wait_s=longest)
 
 
 def max_output(manifest: Manifest) -> int | None:

@@ -388,8 +388,7 @@ def gave_nothing(event: ToolCalled) -> bool:
 
 
 def worked_s(events: Sequence[Event]) -> float:
-    """Seconds from the first event to the last, without the pauses before it was resumed and what
-    was judged later."""
+    """Seconds from the first event to the last, without pauses, outages and what was judged."""
     events = own_events(events)
     at = [datetime.fromisoformat(event.at) for event in events]
     spans = (
@@ -397,4 +396,5 @@ def worked_s(events: Sequence[Event]) -> float:
         for before, after, event in zip(at, at[1:], events[1:], strict=False)
         if not isinstance(event, EpisodeResumed)
     )
-    return round(sum(spans), 3)
+    away = sum(e.away_s or 0.0 for e in events if isinstance(e, ModelCalled))
+    return max(0.0, round(sum(spans) - away, 3))

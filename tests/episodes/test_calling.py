@@ -94,11 +94,11 @@ def error(kind: ModelErrorKind, status: int | None = None, used: Usage | None = 
 
 
 def test_each_attempt_stands_in_the_trace_with_its_verdict(tmp_path: Path) -> None:
-    failing = [error("server", 503), error("timeout"), error("unreadable", 200, SOME)]
+    failing = [error("server", 500), error("timeout"), error("unreadable", 200, SOME)]
     (episode,) = run(runner(tmp_path, lambda s: Shaky(failing)))
     told = [(c.attempt, c.error_kind, c.status, c.wait_s is None) for c in model_calls(tmp_path)]
     assert told == [
-        (1, "server", 503, False),
+        (1, "server", 500, False),
         (2, "timeout", None, False),
         (3, "unreadable", 200, False),
         (4, None, None, True),
@@ -107,7 +107,7 @@ def test_each_attempt_stands_in_the_trace_with_its_verdict(tmp_path: Path) -> No
 
 
 def test_the_tokens_of_failed_calls_are_in_the_sums(tmp_path: Path) -> None:
-    failing = [error("server", 503), error("unreadable", 200, SOME)]
+    failing = [error("server", 500), error("unreadable", 200, SOME)]
     (episode,) = run(runner(tmp_path, lambda s: Shaky(failing)))
     assert (episode.input_tokens, episode.output_tokens) == (200, 20)
     assert (episode.failed_calls, episode.uncounted_calls, episode.steps) == (2, 1, 1)
@@ -334,7 +334,7 @@ REFUSED = ModelError("no connection", kind="connection", retryable=True, unsent=
 CHARGED: dict[str, tuple[ModelError, bool]] = {
     "a timeout": (error("timeout"), True),
     "a cut reply": (error("connection", 200), True),
-    "a server error": (error("server", 503), True),
+    "a server error": (error("server", 500), True),
     "a reply that is none": (error("unreadable", 200), True),
     "a rate limit": (error("rate_limit", 429), False),
     "a server that is not there": (REFUSED, False),

@@ -114,7 +114,7 @@ def test_a_passing_error_is_tried_again_and_each_attempt_is_recorded(tmp_path: P
         async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
             self.tries += 1
             if self.tries < 3:
-                raise ModelError("busy", status=503, retryable=True)
+                raise ModelError("busy", status=500, retryable=True)
             return answer("MY ANSWER: None")
 
     episodes = run(runner_for(tmp_path, lambda s: Shaky([])), count=1)

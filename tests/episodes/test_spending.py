@@ -39,7 +39,7 @@ class Flaky(ScriptedModel):
         said = sum(message.role == "assistant" for message in messages)
         if self._failures[said]:
             used = self._failures[said].pop()
-            raise ModelError("x", status=503, retryable=True, usage=used)
+            raise ModelError("x", status=500, retryable=True, usage=used)
         return await super().generate(messages, tools)
 
 

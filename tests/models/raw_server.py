@@ -67,11 +67,11 @@ class RawServer:
         except asyncio.IncompleteReadError:  # the client's time was up before it asked
             writer.close()
             return
-        length = next(
-            line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
-        )
+        lines = head.lower().split(b"\r\n")
+        length = next((line for line in lines if line.startswith(b"content-length")), None)
         self.heads.append(head)
-        self.bodies.append(json.loads(await reader.readexactly(int(length.split(b":")[1]))))
+        if length is not None:
+            self.bodies.append(json.loads(await reader.readexactly(int(length.split(b":")[1]))))
         writer.write(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
         await writer.drain()
         writer.close()
