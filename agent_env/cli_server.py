@@ -20,13 +20,20 @@ def fake_server(
     tokenizer: Annotated[
         str, typer.Option(help="Serve POST /tokenize as vllm or llama.cpp has it; or none.")
     ] = "vllm",
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="Whose rules are enforced: lenient, openai, deepseek, kimi, gemini, minimax, glm,"
+            " openrouter, vllm, llama.cpp, no-echo, no-echo-422, future (docs/models.md)."
+        ),
+    ] = "lenient",
     no_usage: Annotated[
         bool, typer.Option("--no-usage", help="Tell no tokens, as some servers do.")
     ] = False,
 ) -> None:
     """Serve both model APIs on loopback, to rehearse a run before paying for it.
 
-    Example: agent-env fake-server --policy reference --latency 0.5 --errors 429:0.1,cut:0.02
+    Example: agent-env fake-server --policy reference --mode deepseek --errors 429:0.1,cut:0.02
     """
     import asyncio
 
@@ -54,6 +61,7 @@ def fake_server(
         seed=seed,
         tokenizer=None if counts == "none" else counts,
         tells_usage=not no_usage,
+        mode=mode,
     )
 
     async def go() -> None:

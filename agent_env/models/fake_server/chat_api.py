@@ -1,4 +1,4 @@
-"""POST /v1/chat/completions, as documented by OpenAI; reasoning text as vLLM sends it."""
+"""POST /v1/chat/completions, as documented by OpenAI; reasoning as the mode's provider sends it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from agent_env.models.fake_server.chat_rules import check_chat, shape_for
+from agent_env.models.fake_server.deltas import deltas
+from agent_env.models.fake_server.modes import Mode
+from agent_env.models.fake_server.obedience import limit_in
+from agent_env.models.fake_server.order import check_messages
 from agent_env.models.fake_server.talk import (
     Answer,
     Asked,
@@ -15,8 +20,7 @@ from agent_env.models.fake_server.talk import (
     Refusal,
     Tokens,
     Turn,
-    callable_tools,
-    slices,
+    choice_in,
     tokens,
 )
 
@@ -24,32 +28,46 @@ ROLES = {"system": "system", "developer": "system", "user": "user", "assistant":
 
 
 class ChatApi:
-    """Reads requests and writes replies of this API."""
+    """Reads requests and writes replies of this API, by the rules of a mode."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
 
     def read(self, body: Object) -> Asked:
         """The request in neutral words; raises Refusal where a field is not as documented."""
         messages, options = body.get("messages"), body.get("stream_options") or {}
         if not isinstance(messages, list) or not messages:
             raise Refusal(400, "messages must be a list that is not empty", "messages")
+        turns = tuple(read_turn(message) for message in messages)
+        choice = choice_in(body)
+        if self._mode.strict_order:
+            check_messages(turns)
+        check_chat(self._mode, body, choice)
+        tools = body.get("tools") or ()
+        shape = shape_for(self._mode, body)
         return Asked(
             model=str(body.get("model", "")),
-            turns=tuple(read_turn(message) for message in messages),
-            offers=tuple(_offer(tool) for tool in callable_tools(body)),
+            turns=turns,
+            offers=() if choice == "none" else tuple(_offer(tool) for tool in tools),
             stream=body.get("stream") is True,
             wants_usage=options.get("include_usage") is True,
+            choice="auto" if self._ignores(choice) else choice,
+            parallel=body.get("parallel_tool_calls") is not False,
+            max_tokens=limit_in(body, "max_completion_tokens", "max_tokens"),
+            copies=_copies(body.get("n")),
+            tool_texts=tuple(json.dumps(tool) for tool in tools),
+            thinks=shape is not None,
+            shape=shape,
         )
 
     def whole(self, asked: Asked, answer: Answer, number: int) -> dict[str, Any]:
         """The reply in one piece."""
         if answer.hosted:
             raise Refusal(400, "this API has no hosted tools", "tools")
-        choice = {
-            "index": 0,
-            "message": _message(answer),
-            "logprobs": None,
-            "finish_reason": _finish_reason(answer),
-        }
-        body = _envelope("chat.completion", asked, number) | {"choices": [choice]}
+        end = {"logprobs": None, "finish_reason": _finish_reason(answer)}
+        message = _message(asked, answer)
+        choices = [{"index": copy, "message": message} | end for copy in range(asked.copies)]
+        body = _envelope("chat.completion", asked, number) | {"choices": choices}
         counted = tokens(asked, answer)
         return body if counted is None else body | {"usage": _usage(counted)}
 
@@ -57,13 +75,17 @@ class ChatApi:
         """The reply as server-sent events."""
         self.whole(asked, answer, number)  # refuses what it would refuse
         envelope = _envelope("chat.completion.chunk", asked, number)
-        for delta in _deltas(answer):
-            yield _event(envelope | {"choices": [_part(delta, None)]})
-        yield _event(envelope | {"choices": [_part({}, _finish_reason(answer))]})
+        for copy in range(asked.copies):
+            for delta in deltas(_message(asked, answer), self._mode.error_style == "gemini"):
+                yield _event(envelope | {"choices": [_part(copy, delta, None)]})
+            yield _event(envelope | {"choices": [_part(copy, {}, _finish_reason(answer))]})
         counted = tokens(asked, answer)
         if asked.wants_usage and counted is not None:
             yield _event(envelope | {"choices": [], "usage": _usage(counted)})
         yield b"data: [DONE]\n\n"
+
+    def _ignores(self, choice: str) -> bool:
+        return choice != "none" and self._mode.forced_choice == "ignored"
 
 
 def read_turn(message: Object) -> Turn:
@@ -104,7 +126,15 @@ def _envelope(kind: str, asked: Asked, number: int) -> dict[str, Any]:
     return {"id": f"chatcmpl-{number}", "object": kind, "created": 0, "model": asked.model}
 
 
-def _message(answer: Answer) -> dict[str, Any]:
+def _copies(wanted: object) -> int:
+    if wanted is None:
+        return 1
+    if type(wanted) is not int or not 1 <= wanted <= 128:
+        raise Refusal(400, f"n is {wanted!r}; it is a number from 1 to 128", "n")
+    return wanted
+
+
+def _message(asked: Asked, answer: Answer) -> dict[str, Any]:
     refused = answer.finish == "refused"
     message: dict[str, Any] = {
         "role": "assistant",
@@ -115,7 +145,11 @@ def _message(answer: Answer) -> dict[str, Any]:
         message["annotations"] = [_citation(url) for url in answer.cited]
     if answer.calls:
         message["tool_calls"] = [_call(call) for call in answer.calls]
-    return message if answer.reasoning is None else message | {"reasoning": answer.reasoning}
+    if answer.reasoning is None:
+        return message
+    if asked.shape is None:
+        return message | {"reasoning": answer.reasoning}
+    return asked.shape.write(message, answer.reasoning, asked.nonce)
 
 
 def _citation(url: str) -> dict[str, Any]:
@@ -147,21 +181,8 @@ def _usage(counted: Tokens) -> dict[str, Any]:
     return usage
 
 
-def _deltas(answer: Answer) -> Iterator[dict[str, Any]]:
-    yield {"role": "assistant", "content": ""}
-    yield from ({"reasoning": piece} for piece in slices(answer.reasoning or ""))
-    field = "refusal" if answer.finish == "refused" else "content"
-    yield from ({field: piece} for piece in slices(answer.text))
-    if answer.cited:
-        yield {"annotations": [_citation(url) for url in answer.cited]}
-    for index, call in enumerate(answer.calls):
-        yield {"tool_calls": [{"index": index} | _call(Call(call.name, "", call.id))]}
-        for piece in slices(call.arguments):
-            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-
-
-def _part(delta: dict[str, Any], finish_reason: str | None) -> dict[str, Any]:
-    return {"index": 0, "delta": delta, "finish_reason": finish_reason}
+def _part(copy: int, delta: dict[str, Any], finish_reason: str | None) -> dict[str, Any]:
+    return {"index": copy, "delta": delta, "finish_reason": finish_reason}
 
 
 def _event(chunk: dict[str, Any]) -> bytes:

@@ -6,12 +6,16 @@ real server does, and that content is given only to those who ask for it by `inc
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from agent_env.models.fake_server.encrypted import check_reasoning, encrypted, item_id
+from agent_env.models.fake_server.fields import RESPONSES, refuse_unknown
+from agent_env.models.fake_server.modes import Mode
+from agent_env.models.fake_server.obedience import limit_in
+from agent_env.models.fake_server.order import check_items
 from agent_env.models.fake_server.talk import (
     Answer,
     Asked,
@@ -22,7 +26,7 @@ from agent_env.models.fake_server.talk import (
     Refusal,
     Tokens,
     Turn,
-    callable_tools,
+    choice_in,
     slices,
     tokens,
 )
@@ -35,22 +39,37 @@ ROLES = {"system": "system", "developer": "system", "user": "user", "assistant":
 class ResponsesApi:
     """Reads requests and writes replies of this API."""
 
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+
     def read(self, body: Object) -> Asked:
         """The request in neutral words; raises Refusal where a field is not as documented."""
+        if self._mode.strict_fields:
+            refuse_unknown(body, RESPONSES)
         given = body.get("input")
         if isinstance(given, str):
             given = [{"role": "user", "content": given}]
         if not isinstance(given, list) or not given:
             raise Refusal(400, "input must be text or a list that is not empty", "input")
-        tools = callable_tools(body)
+        choice, tools = choice_in(body), body.get("tools") or ()
         told = body.get("instructions")
         opening = [Turn("system", told)] if isinstance(told, str) else []
+        turns = tuple(opening + _turns(given))
+        check_items(turns)
+        check_reasoning(given, demanded=self._mode.strict_fields)
+        functions = [tool for tool in tools if tool.get("type") not in HOSTED]
+        offers = tuple(_offer(tool) for tool in functions)
         return Asked(
             model=str(body.get("model", "")),
-            turns=tuple(opening + _turns(given)),
-            offers=tuple(_offer(tool) for tool in tools if tool.get("type") not in HOSTED),
+            turns=turns,
+            offers=() if choice == "none" else offers,
             stream=body.get("stream") is True,
             wants_usage=True,
+            choice=choice,
+            parallel=body.get("parallel_tool_calls") is not False,
+            max_tokens=limit_in(body, "max_output_tokens"),
+            tool_texts=tuple(json.dumps(tool) for tool in functions),
+            thinks=self._mode.strict_fields,
             hosted=frozenset(_hosted(tool) for tool in tools if tool.get("type") in HOSTED),
             include=frozenset(body.get("include") or ()),
         )
@@ -154,21 +173,23 @@ def _envelope(asked: Asked, number: int) -> dict[str, Any]:
 def _output(asked: Asked, answer: Answer, number: int) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     if answer.reasoning is not None:
-        items.append(_reasoning(asked, answer.reasoning, number))
+        items.append(_reasoning(asked, answer.reasoning))
     items += [_hosted_call(asked, call, f"{number}_{i}") for i, call in enumerate(answer.hosted)]
     if answer.text or not answer.calls:
         items.append(_message(answer, number))
-    return items + [_call(call, f"fc_{number}_{i}") for i, call in enumerate(answer.calls)]
+    thought = answer.reasoning is not None
+    ids = [item_id(asked.nonce, thought, place) for place in range(len(answer.calls))]
+    return items + [_call(call, id_) for call, id_ in zip(answer.calls, ids, strict=True)]
 
 
-def _reasoning(asked: Asked, text: str, number: int) -> dict[str, Any]:
+def _reasoning(asked: Asked, text: str) -> dict[str, Any]:
     item: dict[str, Any] = {
         "type": "reasoning",
-        "id": f"rs_{number}",
+        "id": f"rs_{asked.nonce}",
         "summary": [{"type": "summary_text", "text": text}],
     }
     if "reasoning.encrypted_content" in asked.include:
-        item["encrypted_content"] = base64.b64encode(text.encode()).decode()
+        item["encrypted_content"] = encrypted(asked.nonce, text)
     return item
 
 

@@ -12,14 +12,18 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from agent_env.models.fake_server.channel import EVENTS, JSON, Channel, Request
 from agent_env.models.fake_server.chat_api import ChatApi
+from agent_env.models.fake_server.error_bodies import error_body
 from agent_env.models.fake_server.faults import Faults
+from agent_env.models.fake_server.modes import mode_named
+from agent_env.models.fake_server.obedience import cut, obey
 from agent_env.models.fake_server.policies import model_policy
 from agent_env.models.fake_server.responses_api import ResponsesApi
-from agent_env.models.fake_server.talk import Answer, Asked, Object, Policy, Refusal
+from agent_env.models.fake_server.seals import call_id, nonce_of
+from agent_env.models.fake_server.talk import Answer, Asked, Object, Policy, Refusal, Tokens
 from agent_env.models.fake_server.tokenize_api import Tokenizing, tokenize
 from agent_env.protocols import Model
 
@@ -63,6 +67,7 @@ class FakeServer:
         model: str = "fake",
         tokenizer: Tokenizing | None = "vllm",
         tells_usage: bool = True,
+        mode: str = "lenient",
     ) -> None:
         self.counts: Counter[str] = Counter()
         """Requests by path, and outcomes: `answered`, `refused`, or the kind of error."""
@@ -76,9 +81,10 @@ class FakeServer:
         self._tokenizer = tokenizer
         """Whose way of counting is served; None for none."""
         self._tells_usage = tells_usage
+        self._mode = mode_named(mode)
         self._apis: dict[str, Api] = {
-            "/v1/chat/completions": ChatApi(),
-            "/v1/responses": ResponsesApi(),
+            "/v1/chat/completions": ChatApi(self._mode),
+            "/v1/responses": ResponsesApi(self._mode),
         }
         self._connections: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Server | None = None
@@ -138,10 +144,14 @@ class FakeServer:
             await self._generate(channel, api, request)
         except (KeyError, TypeError, AttributeError) as exc:
             wrong = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
-            await channel.reply(wrong.status, _json(_error(wrong)))
+            await self._refuse(channel, wrong)
         except Refusal as refusal:
             self.counts["refused"] += 1
-            await channel.reply(refusal.status, _json(_error(refusal)))
+            await self._refuse(channel, refusal)
+
+    async def _refuse(self, channel: Channel, refusal: Refusal) -> None:
+        body = error_body(self._mode.error_style, refusal)
+        await channel.reply(refusal.status, _json(body))
 
     async def _generate(self, channel: Channel, api: Api, request: Request) -> None:
         number = self.counts[request.path]
@@ -158,7 +168,7 @@ class FakeServer:
     def _read(self, api: Api, body: bytes) -> Asked:
         value = self._body(body)
         self.recent.append(value)
-        return api.read(value)
+        return replace(api.read(value), nonce=nonce_of(body))
 
     def _body(self, body: bytes) -> Any:
         try:
@@ -173,12 +183,8 @@ class FakeServer:
             raise
         except Exception as exc:  # whatever a policy does wrong, its client shall read of it
             raise Refusal(500, f"the policy failed: {exc!r}") from exc
-        named = (
-            replace(call, id=call.id or f"call_{number}_{index}")
-            for index, call in enumerate(answer.calls)
-        )
         usage = answer.usage if self._tells_usage else "absent"
-        return replace(answer, calls=tuple(named), usage=usage)
+        return _named(asked, cut(asked, obey(asked, _thought(asked, answer, usage))), number)
 
     def _models(self) -> dict[str, Any]:
         model = {"id": self._model, "object": "model", "created": 0, "owned_by": "agent-env"}
@@ -207,17 +213,37 @@ async def _fail(channel: Channel, fault: str) -> None:
         case "no-reply":
             await channel.reply(200, _json({"choices": [], "output": [], "status": "completed"}))
         case "error-body":
-            await channel.reply(200, _json(_error(Refusal(503, "drawn by the fake server"))))
+            await channel.reply(
+                200, _json(error_body("openai", Refusal(503, "drawn by the fake server")))
+            )
         case _:
             headers = [("retry-after", "1")] if fault == "429" else []
             refusal = Refusal(int(fault), "drawn by the fake server")
-            await channel.reply(refusal.status, _json(_error(refusal)), headers=headers)
+            await channel.reply(
+                refusal.status, _json(error_body("openai", refusal)), headers=headers
+            )
 
 
-def _error(refusal: Refusal) -> dict[str, Any]:
-    kind = "server_error" if refusal.status >= 500 else "invalid_request_error"
-    told = {"message": str(refusal), "type": kind, "param": refusal.field, "code": refusal.status}
-    return {"error": told}
+def _thought(asked: Asked, answer: Answer, usage: Tokens | Literal["counted", "absent"]) -> Answer:
+    """The answer with reasoning, where the mode's model always has some."""
+    reasoning = answer.reasoning
+    if asked.thinks and not reasoning:
+        what = ", ".join(call.name for call in answer.calls) or "answer"
+        reasoning = f"Message {len(asked.turns)} of {asked.nonce}: next I {what}."
+    return replace(answer, reasoning=reasoning, usage=usage)
+
+
+def _named(asked: Asked, answer: Answer, number: int) -> Answer:
+    """The answer with ids for its calls; where reasoning must come back, they are bound to it."""
+    bound = asked.shape is not None
+    ids = [
+        call_id(asked.nonce, answer.reasoning or "", place)
+        if bound
+        else call.id or f"call_{number}_{place}"
+        for place, call in enumerate(answer.calls)
+    ]
+    calls = (replace(call, id=id_) for call, id_ in zip(answer.calls, ids, strict=True))
+    return replace(answer, calls=tuple(calls))
 
 
 def _json(value: object) -> bytes:

@@ -87,6 +87,16 @@ class Answer:
     """Addresses that the text cites."""
 
 
+class Shape(Protocol):
+    """One provider's way to write reasoning."""
+
+    def write(self, message: dict[str, Any], reasoning: str, nonce: str) -> dict[str, Any]:
+        """The assistant message with its reasoning."""
+
+    def fault(self, message: Object) -> Literal["missing", "altered"] | None:
+        """What is wrong with a message that came back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A request, once understood."""
@@ -97,23 +107,51 @@ class Asked:
     stream: bool
     wants_usage: bool
     """Whether a stream shall end with the usage."""
+    choice: str = "auto"
+    """`auto`, `none`, `required`, or the name of the tool that must be called."""
+    parallel: bool = True
+    """Whether a reply may hold several calls."""
+    max_tokens: int | None = None
+    """The limit of the reply."""
+    copies: int = 1
+    """How many choices the reply shall hold."""
+    tool_texts: tuple[str, ...] = ()
+    """The tools as they reach the prompt."""
+    thinks: bool = False
+    """Whether each reply has reasoning, given by the policy or not."""
+    shape: Shape | None = None
+    """How reasoning is written over Chat Completions; None for text in `reasoning`."""
+    nonce: str = ""
+    """What marks the reply to this request."""
     hosted: frozenset[str] = frozenset()
     """Types of the provider's own tools that are offered."""
     include: frozenset[str] = frozenset()
     """What shall stand in the reply beside the usual."""
 
 
-def callable_tools(body: Object) -> Sequence[Object]:
-    """The tools that the reply may call; raises Refusal where the tool choice is no such thing, or
-    is made where no tool is offered."""
+def choice_in(body: Object) -> str:
+    """The tool choice; raises Refusal where it is no such thing, or is made where no tool is
+    offered, or names one that is not."""
     choice, tools = body.get("tool_choice"), body.get("tools") or ()
-    if choice is None or isinstance(choice, Mapping):
-        return tools
+    if choice is None:
+        return "auto"
+    if isinstance(choice, Mapping):
+        return _named(choice, tools)
     if choice not in ("auto", "required", "none"):
         raise Refusal(400, f"tool_choice {choice!r} is unknown", "tool_choice")
     if not tools:
         raise Refusal(400, "tool_choice is only allowed when tools are specified", "tool_choice")
-    return () if choice == "none" else tools
+    return str(choice)
+
+
+def _named(choice: Object, tools: Sequence[Object]) -> str:
+    if choice.get("type", "function") != "function":
+        return "auto"  # a hosted tool, or a choice among several
+    name = (choice.get("function") or choice).get("name")
+    if name not in [(tool.get("function") or tool).get("name") for tool in tools]:
+        text = f"Tool choice '{name}' not found in 'tools' parameter."
+        raise Refusal(400, text, "tool_choice")
+    return str(name)
 
 
 class Policy(Protocol):
@@ -126,10 +164,21 @@ class Policy(Protocol):
 class Refusal(Exception):
     """A request that is answered with an HTTP error."""
 
-    def __init__(self, status: int, message: str, field: str | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        field: str | None = None,
+        code: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.field = field
+        self.code = code
+        """The provider's name for the error; the status stands for it where there is none."""
+        self.extra = dict(extra or {})
+        """More fields of the error."""
 
 
 def tokens(asked: Asked, answer: Answer) -> Tokens | None:
@@ -138,8 +187,20 @@ def tokens(asked: Asked, answer: Answer) -> Tokens | None:
         return None
     if isinstance(answer.usage, Tokens):
         return answer.usage
-    said = [answer.text, answer.reasoning or "", *_wanted(answer.calls)]
-    return Tokens(input=count_tokens(heard_texts(asked.turns)), output=count_tokens(said))
+    output = count_tokens(output_texts(answer))
+    if answer.finish == "length" and asked.max_tokens is not None:
+        output = max(output, asked.max_tokens)
+    return Tokens(input=input_tokens(asked), output=output * asked.copies)
+
+
+def input_tokens(asked: Asked) -> int:
+    """The conversation and the tools that reach the prompt, by our rough count."""
+    return count_tokens([*heard_texts(asked.turns), *asked.tool_texts])
+
+
+def output_texts(answer: Answer) -> list[str]:
+    """Everything that counts as output."""
+    return [answer.text, answer.reasoning or "", *_wanted(answer.calls)]
 
 
 def heard_texts(turns: Sequence[Turn]) -> list[str]:

@@ -1,11 +1,12 @@
 """POST /tokenize as vLLM has it, or as llama.cpp has it with POST /apply-template.
 
-A token is four bytes of a text, as in the usage that the server reports; the tools' schemas are not
-counted. llama.cpp's own marks stand around each message, so that its counts are a little higher.
+A token is four bytes of a text, as in the usage that the server reports, tools' schemas included.
+llama.cpp's own marks stand around each message, so that its counts are a little higher.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 from agent_env.models.fake_server.chat_api import read_turn
@@ -15,17 +16,21 @@ Tokenizing = Literal["vllm", "llama.cpp"]
 LONGEST = 32_768
 
 
-def tokenize(kind: Tokenizing, path: str, body: Object) -> dict[str, Any]:
+def tokenize(
+    kind: Tokenizing, path: str, body: Object, drops_tools: bool = False
+) -> dict[str, Any]:
     """The reply to a request at this path; raises Refusal where there is none."""
+    tools = [] if drops_tools else [json.dumps(tool) for tool in body.get("tools") or ()]
     if kind == "vllm" and path == "/tokenize":
-        number = count_tokens(_vllm_texts(body))
+        number = count_tokens(_vllm_texts(body) + tools)
         tokens = list(range(number))
         return {"count": number, "max_model_len": LONGEST, "tokens": tokens, "token_strs": None}
     if kind == "llama.cpp" and path == "/tokenize":
         content = body.get("content")  # without it there are no tokens, and no error
         return {"tokens": list(range(count_tokens([content] if content else [])))}
     if kind == "llama.cpp" and path == "/apply-template":
-        return {"prompt": "".join(_worded(read_turn(message)) for message in body["messages"])}
+        said = [_worded(read_turn(message)) for message in body["messages"]]
+        return {"prompt": "".join([*tools, *said])}
     raise Refusal(404, f"nothing at POST {path}")
 
 

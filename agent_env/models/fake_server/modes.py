@@ -1,0 +1,189 @@
+"""Whose rules the server enforces. Each mode is data; the rules themselves stand in other files.
+
+A provider's rule is enforced in its own words where it answers with an error. Where it says that
+a reply only gets worse without the reasoning (GLM, MiniMax, OpenRouter, vLLM), this server refuses
+all the same, because a rehearsal should not hide it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_env.errors import ConfigError
+from agent_env.models.fake_server.reasoning import (
+    CallSignature,
+    Details,
+    TextField,
+    ThinkTags,
+    UnheardOf,
+)
+from agent_env.models.fake_server.talk import Shape
+
+Demand = Literal["none", "calls", "calls of this turn", "tools"]
+"""Which assistant messages must carry their reasoning: those with calls, those with calls since
+the last user message, or all of a request that offers tools."""
+ErrorStyle = Literal["openai", "gemini", "vllm", "llama.cpp"]
+
+WORSE = (
+    "{field} of messages[{index}] is {fault}: it must be passed back complete and unmodified"
+    " (the provider would go on with a worse reply; the fake server refuses)"
+)
+GEMINI_MISSING = (
+    "Function call is missing a thought_signature in functionCall parts. This is required for tools"
+    " to work correctly, and missing thought_signature may lead to degraded model performance."
+    " Additional data, function call `default_api:{name}` , position {position}."
+)
+FULL_OPENAI = (
+    "This model's maximum context length is {limit} tokens. However, your messages resulted in"
+    " {tokens} tokens. Please reduce the length of the messages."
+)
+FULL_VLLM = (
+    "This model's maximum context length is {limit} tokens. However, your request has {tokens}"
+    " input tokens. Please reduce the length of the input messages."
+    " (parameter=input_tokens, value={tokens})"
+)
+FULL_LLAMA = (
+    "request ({tokens} tokens) exceeds the available context size ({limit} tokens),"
+    " try increasing it"
+)
+FULL_GEMINI = (
+    "The input token count ({tokens}) exceeds the maximum number of tokens allowed ({limit})."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One provider's or server's rules."""
+
+    about: str
+    """What it enforces, for help and docs."""
+    reasoning: Shape | None = None
+    """How reasoning is written; None for plain text in `reasoning`, where the policy has some."""
+    split: Shape | None = None
+    """How it is written where the request asks for it by `reasoning_split`."""
+    field: str = "reasoning"
+    """The field to be named in errors."""
+    demand: Demand = "none"
+    missing: str = WORSE
+    altered: str = WORSE
+    refuses_echo: Literal["400", "422"] | None = None
+    """Whether reasoning that comes back is refused, and with which status."""
+    forced_choice: Literal["obeyed", "ignored"] = "obeyed"
+    """What becomes of tool_choice `required` or a tool's name."""
+    refuses_forced: str | None = None
+    """The error that a forced tool choice gets while thinking is on; `{choice}` stands for it."""
+    strict_fields: bool = False
+    """Whether unknown fields of a request are refused."""
+    token_limit: Literal["any", "max_completion_tokens"] = "any"
+    """Which name the limit of a reply must have; by default either."""
+    strict_order: bool = True
+    """Whether every call must be answered, once, before the next turn."""
+    error_style: ErrorStyle = "openai"
+    overflow: str = FULL_OPENAI
+
+
+MODES: dict[str, Mode] = {
+    "lenient": Mode("no provider's rule on reasoning; unknown fields are ignored"),
+    "openai": Mode(
+        "unknown fields and max_tokens are refused; over Responses encrypted_content must come"
+        " back byte for byte",
+        strict_fields=True,
+        token_limit="max_completion_tokens",
+    ),
+    "deepseek": Mode(
+        "where tools are offered, every assistant message must carry its reasoning_content;"
+        " tool_choice required or a name is refused while thinking",
+        TextField("reasoning_content"),
+        field="reasoning_content",
+        demand="tools",
+        missing="The `reasoning_content` in the thinking mode must be passed back to the API.",
+        refuses_forced="Thinking mode does not support this tool_choice",
+    ),
+    "kimi": Mode(
+        "assistant messages with calls must carry reasoning_content; tool_choice required or a"
+        " name is refused while thinking",
+        TextField("reasoning_content"),
+        field="reasoning_content",
+        demand="calls",
+        missing=(
+            "thinking is enabled but reasoning_content is missing in assistant tool call message"
+            " at index {index}"
+        ),
+        refuses_forced="tool_choice '{choice}' is incompatible with thinking enabled",
+    ),
+    "gemini": Mode(
+        "the first call of each message of this turn must carry"
+        " extra_content.google.thought_signature; errors come in a list",
+        CallSignature(),
+        field="thought_signature",
+        demand="calls of this turn",
+        missing=GEMINI_MISSING,
+        altered="Corrupted thought signature.",
+        error_style="gemini",
+        overflow=FULL_GEMINI,
+    ),
+    "minimax": Mode(
+        "<think> text at the head of content, or with reasoning_split reasoning_details, must come"
+        " back; tool_choice is ignored",
+        ThinkTags(),
+        split=Details("MiniMax-response-v1", encrypts=False, plain_too=False),
+        field="reasoning",
+        demand="calls",
+        forced_choice="ignored",
+    ),
+    "glm": Mode(
+        "reasoning_content of messages with calls must come back unmodified; tool_choice is taken"
+        " for auto",
+        TextField("reasoning_content"),
+        field="reasoning_content",
+        demand="calls",
+        forced_choice="ignored",
+    ),
+    "openrouter": Mode(
+        "reasoning_details of messages with calls must come back whole and in order, with"
+        " signatures",
+        Details("anthropic-claude-v1", encrypts=True, plain_too=True),
+        field="reasoning_details",
+        demand="calls",
+    ),
+    "vllm": Mode(
+        "the field reasoning of messages with calls must come back",
+        TextField("reasoning"),
+        demand="calls",
+        strict_order=False,
+        error_style="vllm",
+        overflow=FULL_VLLM,
+    ),
+    "llama.cpp": Mode(
+        "its errors, and /props; reasoning need not come back",
+        strict_order=False,
+        error_style="llama.cpp",
+        overflow=FULL_LLAMA,
+    ),
+    "no-echo": Mode(
+        "sends reasoning_content and refuses it in a request, status 400, naming the field",
+        TextField("reasoning_content"),
+        field="reasoning_content",
+        refuses_echo="400",
+    ),
+    "no-echo-422": Mode(
+        "the same, with status 422 and a list `detail`",
+        TextField("reasoning_content"),
+        field="reasoning_content",
+        refuses_echo="422",
+    ),
+    "future": Mode(
+        "fields that nobody knows, on the message, its calls and their functions, must come back",
+        UnheardOf(),
+        field="deliberation_log",
+        demand="calls",
+    ),
+}
+
+
+def mode_named(name: str) -> Mode:
+    """The mode; raises ConfigError where there is none."""
+    if name not in MODES:
+        raise ConfigError(f"no mode {name!r} of the fake server; known: {', '.join(MODES)}")
+    return MODES[name]

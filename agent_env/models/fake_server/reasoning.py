@@ -1,0 +1,184 @@
+"""How a provider writes the reasoning of a reply, and whether it came back as it was sent.
+
+Each shape says what an assistant message carries, and what is wrong with one that comes back:
+`missing`, `altered`, or nothing. What it was is known from the ids of the message's tool calls; a
+message without one of our ids, such as a few-shot example, is only looked at for presence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent_env.models.fake_server.seals import binding, seal, signature
+from agent_env.models.fake_server.talk import Object
+
+Fault = Literal["missing", "altered"]
+Fields = dict[str, Any]
+THOUGHT = re.compile(r"<think>\n(.*?)\n</think>\n\n", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class TextField:
+    """Plain text in a field of its own."""
+
+    name: str
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        return message | {self.name: reasoning}
+
+    def fault(self, message: Object) -> Fault | None:
+        text = message.get(self.name)
+        return _fault_of_text(message, text if isinstance(text, str) else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkTags:
+    """Text between tags, at the head of the content."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        content = message.get("content") or ""
+        return message | {"content": f"<think>\n{reasoning}\n</think>\n\n{content}"}
+
+    def fault(self, message: Object) -> Fault | None:
+        thought = THOUGHT.match(str(message.get("content") or ""))
+        return _fault_of_text(message, thought[1] if thought else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """A list of typed blocks, of which some are opaque; all of them, in this order."""
+
+    format: str
+    encrypts: bool
+    plain_too: bool
+    """Whether the text also stands in the field `reasoning`, which need not come back."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        plain = {"reasoning": reasoning} if self.plain_too else {}
+        return message | plain | {"reasoning_details": self._blocks(reasoning, nonce)}
+
+    def fault(self, message: Object) -> Fault | None:
+        blocks = message.get("reasoning_details")
+        if not isinstance(blocks, list) or not blocks:
+            return "missing"
+        bound = binding(message)
+        if bound is None:
+            return None
+        merged = _merged(blocks)
+        text = str(merged[0].get("text"))
+        whole = merged == self._blocks(text, bound[0])
+        return None if whole and seal(bound[0], text) == bound[1] else "altered"
+
+    def _blocks(self, reasoning: str, nonce: str) -> list[Fields]:
+        text: Fields = {
+            "type": "reasoning.text",
+            "id": f"reasoning-text-{nonce}",
+            "format": self.format,
+            "index": 0,
+            "text": reasoning,
+        }
+        if not self.encrypts:
+            return [text]
+        data = {"data": signature("data", nonce), "id": f"rs_{nonce}", "format": self.format}
+        return [
+            text | {"signature": signature("text", nonce, reasoning)},
+            {"type": "reasoning.encrypted", "index": 1} | data,
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSignature:
+    """No text, but an opaque signature on the first tool call of a message."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        first, *rest = message.get("tool_calls") or [None]
+        if first is None:
+            return message
+        mark = {"google": {"thought_signature": signature(first["id"])}}
+        return message | {"tool_calls": [first | {"extra_content": mark}, *rest]}
+
+    def fault(self, message: Object) -> Fault | None:
+        calls = message.get("tool_calls") or []
+        if not calls:
+            return None
+        extra = calls[0].get("extra_content") or {}
+        mark = (extra.get("google") or {}).get("thought_signature")
+        if not mark:
+            return "missing"
+        return "altered" if binding(message) and mark != signature(calls[0]["id"]) else None
+
+
+@dataclass(frozen=True, slots=True)
+class UnheardOf:
+    """Fields of every kind, at every level, that nobody has documented yet."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        calls = [
+            call | _call_extra(call["id"]) | {"function": call["function"] | _sum_of(call["id"])}
+            for call in message.get("tool_calls") or ()
+        ]
+        return message | _message_extra(nonce, reasoning) | ({"tool_calls": calls} if calls else {})
+
+    def fault(self, message: Object) -> Fault | None:
+        bound = binding(message)
+        if bound is None:
+            return None
+        log = message.get("deliberation_log")
+        pairs = [(_message_extra(bound[0], log if isinstance(log, str) else ""), message)]
+        for call in message["tool_calls"]:
+            pairs += [(_call_extra(call["id"]), call), (_sum_of(call["id"]), call["function"])]
+        if any(name not in there for wanted, there in pairs for name in wanted):
+            return "missing"
+        alike = all(
+            _whole(there[name]) == value
+            for wanted, there in pairs
+            for name, value in wanted.items()
+        )
+        return None if alike and seal(bound[0], str(log)) == bound[1] else "altered"
+
+
+def _fault_of_text(message: Object, text: str | None) -> Fault | None:
+    if text is None:
+        return "missing"
+    bound = binding(message)
+    return None if bound is None or seal(bound[0], text) == bound[1] else "altered"
+
+
+def _whole(value: Any) -> Any:
+    blocks = isinstance(value, list) and value and isinstance(value[0], dict)
+    return _merged(value) if blocks else value
+
+
+def _merged(blocks: Sequence[Mapping[str, Any]]) -> list[Fields]:
+    """Blocks as they would be in a reply of one piece: clients may send back a stream's pieces."""
+    merged: list[Fields] = []
+    for block in blocks:
+        if merged and merged[-1].get("index") == block.get("index"):
+            text = str(merged[-1].get("text", "")) + str(block.get("text", ""))
+            merged[-1] |= dict(block) | ({"text": text} if "text" in merged[-1] else {})
+        else:
+            merged.append(dict(block))
+    return merged
+
+
+def _message_extra(nonce: str, reasoning: str) -> Fields:
+    return {
+        "deliberation_log": reasoning,
+        "cognition": {"state": signature("state", nonce), "depth": 3, "path": [None, True, {}]},
+        "confidence": 0.25,
+        "fragments": [
+            {"index": 0, "text": signature("fragment", nonce)},
+            {"index": 1, "kind": "x"},
+        ],
+    }
+
+
+def _call_extra(id_: str) -> Fields:
+    return {"provenance": {"ticket": signature("call", id_)}}
+
+
+def _sum_of(id_: str) -> Fields:
+    return {"checksum": signature("function", id_)}

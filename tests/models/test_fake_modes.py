@@ -1,0 +1,498 @@
+"""The modes of the fake server, by plain httpx: what a provider's rule refuses and takes."""
+
+import asyncio
+import copy
+import json
+
+import httpx
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.models.fake_server import Answer, Call, FakeServer
+from agent_env.models.fake_server.modes import MODES
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "web_search",
+        "description": "Searches.",
+        "parameters": {
+            "type": "object",
+            "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
+            "required": ["query"],
+        },
+    },
+}
+QUESTION = {"role": "user", "content": "Which day was it?"}
+TWO_CALLS = Answer(
+    "Let me look.",
+    calls=(Call("web_search", '{"query": "a"}'), Call("web_search", '{"query": "b"}')),
+)
+HELD = ("deepseek", "kimi", "gemini", "minimax", "glm", "openrouter", "vllm", "future")
+
+
+async def agent(turns, offers):
+    """Calls twice at once, then once, then answers."""
+    spoken = sum(turn.role == "assistant" for turn in turns)
+    if spoken == 0:
+        return TWO_CALLS
+    return (
+        Answer(calls=(Call("web_search", '{"query": "a"}'),)) if spoken == 1 else Answer("Friday")
+    )
+
+
+def always(answer):
+    async def policy(turns, offers):
+        return answer
+
+    return policy
+
+
+def talk(policy, script, **options):
+    """Runs `script(post)` against a server; `post` sends a chat request."""
+
+    async def run():
+        async with FakeServer(policy, **options) as server, httpx.AsyncClient() as client:
+
+            async def post(messages, path="chat/completions", **fields):
+                tools = {"tools": [TOOL]} if fields.pop("offer", True) else {}
+                body = {"model": "m", "messages": messages} | tools | fields
+                return await client.post(f"{server.url}/{path}", json=body)
+
+            return await script(post)
+
+    return asyncio.run(run())
+
+
+def post_once(policy, messages, mode="lenient", **fields):
+    return talk(policy, lambda post: post(messages, **fields), mode=mode)
+
+
+def message_of(response):
+    """The message of a reply, joined from its pieces where it was streamed."""
+    assert response.status_code == 200, response.text
+    if not response.headers["content-type"].startswith("text/event-stream"):
+        return response.json()["choices"][0]["message"]
+    lines = [line.removeprefix("data: ") for line in response.text.split("\n\n") if line]
+    assert lines.pop() == "[DONE]"
+    message = {}
+    for line in lines:
+        for choice in json.loads(line)["choices"]:
+            join(message, choice["delta"])
+    return message
+
+
+def join(message, delta):
+    for name, value in delta.items():
+        if name == "role" or name not in message:
+            message[name] = copy.deepcopy(value)
+        elif isinstance(value, str):
+            message[name] += value
+        elif name == "tool_calls":
+            for call in value:
+                join_call(message[name], call)
+        elif isinstance(value, list):
+            message[name] += value
+    for call in message.get("tool_calls", []):
+        call.pop("index", None)
+
+
+def join_call(calls, piece):
+    if "id" in piece:
+        calls.append(copy.deepcopy(piece))
+    else:
+        calls[piece["index"]]["function"]["arguments"] += piece["function"]["arguments"]
+
+
+def results(message):
+    return [
+        {"role": "tool", "tool_call_id": call["id"], "content": "found"}
+        for call in message["tool_calls"]
+    ]
+
+
+async def conversation(post, change=lambda message: message, **fields):
+    """Asks to the end, sending back what came through `change`; gives the last response."""
+    messages = [QUESTION]
+    while True:
+        response = await post(messages, **fields)
+        if response.status_code != 200:
+            return response
+        message = message_of(response)
+        if not message.get("tool_calls"):
+            return response
+        messages = [*messages, change(message), *results(message)]
+
+
+def without_reasoning(message):
+    names = ("role", "content", "tool_calls")
+    bare = {name: message[name] for name in names if name in message}
+    bare["content"] = bare["content"].rpartition("</think>\n\n")[2]
+    for call in bare.get("tool_calls", ()):
+        call.pop("extra_content", None)
+        call.pop("provenance", None)
+        call["function"].pop("checksum", None)
+    return bare
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("mode", [*HELD, "lenient", "llama.cpp"])
+def test_a_conversation_that_passes_everything_back_comes_to_its_end(mode, stream):
+    response = talk(agent, lambda post: conversation(post, stream=stream), mode=mode)
+    assert message_of(response)["content"].endswith("Friday")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("mode", "error"),
+    [
+        (
+            "deepseek",
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        ),
+        (
+            "kimi",
+            "thinking is enabled but reasoning_content is missing in assistant tool call message"
+            " at index 1",
+        ),
+        ("minimax", "reasoning of messages[1] is missing"),
+        ("glm", "reasoning_content of messages[1] is missing"),
+        ("openrouter", "reasoning_details of messages[1] is missing"),
+        ("vllm", "reasoning of messages[1] is missing"),
+        ("future", "deliberation_log of messages[1] is missing"),
+    ],
+)
+def test_what_is_not_passed_back_is_refused(mode, error, stream):
+    response = talk(
+        agent, lambda post: conversation(post, without_reasoning, stream=stream), mode=mode
+    )
+    assert response.status_code == 400
+    assert response.json()["error"]["message"].startswith(error)
+
+
+def test_gemini_wants_the_signature_of_the_first_call_and_says_so_in_a_list():
+    response = talk(agent, lambda post: conversation(post, without_reasoning), mode="gemini")
+    assert response.status_code == 400
+    ((error,),) = [tuple(each.values()) for each in response.json()]
+    assert error["status"] == "INVALID_ARGUMENT"
+    assert error["message"].startswith(
+        "Function call is missing a thought_signature in functionCall parts."
+    )
+    assert "function call `default_api:web_search` , position 2" in error["message"]
+
+
+def changed(mode, message):
+    """The message with one letter of what is opaque or thought changed."""
+    message = copy.deepcopy(message)
+    if mode == "gemini":
+        google = message["tool_calls"][0]["extra_content"]["google"]
+        google["thought_signature"] = "A" + google["thought_signature"][1:] + "A"
+    elif mode == "openrouter":
+        message["reasoning_details"].reverse()
+    elif mode == "minimax":
+        message["content"] = message["content"].replace("next", "Next")
+    elif mode == "future":
+        message["cognition"]["path"] = [None, True]
+    else:
+        field = MODES[mode].field
+        message[field] = message[field].replace("next", "Next")
+    return message
+
+
+@pytest.mark.parametrize("mode", HELD)
+def test_one_changed_letter_or_block_is_refused(mode):
+    response = talk(
+        agent, lambda post: conversation(post, lambda message: changed(mode, message)), mode=mode
+    )
+    assert response.status_code == 400
+    assert "Corrupted thought signature" in response.text or "is altered" in response.text
+
+
+@pytest.mark.parametrize("mode", HELD)
+def test_reasoning_of_one_message_does_not_pass_in_another(mode):
+    async def script(post):
+        first = message_of(await post([QUESTION]))
+        other = message_of(await post([{"role": "user", "content": "And which year?"}]))
+        if mode == "gemini":
+            first["tool_calls"][0]["extra_content"] = other["tool_calls"][0]["extra_content"]
+            moved = first
+        else:
+            moved = other | {"tool_calls": first["tool_calls"]}
+        return await post([QUESTION, moved, *results(moved)])
+
+    assert talk(agent, script, mode=mode).status_code == 400
+
+
+def test_a_server_that_was_started_anew_still_knows_its_marks():
+    async def first(post):
+        return message_of(await post([QUESTION]))
+
+    message = talk(agent, first, mode="openrouter")
+    history = [QUESTION, message, *results(message)]
+    assert post_once(agent, history, "openrouter").status_code == 200
+
+
+def test_minimax_splits_reasoning_off_where_the_request_asks_for_it():
+    async def script(post):
+        fields = {"reasoning_split": True}
+        message = message_of(await post([QUESTION], **fields))
+        kept = await post([QUESTION, message, *results(message)], **fields)
+        bare = without_reasoning(message)
+        return message, kept, await post([QUESTION, bare, *results(bare)], **fields)
+
+    message, kept, dropped = talk(agent, script, mode="minimax")
+    assert message["content"] == "Let me look."
+    assert [block["format"] for block in message["reasoning_details"]] == ["MiniMax-response-v1"]
+    assert (kept.status_code, dropped.status_code) == (200, 400)
+
+
+def test_deepseek_holds_every_assistant_message_to_it_where_tools_are_offered():
+    history = [QUESTION, {"role": "assistant", "content": "Hm."}, QUESTION]
+    assert post_once(agent, history, "deepseek").status_code == 400
+    assert post_once(agent, history, "deepseek", offer=False).status_code == 200
+    assert post_once(agent, history, "kimi").status_code == 200
+
+
+def test_gemini_only_looks_at_the_calls_of_this_turn():
+    async def script(post):
+        message = without_reasoning(message_of(await post([QUESTION])))
+        return await post([QUESTION, message, *results(message), QUESTION])
+
+    assert talk(agent, script, mode="gemini").status_code == 200
+
+
+def test_a_model_that_is_told_not_to_think_sends_none_and_wants_none():
+    async def script(post):
+        off = {"thinking": {"type": "disabled"}}
+        message = message_of(await post([QUESTION], **off))
+        assert "reasoning_content" not in message
+        return await post([QUESTION, message, *results(message)], tool_choice="required", **off)
+
+    assert talk(agent, script, mode="deepseek").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("mode", "error"),
+    [
+        ("deepseek", "Thinking mode does not support this tool_choice"),
+        ("kimi", "tool_choice 'required' is incompatible with thinking enabled"),
+    ],
+)
+def test_a_forced_choice_is_refused_while_thinking(mode, error):
+    response = post_once(agent, [QUESTION], mode, tool_choice="required")
+    assert (response.status_code, response.json()["error"]["message"]) == (400, error)
+    assert post_once(agent, [QUESTION], mode, tool_choice="none").status_code == 200
+
+
+def test_a_server_that_refuses_echoed_fields_names_the_field():
+    response = talk(agent, conversation, mode="no-echo")
+    where = "messages.1.assistant.reasoning_content"
+    assert response.status_code == 400
+    assert response.json()["error"]["message"] == f"{where}: property '{where}' is unsupported"
+    response = talk(agent, conversation, mode="no-echo-422")
+    assert response.status_code == 422
+    assert response.json()["detail"][0]["loc"] == [
+        "body", "messages", 1, "assistant", "reasoning_content",
+    ]  # fmt: skip
+    bare = talk(agent, lambda post: conversation(post, without_reasoning), mode="no-echo")
+    assert message_of(bare)["content"] == "Friday"
+
+
+def test_openai_names_the_field_that_it_does_not_know():
+    def error(messages, **fields):
+        return post_once(agent, messages, "openai", **fields).json()["error"]
+
+    assert error([QUESTION], top_k=20)["message"] == "Unknown parameter: 'top_k'."
+    echoed = {"role": "assistant", "content": "Hm.", "reasoning": "x"}
+    assert error([QUESTION, echoed])["param"] == "messages[1].reasoning"
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}, "x": 1}
+    history = [QUESTION, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    answered = [*history, {"role": "tool", "tool_call_id": "a", "content": ""}]
+    assert error(answered)["param"] == "messages[1].tool_calls[0].x"
+    assert error([QUESTION], max_tokens=5)["code"] == "unsupported_parameter"
+    assert post_once(agent, [QUESTION], "lenient", top_k=20, max_tokens=5).status_code == 200
+
+
+def call_named(id_):
+    return {"id": id_, "type": "function", "function": {"name": "web_search", "arguments": "{}"}}
+
+
+CALLING = {"role": "assistant", "content": "", "tool_calls": [call_named("a"), call_named("b")]}
+
+
+def result(id_):
+    return {"role": "tool", "tool_call_id": id_, "content": "found"}
+
+
+@pytest.mark.parametrize(
+    ("messages", "error"),
+    [
+        ([QUESTION, CALLING, result("a")], "did not have response messages: b"),
+        ([QUESTION, CALLING, QUESTION], "did not have response messages: a, b"),
+        ([QUESTION, CALLING, result("a"), QUESTION, result("b")], "response messages: b"),
+        ([QUESTION, CALLING, result("a"), result("a")], "'a' has more than one response"),
+        ([QUESTION, CALLING, result("c")], "'tool_call_id' of 'c' not found"),
+        ([QUESTION, result("a"), CALLING], "must be a response to a preceeding message"),
+        ([QUESTION, CALLING, result("b"), result("a")], None),
+    ],
+)
+def test_each_call_is_answered_once_and_before_anything_else(messages, error):
+    response = post_once(agent, messages)
+    assert response.status_code == (400 if error else 200)
+    assert error is None or error in response.json()["error"]["message"]
+
+
+def test_servers_that_only_fill_a_template_do_not_look_at_the_order():
+    assert post_once(agent, [QUESTION, result("a")], "llama.cpp").status_code == 200
+
+
+TEXT = always(Answer("Friday"))
+
+
+def test_a_required_call_is_made_whatever_the_policy_says():
+    message = message_of(post_once(TEXT, [QUESTION], tool_choice="required"))
+    (call,) = message["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == {"query": "Which day was it?"}
+    named = {"type": "function", "function": {"name": "web_search"}}
+    named_call = message_of(post_once(TEXT, [QUESTION], tool_choice=named))["tool_calls"]
+    assert [each["function"]["name"] for each in named_call] == ["web_search"]
+
+
+def test_no_call_is_made_where_none_is_allowed_and_one_where_they_are_not_parallel():
+    assert "tool_calls" not in message_of(post_once(agent, [QUESTION], tool_choice="none"))
+    one = message_of(post_once(agent, [QUESTION], parallel_tool_calls=False))
+    assert [call["function"]["arguments"] for call in one["tool_calls"]] == ['{"query": "a"}']
+
+
+def test_some_servers_take_a_forced_choice_for_auto():
+    assert "tool_calls" not in message_of(
+        post_once(TEXT, [QUESTION], "glm", tool_choice="required")
+    )
+
+
+def test_a_choice_of_a_tool_that_is_not_offered_is_refused():
+    named = {"type": "function", "function": {"name": "python"}}
+    response = post_once(TEXT, [QUESTION], tool_choice=named)
+    assert "'python' not found in 'tools'" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_limit_of_tokens_cuts_reasoning_then_text_then_calls(stream):
+    whole = Answer("abcdefgh", calls=(Call("f", '{"a": "bcdefgh"}'),), reasoning="12345678")
+
+    def reply(limit):
+        response = post_once(always(whole), [QUESTION], max_tokens=limit, stream=stream)
+        message = message_of(response)
+        calls = message.get("tool_calls", [])
+        arguments = [call["function"]["arguments"] for call in calls]
+        return message.get("reasoning", ""), message["content"], arguments
+
+    assert reply(1) == ("1234", "", [])
+    assert reply(3) == ("12345678", "abcd", [])
+    assert reply(6) == ("12345678", "abcdefgh", ['{"a"'])
+    assert reply(9) == ("12345678", "abcdefgh", ['{"a": "bcdefgh"}'])
+
+
+def test_a_cut_reply_says_length_and_the_limit_as_its_tokens():
+    reply = post_once(always(Answer("abcdefgh")), [QUESTION], max_completion_tokens=1).json()
+    assert reply["choices"][0]["finish_reason"] == "length"
+    assert reply["usage"]["completion_tokens"] == 1
+    wrong = post_once(always(Answer("x")), [QUESTION], max_tokens=0)
+    assert wrong.json()["error"]["code"] == "integer_below_min_value"
+
+
+def test_n_choices_are_sent_and_counted():
+    reply = post_once(always(Answer("abcdefgh")), [QUESTION], n=3).json()
+    assert [choice["index"] for choice in reply["choices"]] == [0, 1, 2]
+    assert reply["usage"]["completion_tokens"] == 6
+    assert post_once(TEXT, [QUESTION], n=0).status_code == 400
+
+
+def test_input_tokens_with_tools_exceed_those_without():
+    def tokens(**fields):
+        return post_once(TEXT, [QUESTION], **fields).json()["usage"]["prompt_tokens"]
+
+    assert tokens(offer=False) == 5
+    assert tokens() > 40
+
+
+RESPONSE = {"include": ["reasoning.encrypted_content"], "store": False}
+FUNCTION = {"type": "function"} | TOOL["function"]
+
+
+def responses(script, mode="openai"):
+    """Runs `script(post)`; `post` sends a Responses request of these items."""
+
+    async def run():
+        async with FakeServer(agent, mode=mode) as server, httpx.AsyncClient() as client:
+
+            async def post(items, **fields):
+                body = {"model": "m", "input": items, "tools": [FUNCTION]} | RESPONSE | fields
+                return await client.post(f"{server.url}/responses", json=body)
+
+            return await script(post)
+
+    return asyncio.run(run())
+
+
+def outputs(items):
+    return [
+        {"type": "function_call_output", "call_id": item["call_id"], "output": "found"}
+        for item in items
+        if item["type"] == "function_call"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda items: items, None),
+        (lambda items: items[1:], "was provided without its required 'reasoning' item: 'rs_"),
+        (
+            lambda items: (
+                [items[0] | {"encrypted_content": "x" + items[0]["encrypted_content"]}, *items[1:]]
+            ),
+            "could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+        ),
+    ],
+)
+def test_over_responses_encrypted_reasoning_comes_back_before_its_call(change, error):
+    async def script(post):
+        items = (await post([QUESTION])).json()["output"]
+        assert [item["type"] for item in items] == [
+            "reasoning", "message", "function_call", "function_call",
+        ]  # fmt: skip
+        return await post([QUESTION, *change(items), *outputs(items)])
+
+    response = responses(script)
+    assert response.status_code == (400 if error else 200)
+    assert error is None or error in response.json()["error"]["message"]
+
+
+def test_over_responses_each_call_has_one_output():
+    async def script(post):
+        items = (await post([QUESTION])).json()["output"]
+        first, second = outputs(items)
+        return [
+            (await post([QUESTION, *items, *given])).json()["error"]["message"]
+            for given in ([first], [first, second, first], [first | {"call_id": "c"}, second])
+        ]
+
+    lacking, twice, stray = responses(script)
+    assert lacking.startswith("No tool output found for function call call_1_1")
+    assert twice.startswith("Duplicate function call output")
+    assert stray == "No tool call found for function call output with call_id c."
+
+
+def test_over_responses_a_cut_reply_is_incomplete():
+    async def script(post):
+        return (await post([QUESTION], max_output_tokens=2, tools=[])).json()
+
+    reply = responses(script)
+    assert (reply["status"], reply["usage"]["output_tokens"]) == ("incomplete", 2)
+    assert reply["incomplete_details"] == {"reason": "max_output_tokens"}
+
+
+def test_a_mode_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(ConfigError, match=r"no mode 'x' of the fake server; known: lenient, open"):
+        FakeServer(agent, mode="x")
