@@ -29,7 +29,7 @@ from rich.table import Table
 from agent_env.errors import SandboxError
 from agent_env.protocols import SandboxBackend
 from agent_env.sandbox.choose import AUTO_ORDER, make, probe_one
-from agent_env.sandbox.docker import UID
+from agent_env.sandbox.docker import UIDS
 from agent_env.sandbox.forked import ForkedBackend
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.watchdog import children_by_parent, descendants, exact
@@ -99,13 +99,13 @@ def held_bytes(backend: SandboxBackend) -> int:
     """Memory of all processes of the backend, each shared page once."""
     if isinstance(backend, ForkedBackend):
         return exact(descendants(backend.server_pid, children_by_parent()))
-    return exact([int(e.name) for e in Path("/proc").iterdir() if belongs_to(e, UID)])
+    return exact([int(e.name) for e in Path("/proc").iterdir() if belongs_to(e, UIDS)])
 
 
-def belongs_to(process: Path, uid: int) -> bool:
-    """Whether it is a process of that user."""
+def belongs_to(process: Path, uids: range) -> bool:
+    """Whether it is a process of one of these users."""
     try:
-        return process.name.isdigit() and process.stat().st_uid == uid
+        return process.name.isdigit() and process.stat().st_uid in uids
     except OSError:
         return False
 

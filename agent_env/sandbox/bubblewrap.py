@@ -19,7 +19,7 @@ from pathlib import Path
 from agent_env.errors import SandboxError
 from agent_env.sandbox import kernel, seccomp
 from agent_env.sandbox.census import numbers_here
-from agent_env.sandbox.forked import ForkedBackend, spare_uid
+from agent_env.sandbox.forked import ForkedBackend, lent_uids
 from agent_env.sandbox.layout import WORK, Bind, Layout
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.namespaces import staged
@@ -54,9 +54,10 @@ def bubblewrap(
     """The backend; `tool` is what find_bubblewrap gave."""
 
     def make_command(layout: Layout, control: int, proc: int) -> list[str]:
-        is_staged = spare_uid() is not None
+        is_staged = lent_uids() is not None
         plan = {
             "control": control,
+            "uids": len(lent_uids() or ()),
             "proc": proc,
             "work": WORK if is_staged else "/sys",
             "files": f"size={limits.disk_mb}m,nr_inodes={limits.files}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import socket
@@ -21,7 +22,7 @@ from typing import Any, Self, TypeVar
 from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import OVERHEAD, start_time
 from agent_env.sandbox.docker_line import DockerLine
-from agent_env.sandbox.docker_profile import docker_profile
+from agent_env.sandbox.docker_profile import MASKED, docker_profile
 from agent_env.sandbox.layout import GUEST, PACKAGES, WORK
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.session import Session, expect_ready, reader_limit
@@ -34,8 +35,9 @@ LABEL = "agent-env.harness"
 CALL_S = 60
 """Timeout of one call to the engine."""
 STARTS_AT_ONCE = 4
-UID = 64_321
-"""Nobody's uid in the container, and on the host."""
+UIDS = range(61_184, 65_520)
+"""Nobody's uids in the containers, and on the host; each container gets one, in turn, as the kernel
+counts some things by uid."""
 
 START = (
     f"import sys; sys.path[:0] = [{GUEST!r}]; sys.path.append({PACKAGES!r}); "
@@ -57,6 +59,7 @@ class Docker:
         self._executing = asyncio.Semaphore(2 * (os.cpu_count() or 1))
         self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
         self._client: Any = None
+        self._numbers = itertools.count(os.getpid() * 128)
 
     async def __aenter__(self) -> Self:
         await self._call("connect", self._connect)
@@ -142,7 +145,7 @@ class Docker:
                 self._client.remove_container(container["Id"], force=True)
 
     def _create(self) -> str:
-        limits = self._limits
+        limits, uid = self._limits, UIDS[next(self._numbers) % len(UIDS)]
         bounds = json.dumps({**asdict(limits), "processes": 0})
         host = self._client.create_host_config(
             network_mode="none",
@@ -153,13 +156,15 @@ class Docker:
             init=True,
             cap_drop=["ALL"],
             security_opt=["no-new-privileges", f"seccomp={docker_profile()}"],
-            tmpfs={WORK: work_options(limits)},
+            tmpfs={WORK: work_options(limits, uid)},
             mem_limit=limits.memory_mb << 20,
             memswap_limit=limits.memory_mb << 20,
             pids_limit=limits.processes + OVERHEAD,
             nano_cpus=limits.cpus * 10**9,
             log_config={"type": "none"},
+            ulimits=[{"Name": "core", "Soft": 1, "Hard": 1}],  # see rlimits.NO_CORES
         )
+        host["MaskedPaths"] = list(MASKED)
         made = self._client.create_container(
             self._image,
             command=["-c", START, WORK, bounds, "landlock"],
@@ -169,7 +174,7 @@ class Docker:
             host_config=host,
             labels={LABEL: f"{machine()} {os.getpid()}-{start_time(os.getpid())}"},
             stdin_open=True,  # with detach unset, this also closes it when we hang up
-            user=f"{UID}:{UID}",
+            user=f"{uid}:{uid}",
             working_dir=WORK,
         )
         return str(made["Id"])
@@ -202,10 +207,10 @@ class Docker:
         return reason
 
 
-def work_options(limits: SandboxLimits) -> str:
+def work_options(limits: SandboxLimits, uid: int) -> str:
     """Mount options of the writable directory."""
     size = f"size={limits.disk_mb}m,nr_inodes={limits.files}"
-    return f"rw,nosuid,nodev,mode=0700,uid={UID},gid={UID},{size}"
+    return f"rw,nosuid,nodev,mode=0700,uid={uid},gid={uid},{size}"
 
 
 def machine() -> str:

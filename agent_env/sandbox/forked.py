@@ -25,7 +25,9 @@ from agent_env.sandbox.watchdog import Watchdog
 
 SERVER_START_S = 60.0
 SPARE_UIDS = 1_900_000_000
-"""Where the uids begin of which the harness, as root, lends one to its sandboxes."""
+"""Where the uids begin of which the harness, as root, lends some to its sandboxes."""
+UIDS_EACH = 512
+"""How many it lends: one to the fork server, and one to each session, in turn."""
 
 STARTS_AT_ONCE = 16
 """Sessions that are being started; more would only wait for processors, and fill the queue."""
@@ -34,17 +36,22 @@ MakeCommand = Callable[[Layout, int, int], list[str]]
 """Layout, control descriptor, descriptor of /proc -> command of the fork server."""
 
 
-def spare_uid() -> int | None:
-    """The uid that sandboxes get; None where we cannot lend one and they keep ours."""
-    uid = SPARE_UIDS + os.getpid()
-    return uid if os.geteuid() == 0 and is_mapped(uid) else None
+def spare_uids(pid: int) -> range:
+    """The uids of the sandboxes of the harness with that pid, where it can lend any."""
+    return range(SPARE_UIDS + pid * UIDS_EACH, SPARE_UIDS + (pid + 1) * UIDS_EACH)
 
 
-def is_mapped(uid: int) -> bool:
-    """Whether there is such a uid in our user namespace; in a rootless container there is not."""
+def lent_uids() -> range | None:
+    """The uids that our sandboxes get; None where we cannot lend any and they keep ours."""
+    uids = spare_uids(os.getpid())
+    return uids if os.geteuid() == 0 and are_mapped(uids) else None
+
+
+def are_mapped(uids: range) -> bool:
+    """Whether our user namespace has these uids; that of a rootless container has not."""
     lines = Path("/proc/self/uid_map").read_text().splitlines()
     starts = [(int(first), int(count)) for first, _, count in map(str.split, lines)]
-    return any(first <= uid < first + count for first, count in starts)
+    return any(first <= uids[0] and uids[-1] < first + count for first, count in starts)
 
 
 class ForkedBackend:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import gc
 import importlib
+import itertools
 import json
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import NoReturn
 
 from agent_env.sandbox import kernel
 from agent_env.sandbox.isolate import leave_host, shut_in
-from agent_env.sandbox.rlimits import Bounds
+from agent_env.sandbox.rlimits import Bounds, forbid_cores
 from agent_env.sandbox.worker import send_line, serve
 
 PRELOADED = (
@@ -31,8 +32,11 @@ PRELOADED = (
 
 
 def main() -> None:
-    """As a program: control descriptor, descriptor of /proc, work directory, bounds, packages."""
-    control, proc, work, bounds, *packages = sys.argv[1:]
+    """As a program: control descriptor, descriptor of /proc, number of uids, work directory,
+    bounds, packages.
+    """
+    control, proc, uids, work, bounds, *packages = sys.argv[1:]
+    forbid_cores()
     for name in (*PRELOADED, *packages):
         with suppress(ImportError):
             importlib.import_module(name)
@@ -41,8 +45,16 @@ def main() -> None:
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     gc.collect()
     gc.freeze()
-    limits = Bounds(**json.loads(bounds))
-    listen(int(control), lambda wire, doors: begin_session(wire, doors, int(proc), work, limits))
+    limits, uid = Bounds(**json.loads(bounds)), lend_uids(int(uids))
+    listen(
+        int(control),
+        lambda wire, doors: begin_session(wire, doors, next(uid), int(proc), work, limits),
+    )
+
+
+def lend_uids(count: int) -> Iterator[int | None]:
+    """For each session a uid of its own, as the kernel counts some things by uid; None: ours."""
+    return itertools.cycle(range(1, count) if count else (None,))
 
 
 def listen(control_fd: int, begin: Callable[[int, list[int]], None]) -> None:
@@ -61,13 +73,17 @@ def listen(control_fd: int, begin: Callable[[int, list[int]], None]) -> None:
             os.close(fd)
 
 
-def begin_session(wire: int, doors: list[int], proc: int, work: str, bounds: Bounds) -> None:
+def begin_session(
+    wire: int, doors: list[int], uid: int | None, proc: int, work: str, bounds: Bounds
+) -> None:
     """Fork a child that leaves the host, forks the session's first process and hands it over."""
     if os.fork() != 0:
         return
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         join_groups(doors)
+        if uid is not None:
+            kernel.take_uid(uid)
         leave_host(proc)
         os.close(proc)
         wait, go = os.pipe()

@@ -20,6 +20,7 @@ MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_READ, PR_CAPBSET_DROP = 1, 4, 23, 24
 PR_SET_SECCOMP, PR_SET_SECUREBITS, PR_SET_CHILD_SUBREAPER = 22, 28, 36
 PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
+RLIMIT_CORE, CAP_SETGID, CAP_SETUID = 4, 6, 7
 SECUREBITS_LOCKED = 0b11101111
 """No capabilities by uid 0, none kept over setuid, none ambient; all locked."""
 
@@ -105,15 +106,28 @@ def hide_process() -> None:
 def drop_capabilities() -> None:
     """None left, none to be had: sets emptied, bounding set emptied, securebits locked."""
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+    keep_capabilities()
+    prctl(PR_SET_SECUREBITS, SECUREBITS_LOCKED)
+    header = struct.pack("=Ii", 0x20080522, 0)
+    syscall("capset", 91 if is_aarch64() else 126, header, bytes(24))
+
+
+def keep_capabilities(*kept: int) -> None:
+    """Only these in the bounding set, which the next program gets at most."""
     for number in range(64):
         try:
             prctl(PR_CAPBSET_READ, number)
         except OSError:
             break
-        prctl(PR_CAPBSET_DROP, number)
-    prctl(PR_SET_SECUREBITS, SECUREBITS_LOCKED)
-    header = struct.pack("=Ii", 0x20080522, 0)
-    syscall("capset", 91 if is_aarch64() else 126, header, bytes(24))
+        if number not in kept:
+            prctl(PR_CAPBSET_DROP, number)
+
+
+def take_uid(number: int) -> None:
+    """Become that user and group, and lose all rights over others; may still map ids."""
+    os.setresgid(number, number, number)
+    os.setresuid(number, number, number)
+    prctl(PR_SET_DUMPABLE, 1)  # else /proc/self belongs to root
 
 
 def is_aarch64() -> bool:

@@ -11,7 +11,14 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from agent_env.sandbox import kernel
-from agent_env.sandbox.forkserver import complain, hand_over, join_groups, listen
+from agent_env.sandbox.forkserver import (
+    complain,
+    hand_over,
+    join_groups,
+    lend_uids,
+    listen,
+)
+from agent_env.sandbox.rlimits import forbid_cores
 
 WORK = "/sandbox"
 
@@ -22,10 +29,12 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-    listen(plan["control"], lambda wire, doors: begin_session(wire, doors, plan))
+    forbid_cores()
+    uid = lend_uids(plan["uids"])
+    listen(plan["control"], lambda wire, doors: begin_session(wire, doors, next(uid), plan))
 
 
-def begin_session(wire: int, doors: list[int], plan: dict[str, Any]) -> None:
+def begin_session(wire: int, doors: list[int], uid: int | None, plan: dict[str, Any]) -> None:
     """Fork the child that becomes bubblewrap and hand it over.
 
     It is our own child, not a grandchild: bubblewrap dies with its parent.
@@ -34,19 +43,23 @@ def begin_session(wire: int, doors: list[int], plan: dict[str, Any]) -> None:
     first = os.fork()
     if first == 0:
         os.close(go)
-        run_session(wire, wait, doors, plan)
+        run_session(wire, wait, doors, uid, plan)
     with suppress(OSError):
         hand_over(wire, first)
     os.close(wait)
     os.close(go)
 
 
-def run_session(wire: int, wait: int, doors: list[int], plan: dict[str, Any]) -> NoReturn:
+def run_session(
+    wire: int, wait: int, doors: list[int], uid: int | None, plan: dict[str, Any]
+) -> NoReturn:
     """Become bubblewrap, once the parent has handed the handle over."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.read(wait, 1)
         join_groups(doors)
+        if uid is not None:
+            kernel.take_uid(uid)
         work = make_work(plan)
         for fd in range(3):  # 2 too: its complaint takes the place of the first line we wait for
             os.dup2(wire, fd)

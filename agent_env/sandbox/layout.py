@@ -24,7 +24,7 @@ WORK = "/sandbox"
 
 GUEST_FILES = (
     *("kernel", "rlimits", "kept", "notebook", "census", "stillness", "executor", "worker"),
-    *("inside", "landlock", "seccomp", "syscalls", "isolate", "forkserver", "launcher"),
+    *("inside", "landlock", "seccomp", "syscalls", "rules", "isolate", "forkserver", "launcher"),
 )
 """Those of our own modules that run inside or start what does."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")

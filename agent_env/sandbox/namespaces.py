@@ -1,7 +1,7 @@
 """The backend that needs nothing installed: Linux namespaces, from the standard library alone.
 
 See docs/sandbox.md for what it covers. One fork server per backend; each session is a fork of it
-that isolates itself. Where the harness is root, all of it runs as a spare uid.
+that isolates itself. Where the harness is root, each session runs as a spare uid of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from agent_env.sandbox.census import numbers_here
-from agent_env.sandbox.forked import ForkedBackend, spare_uid
+from agent_env.sandbox.forked import ForkedBackend, lent_uids
 from agent_env.sandbox.layout import GUEST, WORK, Bind, Layout
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.packages import module_names
@@ -22,7 +22,8 @@ def namespaces(limits: SandboxLimits, use_cgroups: bool = True) -> ForkedBackend
 
     def make_command(layout: Layout, control: int, proc: int) -> list[str]:
         bounds = json.dumps({**asdict(limits), "numbers": numbers_here()})
-        arguments = (str(control), str(proc), WORK, bounds, *module_names())
+        uids = str(len(lent_uids() or ()))
+        arguments = (str(control), str(proc), uids, WORK, bounds, *module_names())
         return staged(layout, proc, layout.command("forkserver", *arguments))
 
     return ForkedBackend("namespaces", limits, make_command, use_cgroups)
@@ -37,8 +38,9 @@ def staged(
 ) -> list[str]:
     """The command, to be run where nothing but the layout is to be seen."""
     pairs = [(bind.source, bind.target) for bind in (*layout.binds, *more)]
+    uids = lent_uids()
     plan = {
-        "uid": spare_uid(),
+        "uids": uids and (uids[0], len(uids)),
         "proc": proc,
         "see_proc": see_proc,
         "folders": ["/dev", "/proc", "/tmp", WORK],

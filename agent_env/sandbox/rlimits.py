@@ -34,15 +34,29 @@ class Bounds:
         """That processes and threads get until they begin anew; 0 where only the guest can tell."""
 
 
+NO_CORES = (1, 1)
+"""Of RLIMIT_CORE. With 1 the kernel starts no handler for a crash; with 0 it starts one that
+`kernel.core_pattern` pipes to, as root and outside of every namespace."""
+
+
+def forbid_cores() -> None:
+    """No crash of this process or its children starts a handler on the host."""
+    resource.setrlimit(resource.RLIMIT_CORE, NO_CORES)
+
+
 def limit_resources(bounds: Bounds) -> None:
-    """Soft and hard limits of this process."""
+    """Soft and hard limits of this process; raises OSError where cores were not forbidden before.
+
+    That comes first, as the system call filter forbids any change of it.
+    """
+    if resource.getrlimit(resource.RLIMIT_CORE) != NO_CORES:
+        raise PermissionError("a crash of the code could start the host's handler: no core limit")
     megabyte = 1 << 20
     wanted = {
         resource.RLIMIT_AS: bounds.memory_mb * megabyte,
         resource.RLIMIT_FSIZE: bounds.disk_mb * megabyte,
         resource.RLIMIT_CPU: bounds.cpu_s,
         resource.RLIMIT_NOFILE: bounds.descriptors,
-        resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_SIGPENDING: 256,

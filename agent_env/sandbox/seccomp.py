@@ -11,6 +11,7 @@ import errno
 import struct
 
 from agent_env.sandbox import kernel
+from agent_env.sandbox.rules import HIGH, RULES, Rule, Test
 from agent_env.sandbox.syscalls import ALLOWED, LOOKED_AT
 
 ARCHITECTURES = (0xC000003E, 0xC00000B7)
@@ -18,19 +19,7 @@ ARCHITECTURES = (0xC000003E, 0xC00000B7)
 X32_BIT = 0x40000000
 ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 
-PRCTL_OPTIONS = (1, 2, 3, 4, 15, 16, 21, 23, 30, 38, 39, 0x53564D41)
-"""Death signal, dumpable, name, what is set, timer slack, no new privileges, names of memory."""
-IOCTL_REQUESTS = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-"""Is it a terminal, its group and size, bytes waiting, non-blocking, close-on-exec off and on."""
-FCNTL_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1031, 1032)
-"""Copies, flags, locks of records, size of pipes. Not on it: whom to signal and how (a signal of
-choice wakes what is stopped between calls), leases, and notes of what others read."""
-SOCKET_OPTIONS = (2, 9, 13, 16, 20, 21)
-"""Of the socket level: not the size of buffers, which the watchdog has to know."""
-NAMESPACE_FLAGS = kernel.EVERY_NAMESPACE
-UNIX_SOCKETS = 1
-
-LOAD, EQUAL, ABOVE, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
+LOAD, EQUAL, ABOVE, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x25, 0x35, 0x54, 0x06
 
 
 def install() -> None:
@@ -56,7 +45,7 @@ def program(aarch64: bool) -> bytes:
     for name, numbers in LOOKED_AT.items():
         number = numbers[column]
         if number is not None:
-            rule = rule_for(name)
+            rule = steps_of(RULES[name])
             steps += [step(EQUAL, number, 0, len(rule)), *rule]
     allowed = [pair[column] for pair in ALLOWED.values()]
     for first, last in ranges(sorted(number for number in allowed if number is not None)):
@@ -70,42 +59,33 @@ def program(aarch64: bool) -> bytes:
     return b"".join(steps)
 
 
-def rule_for(name: str) -> list[bytes]:
+def steps_of(rule: Rule) -> list[bytes]:
     """What to do with a call whose arguments matter; ends in a return on every path."""
-    if name in ("socket", "socketpair"):
-        return one_of((UNIX_SOCKETS,), 0, errno.EAFNOSUPPORT)
-    if name == "clone":
-        return [
-            step(LOAD, argument(0)),
-            step(ANY_BIT, NAMESPACE_FLAGS, 0, 1),
-            step(RETURN, FAIL | errno.EPERM),
-            step(RETURN, ALLOW),
-        ]
-    if name == "clone3":  # its flags lie in memory, where a filter cannot look
-        return [step(RETURN, FAIL | errno.ENOSYS)]
-    if name == "prctl":
-        return one_of(PRCTL_OPTIONS, 0, errno.EPERM)
-    if name == "ioctl":
-        return one_of(IOCTL_REQUESTS, 1, errno.ENOTTY)
-    if name == "prlimit64":
-        return one_of((0,), 0, errno.EPERM)
-    if name == "fcntl":
-        return one_of(FCNTL_COMMANDS, 1, errno.EPERM)
-    if name == "setsockopt":
-        return one_of(SOCKET_OPTIONS, 2, errno.EPERM)
-    raise ValueError(f"no rule for {name}")
+    cases, otherwise = rule
+    steps = []
+    for answer, tests in cases:
+        case = [step(RETURN, verdict(answer))]
+        for test in reversed(tests):
+            case = [*look_at(test, len(case)), *case]
+        steps += case
+    return [*steps, step(RETURN, verdict(otherwise))]
 
 
-def one_of(values: tuple[int, ...], place: int, failure: int) -> list[bytes]:
-    """Allow where the argument is one of the values, else fail with the error number."""
-    tests = [step(EQUAL, value, len(values) - i, 0) for i, value in enumerate(values)]
-    verdicts = [step(RETURN, FAIL | failure), step(RETURN, ALLOW)]
-    return [step(LOAD, argument(place)), *tests, *verdicts]
+def look_at(test: Test, rest: int) -> list[bytes]:
+    """Go on where the test holds, else leave out the rest of the case."""
+    place, *bits, value = test
+    masks = [step(AND, mask) for mask in bits]
+    return [step(LOAD, argument(place)), *masks, step(EQUAL, value, 0, rest)]
+
+
+def verdict(answer: int | None) -> int:
+    """Allow, or fail with the error number."""
+    return ALLOW if answer is None else FAIL | answer
 
 
 def argument(place: int) -> int:
-    """Where the low half of an argument lies in the filter's input, on little-endian machines."""
-    return 16 + 8 * place
+    """Where half an argument lies in the filter's input, on little-endian machines."""
+    return 16 + 8 * (place % HIGH) + 4 * (place // HIGH)
 
 
 def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

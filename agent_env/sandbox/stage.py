@@ -1,7 +1,8 @@
 """The program that shuts a process into the layout: it becomes another program that sees only that.
 
-Run once for each backend, as root or not. As root it needs no user namespace and ends as a spare
-uid; else it makes one. After it, the host's files are gone from the mount namespace, not hidden.
+Run once for each backend, as root or not. As root it ends in a user namespace of spare uids, of
+which each session takes one; else in one that has only the harness's. After it, the host's files
+are gone from the mount namespace, not hidden.
 """
 
 from __future__ import annotations
@@ -23,16 +24,18 @@ ROOT = "/sys"
 def main() -> None:
     """As a program: shut in, give up root, become the program named by the plan."""
     plan = json.loads(sys.argv[1])
-    enter_namespace(plan["uid"], plan["proc"])
+    enter_namespace(plan["uids"] is not None, plan["proc"])
     build_root(plan)
     kernel.pivot_root(ROOT)
-    drop_root(plan["uid"])
+    if plan["uids"] is not None:
+        drop_root(plan["uids"][0], plan["uids"][1], plan["proc"])
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     os.execve(plan["command"][0], plan["command"], plan["environment"])
 
 
-def enter_namespace(spare_uid: int | None, proc: int) -> None:
+def enter_namespace(is_root: bool, proc: int) -> None:
     """A mount namespace of our own, in a user namespace of our own where we are not root."""
-    if spare_uid is not None:
+    if is_root:
         kernel.unshare(kernel.NEWNS)
     else:
         uid, gid = os.geteuid(), os.getegid()
@@ -94,10 +97,26 @@ def touch(path: str) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o644))
 
 
-def drop_root(spare_uid: int | None) -> None:
-    """Become the spare uid, without groups; no set-id program can bring anything back."""
-    if spare_uid is not None:
-        os.setgroups([])
-        os.setresgid(spare_uid, spare_uid, spare_uid)
-        os.setresuid(spare_uid, spare_uid, spare_uid)
-    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+def drop_root(first: int, count: int, proc: int) -> None:
+    """Become the first of so many spare uids, with the right to become the others, and no other.
+
+    Root is not among them, so nothing can bring it back.
+    """
+    wait, go = os.pipe()
+    parent = os.getpid()
+    helper = os.fork()
+    if helper == 0:  # only from outside can more than one uid be given
+        os.read(wait, 1)
+        for name in ("uid_map", "gid_map"):
+            kernel.write(f"{parent}/{name}", f"0 {first} {count}", proc)
+        os._exit(0)
+    kernel.unshare(kernel.NEWUSER)
+    os.write(go, b".")
+    if os.waitpid(helper, 0)[1] != 0:
+        raise PermissionError(f"no uids from {first} to {first + count - 1} to lend")
+    os.close(wait)
+    os.close(go)
+    os.setgroups([])
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
+    kernel.keep_capabilities(kernel.CAP_SETGID, kernel.CAP_SETUID)

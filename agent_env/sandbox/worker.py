@@ -34,9 +34,9 @@ def serve(wire_in: int, wire_out: int, output_bytes: int, numbers: int | None) -
     ended after a call, and how many numbers its pid namespace has for them; None that it does not.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    executor = Executor(wire_in, output_bytes, numbers)
     if numbers is not None:
-        hide_process()
+        hide_process()  # the executor too, which inherits it
+    executor = Executor(wire_in, output_bytes, numbers)
     send_line(wire_out, {"ready": True, "protocol": PROTOCOL})
     for request in request_lines(wire_in):
         reply = executor.call(json.loads(request))

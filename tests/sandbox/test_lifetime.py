@@ -16,7 +16,7 @@ import pytest
 from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import PREFIX, parent_groups
 from agent_env.sandbox.docker import LABEL
-from agent_env.sandbox.forked import SPARE_UIDS
+from agent_env.sandbox.forked import spare_uids
 from tests.sandbox.conftest import make, opened
 from tests.sandbox.hostile import LIMITS
 
@@ -38,9 +38,9 @@ def kill_a_busy_harness(name: str, *arguments: str) -> int:
     return harness.pid
 
 
-def processes_of(uid: int) -> list[str]:
-    """Pids of a user."""
-    return [e.name for e in Path("/proc").iterdir() if e.name.isdigit() and owner(e) == uid]
+def processes_of(uids: range) -> list[str]:
+    """Pids of these users."""
+    return [e.name for e in Path("/proc").iterdir() if e.name.isdigit() and owner(e) in uids]
 
 
 def owner(process: Path) -> int | None:
@@ -56,9 +56,9 @@ def owner(process: Path) -> int | None:
 def test_a_killed_harness_leaves_no_process_and_the_next_one_no_group(name: str) -> None:
     pid = kill_a_busy_harness(name)
     deadline = time.monotonic() + 5
-    while processes_of(SPARE_UIDS + pid) and time.monotonic() < deadline:
+    while processes_of(spare_uids(pid)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert processes_of(SPARE_UIDS + pid) == []
+    assert processes_of(spare_uids(pid)) == []
 
     async def start_again() -> None:
         async with opened("namespaces", LIMITS):

@@ -50,12 +50,13 @@ def verdict(aarch64: bool, number: int, *arguments: int, arch: int | None = None
             return int(value)
         if kind == 0x20:
             (held,) = struct.unpack_from("I", data, value)
+        elif kind == 0x54:
+            held &= value
         else:
             holds = {
                 0x15: held == value,
                 0x25: held > value,
                 0x35: held >= value,
-                0x45: held & value != 0,
             }[kind]
             at += if_true if holds else if_false
 
@@ -97,8 +98,42 @@ def test_arguments_decide_where_they_matter(aarch64: bool) -> None:
     assert not call("prctl", 35)
     assert call("ioctl", 1, 0x5401)
     assert not call("ioctl", 1, 0x5412)
-    assert call("prlimit64", 0)
-    assert not call("prlimit64", 1)
+    assert call("prlimit64", 0, 7, 1)
+    assert not call("prlimit64", 1, 7, 1)
+
+
+@pytest.mark.parametrize("aarch64", [False, True])
+def test_a_process_cannot_have_its_crash_handled_by_the_host(aarch64: bool) -> None:
+    def call(name: str, *arguments: int) -> bool:
+        number = LOOKED_AT[name][aarch64]
+        assert number is not None
+        return verdict(aarch64, number, *arguments) == ALLOW
+
+    assert call("prlimit64", 0, 4, 0)
+    assert not call("prlimit64", 0, 4, 1)
+    assert not call("prlimit64", 0, 4, 1 << 32)
+    assert call("setrlimit", 7)
+    assert not call("setrlimit", 4)
+    assert not call("setrlimit", 4 | 1 << 32)
+    assert call("prctl", 4, 0)
+    assert not call("prctl", 4, 1)
+
+
+@pytest.mark.parametrize("aarch64", [False, True])
+def test_nothing_is_locked_or_waited_for_that_another_session_sees(aarch64: bool) -> None:
+    def answer(name: str, *arguments: int) -> int:
+        number = LOOKED_AT[name][aarch64]
+        assert number is not None
+        return verdict(aarch64, number, *arguments)
+
+    as_if_done, eagain = 0x50000, 0x5000B
+    assert answer("fcntl", 3, 6) == as_if_done
+    assert [answer("fcntl", 3, command) for command in (7, 37, 38, 1024)] == [EPERM] * 4
+    assert answer("futex", 0, 128) == ALLOW
+    assert [answer("futex", 0, wait) for wait in (0, 9, 265)] == [eagain] * 3
+    assert [answer("futex", 0, lock) for lock in (4, 5, 6, 11, 13)] == [ENOSYS] * 5
+    assert answer("preadv2", 3, 0, 1, 0, 0, 0) == ALLOW
+    assert answer("preadv2", 3, 0, 1, 0, 0, 8) == EPERM
 
 
 def test_calls_of_another_table_kill() -> None:
@@ -112,4 +147,4 @@ def test_the_docker_profile_closes_the_same() -> None:
     named = {name for rule in profile["syscalls"] for name in rule["names"]}
     assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
     assert named & set(FORBIDDEN) == set()
-    assert set(ALLOWED) <= named
+    assert set(ALLOWED) | set(LOOKED_AT) <= named
