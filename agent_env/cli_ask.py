@@ -9,7 +9,8 @@ import typer
 
 from agent_env import cli_engine as scale
 from agent_env import cli_limits as bound
-from agent_env.cli_run import AsJson, Run, json_object, print_scores, say, scored_when_stopped
+from agent_env.cli_run import AsJson, Run, json_object, print_scores, scored_when_stopped
+from agent_env.cli_several import resume_several, run_several
 
 Fsync = Literal["replies", "all", "none"]
 WHAT = "What is asked"
@@ -324,12 +325,13 @@ def run(
         ),
     )
     spread = scale.chosen_engine(engine, address, workers, reply_cache, web)
-    for each in one_per_model(options, model or ["reference"]):
-        with scored_when_stopped(as_json) as (listener, began):
-            asyncio.run(start_run(each, listener, spread))
-        print_scores(began[0], as_json)
-    if each.out is not None and len(model or ()) > 1:
-        say(f"agent-env compare {each.out.parent} compares the models.")
+    each = one_per_model(options, model or ["reference"])
+    if len(each) > 1:
+        run_several(each, spread, as_json)
+        return
+    with scored_when_stopped(as_json) as (listener, began):
+        asyncio.run(start_run(each[0], listener, spread))
+    print_scores(began[0], as_json)
 
 
 def resume(
@@ -354,7 +356,8 @@ def resume(
     workers: scale.Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Finish a run: missing episodes, and those cut off or failed from their last event on.
+    """Finish a run: missing episodes, and those cut off or failed from their last event on. The
+    folder of several models' runs goes on with all of them.
 
     Recorded replies and tool results are used again; nothing paid for is asked for twice.
 
@@ -378,6 +381,8 @@ def resume(
         run=bound.run_limits(run_tokens, run_cost_usd, run_time_s),
     )
     spread = scale.chosen_engine(engine, address, workers)
+    if resume_several(folder, options, spread, as_json):
+        return
     with scored_when_stopped(as_json) as (listener, _):
         asyncio.run(resume_run(RunFolder(folder), options, listener, spread))
     print_scores(folder, as_json)

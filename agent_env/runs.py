@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.run_calls import allow_open_files
 from agent_env.model_wiring import health_of
@@ -33,7 +33,7 @@ class Listener:
     """Gets a function that tells how many calls are in flight."""
 
 
-Engine = Callable[..., Awaitable[None]]
+Engine = Callable[..., Coroutine[Any, Any, None]]
 """Takes what `run_folder` takes."""
 
 

@@ -1,0 +1,87 @@
+"""Several models by one command: each has its turn, and its outcome is told."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.commands import agent_env
+
+ASK = ("run", "time-puzzles", "--condition", "base", "--limit", "3")
+NOBODY = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture(scope="module")
+def half_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models, the first of which has no server."""
+    runs = tmp_path_factory.mktemp("several")
+    done = agent_env(
+        *ASK, "--model", "compatible/x", "--model", "reference", "--base-url", NOBODY,
+        "--retry-time-s", "0.5", "--out", "both", cwd=runs,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    (runs / "stderr").write_text(done.stderr)
+    (runs / "stdout").write_text(done.stdout)
+    return runs
+
+
+def finished(run: Path) -> int:
+    return sum('"episode_finished"' in file.read_text() for file in run.glob("episodes/*/*.jsonl"))
+
+
+def test_a_model_that_fails_does_not_keep_the_next_from_its_turn(half_done: Path) -> None:
+    assert (finished(half_done / "both/compatible-x"), finished(half_done / "both/reference")) == (
+        0, 3,
+    )  # fmt: skip
+
+
+def test_each_outcome_is_told_at_the_end(half_done: Path) -> None:
+    *_, first, second, again, compare = (half_done / "stderr").read_text().splitlines()
+    assert re.match(r"compatible-x: stopped: the model's server was away for \d+ s", first)
+    assert second == "reference: done"
+    assert again == "agent-env resume both goes on with all models that have begun."
+    assert compare == "agent-env compare both compares the models."
+
+
+def test_resume_of_the_parent_goes_on_with_all_also_with_those_that_never_began(
+    half_done: Path, tmp_path: Path
+) -> None:
+    """What a kill in the first model's turn leaves: two folders, and no trace in the second."""
+    done = agent_env(
+        *ASK, "--model", "reference", "--model", "reference-static", "--out", "two", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    for run in ("two/reference", "two/reference-static"):
+        for file in (tmp_path / run / "episodes/base").glob("*"):
+            if "static" in run or file.name > "tp-1-00002":
+                file.unlink()
+    resumed = agent_env("resume", "two", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert [finished(tmp_path / "two" / name) for name in ("reference", "reference-static")] == [
+        3, 3,
+    ]  # fmt: skip
+    assert "reference-static: done" in resumed.stderr
+    told = agent_env("compare", "two", "--json", cwd=tmp_path)
+    assert told.returncode == 0
+    assert json.loads(told.stdout)
+
+
+def test_another_model_is_not_for_several_runs(half_done: Path) -> None:
+    refused = agent_env("resume", "both", "--model", "reference", cwd=half_done)
+    assert refused.returncode == 2
+    assert "both holds runs of several models; resume one, such as both/compatible-x" in (
+        refused.stderr
+    )
+
+
+def test_a_mistake_in_all_of_them_is_one_line(tmp_path: Path) -> None:
+    refused = agent_env(
+        *ASK, "--model", "reference", "--model", "reference-static", "--where", "nothing",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert refused.returncode == 2
+    assert len(refused.stderr.splitlines()) == 1
+    assert not (tmp_path / "runs").exists()
