@@ -42,17 +42,23 @@ def show(
     file: Annotated[Path, typer.Argument(help="A trace: RUN/episodes/CONDITION/SAMPLE.1.jsonl")],
     full: Annotated[bool, typer.Option("--full", help="Do not cut long texts.")] = False,
 ) -> None:
-    """Print an episode readably.
+    """Print an episode readably: how it was asked, what was said, what is thought of its answer.
 
     Example: agent-env show runs/first/episodes/web/tp-1-00001.1.jsonl
     """
-    from agent_env.analysis.transcript import transcript
+    from agent_env.analysis.transcript import transcript, verdict_lines
     from agent_env.episodes.trace import read_trace
     from agent_env.errors import DatasetError
-    from agent_env.run_scores import facts_beside
+    from agent_env.run_scores import beside
 
     events = read_trace(file)
     if not events:
         raise DatasetError(file, None, "holds no event")
-    for part in transcript(events, full, facts_beside(file)):
+    run = beside(file, events)
+    facts = run.manifest.model_facts if run.manifest else None
+    parameters = run.manifest.model_parameters if run.manifest else None
+    for part in transcript(events, full, facts, parameters):
         print(part, end="\n\n")
+    verdict = run.verdict
+    for line in verdict_lines(run.sample, verdict.score, verdict.diagnosis, verdict.why_not):
+        print(line)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError, StorageError
+from agent_env.errors import AgentEnvError, ConfigError, StorageError
 from agent_env.runs import task_of
+from agent_env.trace_events import EpisodeStarted, Event
 
 if TYPE_CHECKING:
     from agent_env.analysis.cutoff import AfterCutoff
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from agent_env.protocols import Task
     from agent_env.schema import Episode, ModelFacts, Sample, Score
     from agent_env.scoring.evidence import Trail
+    from agent_env.viewer.opened import Verdict
 
 
 def score_folder(
@@ -48,12 +51,38 @@ def facts_of(
     return manifest.model_facts if prices is None else model_facts(prices, manifest.model, note)
 
 
-def facts_beside(trace: Path) -> ModelFacts | None:
-    """What the run of this trace knows of its model; None where the trace stands elsewhere."""
-    from agent_env.episodes.run_folder import RunFolder
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the run of a trace says of it; all None where the trace stands elsewhere."""
 
-    folder = trace.absolute().parent.parent.parent
-    return RunFolder(folder).manifest().model_facts if (folder / "run.json").exists() else None
+    manifest: Manifest | None
+    sample: Sample | None
+    verdict: Verdict
+
+
+def beside(trace: Path, events: list[Event]) -> Beside:
+    """The manifest, the sample and the verdict of a trace within a run's folder; what is missing
+    there is said in the verdict."""
+    from agent_env.viewer.opened import OpenRun, Verdict
+
+    path = trace.absolute().parent.parent.parent
+    if not (path / "run.json").exists():
+        return _unknown(f"run.json is not beside: {path} is no run's folder")
+    run = OpenRun("", path, task_of, path)
+    try:
+        manifest = run.manifest
+    except AgentEnvError as exc:
+        return _unknown(str(exc))
+    if not isinstance(events[0], EpisodeStarted):
+        return Beside(manifest, None, Verdict(None, None, "the trace has no beginning"))
+    verdict = run.judge(events)
+    return Beside(manifest, run.sample(events[0].sample) if verdict.score else None, verdict)
+
+
+def _unknown(why: str) -> Beside:
+    from agent_env.viewer.opened import Verdict
+
+    return Beside(None, None, Verdict(None, None, why))
 
 
 def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:

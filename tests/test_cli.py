@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -79,6 +80,22 @@ def test_show_prints_the_episode(run: tuple[Path, dict[str, dict[str, float]]]) 
     assert done.returncode == 0
     for part in ("[user] Below is a list", "calls web_search", "MY ANSWER:", "== ended: answered"):
         assert part in done.stdout
+    assert "\n== score: exact_match 1 · strict_match 1 · " in done.stdout
+    assert "\n== diagnosis: web/tp-1-00001.1: right\n" in done.stdout
+
+
+def test_show_says_what_is_missing_beside_a_trace(
+    run: tuple[Path, dict[str, dict[str, float]]], tmp_path: Path
+) -> None:
+    trace = "episodes/web/tp-1-00001.1.jsonl"
+    shutil.copytree(run[0], tmp_path / "run")
+    (tmp_path / "run/samples.jsonl").unlink()
+    without_samples = agent_env("show", str(tmp_path / "run" / trace)).stdout
+    assert "== no score: samples.jsonl has no sample 'tp-1-00001'" in without_samples
+    (tmp_path / "run/run.json").unlink()
+    alone = agent_env("show", str(tmp_path / "run" / trace)).stdout
+    assert "== no score: run.json is not beside" in alone
+    assert "tool protocol and sampling: not known without run.json" in alone
 
 
 def test_compare_pairs_conditions_by_sample(

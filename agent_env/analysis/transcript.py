@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from pydantic import JsonValue
+
+from agent_env.analysis.diagnosis import Diagnosis
+from agent_env.analysis.diagnosis_sheets import in_lines
 from agent_env.models.prices import cost_usd
-from agent_env.schema import Message, ModelFacts, Usage
+from agent_env.models.text_protocol import in_text, result_block
+from agent_env.schema import Message, ModelFacts, Sample, Score, ToolCall, Usage
+from agent_env.tasks.judging import shown_gold
 from agent_env.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
@@ -22,25 +28,40 @@ from agent_env.trace_events import (
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a page or model could steer a terminal
 
 
+SAMPLING = (
+    "temperature", "top_p", "seed", "reasoning_effort", "max_output_tokens",
+    "parallel_tool_calls", "system_role", "extra_body",
+)  # fmt: skip
+
+
 def transcript(
-    events: Sequence[Event], full: bool = False, facts: ModelFacts | None = None
+    events: Sequence[Event],
+    full: bool = False,
+    facts: ModelFacts | None = None,
+    parameters: Mapping[str, JsonValue] | None = None,
 ) -> Iterator[str]:
-    """The episode's story, long texts cut unless `full`; calls cost what `facts` says."""
+    """The episode's story, long texts cut unless `full`; calls cost what `facts` says. By the
+    run's model `parameters` tool texts are shown as they were sent."""
     width = None if full else 1200
+    is_text = parameters is not None and parameters.get("tool_protocol") == "text"
+    calls: tuple[ToolCall, ...] = ()
     for event in events:
         match event:
             case EpisodeStarted():
-                yield f"== {event.episode} · {event.model} · tools: {_tools(event)}"
-                if event.parent is not None:
-                    yield f"== forked from {event.parent.episode} at step {event.parent.step}"
-                yield from (_message(message, width) for message in event.messages)
+                yield "\n".join(_opening(event, parameters))
+                sent = event.messages
+                if is_text:
+                    sent = tuple(in_text(sent, event.tools, event.condition.first_step))
+                yield from (_message(message, width) for message in sent)
             case ModelCalled():
                 yield from (_message(message, width) for message in event.added)
                 yield _model_line(event, facts)
                 if event.reply is not None:
+                    calls = event.reply.message.tool_calls
                     yield _message(event.reply.message, width)
             case ToolCalled():
-                yield _tool_lines(event, width)
+                number = next((n for n, call in enumerate(calls, 1) if call.id == event.call.id), 0)
+                yield _tool_lines(event, number if is_text else None, width)
             case EpisodeResumed():
                 yield f"== went on here after {event.steps} recorded steps"
                 yield from (
@@ -49,9 +70,51 @@ def transcript(
             case EpisodeFinished():
                 yield f"== ended: {event.stop_reason}"
             case EpisodeFailed():
-                yield f"== failed: {event.error}: {event.message}"
+                yield _cut(f"== failed: {event.error}: {event.message}", width)
             case Judged():
                 yield _judged(event, width)
+
+
+def verdict_lines(
+    sample: Sample | None, score: Score | None, diagnosis: Diagnosis | None, why_not: str | None
+) -> Iterator[str]:
+    """What is thought of the episode: answer, parsing rule, gold, score, diagnosis; `why_not` says
+    what is missing."""
+    if score is not None:
+        yield f"== answer read: {_answer(score)} · rule: {score.rule or 'none'}"
+    if sample is not None:
+        yield f"== gold: {_cut(shown_gold(sample), None)}"
+    if score is not None:
+        told = " · ".join(f"{name} {value:.4g}" for name, value in score.metrics.items())
+        yield f"== score: {told or score.outcome}"
+    if diagnosis is not None:
+        yield _cut("== diagnosis: " + "\n".join(in_lines(diagnosis)), None)
+    if why_not is not None:
+        yield _cut(f"== no {'diagnosis' if score else 'score'}: {why_not}", None)
+
+
+def _answer(score: Score) -> str:
+    if score.answer is None:
+        return f"nothing ({score.outcome})"
+    return _cut(", ".join(score.answer) or "none", None)
+
+
+def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) -> Iterator[str]:
+    yield f"== {event.episode} · {event.model} · tools: {_tools(event)}"
+    if event.parent is not None:
+        yield f"== forked from {event.parent.episode} at step {event.parent.step}"
+    first = f"== first step: {event.condition.first_step}"
+    if parameters is None:
+        yield f"{first} · tool protocol and sampling: not known without run.json"
+        return
+    given = [
+        f"{name} {json.dumps(value, ensure_ascii=False)}"
+        for name in SAMPLING
+        if (value := parameters.get(name)) is not None
+    ]
+    protocol = parameters.get("tool_protocol") or "native"
+    sampling = ", ".join(given) or "the server's defaults"
+    yield _cut(f"{first} · tool protocol: {protocol} · sampling: {sampling}", None)
 
 
 def _judged(event: Judged, width: int | None) -> str:
@@ -68,21 +131,27 @@ def _message(message: Message, width: int | None) -> str:
     lines = [f"[{message.role}] {_cut(message.content, width)}"]
     if message.reasoning:
         lines.insert(0, f"[reasoning] {_cut(message.reasoning, width)}")
-    lines += [
-        f"  calls {call.name} {_arguments(call.arguments, width)}" for call in message.tool_calls
-    ]
+    lines += [_call(call, width) for call in message.tool_calls]
     return "\n".join(lines)
 
 
-def _arguments(text: str, width: int | None) -> str:
-    """A single string argument as it is, others as JSON."""
+def _call(call: ToolCall, width: int | None) -> str:
+    """The arguments as the model wrote them; texts of several lines, such as code, by themselves
+    behind their names."""
+    values = _object(call.arguments)
+    long = {k: v for k, v in values.items() if isinstance(v, str) and "\n" in v}
+    short = {k: v for k, v in values.items() if k not in long}
+    told = json.dumps(short, ensure_ascii=False) if long else call.arguments
+    line = _cut(f"  calls {call.name} {'' if long and not short else told}".rstrip(), width)
+    return "\n".join([line, *(_cut(f"  {name}:\n{text}", width) for name, text in long.items())])
+
+
+def _object(arguments: str) -> dict[str, JsonValue]:
     try:
-        values = list(json.loads(text).values())
-    except (ValueError, AttributeError):
-        return _cut(text, width)
-    if len(values) == 1 and isinstance(values[0], str):
-        return _cut(values[0], width)
-    return _cut(text, width)
+        found = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _model_line(event: ModelCalled, facts: ModelFacts | None) -> str:
@@ -99,11 +168,15 @@ def _model_line(event: ModelCalled, facts: ModelFacts | None) -> str:
     return f"-- model: {event.latency_s:.3f} s, {tokens} tokens{source}{price}{problem}"
 
 
-def _tool_lines(event: ToolCalled, width: int | None) -> str:
+def _tool_lines(event: ToolCalled, number: int | None, width: int | None) -> str:
+    """`number` is the call's within its step where the result was sent as a block of text."""
     size = f"{_known(event.output_tokens)} tokens"
     source = f" ({event.tokens_source})" if event.tokens_source else ""
-    head = f"-- tool {event.call.name}: {event.duration_s:.3f} s, {size}{source}"
-    return f"{head}\n{_cut(event.result.output, width)}"
+    head = f"-- tool {_cut(event.call.name, None)}: {event.duration_s:.3f} s, {size}{source}"
+    output = event.result.output
+    if number is not None:
+        output = result_block(number, event.call.name, output)
+    return f"{head}\n{_cut(output, width)}"
 
 
 def _known(value: int | None) -> str:

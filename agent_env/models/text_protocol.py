@@ -119,9 +119,14 @@ def _told(messages: Sequence[Message]) -> Iterator[Message]:
 def _result(message: Message, calls: Sequence[ToolCall]) -> str:
     number = next((n for n, c in enumerate(calls, 1) if c.id == message.tool_call_id), 0)
     name = calls[number - 1].name if number else "unknown"
-    longest = max((len(row) for row in re.findall(r"`+", message.content)), default=0)
+    return result_block(number, name, message.content)
+
+
+def result_block(number: int, name: str, output: str) -> str:
+    """What the model is sent for the step's call of this number."""
+    longest = max((len(row) for row in re.findall(r"`+", output)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{RESULT} {number} {name}\n{message.content}\n{fence}"
+    return f"{fence}{RESULT} {number} {name}\n{output}\n{fence}"
 
 
 def _read(reply: Reply, messages: Sequence[Message], offered: frozenset[str]) -> Reply:

@@ -128,13 +128,14 @@ def score(sample: Sample, episode: Episode) -> Score:
         return Score.model_validate({**common, "outcome": episode.status})
     reading = read_dates(episode.answer, is_final=episode.stop_reason in (None, "answered"))
     if reading.dates is None:
-        zeros = dict.fromkeys((*METRICS, STRICT), 0.0)
+        zeros = dict.fromkeys(("exact_match", STRICT, *METRICS), 0.0)
         return Score.model_validate(
             {**common, "outcome": "unreadable", "rule": reading.rule, "metrics": zeros}
         )
     predicted = frozenset(reading.dates)
-    values = {name: metric(gold, predicted) for name, metric in METRICS.items()}
-    values[STRICT] = values["exact_match"] if reading.is_as_asked else 0.0
+    exact = exact_match(gold, predicted)
+    values = {"exact_match": exact, STRICT: exact if reading.is_as_asked else 0.0}
+    values |= {name: metric(gold, predicted) for name, metric in METRICS.items()}
     if (days := days_off(gold, predicted)) is not None:
         values[DAYS_OFF] = days
     return Score.model_validate(

@@ -1,0 +1,101 @@
+"""A transcript begins with how the episode was asked, and ends with its answer and score."""
+
+from __future__ import annotations
+
+from agent_env.analysis.transcript import transcript, verdict_lines
+from agent_env.schema import Condition, Message, Score, ToolCall, ToolResult, ToolSpec
+from agent_env.testing import answer, calls, puzzle
+from agent_env.trace_events import EpisodeStarted, Event, ModelCalled, ToolCalled
+
+COMMON = {"episode": "web/a.1", "seq": 0, "at": "2026-01-01T00:00:00Z"}
+
+
+def started(first_step: str = "required") -> EpisodeStarted:
+    return EpisodeStarted.model_validate(
+        {
+            **COMMON,
+            "sample": "a",
+            "condition": Condition(name="web", tools=("web_search",), first_step=first_step),
+            "repeat": 1,
+            "model": "compatible/x",
+            "messages": (Message(role="user", content="When?"),),
+            "tools": (ToolSpec(name="web_search", description="Finds.", parameters={}),),
+        }
+    )
+
+
+def said(**fields: object) -> ModelCalled:
+    return ModelCalled.model_validate({**COMMON, "request": "x", "latency_s": 0.0, **fields})
+
+
+def called(arguments: str, output: str) -> list[Event]:
+    call = ToolCall(id="call_1", name="web_search", arguments=arguments)
+    done = {"call": call, "result": ToolResult(output=output), "duration_s": 0.0}
+    return [
+        said(reply=calls(("web_search", arguments))),
+        ToolCalled.model_validate({**COMMON, **done}),
+    ]
+
+
+def shown(events: list[Event], **how: object) -> str:
+    return "\n".join(transcript(events, **how))  # type: ignore[arg-type]
+
+
+def test_it_begins_with_first_step_tool_protocol_and_sampling() -> None:
+    parameters = {"temperature": 0.7, "seed": 3, "base_url": "http://127.0.0.1:1/v1"}
+    assert shown([started()], parameters=parameters).split("\n")[:2] == [
+        "== web/a.1 · compatible/x · tools: web_search",
+        "== first step: required · tool protocol: native · sampling: temperature 0.7, seed 3",
+    ]
+
+
+def test_what_nobody_set_is_the_servers_and_what_nobody_wrote_down_is_not_known() -> None:
+    assert "== first step: auto · tool protocol: native · sampling: the server's defaults" in shown(
+        [started("auto")], parameters={}
+    )
+    assert "tool protocol and sampling: not known without run.json" in shown([started()])
+
+
+def test_arguments_keep_their_names() -> None:
+    assert '  calls web_search {"year": "December"}' in shown(called('{"year": "December"}', ""))
+
+
+def test_a_text_of_several_lines_stands_behind_its_name() -> None:
+    told = shown(called('{"code": "a = 1\\nprint(a)", "limit": 3}', ""))
+    assert '  calls web_search {"limit": 3}\n  code:\na = 1\nprint(a)' in told
+
+
+def test_arguments_that_are_no_json_stand_as_they_were_written() -> None:
+    assert "  calls web_search {'year': 1915" in shown(called("{'year': 1915", ""))
+
+
+def test_under_the_text_protocol_tool_texts_stand_as_they_were_sent() -> None:
+    events: list[Event] = [started(), *called('{"q": "x"}', "```py```"), said(reply=answer("1915"))]
+    told = shown(events, parameters={"tool_protocol": "text"}, full=True)
+    assert "[system] There are tools that you can use." in told
+    assert '{"name": "web_search", "description": "Finds.", "parameters": {}}' in told
+    assert "Your next message must hold at least one tool_call block." in told
+    assert "````tool_result 1 web_search\n```py```\n````" in told
+    assert "tool_result" not in shown(events, parameters={}, full=True)
+
+
+def test_it_ends_with_answer_rule_gold_and_score() -> None:
+    score = Score(
+        sample="a", condition="web", repeat=1, outcome="read", answer=("1982-04-02", "1982-04-09"),
+        rule="dates after MY ANSWER:", metrics={"exact_match": 0.0, "f1": 2 / 3},
+    )  # fmt: skip
+    assert list(verdict_lines(puzzle(), score, None, None)) == [
+        "== answer read: 1982-04-02, 1982-04-09 · rule: dates after MY ANSWER:",
+        "== gold: 1982-04-02",
+        "== score: exact_match 0 · f1 0.6667",
+    ]
+
+
+def test_an_answer_that_was_not_read_and_a_verdict_that_is_missing_say_so() -> None:
+    score = Score(sample="a", condition="web", repeat=1, outcome="failed")
+    assert list(verdict_lines(None, score, None, "run.json has no condition \x1b[1m")) == [
+        "== answer read: nothing (failed) · rule: none",
+        "== score: failed",
+        "== no diagnosis: run.json has no condition \\x1b[1m",
+    ]
+    assert list(verdict_lines(None, None, None, "there is none")) == ["== no score: there is none"]
