@@ -12,6 +12,7 @@ from agent_env.errors import ConfigError
 from agent_env.preparing import RunOptions
 from agent_env.runs import Listener, run_folder, start_run
 from agent_env.schema import Sample
+from agent_env.trust import check_trust, how_to_trust, record_run
 
 
 async def ask(options: RunOptions, samples: Sequence[Sample], listener: Listener) -> RunFolder:
@@ -29,8 +30,10 @@ async def ask(options: RunOptions, samples: Sequence[Sample], listener: Listener
         manifest.samples_digest != digest(data)
     ):
         raise ConfigError(f"{begun.path} holds another run; name another folder for this one")
+    check_trust(begun, manifest, listener.note, own=("address",), option=how_to_trust(begun))
     if manifest.model_parameters.get("base_url") != options.base_url:  # the server moved
         parameters = manifest.model_parameters | {"base_url": options.base_url}
         begun.rewrite(manifest.model_copy(update={"model_parameters": parameters}))
+        record_run(begun, listener.note)
     await run_folder(begun, options.concurrency, listener)
     return begun

@@ -9,7 +9,14 @@ import typer
 
 from agent_env import cli_engine as scale
 from agent_env import cli_limits as bound
-from agent_env.cli_run import AsJson, Run, json_object, print_scores, scored_when_stopped
+from agent_env.cli_run import (
+    AsJson,
+    Run,
+    TrustRun,
+    json_object,
+    print_scores,
+    scored_when_stopped,
+)
 from agent_env.cli_several import resume_several, run_several
 
 Fsync = Literal["replies", "all", "none"]
@@ -354,6 +361,7 @@ def resume(
     engine: scale.EngineName = "local",
     address: scale.Address = None,
     workers: scale.Workers = None,
+    trust_run: TrustRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Finish a run: missing episodes, and those cut off or failed from their last event on. The
@@ -379,6 +387,7 @@ def resume(
         tokens=tokens,
         time_s=time_s,
         run=bound.run_limits(run_tokens, run_cost_usd, run_time_s),
+        trust_run=trust_run,
     )
     spread = scale.chosen_engine(engine, address, workers)
     if resume_several(folder, options, spread, as_json):

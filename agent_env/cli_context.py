@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli_run import AsJson, say
+from agent_env.cli_run import AsJson, TrustRun, say
 
 if TYPE_CHECKING:
     from agent_env.context_commands import Built
@@ -47,6 +47,7 @@ def build(
         list[str] | None,
         typer.Option(help="HOST:PORT of your own network to fetch from. Repeatable."),
     ] = None,
+    trust_run: TrustRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Write, for each sample, the pages that a run's model found, to be given to any model.
@@ -66,8 +67,9 @@ def build(
         repeat=repeat,
         fetch=fetch,
         allow_hosts=tuple(allow_host or ()),
+        trust_run=trust_run,
     )
-    built = commands.build(options)
+    built = commands.build(options, note=say)
     if as_json:
         print(json.dumps(_built_json(built, out)))
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from agent_env.cli_run import AsJson, Run, listening, say
+from agent_env.cli_run import AsJson, Run, TrustRun, listening, say
 from agent_env.cli_tables import print_table
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def replay(
     out: Annotated[
         Path | None, typer.Option(help="With a live model: its traces; default: RUN/replays/…")
     ] = None,
+    trust_run: TrustRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Run recorded episodes again without network or key; exit 1 where one differs.
@@ -43,7 +44,7 @@ def replay(
     from agent_env.reruns import ReplayOptions
     from agent_env.reruns import replay as replay_run
 
-    options = ReplayOptions(not lenient, tools == "live", model == "live", out)
+    options = ReplayOptions(not lenient, tools == "live", model == "live", out, trust_run)
     results = asyncio.run(replay_run(RunFolder(folder), options, say))
     if not results:
         say(f"{folder} holds no episode")
@@ -89,6 +90,7 @@ def fork(
         typer.Option(help="Another result for step K's call: a text, or JSON {call id: text}."),
     ] = None,
     sandbox: Annotated[str, typer.Option(help="Where code runs, if the parent ran none.")] = "auto",
+    trust_run: TrustRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Keep an episode up to step K and let it go on otherwise.
@@ -101,7 +103,7 @@ def fork(
     from agent_env.reruns import ForkOptions
     from agent_env.reruns import fork as fork_episode
 
-    options = ForkOptions(at, out, repeats, model, base_url, condition, edit, sandbox)
+    options = ForkOptions(at, out, repeats, model, base_url, condition, edit, sandbox, trust_run)
     with listening() as (listener, _):
         asyncio.run(fork_episode(trace, options, listener))
     _print_forks(out, as_json)

@@ -22,8 +22,8 @@ pages = typer.Typer(help="Stored pages and searches.", no_args_is_help=True)
 
 
 def _opened(file: Path, read_only: bool = True) -> SqlitePages:
-    from agent_env.web.opened import store_path
     from agent_env.web.page_store import SqlitePages
+    from agent_env.web_wiring import store_path
 
     return SqlitePages(store_path(file), read_only)
 

@@ -28,6 +28,14 @@ SHOWN_CHANGES = 10
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 Run = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
+TrustRun = Annotated[
+    bool,
+    typer.Option(
+        "--trust-run",
+        help="Let a run that you did not make here do what it lists: servers, hosts, files outside "
+        "its folder, code without a sandbox.",
+    ),
+]
 Choice = TypeVar("Choice", bound=str)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from agent_env.model_wiring import make_tokenizer
 from agent_env.runs import task_of
 from agent_env.tasks.contexts import KINDS, Contexts, Kind
 from agent_env.web_options import site_of
+from agent_env.web_wiring import store_path
 
 if TYPE_CHECKING:
     from agent_env.episodes.context_build import BuildRules, Source
@@ -47,6 +48,8 @@ class BuildOptions:
     fetch: bool = False
     allow_hosts: tuple[str, ...] = ()
     """HOST:PORT that may be fetched from though they are not on the public internet."""
+    trust_run: bool = False
+    """Whether a page store outside the folder is read though this user did not make the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,11 @@ class Built:
         return {**{kind: kinds[kind] for kind in KINDS if kinds[kind]}, **fates}
 
 
-def build(options: BuildOptions, fetcher: Fetcher | None = None) -> Built:
+def build(
+    options: BuildOptions,
+    fetcher: Fetcher | None = None,
+    note: Callable[[str], None] = lambda text: None,
+) -> Built:
     """Write the file; `fetcher` takes the place of the live one."""
     from agent_env.episodes.context_build import BuildRules, read_sources
     from agent_env.episodes.run_folder import RunFolder
@@ -87,8 +94,9 @@ def build(options: BuildOptions, fetcher: Fetcher | None = None) -> Built:
         raise ConfigError("--allow-host is for pages that are fetched; say --fetch too")
     if options.fetch:
         _check_fetching(rules.condition, manifest)
+    pages = store_path(folder.path, note, options.trust_run)
     sources = read_sources(folder, task_of(folder), rules)
-    built = asyncio.run(_build(folder, manifest, rules, sources, options, fetcher))
+    built = asyncio.run(_build(folder, manifest, rules, sources, options, pages, fetcher))
     _write(options.out, built.contexts.data())
     return built
 
@@ -99,14 +107,14 @@ async def _build(
     rules: BuildRules,
     sources: Sequence[Source],
     options: BuildOptions,
+    pages: Path,
     fetcher: Fetcher | None,
 ) -> Built:
     from agent_env.episodes.context_build import Stores, build_contexts
     from agent_env.episodes.context_fetch import fetch_missing
-    from agent_env.web.opened import store_path
 
     with ExitStack() as stack:
-        run = _opened(store_path(folder.path), stack)
+        run = _opened(pages, stack)
         dead: Mapping[str, str] = {}
         if options.fetch:
             fetched = _opened(folder.path / FETCHED, stack, make=True)

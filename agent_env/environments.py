@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from agent_env.errors import ConfigError
 from agent_env.preparing import RunOptions, prepare_run
 from agent_env.runs import task_of
+from agent_env.trust import WITHOUT_MODEL, check_trust
 from agent_env.wiring import Rooms, open_rooms
 
 if TYPE_CHECKING:
@@ -42,8 +43,11 @@ async def make_environment(options: RunOptions, note: Callable[[str], None] = _s
 
 
 @asynccontextmanager
-async def open_environment(folder: RunFolder) -> AsyncIterator[Environment]:
-    """The environment of a folder, with its tools; one process opens it at a time."""
+async def open_environment(
+    folder: RunFolder, trust_run: bool = False, note: Callable[[str], None] = _silent
+) -> AsyncIterator[Environment]:
+    """The environment of a folder, with its tools; one process opens it at a time. ConfigError
+    where the folder is not this user's, reaches outside itself, and `trust_run` is not given."""
     from agent_env.episodes.changes import limits_of
     from agent_env.episodes.resume import TraceOpener
     from agent_env.episodes.runner import Runner, utc_now
@@ -53,7 +57,8 @@ async def open_environment(folder: RunFolder) -> AsyncIterator[Environment]:
     manifest, task = folder.manifest(), task_of(folder)
     async with AsyncExitStack() as stack:
         stack.enter_context(folder.locked())
-        ours = manifest.model_copy(update={"model": "reference", "model_parameters": {}})
+        ours = manifest.model_copy(update=WITHOUT_MODEL)
+        check_trust(folder, ours, note, confirmed=trust_run, option="trust_run=True")
         rooms = await open_rooms(folder, ours, task, stack)
         texts = Texts(folder.texts)
         stack.callback(texts.close)

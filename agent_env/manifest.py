@@ -15,7 +15,7 @@ class ContextUse(Stored):
 
     name: str
     """`cited` or `cited:NAME`, as in the conditions."""
-    file: str
+    file: str = Field(pattern=r"^contexts/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.jsonl$")
     """The copy in the run's folder."""
     digest: str
     """SHA-256 of the file."""

@@ -22,6 +22,7 @@ from agent_env.tasks.conditions import TOOLS, parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Made, by_digest, read_options
 from agent_env.tasks.templates import read_text_file
 from agent_env.tasks.where import select
+from agent_env.trust import record_run
 from agent_env.web_options import WebOptions, settings_of
 from agent_env.wiring import HOSTED_WEB, choose_sandbox, load_family, versions, with_texts
 
@@ -107,9 +108,11 @@ async def prepare_run(
     if _web(options) == "sealed":
         check_proofs(conditions, made, settings_of(options.web), note)
     copies = _copies(options, made.samples, note)
-    return _create(
+    folder = _create(
         options, task, chosen, conditions, sandbox, made, limits, about_calls, copies, texts
     )
+    record_run(folder, note)
+    return folder
 
 
 def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:

@@ -16,6 +16,7 @@ from agent_env.model_wiring import health_of, make_model, model_of, open_counted
 from agent_env.runs import Engine, Listener, run_folder, task_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.where import parse_where
+from agent_env.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, record_run
 from agent_env.wiring import choose_sandbox, contexts_of, open_rooms, strategy_of, versions
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class ResumeOptions:
     time_s: float | None = None
     run: RunLimits | None = None
     """Other limits of the whole run."""
+    trust_run: bool = False
+    """Whether what the folder says may reach outside it, though this user did not make it."""
 
 
 async def resume(
@@ -51,11 +54,14 @@ async def resume(
 ) -> None:
     """Finish what is unfinished: whole episodes, and those cut off or failed from their last
     event on. Raises ConfigError where code, model or limits changed and that is not accepted; a
-    server that `options` name is."""
+    server that `options` name is. Raises it too where the folder is not trusted with what it
+    asks for."""
     from agent_env.episodes.changes import changes
 
     manifest = folder.manifest()
     wished = _as_wished(manifest, options)
+    own = _own_settings(manifest, options.model, options.base_url)
+    check_trust(folder, wished, listener.note, confirmed=options.trust_run, own=own)
     now = versions()
     found = changes(folder, manifest, wished, now)
     told = [line for line in found if options.base_url and line.startswith("model base_url: ")]
@@ -70,6 +76,7 @@ async def resume(
         at = datetime.now(UTC).isoformat(timespec="seconds")
         noted = (*manifest.changes, *(f"{at} {line}" for line in found))
         folder.rewrite(wished.model_copy(update={"changes": noted, "versions": now}))
+        record_run(folder, listener.note)
     strict = not options.accept_changes
     await (engine or run_folder)(folder, options.concurrency, listener, options.run, strict)
 
@@ -85,6 +92,13 @@ def _as_wished(manifest: Manifest, options: ResumeOptions) -> Manifest:
     return manifest.model_copy(update=update)
 
 
+def _own_settings(manifest: Manifest, model: str | None, base_url: str | None) -> tuple[str, ...]:
+    """What this call's options say instead of the run's folder."""
+    named = manifest.model_parameters.get("base_url") is not None
+    address = base_url is not None or (model is not None and not named)
+    return ("address",) if address and "://" not in (model or manifest.model) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
     """What is live in a replay, and how much may differ."""
@@ -94,6 +108,8 @@ class ReplayOptions:
     model_live: bool = False
     out: Path | None = None
     """Where the traces of a live model go; None: RUN/replays/TIME."""
+    trust_run: bool = False
+    """As for a resumed run; what is not live needs no trust."""
 
 
 Play = Callable[..., Awaitable["Replayed"]]
@@ -109,6 +125,7 @@ async def replay(
 
     if options.tools_live and options.model_live:
         raise ConfigError("with live tools and a live model nothing is replayed; start a new run")
+    _check_live(folder, options, note)
     task, loop = task_of(folder), AgentLoop()
     async with AsyncExitStack() as stack:
         if options.model_live:
@@ -124,6 +141,16 @@ async def replay(
             x if isinstance(x, Replayed) else await play(*x, loop)
             for x in _recordings(folder, task)
         ]
+
+
+def _check_live(folder: RunFolder, options: ReplayOptions, note: Callable[[str], None]) -> None:
+    """ConfigError where what is live is not trusted."""
+    if not options.tools_live and not options.model_live:
+        return
+    manifest = folder.manifest()
+    unused = WITHOUT_TOOLS if options.model_live else WITHOUT_MODEL
+    wanted = manifest.model_copy(update=unused)
+    check_trust(folder, wanted, note, confirmed=options.trust_run)
 
 
 async def _itself(result: Replayed) -> Replayed:
@@ -216,6 +243,7 @@ async def _live_model(
     fresh = _fresh(manifest)
     samples = (folder.path / "samples.jsonl").read_bytes()
     out.create(fresh, samples, _materials(folder), copied(folder, manifest))
+    record_run(out, note)
     note(f"what the model says is recorded in {out.path}")
     is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
     calls = open_calls(out, fresh, manifest.concurrency, stack, note, is_up)
@@ -264,6 +292,8 @@ class ForkOptions:
     edit: Path | None = None
     """New tool results for that step."""
     sandbox: str = "auto"
+    trust_run: bool = False
+    """As for a resumed run."""
 
 
 async def fork(trace: Path, options: ForkOptions, listener: Listener) -> RunFolder:
@@ -294,6 +324,9 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> RunFold
         edited=tuple(edits),
     )
     wished = await _as_forked(_fresh(manifest), options, recording.start.condition, parent)
+    own = _own_settings(manifest, options.model, options.base_url)
+    own += ("sandbox",) if manifest.sandbox is None else ()
+    check_trust(source, wished, listener.note, confirmed=options.trust_run, own=own)
     close = getattr(model_of(wished), "close", None)  # fails before anything is made
     if close is not None:
         await close()
@@ -307,6 +340,7 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> RunFold
     make_fork(
         out, wished, recording, edits, sample, _materials(source), source.pages, utc_now, files
     )
+    record_run(out, listener.note)
     await run_folder(out, None, listener)
     return out
 

@@ -81,7 +81,7 @@ class MaterialTable(Record):
 class Condition(Record):
     """A named way of answering: what is worded how, which tools, which strategy."""
 
-    name: str
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:+-]{0,199}$")
     """Parts joined by `+`, in a fixed order; the folder of its episodes."""
     wording: Literal["implicit", "explicit"] = "implicit"
     """Whether the constraints spell their dates out."""

@@ -81,7 +81,7 @@ class Done(Record):
     """The first that it belongs to; stage 2 uses the runs of stage 1 again."""
     model: str
     configuration: str
-    folder: str
+    folder: str = Field(pattern=r"^[^./\\\x00][^/\\\x00]*$")
     """Below the study's own."""
     accuracy: float | None
     """Mean over its finished episodes; None where there is none."""
@@ -140,6 +140,7 @@ class Studying:
         where = f"{'final-' if stage == 'final' else ''}{model.replace('/', '_')}-{name}"
         folder = RunFolder(self.out / where)
         if (folder.path / "run.json").exists():
+            _check_begun(folder, model, self.study.plan, self.listener.note)
             await run_folder(folder, self.concurrency, self.listener)
         else:
             await start_run(self._options(stage, model, name, folder.path), self.listener)
@@ -183,6 +184,17 @@ class Studying:
     def _note(self, **changes: object) -> None:
         self.study = self.study.model_copy(update=changes)
         _write(self.out / FILE, self.study)
+
+
+def _check_begun(folder: RunFolder, model: str, plan: Plan, note: Note) -> None:
+    """ConfigError where the folder holds another's run, or one of another model."""
+    from agent_env.trust import check_trust, how_to_trust
+
+    manifest = folder.manifest()
+    address = manifest.model_parameters.get("base_url")
+    if manifest.model != model or address not in (None, plan.base_url):
+        raise ConfigError(f"{folder.path} holds another run than the study's; move it away")
+    check_trust(folder, manifest, note, own=("address",), option=how_to_trust(folder))
 
 
 async def run_study(plan: Plan, out: Path, listener: Listener, concurrency: int = 8) -> Study:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent_env.errors import ConfigError
 from agent_env.manifest import WebSettings
-from agent_env.web_wiring import search_access
+from agent_env.web_wiring import search_access, store_path
 
 _SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 
@@ -30,7 +30,7 @@ class WebOptions:
 
 def settings_of(options: WebOptions) -> WebSettings:
     """What run.json says of the web; ConfigError says what does not fit together."""
-    from agent_env.web.opened import MODES, store_path
+    from agent_env.web.opened import MODES
 
     if options.mode not in MODES:
         raise ConfigError(f"unknown web '{options.mode}'; known: {', '.join(MODES)}")

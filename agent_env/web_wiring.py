@@ -8,11 +8,13 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.errors import ConfigError, DatasetError
 from agent_env.manifest import Manifest, WebSettings
 from agent_env.schema import MaterialTable
+from agent_env.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.web.opened import ProviderAccess, Web
 
 
@@ -69,3 +71,24 @@ def search_access(name: str) -> ProviderAccess:
     from agent_env.web.providers.catalogue import KEYS, URLS
 
     return ProviderAccess(os.environ.get(KEYS.get(name, "")), os.environ.get(URLS.get(name, "")))
+
+
+def store_path(
+    named: Path, note: Callable[[str], None] | None = None, confirmed: bool = False
+) -> Path:
+    """The store's file. Where a run's folder is named instead: the store that its run.json names,
+    else the one in the folder. ConfigError where it names a file elsewhere and the run is neither
+    this user's nor `confirmed`, for commands that offer that and give `note`."""
+    folder = RunFolder(named)
+    if not named.is_dir():
+        return named
+    try:
+        manifest = folder.manifest()
+    except (ConfigError, DatasetError):  # no run, or none that can be read
+        return folder.pages
+    if manifest.web_settings.pages is None:
+        return folder.pages
+    stored = manifest.model_copy(update={**WITHOUT_MODEL, "sandbox": None, "web": "frozen"})
+    option = "--trust-run" if note else f"name the file itself, {manifest.web_settings.pages}"
+    check_trust(folder, stored, note or (lambda text: None), confirmed=confirmed, option=option)
+    return Path(manifest.web_settings.pages)

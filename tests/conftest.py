@@ -1,9 +1,13 @@
-"""Blocks the network for the whole suite: only Unix sockets and loopback get through."""
+"""Blocks the network for the whole suite: only Unix sockets and loopback get through; and keeps
+records of runs to itself."""
 
 from __future__ import annotations
 
+import atexit
 import ipaddress
+import os
 import sys
+from tempfile import TemporaryDirectory
 from typing import Any
 
 
@@ -26,3 +30,7 @@ def _is_local(host: str) -> bool:
 
 
 sys.addaudithook(_refuse_network)
+
+_STATE = TemporaryDirectory(prefix="agent-env-state-")
+atexit.register(_STATE.cleanup)
+os.environ["XDG_STATE_HOME"] = _STATE.name  # the user's own records are left alone

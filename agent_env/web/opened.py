@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_env.errors import ConfigError
-from agent_env.manifest import Manifest, WebSettings
+from agent_env.manifest import WebSettings
 from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.web.full_text import FullText
 from agent_env.web.kept import KeptFetcher, KeptSearch, ToldSearch
@@ -45,18 +45,6 @@ class Web:
     store: SqlitePages | None = None
     index: str | None = None
     """What searches stored pages, as run.json names it."""
-
-
-def store_path(named: Path) -> Path:
-    """The store's file. Where a run's folder is named instead: the store that its run.json names,
-    else the one in the folder."""
-    if not named.is_dir():
-        return named
-    try:
-        settings = Manifest.model_validate_json((named / "run.json").read_bytes()).web_settings
-    except (OSError, ValueError):  # no run, or none that can be read
-        settings = WebSettings()
-    return named / "pages.db" if settings.pages is None else Path(settings.pages)
 
 
 async def open_live(

@@ -217,6 +217,9 @@ def test_a_store_is_read_from_where_the_run_says(folder: RunFolder, tmp_path: Pa
     told = json.loads((folder.path / "run.json").read_text())
     told["web_settings"] = {"pages": str(tmp_path / "shared.db")}
     (folder.path / "run.json").write_text(json.dumps(told))
+    with pytest.raises(ConfigError, match=r"asks for: page store .*shared\.db"):
+        built(folder)
+    assert built(folder, trust_run=True).counts()["whole"] == 2
     assert built(folder).counts()["whole"] == 2
 
 
