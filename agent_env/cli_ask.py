@@ -123,6 +123,7 @@ def run(
             rich_help_panel=bound.CALLS,
         ),
     ] = None,
+    idle_s: bound.IdleS = None,
     tool_protocol: Annotated[
         str,
         typer.Option(
@@ -282,6 +283,7 @@ def run(
         "stream": stream or None,
         "hosted_tools": hosted_tools or None,
         "reply_timeout_s": reply_timeout_s,
+        "idle_s": idle_s,
     }
     options = RunOptions(
         task=task,

@@ -83,6 +83,15 @@ RetryTimeS = Annotated[
         rich_help_panel=CALLS,
     ),
 ]
+IdleS = Annotated[
+    float | None,
+    typer.Option(
+        min=0.1,
+        help="Seconds for which a stream may stop once it has begun, such as 300.",
+        show_default="60",
+        rich_help_panel=CALLS,
+    ),
+]
 SameError = Annotated[
     int,
     typer.Option(

@@ -94,6 +94,7 @@ class ModelError(EpisodeError):
         unsent: bool = False,
         context_tokens: int | None = None,
         request_tokens: int | None = None,
+        partial: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -112,6 +113,8 @@ class ModelError(EpisodeError):
         """How many tokens the model reads, where an overflow says so."""
         self.request_tokens = request_tokens
         """How many were sent, where an overflow says so."""
+        self.partial = partial
+        """The end of what a stream had said before it broke off."""
 
 
 class SandboxError(EpisodeError):

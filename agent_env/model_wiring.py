@@ -60,7 +60,9 @@ def make_model(
             raise ConfigError(f"model {name} needs a key: set OPENAI_API_KEY")
         url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         return chosen.worded(
-            Responses(name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream)
+            Responses(
+                name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s
+            )
         )
     if kind == "compatible" and wanted:
         from agent_env.models.chat_completions import ChatCompletions
@@ -69,7 +71,7 @@ def make_model(
             raise ConfigError(f"model {name} needs --base-url, like http://127.0.0.1:8000/v1")
         key = os.environ.get("COMPATIBLE_API_KEY")
         chat = ChatCompletions(
-            name, wanted, base_url, key, chosen.parameters, timeout_s, chosen.stream
+            name, wanted, base_url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s
         )
         if tokenizer is None:
             return chosen.worded(chat)

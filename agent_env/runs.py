@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -74,6 +75,8 @@ async def run_folder(
         is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
         calls = open_calls(folder, manifest, at_once, stack, listener.note, is_up)
         listener.pace(lambda: str(calls.pace))
+        telling = asyncio.create_task(calls.outage.tell_quiet(lambda: calls.pace.in_flight))
+        stack.callback(telling.cancel)
         runner = Runner(
             folder=folder,
             model_name=manifest.model,

@@ -92,6 +92,8 @@ class ModelCalled(Event):
     """The error's class; see errors.ModelErrorKind."""
     status: int | None = None
     """The error's HTTP status."""
+    partial: str | None = None
+    """The end of what a stream had said before it broke off; no part of the trajectory."""
     usage: Usage | None = None
     """What a failed call cost, where the server says so."""
     charged: Usage | None = None

@@ -57,6 +57,8 @@ class Call:
     reply: Reply | None = None
     error: EpisodeError | None = None
     cancelled: bool = False
+    partial: str | None = None
+    """What the stream of a cancelled call had said."""
     charged: Usage | None = None
     """What the limits count, where nobody told the tokens."""
     wait_s: float | None = None
@@ -64,6 +66,8 @@ class Call:
     """How long the server was waited for, where it was away."""
 
 
+CUT_OFF = "cut off"
+"""How a call ended that was cancelled."""
 QUEUED_S = 0.001
 """Shorter waits for a place are none."""
 
@@ -169,10 +173,11 @@ class Caller:
             except EpisodeError as exc:  # no server's fault; another call would not help
                 record(Call(attempt, _since(started), queued, error=exc))
                 raise
-            except asyncio.CancelledError:
-                share.held = self.calls.budget.may_need(estimated_tokens(messages, tools))
-                record(Call(attempt, _since(started), queued, cancelled=True, charged=share.held))
-                self.lost.append("cut off")
+            except asyncio.CancelledError as exc:
+                share.held = need = self.calls.budget.may_need(estimated_tokens(messages, tools))
+                took, said = _since(started), "".join(getattr(exc, "__notes__", ())) or None
+                record(Call(attempt, took, queued, cancelled=True, partial=said, charged=need))
+                self.lost.append(CUT_OFF)
                 raise
             share.used = known_or_estimated(reply.usage, messages, tools, reply.message)
             charged = None if share.used is reply.usage else share.used

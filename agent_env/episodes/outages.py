@@ -20,6 +20,8 @@ from agent_env.errors import ModelError, RunStopped
 AWAY = frozenset({502, 503, 504})
 """Statuses of a proxy without its server, and of a server that still loads its model."""
 TELL_EVERY_S = 30.0
+QUIET_S = 60.0
+"""After so long without a reply the user is told that calls are in flight."""
 
 IsUp = Callable[[], Awaitable[bool]]
 """Asks a server's health address."""
@@ -96,6 +98,17 @@ class Outage:
             is_worth_it = await self._until_up(error)
             self._passed += 1
             return is_worth_it
+
+    async def tell_quiet(self, in_flight: Callable[[], int]) -> None:
+        """Say, now and then and for ever, that calls are in flight and none of them comes back."""
+        seen, since = self.replies, self.clock()
+        while True:
+            await asyncio.sleep(QUIET_S / 4)
+            if self.replies != seen or self.since_s is not None or not in_flight():
+                seen, since = self.replies, self.clock()
+            elif (quiet_s := self.clock() - since) >= QUIET_S:
+                self.note(f"no reply for {quiet_s:.0f} s; {in_flight()} calls in flight")
+                await asyncio.sleep(QUIET_S)
 
     def _begin(self, error: ModelError) -> None:
         self.since_s = self._told_s = self.clock()

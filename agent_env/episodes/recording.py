@@ -63,11 +63,11 @@ class RecordingModel:
 def failure_fields(call: Call) -> dict[str, Any]:
     """What the trace tells of a call without a reply."""
     if call.cancelled:
-        return {"error": "cancelled before the reply came"}
+        return {"error": "cancelled before the reply came", "partial": call.partial}
     if isinstance(call.error, ModelError):
         kind, error = error_kind(call.error), call.error
         told = {"error_kind": kind, "status": error.status, "usage": error.usage}
-        return {"error": str(error), **told}
+        return {"error": str(error), "partial": error.partial, **told}
     return {"error": None if call.error is None else str(call.error)}
 
 

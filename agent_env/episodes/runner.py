@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from agent_env.episodes.calling import Caller, Calls
+from agent_env.episodes.calling import CUT_OFF, Caller, Calls
 from agent_env.episodes.garbage import rarely_collected
 from agent_env.episodes.pacing import Pace
 from agent_env.episodes.recording import RecordingModel, RecordingToolbox
@@ -212,6 +212,9 @@ class Runner:
     def _replied(self, outcome: Outcome, caller: Caller) -> Outcome:
         """The outcome; ModelError where the time ran out before any reply came: nothing was
         answered then, so nothing is wrong."""
+        if outcome.stop_reason == "time" and caller.lost[-1:] == [CUT_OFF] and self.silence_fails:
+            hung = ModelError("no reply came in the rest of the episode's time", kind="timeout")
+            self.calls.breaker.note(hung, is_last=True)
         if outcome.stop_reason != "time" or caller.meter.steps or not self.silence_fails:
             return outcome
         told = f"; calls ended: {', '.join(caller.lost)}" if caller.lost else ""

@@ -52,12 +52,13 @@ class ChatCompletions:
         parameters: Parameters,
         timeout_s: float,
         stream: bool = False,
+        idle_s: float | None = None,
     ) -> None:
         self.name = name
         self._model = model
         self._parameters = parameters
         self._stream = stream
-        self._endpoint = Endpoint(model, base_url, api_key, timeout_s)
+        self._endpoint = Endpoint(model, base_url, api_key, timeout_s, idle_s)
 
     async def generate(
         self,
@@ -103,9 +104,10 @@ class ChatCompletions:
 
     async def _streamed(self, request: Json) -> Json:
         asked: Json = {**request, "stream_options": {"include_usage": True}}
-        answer = _assembled(await self._endpoint.events("/chat/completions", asked))
+        events = await self._endpoint.events("/chat/completions", asked)
+        answer = _assembled(events)
         if not text(records(answer, "choices")[0], "finish_reason"):
-            raise self._endpoint.cut(answer)
+            raise self._endpoint.cut(events, answer)
         return answer
 
     def _reply(self, answer: Json, request: Json, heard: Sequence[Message]) -> Reply:

@@ -46,6 +46,7 @@ class Responses:
         parameters: Parameters,
         timeout_s: float,
         stream: bool = False,
+        idle_s: float | None = None,
     ) -> None:
         if parameters.seed is not None:
             raise ConfigError("the Responses API takes no seed; leave --model-seed out")
@@ -53,7 +54,7 @@ class Responses:
         self._model = model
         self._parameters = parameters
         self._stream = stream
-        self._endpoint = Endpoint(model, base_url, api_key, timeout_s)
+        self._endpoint = Endpoint(model, base_url, api_key, timeout_s, idle_s)
 
     async def generate(
         self,
@@ -115,7 +116,8 @@ class Responses:
 
     async def _streamed(self, request: Json) -> Json:
         done: list[Json] = []
-        for event in await self._endpoint.events("/responses", request):
+        events = await self._endpoint.events("/responses", request)
+        for event in events:
             kind = text(event, "type")
             if kind == "error":
                 raise self._endpoint.reported(event, request)
@@ -124,7 +126,7 @@ class Responses:
             if kind in LAST_EVENTS:
                 answer = record(event, "response")
                 return answer if records(answer, "output") else {**answer, "output": list(done)}
-        raise self._endpoint.cut()
+        raise self._endpoint.cut(events)
 
     def _reply(self, answer: Json, request: Json, heard: Sequence[Message]) -> Reply:
         if answer.get("error"):

@@ -16,7 +16,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "system_role": ("system", "developer", "user"),
     "tool_protocol": ("native", "text"),
 }
-OWN = ("tool_protocol", "stream", "hosted_tools", "reply_timeout_s")
+OWN = ("tool_protocol", "stream", "hosted_tools", "reply_timeout_s", "idle_s")
 """Settings that are ours, beside the parameters that are sent."""
 
 
@@ -32,6 +32,8 @@ class ModelSettings:
     """Whether the provider's own tools stand for ours."""
     reply_timeout_s: float | None = None
     """How long a call may take; None for as long as usual."""
+    idle_s: float | None = None
+    """How long a stream may stop; None for as long as usual."""
 
     @classmethod
     def read(cls, given: Mapping[str, JsonValue]) -> ModelSettings:

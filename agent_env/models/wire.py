@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import math
+import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError, ModelError
+from agent_env.models.cleaning import DEEPEST, clean, shallow, tree
+from agent_env.models.overflow import OUTPUT_LIMITS
 from agent_env.models.verdicts import Verdict, judge, retry_after_s, status_in
 from agent_env.protocols import ReplyOptions
 from agent_env.schema import Message, Usage
@@ -34,7 +36,6 @@ OURS = frozenset({"model", "messages", "input", "tools", "tool_choice", "stream"
 """Fields of a request that follow from the conversation or from other options."""
 KEPT_S = 60.0  # idle connections stay open; after the usual 5 s slow tools would cost a new one
 UNSENT = ("ConnectError", "UnsupportedProtocol")  # no connection, so nothing was sent
-DEEPEST = 64  # levels of nesting in a reply; pydantic itself gives up at 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,41 +85,75 @@ class Parameters:
 class Endpoint:
     """One model on one server; whatever goes wrong leaves it as a ModelError of one line."""
 
-    def __init__(self, model: str, base_url: str, api_key: str | None, timeout_s: float) -> None:
-        import openai  # noqa: F401  # 0.5 s, spent here and not in the first call
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        api_key: str | None,
+        timeout_s: float,
+        idle_s: float | None = None,
+    ) -> None:
+        from agent_env.models.streams import IDLE_S, Pace  # the SDK: 0.5 s, spent here
 
         self._model = model
         self._base_url = base_url
         self._key = _checked_key(api_key)
         self._where = _shown(base_url)
-        self._timeout_s = timeout_s
+        self._pace = Pace(idle_s or IDLE_S, timeout_s)
         self._clients: list[AsyncOpenAI] = []
         self._free: list[AsyncOpenAI] = []
         self._certificates: ssl.SSLContext | None = None
 
     async def post(self, path: str, body: Json) -> Json:
         """The reply as the server wrote it."""
+        most = next((n for name in OUTPUT_LIMITS if isinstance(n := body.get(name), int)), None)
+        allowed_s, asked = self._pace.whole_s(most), time.monotonic()
         try:
             with self._client() as client:
-                async with asyncio.timeout(self._timeout_s):
-                    text = await client.post(path, body=_tree(body), cast_to=str)
-        except Exception as exc:  # the SDK's, the transport's, the timeout's: all become ours
+                async with asyncio.timeout(allowed_s):
+                    text = await client.post(path, body=tree(body), cast_to=str)
+        except TimeoutError:
+            failure = self._failure(TimeoutError(f"gave no reply within {allowed_s:.3g} s"), body)
+        except Exception as exc:  # the SDK's, the transport's: all become ours
             failure = self._failure(exc, body)
         else:
-            return self._parsed(text, body)
+            answer = self._parsed(text, body)
+            told = usage(record(answer, "usage"), "input_tokens", "output_tokens")
+            self._pace.came(told.output_tokens, time.monotonic() - asked)
+            return answer
         raise failure  # out here, so that the SDK's error is not its context
 
     async def events(self, path: str, body: Json) -> list[Json]:
-        """The events of a streamed reply, to the end of the stream."""
+        """The events of a streamed reply, to the end of the stream; where it breaks off, its error
+        has what was said, and the cancellation has it as a note."""
+        from agent_env.models.streams import read_stream
+
+        found: list[Json] = []
         try:
             with self._client() as client:
-                async with asyncio.timeout(self._timeout_s):
-                    return await self._events(client, path, body)
+                async with asyncio.timeout(self._pace.reply_s):
+                    asked = tree({**body, "stream": True})
+                    other = await read_stream(client, path, asked, self._pace, found)
+            if other is None:
+                return found
+            self._parsed(other.text, body)
+            raise self.unusable(f"sent {other.kind} instead of a stream", "leave --stream off")
         except ModelError:
+            raise
+        except asyncio.CancelledError as exc:
+            exc.add_note(self.partial(found) or "")
             raise
         except Exception as exc:  # as above
             failure = self._failure(exc, body)
+            failure.partial = self.partial(found)
         raise failure
+
+    def partial(self, events: Sequence[Json]) -> str | None:
+        """The end of what the events say, without the key."""
+        from agent_env.models.streams import partial_text
+
+        said = partial_text(events)
+        return None if said is None else clean(said, self._key)
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -130,7 +165,7 @@ class Endpoint:
     def cleaned(self, body: Json) -> Json:
         """The body without the key, lone surrogates and numbers that JSON does not know."""
         try:
-            return _tree(body, self._key)
+            return tree(body, self._key)
         except RecursionError:
             failure = self.unusable(f"sent JSON nested more than {DEEPEST} levels deep")
         raise failure
@@ -144,10 +179,12 @@ class Endpoint:
         """The error for a 200 that holds no reply; retryable, for it may be a passing fault."""
         return self._error(f"{what}; {advice}", Verdict("unreadable", True, ""), 200, answer)
 
-    def cut(self, answer: Json | None = None) -> ModelError:
+    def cut(self, events: Sequence[Json], answer: Json | None = None) -> ModelError:
         """The error for a stream that ended before its reply did."""
         text = "ended the stream before the reply was complete; try again"
-        return self._error(text, Verdict("connection", True, ""), 200, answer)
+        error = self._error(text, Verdict("connection", True, ""), 200, answer)
+        error.partial = self.partial(events)
+        return error
 
     def reported(
         self,
@@ -158,7 +195,7 @@ class Endpoint:
         answer: Json | None = None,
     ) -> ModelError:
         """The error that a server describes, by status or inside a 200 (`answer`)."""
-        error = _shallow(error, self._key)  # before anything is cut short: half a key is one too
+        error = shallow(error, self._key)  # before anything is cut short: half a key is one too
         said = _said(error)[:300]
         meant = status or status_in(error)
         verdict = judge(meant, said, error, body)
@@ -195,29 +232,13 @@ class Endpoint:
             max_retries=0,  # retried outside, so that each attempt stands in the trace
         )
 
-    async def _events(self, client: AsyncOpenAI, path: str, body: Json) -> list[Json]:
-        from openai import AsyncStream
-
-        stream = await client.post(
-            path,
-            body=_tree({**body, "stream": True}),
-            cast_to=object,
-            stream=True,
-            stream_cls=AsyncStream[object],
-        )
-        kind = stream.response.headers.get("content-type", "")
-        if "json" in kind or "html" in kind:
-            self._parsed((await stream.response.aread()).decode(errors="replace"), body)
-            raise self.unusable(f"sent {kind} instead of a stream", "leave --stream off")
-        return [event async for event in stream if isinstance(event, dict)]
-
     def _parsed(self, text: str, body: Json) -> Json:
         try:
             answer = json.loads(text)
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            seen = _text(text, self._key)[:80]
+            seen = clean(text, self._key)[:80]
             what = f"no JSON object but {seen!r}" if seen.strip() else "an empty body"
             raise self.unusable(f"sent {what}", "check that the base URL is right")
         if answer.get("error"):
@@ -232,8 +253,9 @@ class Endpoint:
                 headers = exc.response.headers
                 return self.reported(_plain(exc.body), body, exc.status_code, headers)
             case openai.APITimeoutError() | TimeoutError():
-                text = f"gave no reply within {self._timeout_s:g} s; raise the timeout or try again"
-                return self._error(text, Verdict("timeout", True, ""))
+                said = str(exc) or f"gave no reply within {self._pace.reply_s:g} s"
+                advice = "" if "--" in said else "; raise --reply-timeout-s or try again"
+                return self._error(f"{said}{advice}", Verdict("timeout", True, ""))
             case openai.APIConnectionError():
                 cause = exc.__cause__ or exc
                 failure = self._error(_unconnected(cause), Verdict("connection", True, ""))
@@ -254,7 +276,7 @@ class Endpoint:
     ) -> ModelError:
         line = " ".join(f"{self._where} ({self._model}) {text}".split())
         return ModelError(
-            _text(line, self._key),
+            clean(line, self._key),
             status=status,
             retryable=verdict.retryable,
             kind=verdict.kind,
@@ -327,42 +349,6 @@ def arguments_as_object(arguments: str) -> str:
 def _count(of: Json, name: str) -> int | None:
     value = of.get(name)
     return value if type(value) is int and value >= 0 else None  # True is an int, but no count
-
-
-def _tree(body: Json, key: str | None = None) -> Json:
-    return {name: _value(value, key, DEEPEST) for name, value in body.items()}
-
-
-def _value(value: JsonValue, key: str | None, depth: int) -> JsonValue:
-    if depth == 0:
-        raise RecursionError
-    match value:
-        case str():
-            return _text(value, key)
-        case list():
-            return [_value(item, key, depth - 1) for item in value]
-        case dict():
-            return {_text(k, key): _value(item, key, depth - 1) for k, item in value.items()}
-        case float() if not math.isfinite(value):
-            return None
-    return value
-
-
-def _text(text: str, key: str | None) -> str:
-    if key is not None and len(key) >= 8:
-        text = text.replace(key, "***")
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # lone surrogates; halves of one pair are joined on the way
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-def _shallow(error: JsonValue, key: str | None) -> JsonValue:
-    try:
-        return _value(error, key, DEEPEST)
-    except RecursionError:
-        return None
 
 
 def _said(error: JsonValue) -> str:

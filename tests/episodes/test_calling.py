@@ -421,3 +421,29 @@ def test_an_episode_that_failed_by_an_overflow_of_earlier_versions_finishes_when
     too_long = ModelError("too long", status=400, kind="context_overflow")
     (episode,) = run(runner(tmp_path, lambda s: Shaky([too_long])))
     assert (episode.status, episode.stop_reason, episode.steps) == ("finished", "context", 1)
+
+
+class Hanging:
+    """Never answers; what its stream had said comes with the cancellation."""
+
+    name = "hanging"
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
+    ) -> Reply:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError as exc:
+            exc.add_note("Let me see")
+            raise
+        raise AssertionError
+
+
+def test_calls_that_hang_until_the_episodes_time_is_up_are_failures_for_the_breaker(
+    tmp_path: Path,
+) -> None:
+    shared = Calls(Pace(most=4), FAST, breaker=Breaker(calls=3))
+    with pytest.raises(RunStopped, match="the last 3 model calls all failed"):
+        run(runner(tmp_path, lambda s: Hanging(), shared, Limits(time_s=0.1), concurrency=1), 9)
+    (call,) = model_calls(tmp_path)
+    assert (call.error, call.partial) == ("cancelled before the reply came", "Let me see")

@@ -158,3 +158,20 @@ def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail() -> None:
         patch.setattr(asyncio, "sleep", asleep)
         asyncio.run(go(asleep))
     assert slept == [1.0, 2.0, 4.0, 4.0, 1.0]
+
+
+def test_a_run_without_replies_says_so_now_and_then() -> None:
+    now, notes = 0.0, list[str]()
+
+    async def asleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+        if now > 200:
+            raise asyncio.CancelledError
+
+    outage = Outage(note=notes.append, clock=lambda: now)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "sleep", asleep)
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(outage.tell_quiet(lambda: 4))
+    assert notes == [f"no reply for {n} s; 4 calls in flight" for n in (60, 135)]

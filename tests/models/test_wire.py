@@ -234,7 +234,9 @@ def test_a_server_that_trickles_is_given_up_after_the_timeout(kind, stream):
             server.close()
             await asyncio.sleep(0.3)  # lets the server's side finish
 
-    with pytest.raises(ModelError, match=r"gave no reply within 0\.3 s; raise the timeout") as e:
+    with pytest.raises(
+        ModelError, match=r"gave no reply within 0\.3 s; raise --reply-timeout-s"
+    ) as e:
         asyncio.run(run())
     assert e.value.retryable
 

@@ -1,0 +1,54 @@
+"""Foreign JSON made fit for a trace: no key, no lone surrogates, no numbers that JSON lacks.
+
+Not covered: a key shorter than eight characters counts as a placeholder and is not blotted out.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import JsonValue
+
+DEEPEST = 64
+"""Levels of nesting in a reply; pydantic itself gives up at 255."""
+
+Json = dict[str, JsonValue]
+
+
+def tree(body: Json, key: str | None = None) -> Json:
+    """The object, cleaned at every level; RecursionError where it is nested too deep."""
+    return {name: _value(value, key, DEEPEST) for name, value in body.items()}
+
+
+def _value(value: JsonValue, key: str | None, depth: int) -> JsonValue:
+    if depth == 0:
+        raise RecursionError
+    match value:
+        case str():
+            return clean(value, key)
+        case list():
+            return [_value(item, key, depth - 1) for item in value]
+        case dict():
+            return {clean(k, key): _value(item, key, depth - 1) for k, item in value.items()}
+        case float() if not math.isfinite(value):
+            return None
+    return value
+
+
+def clean(text: str, key: str | None) -> str:
+    """The text without the key and without lone surrogates."""
+    if key is not None and len(key) >= 8:
+        text = text.replace(key, "***")
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # lone surrogates; halves of one pair are joined on the way
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def shallow(error: JsonValue, key: str | None) -> JsonValue:
+    """The value, cleaned; None where it is nested too deep."""
+    try:
+        return _value(error, key, DEEPEST)
+    except RecursionError:
+        return None

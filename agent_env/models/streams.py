@@ -1,0 +1,167 @@
+"""Reading a stream, how long its server may say nothing, and what it had said before it broke off.
+
+Between two bytes of a stream: `idle_s`; comments that keep a connection alive are bytes too. Before
+the first byte nobody can say beforehand: a long prompt, or a queue, takes a slow server minutes. So
+until it has answered, all of `reply_s`; from then on four times its slowest first byte, more for a
+longer prompt. A reply in one piece is bounded below `reply_s` only where its length is bounded:
+twice what that many tokens take at the slowest pace seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from httpx2 import AsyncByteStream
+from pydantic import JsonValue
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+IDLE_S = 60.0
+PATIENCE = 4.0
+KEPT = 8_000
+"""Letters of a broken stream that are kept, the last ones."""
+
+Json = dict[str, JsonValue]
+
+
+@dataclass(slots=True)
+class Pace:
+    """What was seen of one server, and how long to wait for it."""
+
+    idle_s: float = IDLE_S
+    reply_s: float = 600.0
+    slowest_first_s: float | None = None
+    longest: int = 1
+    """Letters of the longest request that was answered by a stream."""
+    slowest_token_s: float | None = None
+
+    def first_byte_s(self, letters: int) -> float:
+        """How long a stream may take to begin, for a request of this length."""
+        if self.slowest_first_s is None:
+            return self.reply_s
+        longer = max(1.0, letters / self.longest)
+        return min(self.reply_s, max(self.idle_s, PATIENCE * self.slowest_first_s * longer))
+
+    def whole_s(self, most_tokens: int | None) -> float:
+        """How long a reply in one piece may take, of so many tokens at most."""
+        if most_tokens is None or self.slowest_token_s is None:
+            return self.reply_s
+        return min(self.reply_s, self.idle_s + 2.0 * most_tokens * self.slowest_token_s)
+
+    def began(self, letters: int, seconds: float) -> None:
+        """A stream's first byte came."""
+        self.slowest_first_s = max(self.slowest_first_s or 0.0, seconds)
+        self.longest = max(self.longest, letters)
+
+    def came(self, tokens: int | None, seconds: float) -> None:
+        """A reply in one piece came."""
+        if tokens:
+            self.slowest_token_s = max(self.slowest_token_s or 0.0, seconds / tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class NoStream:
+    """A server sent something else instead."""
+
+    kind: str
+    text: str
+
+
+async def read_stream(
+    client: AsyncOpenAI, path: str, body: Json, pace: Pace, events: list[Json]
+) -> NoStream | None:
+    """Put the events of the reply into `events` as they come; TimeoutError, with what was missed,
+    where the server says nothing for too long."""
+    from openai import AsyncStream
+
+    size, asked = letters(body), time.monotonic()
+    first_s = pace.first_byte_s(size)
+    try:
+        async with asyncio.timeout(first_s) as timer:
+            stream = await client.post(
+                path, body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
+            )
+            response = stream.response
+            kind = response.headers.get("content-type", "")
+            if "json" in kind or "html" in kind:
+                return NoStream(kind, (await response.aread()).decode(errors="replace"))
+            assert isinstance(response.stream, AsyncByteStream)
+            response.stream = Watched(response.stream, timer, pace.idle_s)
+            async for event in stream:
+                if not events:
+                    pace.began(size, time.monotonic() - asked)
+                if isinstance(event, dict):
+                    events.append(event)
+    except TimeoutError:
+        if not timer.expired():
+            raise
+        waited = f"stopped for {pace.idle_s:g} s" if events else f"sent nothing for {first_s:.3g} s"
+        raise TimeoutError(f"{waited}; raise --idle-s or --reply-timeout-s, or try again") from None
+    return None
+
+
+def letters(body: Json) -> int:
+    """About how long a request is: its messages' texts."""
+    found = 0
+    for name in ("messages", "input"):
+        items = body.get(name)
+        for item in items if isinstance(items, list) else ():
+            values = item.values() if isinstance(item, dict) else ()
+            found += sum(len(value) for value in values if isinstance(value, str))
+    return max(1, found)
+
+
+class Watched(AsyncByteStream):
+    """A body whose every piece puts the end of the timer off."""
+
+    def __init__(self, inner: AsyncByteStream, timer: asyncio.Timeout, idle_s: float) -> None:
+        self._inner, self._timer, self._idle_s = inner, timer, idle_s
+        self._loop = asyncio.get_running_loop()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self._put_off()
+        async for piece in self._inner:
+            self._put_off()
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def _put_off(self) -> None:
+        if not self._timer.expired():
+            self._timer.reschedule(self._loop.time() + self._idle_s)
+
+
+def partial_text(events: Iterable[Json]) -> str | None:
+    """The end of what the events of either API said: thoughts, text and arguments; None where they
+    said nothing."""
+    said = "".join(piece for event in events for piece in _pieces(event))
+    return said[-KEPT:] or None
+
+
+def _pieces(event: Json) -> Iterable[str]:
+    delta = event.get("delta")
+    if isinstance(delta, str):  # Responses
+        yield delta
+    choices = event.get("choices")
+    for choice in choices[:1] if isinstance(choices, list) else ():
+        delta = choice.get("delta") if isinstance(choice, dict) else None
+        if isinstance(delta, dict):
+            yield from _texts(delta)
+
+
+def _texts(delta: Json) -> Iterable[str]:
+    for name in ("reasoning_content", "reasoning", "content"):
+        if isinstance(text := delta.get(name), str):
+            yield text
+    calls = delta.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            written = (function.get("name"), function.get("arguments"))
+            yield from (text for text in written if isinstance(text, str))
