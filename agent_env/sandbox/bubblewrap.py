@@ -75,7 +75,7 @@ def bubblewrap(
         )
         return [layout.python, "-I", "-S", "-B", "-c", start, json.dumps(plan)]
 
-    return ForkedBackend("bubblewrap", limits, make_command, use_cgroups)
+    return ForkedBackend("bubblewrap", limits, make_command, use_cgroups, has_inner=True)
 
 
 def worker_command(layout: Layout, limits: SandboxLimits) -> list[str]:

@@ -41,6 +41,8 @@ class DockerLine:
         try:
             header = await self.reader.readexactly(FRAME_HEADER)
             kind, size = struct.unpack(">BxxxL", header)
+            if size > self.cap:
+                return False
             body = await self.reader.readexactly(size)
         except asyncio.IncompleteReadError:
             return False

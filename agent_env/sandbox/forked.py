@@ -58,9 +58,16 @@ class ForkedBackend:
     """Sessions forked from one clean process."""
 
     def __init__(
-        self, name: str, limits: SandboxLimits, make_command: MakeCommand, use_cgroups: bool = True
+        self,
+        name: str,
+        limits: SandboxLimits,
+        make_command: MakeCommand,
+        use_cgroups: bool = True,
+        has_inner: bool = False,
     ) -> None:
+        """`has_inner`: the first process of a session only starts the one of the pid namespace."""
         self.name = name
+        self._has_inner = has_inner
         self._limits = limits
         self._make_command = make_command
         self._use_cgroups = use_cgroups
@@ -174,6 +181,8 @@ class ForkedBackend:
             raise
         line = ForkedLine(*streams, hold.end, hold)
         await expect_ready(line, f"a {self.name} session")
+        if self._has_inner:
+            hold.take_inner()
         return line
 
     async def _ask_for_session(self, group: Group | None) -> tuple[socket.socket, int]:

@@ -7,11 +7,12 @@ import contextlib
 import os
 import signal
 from dataclasses import dataclass
+from pathlib import Path
 
 from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import Group
 from agent_env.sandbox.session import START_S, StreamLine
-from agent_env.sandbox.watchdog import Watchdog
+from agent_env.sandbox.watchdog import Watchdog, pid_of
 
 
 @dataclass(slots=True)
@@ -22,20 +23,35 @@ class Hold:
     group: Group | None
     watchdog: Watchdog
     memory_mb: int
+    inner: int | None = None
+    """Where a tool stands before it: the one of the pid namespace, which ends after all others."""
 
     async def end(self) -> str | None:
         """Kill and wait; says so where the session died of its memory limit."""
         self.watchdog.leave(self.handle)
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+        handles = [handle for handle in (self.inner, self.handle) if handle is not None]
         try:
             async with asyncio.timeout(START_S):
-                await readable(asyncio.get_running_loop(), self.handle)
+                for handle in handles:
+                    with contextlib.suppress(ProcessLookupError):
+                        signal.pidfd_send_signal(handle, signal.SIGKILL)
+                    await readable(asyncio.get_running_loop(), handle)
         except TimeoutError as exc:
             raise SandboxError(f"a session could not be killed in {START_S:g} s") from exc
         finally:
-            os.close(self.handle)
+            for handle in handles:
+                os.close(handle)
         return await self._reason()
+
+    def take_inner(self) -> None:
+        """Get hold of the only child of the first process, which runs by now."""
+        children = Path(f"/proc/{pid_of(self.handle)}/task/{pid_of(self.handle)}/children")
+        with contextlib.suppress(OSError, ValueError):  # a kernel without that file, or it is gone
+            inner = os.pidfd_open(int(children.read_text()))
+            if children.read_text().strip():  # still there, so it is its number that we opened
+                self.inner = inner
+            else:
+                os.close(inner)
 
     async def _reason(self) -> str | None:
         starved = self.handle in self.watchdog.killed

@@ -18,12 +18,14 @@ import pytest
 from agent_env.errors import SandboxError
 from agent_env.protocols import SandboxBackend
 from agent_env.sandbox.bubblewrap import bubblewrap, find_bubblewrap
-from agent_env.sandbox.docker import Docker
+from agent_env.sandbox.docker import UIDS, Docker
+from agent_env.sandbox.forked import ForkedBackend
 from agent_env.sandbox.layout import find_layout
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.namespaces import namespaces
 from agent_env.sandbox.probe import why_it_does_not_hold
 from agent_env.sandbox.rootfs import import_image
+from agent_env.sandbox.watchdog import children_by_parent, descendants
 from tests.sandbox.hostile import KEY_NAME, LIMITS
 
 BACKENDS = ("namespaces", "bubblewrap", "docker")
@@ -38,6 +40,36 @@ class Bench:
     name: str
     backend: SandboxBackend
     run: Callable[[Awaitable[Any]], Any]
+
+    def processes(self) -> dict[int, str]:
+        """Processes of sessions, and the kernel's letter: S and R run, T is stopped, Z is dead."""
+        if isinstance(self.backend, ForkedBackend):
+            server = self.backend.server_pid
+            pids = [pid for pid in descendants(server, children_by_parent()) if pid != server]
+        else:
+            pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+            pids = [pid for pid in pids if in_docker(pid)]
+        return {pid: state for pid in pids if (state := state_of(pid))}
+
+    def living(self) -> list[int]:
+        """Those that are not dead."""
+        return [pid for pid, state in self.processes().items() if state not in "ZX"]
+
+
+def state_of(pid: int) -> str:
+    """The kernel's letter for what it does; empty where it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def in_docker(pid: int) -> bool:
+    """Whether it has a uid of the containers."""
+    try:
+        return os.stat(f"/proc/{pid}").st_uid in UIDS
+    except OSError:
+        return False
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,10 @@ AT_ONCE = 20
 FOR_MEMORY = {
     *("take_memory_alone", "take_memory_together", "use_memfd"),
     *("fill_kernel_buffers", "fork_bomb_unbounded"),
+    *("show_what_is_huge", "starve_in_children"),
 }
+HELD_MB = 16
+"""What the harness may come to hold of a session, whatever that answers."""
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
@@ -55,10 +58,22 @@ def contain(bench: Bench, attack: Attack) -> None:
             return result, after
 
     with host() as target:
+        held = resident_mb(peak=False)
         result, after = bench.run(attacked(target.targets()))
+        left = bench.living()
         assert escapes(attack, result) == []
         assert target.harm() == []
     assert after.value == "42", "the session, or a fresh one, goes on"
+    assert left == []
+    assert resident_mb(peak=True) - held < HELD_MB
+
+
+def resident_mb(peak: bool) -> int:
+    """What this process holds, or the most that it held since that was last asked."""
+    if not peak:
+        Path("/proc/self/clear_refs").write_text("5")
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) >> 10
 
 
 def test_twenty_attacked_sessions_at_once_are_contained(bench: Bench) -> None:
@@ -74,6 +89,7 @@ def test_twenty_attacked_sessions_at_once_are_contained(bench: Bench) -> None:
 
     with host() as target:
         assert bench.run(all_attacked(target.targets())) == []
+        assert bench.living() == []
         assert target.harm() == []
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+from pathlib import Path
 
 import pytest
 
 from agent_env.schema import ExecResult
 from tests.sandbox.conftest import Bench
+from tests.sandbox.hostile import LIMITS, host, read_attacks, run_attack
 
 KEPT = "a variable of the first call"
 BEAT = f"""
@@ -128,3 +131,52 @@ def test_nothing_runs_between_calls_and_the_variables_stay(bench: Bench, restles
     kept, beats = bench.run(call())
     assert kept.value == repr(KEPT)
     assert beats.value == "[]"
+
+
+def test_after_an_answer_nothing_is_left_that_could_use_the_processor(bench: Bench) -> None:
+    """As the host sees it: who is not one of ours is dead, and the executor stopped."""
+    attack = next(attack for attack in read_attacks() if attack.name == "cpu_after_answer")
+
+    async def states() -> list[str]:
+        async with bench.backend.session() as session:
+            with host() as target:
+                result = await run_attack(session, attack, target.targets())
+            assert result.value == "[]"
+            return list(bench.processes().values())
+
+    found = bench.run(states())
+    ours = 1 if bench.name == "namespaces" else 2  # the supervisor, and the tool that started it
+    living = [state.replace("R", "S") for state in found if state != "Z"]
+    assert sorted(living) == ["S"] * ours + ["T"]
+    assert len(found) <= LIMITS.processes
+    assert bench.living() == []
+
+
+def test_every_process_of_a_session_counts_against_its_memory(bench: Bench) -> None:
+    if getattr(bench.backend, "memory_bound", "cgroup") != "cgroup":
+        pytest.skip("no control group can be had here")
+    code = (
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, '-S', '-c', 'import time; time.sleep(0.6)'])"
+    )
+
+    async def groups() -> list[set[str]]:
+        async with bench.backend.session() as session:
+            call = asyncio.create_task(session.run(code, 5))
+            await asyncio.sleep(0.3)
+            found = [groups_of(pid) for pid in bench.living()]
+            await call
+            return found
+
+    found = bench.run(groups())
+    assert len(found) >= 3
+    assert len(set(map(frozenset, found))) == 1
+    mark = "docker" if bench.name == "docker" else f"agent-env-{os.getpid()}-"
+    assert all(mark in path for path in found[0])
+
+
+def groups_of(pid: int) -> set[str]:
+    """The paths of the control groups that bound its memory."""
+    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    v1 = {path for _, names, path in (li.split(":", 2) for li in lines) if "memory" in names}
+    return v1 or {line.partition("::")[2] for line in lines}
