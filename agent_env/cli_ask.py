@@ -246,6 +246,7 @@ def run(
     output_tokens: bound.OutputTokens = None,
     cost_usd: bound.CostUsd = None,
     answer_notice: bound.AnswerNotice = None,
+    fit_context: bound.FitContext = False,
     run_tokens: bound.RunTokens = None,
     run_cost_usd: bound.RunCostUsd = None,
     run_time_s: bound.RunTimeS = None,
@@ -321,7 +322,7 @@ def run(
         tokens=tokens,
         time_s=time_s,
         limits=bound.episode_limits(
-            tool_limit, input_tokens, output_tokens, cost_usd, answer_notice
+            tool_limit, input_tokens, output_tokens, cost_usd, answer_notice, fit_context
         ),
         calls=bound.call_options(
             bound.run_limits(run_tokens, run_cost_usd, run_time_s),

@@ -48,6 +48,14 @@ AnswerNotice = Annotated[
         rich_help_panel=EPISODE,
     ),
 ]
+FitContext = Annotated[
+    bool,
+    typer.Option(
+        "--fit-context",
+        help="Cut old tool outputs where the model's context is full, and go on; counted.",
+        rich_help_panel=EPISODE,
+    ),
+]
 RunTokens = Annotated[
     int | None,
     typer.Option(min=1, help="In and out, all episodes and resumes.", rich_help_panel=RUN),
@@ -118,6 +126,7 @@ def episode_limits(
     output_tokens: int | None,
     cost_usd: float | None,
     answer_notice: int | None,
+    fit_context: bool = False,
 ) -> dict[str, object]:
     """Those that were given, by their names in protocols.Limits."""
     from agent_env.episodes.run_calls import per_tool
@@ -128,6 +137,7 @@ def episode_limits(
         "output_tokens": output_tokens,
         "cost_usd": cost_usd,
         "notice": answer_notice,
+        "fit_context": fit_context or None,
     }
     return {name: value for name, value in given.items() if value is not None}
 

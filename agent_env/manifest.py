@@ -76,7 +76,7 @@ class Manifest(Stored):
     """What the model was made with, its base URL included, its key never."""
     conditions: tuple[Condition, ...]
     repeats: int
-    limits: dict[str, float | int | dict[str, int] | None]
+    limits: dict[str, bool | float | int | dict[str, int] | None]
     """Of one episode."""
     run_limits: dict[str, float | int | None] = Field(default_factory=dict)
     """Of the whole run, its resumed parts included."""

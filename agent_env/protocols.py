@@ -235,6 +235,8 @@ class Limits:
     """Calls by tool; a tool at its limit is withdrawn, and the episode goes on."""
     notice: int | None = 2
     """With so many steps left the model is told, once, that it must answer."""
+    fit_context: bool | None = None
+    """Whether old tool outputs are cut where the conversation is longer than the model reads."""
 
 
 @dataclass(frozen=True, slots=True)

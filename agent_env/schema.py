@@ -129,6 +129,8 @@ class Message(Stored):
     """What an assistant message asks for."""
     tool_call_id: str | None = None
     """Which call a tool message answers."""
+    kept: int | None = None
+    """Letters that are left of a tool's output that was cut to fit into the context."""
     reasoning: str | None = None
     """Reasoning text, where the server gives it."""
     provider_items: tuple[dict[str, JsonValue], ...] = ()
@@ -354,6 +356,8 @@ class Episode(Stored):
     """Of the failed ones, those whose tokens nobody told; they are in no sum."""
     cache_hits: int = 0
     """Replies that came from the reply cache."""
+    cut_outputs: int = 0
+    """Tool outputs that were cut to fit into the context."""
     paid: Usage = Usage()
     """Sums over the calls that cost money: not those whose reply came from the reply cache."""
     charged: Usage = Usage()

@@ -65,7 +65,7 @@ class EpisodeStarted(Event):
     kind: Literal["episode_started"] = "episode_started"
     run: str | None = None
     """The run's identity, as in run.json."""
-    limits: dict[str, float | int | dict[str, int] | None] | None = None
+    limits: dict[str, bool | float | int | dict[str, int] | None] | None = None
     """What the episode may use."""
     parent: Parent | None = None
     """Where it was forked from."""
@@ -86,6 +86,9 @@ class ModelCalled(Event):
     """Digest of the messages and tool specs that were sent."""
     added: tuple[Message, ...] = ()
     """Messages that the harness itself put in since the last call."""
+    kept: dict[str, int] | None = None
+    """Tool outputs that were sent cut, to fit into the context: by call, the letters that are left.
+    The trajectory has them whole."""
     reply: Reply | None = None
     error: str | None = None
     error_kind: str | None = None

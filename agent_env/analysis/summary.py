@@ -56,6 +56,8 @@ class Summary:
     """Finished episodes that were offered tools and called none; None where none were offered."""
     hosted_calls: float
     """Calls of the provider's own tools."""
+    cut_outputs: int
+    """Tool outputs that were cut to fit into the context, of all finished episodes."""
     stop_reasons: dict[str, int]
     """How the finished episodes ended."""
     cost_usd: float | None
@@ -92,6 +94,7 @@ class Summary:
             "steps": self.steps,
             "tool_calls": self.tool_calls,
             "hosted_calls": self.hosted_calls,
+            "cut_outputs": self.cut_outputs,
             "without_call": self.without_call,
             "usage_sources": list(self.usage_sources),
             "stop_reasons": self.stop_reasons,
@@ -152,6 +155,7 @@ def _summary(
         steps=_mean([e.steps for e in episodes]),
         tool_calls=_mean([e.tool_calls for e in episodes]),
         without_call=_without_call(episodes),
+        cut_outputs=sum(episode.cut_outputs for episode in episodes),
         hosted_calls=_mean([e.hosted_calls for e in episodes]) or 0.0,
         usage_sources=tuple(sorted({s for e in episodes for s in e.usage_sources})),
         stop_reasons=dict(Counter(e.stop_reason for e in episodes if e.stop_reason).most_common()),

@@ -70,6 +70,9 @@ def summary_table(
     hosted = [f"{row.condition} {row.hosted_calls:.1f}" for row in summaries if row.hosted_calls]
     if hosted:
         table.caption += f"; the provider's own tools called: {', '.join(hosted)}"
+    cut = [f"{row.condition} {row.cut_outputs}" for row in summaries if row.cut_outputs]
+    if cut:
+        table.caption += f"; tool outputs cut to fit into the context: {', '.join(cut)}"
     ended = sum((Counter(row.stop_reasons) for row in summaries), Counter[str]())
     if ended.keys() - {"answered"}:
         table.caption += f"; ended by {', '.join(f'{k} {n}' for k, n in ended.most_common())}"

@@ -163,6 +163,10 @@ def _model_line(event: ModelCalled, facts: ModelFacts | None) -> str:
     problem = f" · failed: {event.error}" if event.error else ""
     if event.wait_s is not None:
         problem += f" · tried again after {event.wait_s:.1f} s"
+    if event.away_s is not None:
+        problem += f" · tried again when the server was back, after {event.away_s:.0f} s"
+    if event.kept:
+        problem += f" · {len(event.kept)} tool outputs cut to fit into the context"
     if event.reply is not None and event.reply.cached_at is not None:
         price, problem = "", f" · from the reply cache, first given {event.reply.cached_at}"
     return f"-- model: {event.latency_s:.3f} s, {tokens} tokens{source}{price}{problem}"

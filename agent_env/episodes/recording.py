@@ -41,12 +41,14 @@ class RecordingModel:
         begun = self._begun or not self._request.is_new  # worked examples are no replies
         added = _added(messages) if begun else ()
         request = self._request.of(messages, tools, options)
+        kept = {m.tool_call_id: m.kept for m in messages if m.kept is not None}
 
         def record(call: Call) -> None:
             self._trace.write(
                 ModelCalled,
                 request=request,
                 added=added,
+                kept=kept or None,
                 reply=call.reply,
                 latency_s=call.latency_s,
                 queued_s=call.queued_s,
@@ -134,24 +136,27 @@ class RequestDigest:
     """SHA-256 over the messages sent so far, one JSON object a line, then the tools' names, then
     the options that are not the usual ones.
 
-    An episode's messages only grow, so each call hashes what is new and no more.
+    An episode's messages mostly grow, so each call hashes what is new and no more; where old ones
+    were cut since, it hashes all.
     """
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
-        self._seen = 0
+        self._seen: Sequence[Message] = ()
 
     @property
     def is_new(self) -> bool:
         """Whether nothing was sent so far."""
-        return self._seen == 0
+        return not self._seen
 
     def of(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: ReplyOptions
     ) -> str:
-        for message in messages[self._seen :]:
+        if any(before is not now for before, now in zip(self._seen, messages, strict=False)):
+            self._hash, self._seen = hashlib.sha256(), ()
+        for message in messages[len(self._seen) :]:
             self._hash.update(message.model_dump_json(exclude_none=True).encode() + b"\n")
-        self._seen = len(messages)
+        self._seen = tuple(messages)
         whole = self._hash.copy()
         whole.update("\n".join(tool.name for tool in tools).encode())
         if options != ReplyOptions():

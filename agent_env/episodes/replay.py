@@ -24,6 +24,7 @@ from agent_env.episodes.tape import (
     text_diff,
 )
 from agent_env.errors import AgentEnvError, EpisodeError, ReplayError, boundary
+from agent_env.graph.fitting import Fit
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Limits, Model, ReplyOptions, Strategy, Toolbox
@@ -106,6 +107,7 @@ class Replayer:
             toolbox=toolbox,
             strategy=as_begun(self.make_strategy(sample, start.condition), tape.recording),
             limits=replace(self.limits, time_s=None),  # recorded time has passed already
+            fit=Fit(tape.recording.kept),
             first_step=start.condition.first_step,
             seed=episode_seed(self.model_seed, key),
         )

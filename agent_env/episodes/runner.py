@@ -29,6 +29,7 @@ from agent_env.errors import (
     StorageError,
     boundary,
 )
+from agent_env.graph.fitting import Fit
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Limits, Model, RemoteTokenizer, Strategy, Tokenizer, Toolbox
@@ -239,7 +240,7 @@ class Runner:
         past: Recording,
     ) -> Outcome:
         """Play what is recorded, then let the live seams go on."""
-        attempt.strategy = as_begun(seams.strategy, past)
+        attempt.strategy, attempt.fit = as_begun(seams.strategy, past), Fit(past.kept)
         back = await come_back(past, trace, seams.toolbox, seams.model.name, self.strict)
         attempt.model = back.model(attempt.model, attempt.meter.count)
         attempt.toolbox = back.toolbox(attempt.toolbox)

@@ -7,13 +7,14 @@ held against what was asked then; each difference is a Drift, and a strict tape 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 
 from agent_env.episodes.recording import RequestDigest
 from agent_env.episodes.trace import gave_nothing, own_events, trajectory
 from agent_env.errors import EpisodeError, ModelError, ReplayError
+from agent_env.graph.fitting import Fit
 from agent_env.protocols import (
     Answer,
     CallTool,
@@ -87,9 +88,15 @@ class Recording:
         end = last_event if isinstance(last_event, EpisodeFinished | EpisodeFailed) else None
         return cls(tuple(events), start, tuple(steps), tools, end)
 
+    @property
+    def kept(self) -> tuple[Mapping[str, int], ...]:
+        """Of each step, the tool outputs that were sent cut."""
+        return tuple(step.call.kept or {} for step in self.steps)
+
     def sent(self, step: Step) -> tuple[Message, ...]:
         """The messages that the step's reply answers."""
-        return trajectory(self.events[: step.at + 1])[:-1]
+        whole = trajectory(self.events[: step.at + 1])[:-1]
+        return Fit([step.call.kept or {}]).sent(whole, 0)
 
 
 class Tape:

@@ -332,6 +332,7 @@ def fold(told: Sequence[Event]) -> Episode:
         failed_calls=spent.failed_calls,
         uncounted_calls=spent.uncounted_calls,
         cache_hits=spent.cache_hits,
+        cut_outputs=len({n for call in calls for n in call.kept or ()}),
         paid=spent.paid,
         charged=spent.charged,
         usage_sources=spent.sources,
@@ -396,5 +397,5 @@ def worked_s(events: Sequence[Event]) -> float:
         for before, after, event in zip(at, at[1:], events[1:], strict=False)
         if not isinstance(event, EpisodeResumed)
     )
-    away = sum(e.away_s or 0.0 for e in events if isinstance(e, ModelCalled))
-    return max(0.0, round(sum(spans) - away, 3))
+    away = (e.away_s or 0.0 for e in events if isinstance(e, ModelCalled))
+    return max(0.0, round(sum(spans) - sum(away), 3))

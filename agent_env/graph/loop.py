@@ -17,6 +17,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agent_env.errors import ModelError
+from agent_env.graph.fitting import Fit
 from agent_env.graph.meter import Meter
 from agent_env.protocols import (
     Answer,
@@ -30,7 +31,15 @@ from agent_env.protocols import (
     Toolbox,
     ToolChoice,
 )
-from agent_env.schema import Message, Reply, Sample, StopReason, ToolCall, ToolResult
+from agent_env.schema import (
+    Message,
+    Reply,
+    Sample,
+    StopReason,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
 
 Next = Command[Literal["model", "tools", "__end__"]]
 
@@ -60,6 +69,8 @@ class Attempt:
     strategy: Strategy
     limits: Limits
     meter: Meter = field(default_factory=Meter)
+    fit: Fit = field(default_factory=Fit)
+    """What was cut to fit into the context."""
     first_step: ToolChoice = "auto"
     """Whether the first step may, must or must not call a tool."""
     seed: int | None = None
@@ -119,13 +130,11 @@ async def _ask_model(state: State, runtime: Runtime[Attempt]) -> Next:
     if (reached := attempt.meter.reached(attempt.limits)) is not None:
         return attempt.stop(reached)
     _tell_near_end(attempt)
-    sent = tuple(attempt.messages)
     specs = tuple(s for s in attempt.toolbox.specs if s.name not in attempt.withdrawn)
     try:
         async with asyncio.timeout(attempt.seconds_left()) as timer:
             with attempt.meter.timed(timer):
-                options = _options(attempt, bool(specs))
-                reply = await attempt.model.generate(sent, specs, options)
+                sent, reply = await _replied(attempt, specs)
     except TimeoutError:
         return attempt.stop("time")
     except ModelError as exc:
@@ -135,6 +144,23 @@ async def _ask_model(state: State, runtime: Runtime[Attempt]) -> Next:
     attempt.meter.count_reply(sent, specs, reply)
     _take_in(attempt, reply)
     return _after_reply(attempt, reply)
+
+
+async def _replied(
+    attempt: Attempt, specs: tuple[ToolSpec, ...]
+) -> tuple[tuple[Message, ...], Reply]:
+    """What was sent, and the reply to it; where it is too long and that is wished, old tool outputs
+    are cut as often as it takes."""
+    options = _options(attempt, bool(specs))
+    while True:
+        sent = attempt.fit.sent(attempt.messages, attempt.meter.steps)
+        try:
+            return sent, await attempt.model.generate(sent, specs, options)
+        except ModelError as exc:
+            if exc.kind != "context_overflow" or not attempt.limits.fit_context:
+                raise
+            if not attempt.fit.tighten(attempt.messages, specs, exc):
+                raise
 
 
 def _options(attempt: Attempt, has_tools: bool) -> ReplyOptions:

@@ -1,0 +1,154 @@
+"""Episodes that outgrow the model's context with `--fit-context`: they go on, and as exactly as
+others they replay, resume and fork."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.replay import Replayer
+from agent_env.episodes.results import episodes_of
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.runner import Runner, Seams
+from agent_env.episodes.tape import Recording
+from agent_env.episodes.trace import read_trace
+from agent_env.errors import ModelError
+from agent_env.graph.loop import AgentLoop
+from agent_env.graph.meter import estimated_tokens
+from agent_env.graph.strategies import make_strategy
+from agent_env.models.tokenizers import Estimate
+from agent_env.protocols import Limits
+from agent_env.schema import Condition, Episode, Message, Reply, Sample, ToolSpec
+from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.time_puzzles.task import make_task
+from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
+from agent_env.tools.toolbox import ToolSet
+from agent_env.trace_events import ModelCalled
+
+WEB = parse_condition("web")
+FITTING = Limits(fit_context=True)
+SCRIPT = [
+    *(calls(("web_search", f'{{"n": {n}}}'), first_id=n) for n in range(1, 7)),
+    answer("MY ANSWER: 1982-04-02"),
+]
+
+
+class Narrow(ScriptedModel):
+    """Reads no more than so many tokens, and says so with the sizes, or without."""
+
+    def __init__(self, context: int, tells: bool = True) -> None:
+        super().__init__(SCRIPT)
+        self.context, self.tells = context, tells
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
+    ) -> Reply:
+        size = estimated_tokens(messages, tools)
+        if size > self.context:
+            told = (self.context, size) if self.tells else (None, None)
+            raise ModelError(
+                "too long", status=400, kind="context_overflow",
+                context_tokens=told[0], request_tokens=told[1],
+            )  # fmt: skip
+        return await super().generate(messages, tools)
+
+
+def run(path: Path, model: ScriptedModel, limits: Limits = FITTING) -> Episode:
+    @asynccontextmanager
+    async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+        tool = FakeTool("web_search", lambda arguments: f"page {arguments} " * 200)
+        yield Seams(model, ToolSet([tool]), make_strategy(condition, make_task().prompt))
+
+    made = Runner(RunFolder(path), "scripted", open_seams, Estimate(), limits, concurrency=1)
+    asyncio.run(made.run([puzzle("a")], [WEB], 1, lambda key, ending: None))
+    (episode,) = episodes_of(made.folder, print)
+    return episode
+
+
+def trace_of(path: Path) -> Path:
+    return path / "episodes/web/a.1.jsonl"
+
+
+def model_calls(path: Path) -> list[ModelCalled]:
+    return [e for e in read_trace(trace_of(path)) if isinstance(e, ModelCalled)]
+
+
+def replayed(path: Path, limits: Limits = FITTING) -> tuple[str, int]:
+    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), limits)
+    recording = Recording.of(read_trace(trace_of(path)))
+    result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
+    return result.verdict, result.steps
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_an_episode_goes_on_with_old_outputs_cut_and_replays_the_same(
+    tmp_path: Path, tells: bool
+) -> None:
+    episode = run(tmp_path, Narrow(2000, tells))
+    assert (episode.status, episode.stop_reason, episode.steps) == ("finished", "answered", 7)
+    last = model_calls(tmp_path)[-1].kept or {}
+    assert episode.cut_outputs == len(last) > 0
+    assert "call_6" not in last
+    assert all(len(m.content) == 2800 for m in episode.messages if m.role == "tool")
+    assert {e.error_kind for e in model_calls(tmp_path) if e.reply is None} == {"context_overflow"}
+    assert replayed(tmp_path) == ("same", 7)
+
+
+def test_without_the_option_it_ends_there_with_its_last_answer(tmp_path: Path) -> None:
+    episode = run(tmp_path, Narrow(2000), Limits())
+    assert (episode.stop_reason, episode.cut_outputs) == ("context", 0)
+    assert replayed(tmp_path, Limits()) == ("same", episode.steps)
+
+
+def test_where_nothing_is_left_to_cut_it_ends_all_the_same(tmp_path: Path) -> None:
+    episode = run(tmp_path, Narrow(600))
+    assert episode.stop_reason == "context"
+    assert replayed(tmp_path) == ("same", episode.steps)
+
+
+def test_cut_off_anywhere_it_goes_on_with_the_same_requests(tmp_path: Path) -> None:
+    run(tmp_path / "whole", Narrow(2000))
+    lines = trace_of(tmp_path / "whole").read_bytes().splitlines(keepends=True)
+    asked = [call.request for call in model_calls(tmp_path / "whole") if call.reply is not None]
+    for kept in range(1, len(lines)):
+        path = tmp_path / str(kept)
+        trace_of(path).parent.mkdir(parents=True)
+        trace_of(path).write_bytes(b"".join(lines[:kept]))
+        (path / "texts.db").write_bytes((tmp_path / "whole/texts.db").read_bytes())
+        episode = run(path, Narrow(2000))
+        assert (episode.status, episode.stop_reason) == ("finished", "answered"), kept
+        now = [call.request for call in model_calls(path) if call.reply is not None]
+        assert now == asked, kept
+        assert replayed(path) == ("same", 7), kept
+
+
+def test_a_fork_takes_the_cuts_over(tmp_path: Path) -> None:
+    """What a fork writes of its parent: the replies, taken over, without the calls that failed."""
+    run(tmp_path, Narrow(2000))
+    events = read_trace(trace_of(tmp_path))
+    kept = [e for e in events if not (isinstance(e, ModelCalled) and e.reply is None)]
+    recording = Recording.of(kept)
+    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), FITTING)
+    result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
+    assert result.verdict == "same"
+
+
+def test_what_was_sent_at_a_step_is_told_with_its_cuts(tmp_path: Path) -> None:
+    run(tmp_path, Narrow(2000))
+    recording = Recording.of(read_trace(trace_of(tmp_path)))
+    sent = recording.sent(recording.steps[-1])
+    assert estimated_tokens(sent, recording.tools) <= 2000
+    assert {m.tool_call_id: m.kept for m in sent if m.kept is not None} == dict(recording.kept[-1])
+
+
+def test_the_other_episodes_are_not_touched_by_the_option(tmp_path: Path) -> None:
+    run(tmp_path / "with", Narrow(10**6))
+    run(tmp_path / "without", Narrow(10**6), replace(FITTING, fit_context=None))
+    with_, without = model_calls(tmp_path / "with"), model_calls(tmp_path / "without")
+    assert [e.request for e in with_] == [e.request for e in without]
+    assert {e.kept for e in with_} == {None}
