@@ -6,16 +6,18 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from agent_env.errors import RunStopped
+from agent_env.errors import AgentEnvError, RunStopped
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+    from agent_env.run_scores import MeanSoFar
     from agent_env.runs import Listener
 
 PLAIN_EVERY_S = 10.0
@@ -35,6 +37,8 @@ class Progress:
         self._pace: Callable[[], str] | None = None
         self._total = 0
         self._endings: Counter[str] = Counter()
+        self._has_run = False
+        self._mean: MeanSoFar | None = None
         self._said_s = 0.0
         self._bar: Bar | None = None
 
@@ -50,25 +54,36 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
         if self._total and (error is None or isinstance(error, RunStopped)):
-            is_done = error is None and not self._endings
+            is_done = error is None and not self._has_run
             nothing = f"nothing left to do: {self._total} of {self._total} episodes are there"
             _say(f"{nothing if is_done else self._counts()}; traces in {self.folders[0]}")
 
     def _begin(self, folder: RunFolder, total: int) -> None:
+        """Finished episodes of an earlier part of the run count from the start."""
+        from agent_env.run_scores import MeanSoFar
+
         self.folders.append(folder.path)
         self._total = total
+        self._endings, self._has_run = Counter(), False
         self._said_s = time.monotonic()
         _say(f"{total} episodes in {folder.path}")
+        with suppress(AgentEnvError):  # the scores will say it; a run goes on without
+            self._mean = MeanSoFar(folder)
+            self._endings.update(map(self._mean.add, folder.traces()))
+            del self._endings[""]
         if sys.stderr.isatty():
             self._bar = _bar()
-            self._bar.add_task("episodes", total=total)
+            self._bar.add_task("episodes", total=total, completed=self._endings.total())
             self._bar.start()
 
     def _end(self, key: EpisodeKey, ending: str) -> None:
+        self._has_run = True
         self._endings[ending] += 1
+        if self._mean is not None and ending != "failed":
+            self._mean.add(self._mean.folder.trace(key))
         if self._bar is not None:
-            task = self._bar.task_ids[0]
-            self._bar.update(task, advance=1, description=self._pace() if self._pace else None)
+            said = f"{self._standing()}{f'; {self._pace()}' if self._pace else ''}"
+            self._bar.update(self._bar.task_ids[0], advance=1, description=said)
         elif time.monotonic() - self._said_s > PLAIN_EVERY_S:
             self._said_s = time.monotonic()
             _say(f"{self._counts()}{f'; {self._pace()}' if self._pace else ''}")
@@ -77,8 +92,17 @@ class Progress:
         self._pace = tell
 
     def _counts(self) -> str:
-        parts = ", ".join(f"{number} {ending}" for ending, number in self._endings.most_common())
-        return f"{self._endings.total()} of {self._total} episodes ran: {parts or 'none'}"
+        done = self._endings.total() - self._endings["failed"]
+        return f"{done} of {self._total} episodes done, {self._standing()}"
+
+    def _standing(self) -> str:
+        """How many failed, how the others ended where a limit ended any, and the mean so far."""
+        ends = [(n, how) for how, n in self._endings.most_common() if how not in ("failed", "")]
+        told = f"{self._endings['failed']} failed"
+        if any(how != "answered" for _, how in ends):
+            told += f" ({', '.join(f'{n} {how}' for n, how in ends)})"
+        mean = "" if self._mean is None else str(self._mean)
+        return f"{told}{f', {mean} so far' if mean else ''}"
 
 
 def count_up(total: int) -> Callable[[], None]:
@@ -101,6 +125,14 @@ def _say(text: str) -> None:
 
 def _bar() -> Bar:
     from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    return Bar(console=Console(stderr=True), transient=True)
+    return Bar(
+        MofNCompleteColumn(),
+        BarColumn(bar_width=20),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    )

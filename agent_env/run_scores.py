@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import AgentEnvError, ConfigError, StorageError
 from agent_env.runs import task_of
-from agent_env.trace_events import EpisodeStarted, Event
+from agent_env.trace_events import EpisodeFinished, EpisodeStarted, Event
 
 if TYPE_CHECKING:
     from agent_env.analysis.cutoff import AfterCutoff
@@ -49,6 +49,43 @@ def facts_of(
     from agent_env.episodes.run_calls import model_facts
 
     return manifest.model_facts if prices is None else model_facts(prices, manifest.model, note)
+
+
+class MeanSoFar:
+    """The mean of a run's main metric over its finished episodes, by the last event of each."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self._task = task_of(folder)
+        self._samples = {sample.id: sample for sample in folder.samples(self._task.sample_type)}
+        self._sum, self._number = 0.0, 0
+
+    def add(self, trace: Path) -> str:
+        """Count the episode of this trace; its stop reason, "" where it is not finished."""
+        from agent_env.episodes.trace_lines import last_event
+        from agent_env.schema import Episode
+
+        try:
+            event = last_event(trace, trace.read_bytes())
+        except (AgentEnvError, OSError):
+            return ""
+        if not isinstance(event, EpisodeFinished):
+            return ""
+        name, _, repeat = trace.stem.rpartition(".")
+        if (sample := self._samples.get(name)) is not None:
+            episode = Episode(
+                sample=name, condition=trace.parent.name, repeat=int(repeat),
+                model="", status="finished", answer=event.answer,
+                stop_reason=event.stop_reason, citations=event.citations,
+            )  # fmt: skip
+            value = self._task.score(sample, episode).metrics.get(self._task.metrics[0])
+            if value is not None:
+                self._sum, self._number = self._sum + value, self._number + 1
+        return event.stop_reason
+
+    def __str__(self) -> str:
+        """Such as `exact_match 0.250`; "" where nothing is scored."""
+        return f"{self._task.metrics[0]} {self._sum / self._number:.3f}" if self._number else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from agent_env.episodes.pacing import Pace
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.errors import RunStopped
 
+RUN = Path(__file__).parent / "data/runs/version-1"
 KEY = EpisodeKey("tp-0-1", "web", 1)
 
 
@@ -25,7 +27,7 @@ def test_the_progress_line_has_the_calls_in_flight_and_their_limit(
         pace.limited(0)
         progress.listener.end(KEY, "answered")
     lines = capsys.readouterr().err.splitlines()
-    assert lines[1] == ("1 of 2 episodes ran: 1 answered; 0 calls in flight of at most 4")
+    assert lines[1] == ("1 of 2 episodes done, 0 failed; 0 calls in flight of at most 4")
 
 
 def test_a_stopped_run_says_what_ran(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -35,7 +37,7 @@ def test_a_stopped_run_says_what_ran(capsys: pytest.CaptureFixture[str], tmp_pat
     with pytest.raises(RunStopped), progress:
         raise RunStopped("spent", reason="tokens")
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"1 of 2 episodes ran: 1 answered; traces in {tmp_path}"
+        f"1 of 2 episodes done, 0 failed; traces in {tmp_path}"
     )
 
 
@@ -46,4 +48,32 @@ def test_a_complete_run_says_that_nothing_is_left(
         progress.listener.begin(RunFolder(tmp_path), 96)
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"nothing left to do: 96 of 96 episodes are there; traces in {tmp_path}"
+    )
+
+
+def test_failed_episodes_are_counted_apart_and_limits_are_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with told.Progress() as progress:
+        progress.listener.begin(RunFolder(tmp_path), 4)
+        for ending in ("answered", "failed", "tokens"):
+            progress.listener.end(KEY, ending)
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"2 of 4 episodes done, 1 failed (1 answered, 1 tokens); traces in {tmp_path}"
+    )
+
+
+def test_the_mean_counts_what_earlier_parts_of_the_run_finished(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    shutil.copytree(RUN, tmp_path / "run")
+    last = EpisodeKey("tp-3-00001", "web-once", 1)
+    trace = tmp_path / "run/episodes" / f"{last.name}.jsonl"
+    trace.rename(tmp_path / "later.jsonl")
+    with told.Progress() as progress:
+        progress.listener.begin(RunFolder(tmp_path / "run"), 5)
+        (tmp_path / "later.jsonl").rename(trace)
+        progress.listener.end(last, "answered")
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"5 of 5 episodes done, 0 failed, exact_match 0.600 so far; traces in {tmp_path / 'run'}"
     )
