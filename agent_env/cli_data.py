@@ -195,7 +195,8 @@ def audit(
     fix: Annotated[Path | None, typer.Option(help="Write the corrected set here.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check any puzzle file: gold, closure, necessity, conventions, guessability, wording.
+    """Check any puzzle file: gold, closure, necessity, conventions, guessability, wording; exit 1
+    where nothing could be judged.
 
     Example: agent-env audit puzzles.json --facts-table EVENTS.csv --fix corrected.json
     """
@@ -212,12 +213,22 @@ def audit(
         print(json.dumps(report.as_json()))
     else:
         _print_report(report)
+    if not report.judged:
+        say(
+            f"nothing was judged: of no puzzle in {file} are all facts known; puzzles need "
+            "structured facts (constraints_meta, or facts in a samples.jsonl), and their events "
+            "a table (--facts-table EVENTS.csv)"
+        )
+        sys.exit(1)
 
 
 def _print_report(report: AuditReport) -> None:
     told = report.as_json()
+    print(f"{'puzzles':24} {told['puzzles']}\n{'judged':24} {told['judged']}")
+    if not report.judged:
+        return
     for name in (
-        "puzzles", "wrong_gold", "open_universe", "event_unnecessary", "any_unnecessary",
+        "wrong_gold", "open_universe", "event_unnecessary", "any_unnecessary",
         "convention_dependent",
     ):  # fmt: skip
         print(f"{name.replace('_', ' '):24} {told[name]}")

@@ -68,11 +68,12 @@ def generate_set(
 
 
 def audit_file(file: Path, facts: Path | None, fix: Path | None) -> AuditReport:
-    """Audit a puzzle file of either format; write the corrected set where `fix` says."""
+    """Audit a puzzle file of either format; write the corrected set where `fix` says, unless
+    nothing was judged."""
     puzzles = read_puzzles(file)
     events = read_event_dates(facts) if facts is not None else None
     report = audit(puzzles, shipped_tables(), events)
-    if fix is not None:
+    if fix is not None and report.judged:
         write_whole(fix, puzzle_bytes(corrected(puzzles, report)))
     return report
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.model_wiring import health_of, make_model, model_of, open_counted
 from agent_env.runs import Engine, Listener, run_folder, task_of
+from agent_env.schema import StopReason
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.where import parse_where
 from agent_env.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, record_run
@@ -409,10 +410,15 @@ def list_episodes(
     from agent_env.episodes.index import Index
 
     filters = [parse_where(text) for text in where]
-    folder.manifest()
+    known = {
+        "condition": [condition.name for condition in folder.manifest().conditions],
+        "status": ["finished", "failed", "unfinished", "broken"],
+        "stop_reason": get_args(StopReason),
+    }
     index = Index(folder)
     try:
         index.update()
+        index.check(filters, known)
         return index.rows(filters, limit), index.totals(filters)
     finally:
         index.close()

@@ -31,6 +31,15 @@ def test_episodes_are_listed_with_sums_and_a_wrong_filter_is_one_line(tmp_path: 
     listed = agent_env("episodes", "run", "--where", "exact_match=1", "--json", cwd=tmp_path)
     told = json.loads(listed.stdout)
     assert (told["totals"]["episodes"], len(told["episodes"])) == (3, 3)
+    unknown = agent_env("episodes", "run", "--where", "condition=wbe", cwd=tmp_path)
+    assert (unknown.returncode, unknown.stderr) == (
+        2,
+        "agent-env: --where: no condition 'wbe'; known: base, web, web-once, web+ci, "
+        "explicit+cal\n",
+    )
+    reason = agent_env("episodes", "run", "--where", "stop_reason=step", cwd=tmp_path)
+    assert "no stop_reason 'step'; known: answered, steps, tool_calls, " in reason.stderr
+    assert agent_env("episodes", "run", "--where", "status=failed", cwd=tmp_path).returncode == 0
     wrong = agent_env("episodes", "run", "--where", "colour=red", cwd=tmp_path)
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
 

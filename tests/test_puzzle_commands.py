@@ -52,7 +52,8 @@ def test_no_puzzle_stands_twice_and_each_has_its_digest(puzzles: Path) -> None:
 
 def test_an_audit_finds_nothing_in_what_was_generated(puzzles: Path) -> None:
     told = json.loads(agent_env("audit", str(puzzles), "--json").stdout)
-    assert (told["puzzles"], told["wrong_gold"], told["any_unnecessary"]) == (40, 0, 0)
+    assert (told["puzzles"], told["judged"]) == (40, 40)
+    assert (told["wrong_gold"], told["any_unnecessary"]) == (0, 0)
     assert not [row for row in told["per_puzzle"] if row["causes"]]
 
 
@@ -90,6 +91,26 @@ def test_an_audit_finds_and_mends_a_wrong_gold(puzzles: Path, tmp_path: Path) ->
     )
     again = json.loads(agent_env("audit", str(mended), "--json").stdout)
     assert again["wrong_gold"] == 0
+
+
+def test_an_audit_that_can_judge_nothing_has_no_counts_and_exits_1(
+    puzzles: Path, tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in puzzles.read_text().splitlines()[:3]]
+    bare, mended = tmp_path / "bare.jsonl", tmp_path / "mended.jsonl"
+    lines = [json.dumps({**row, "facts": [], "gold": ["1999-12-31"]}) + "\n" for row in rows]
+    bare.write_text("".join(lines))
+    done = agent_env("audit", str(bare), "--json", "--fix", str(mended))
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["puzzles"], told["judged"]) == (1, 3, 0)
+    assert (told["wrong_gold"], told["any_unnecessary"], told["guess_rates"]) == (None, None, None)
+    assert [row["wrong_gold"] for row in told["per_puzzle"]] == [None, None, None]
+    assert not mended.exists()
+    shown = agent_env("audit", str(bare))
+    assert shown.stdout.split() == ["puzzles", "3", "judged", "0"]
+    assert shown.stderr.startswith(
+        f"nothing was judged: of no puzzle in {bare} are all facts known"
+    )
 
 
 def test_the_published_format_can_be_written_and_run(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ COLUMNS = (
     "episode", "condition", "sample", "repeat", "model", "status", "stop_reason", "failure",
     "steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", "duration_s", "broken",
 )  # fmt: skip
+CHOICES = ("condition", "model", "status", "stop_reason")
+"""Those of COLUMNS with few values."""
 SUMS = ("steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", "duration_s")
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS episodes (
@@ -174,6 +176,19 @@ class Index:
         sums = dict(zip(SUMS, row[1::2], strict=True))
         unknown = {name: n for name, n in zip(SUMS, row[2::2], strict=True) if n}
         return Totals(row[0], sums, unknown, dict(means))
+
+    def check(self, filters: Sequence[Filter], known: Mapping[str, Collection[str]]) -> None:
+        """ConfigError where a filter asks for a value of one of the CHOICES that no episode has
+        and that is not `known` otherwise."""
+        for wanted in filters:
+            if wanted.field not in CHOICES:
+                continue
+            query = f"SELECT DISTINCT coalesce({wanted.field}, 'none') FROM episodes"
+            there = {value for (value,) in self._db.execute(query)}
+            values = [*known.get(wanted.field, ()), *sorted(there)]
+            if wrong := next((value for value in wanted.values if value not in values), None):
+                told = ", ".join(dict.fromkeys(values)) or "none yet"
+                raise ConfigError(f"--where: no {wanted.field} '{wrong}'; known: {told}")
 
     def _where(self, filters: Sequence[Filter]) -> tuple[str, list[str]]:
         parts: list[str] = []

@@ -37,6 +37,7 @@ from agent_env.tasks.time_puzzles.sample import TimePuzzle
 from agent_env.temporal.days import PUZZLE_DAYS
 from agent_env.temporal.facts.tables import EventRow, FactTables
 
+NOT_JUDGED = "not_judged"
 MAX_CHANCE = 0.1
 """How likely a random value of the event may be right in one puzzle."""
 
@@ -73,7 +74,7 @@ class Finding:
             "identifier": self.identifier,
             "causes": list(self.causes),
             "solutions": None if self.solutions is None else list(self.solutions),
-            "wrong_gold": bool(self.wrong_gold),
+            "wrong_gold": None if NOT_JUDGED in self.notes else bool(self.wrong_gold),
             "readings": list(self.readings),
             "guess_chance": self.guess_chance,
             "notes": list(self.notes),
@@ -86,8 +87,14 @@ class AuditReport:
 
     findings: tuple[Finding, ...]
     guess_rates: GuessRates | None
-    """Of the puzzles whose facts are all known, against their stored gold; None where puzzles name
-    events that no table has, for the others' rates would pass for the set's."""
+    """Of the puzzles whose facts are all known, against their stored gold; None where there are
+    none, or where puzzles name events that no table has, for the others' rates would pass for the
+    set's."""
+
+    @property
+    def judged(self) -> int:
+        """Puzzles whose facts are known, so that something can be said of them."""
+        return sum(NOT_JUDGED not in finding.notes for finding in self.findings)
 
     @property
     def without_event(self) -> int:
@@ -95,11 +102,11 @@ class AuditReport:
         return sum(UNKNOWN_EVENT in finding.notes for finding in self.findings)
 
     def as_json(self) -> dict[str, object]:
-        """The object that `--json` prints."""
+        """The object that `--json` prints; counts are of the judged puzzles, and null where none
+        was judged."""
         wrong = [finding.wrong_gold for finding in self.findings if finding.wrong_gold]
         by_cause = Counter(cause for causes in wrong for cause in causes)
-        return {
-            "puzzles": len(self.findings),
+        counts = {
             "wrong_gold": len(wrong),
             "wrong_gold_by_cause": dict(sorted(by_cause.items())),
             "open_universe": sum(finding.open_universe for finding in self.findings),
@@ -107,6 +114,11 @@ class AuditReport:
             "any_unnecessary": sum(finding.any_unnecessary for finding in self.findings),
             "convention_dependent": sum(bool(finding.readings) for finding in self.findings),
             "guess_rates": None if self.guess_rates is None else self.guess_rates.as_json(),
+        }
+        return {
+            "puzzles": len(self.findings),
+            "judged": self.judged,
+            **(counts if self.judged else dict.fromkeys(counts)),
             "per_puzzle": [finding.as_json() for finding in self.findings],
         }
 
@@ -123,7 +135,9 @@ def audit(
     auditor = _Auditor(puzzles, resolver.known())
     findings = tuple(map(auditor.finding, puzzles, resolved))
     known = not any(UNKNOWN_EVENT in finding.notes for finding in findings)
-    rates = rates_of(auditor.cases, auditor.sets, rng or Random(0)) if known else None
+    rates = (
+        rates_of(auditor.cases, auditor.sets, rng or Random(0)) if known and auditor.cases else None
+    )
     return AuditReport(findings, rates)
 
 
@@ -161,14 +175,14 @@ class _Auditor:
         notes = tuple(dict.fromkeys(resolved.notes))
         identifier = identifier_of(puzzle)
         if not resolved.judged or not puzzle.facts or self._is_out_of_reach(puzzle):
-            return Finding(identifier, notes=(*notes, "not_judged"))
+            return Finding(identifier, notes=(*notes, NOT_JUDGED))
         try:
             window = window_of(year_bounds(puzzle), self.sets.days)
             if resolved.event_cause:
                 solved(resolved.given, window, self.sets)  # what the causes will ask for
             found = solved(resolved.facts, window, self.sets)
         except (KeyError, ValueError):  # a name or number that no calendar has
-            return Finding(identifier, notes=(*notes, "unknown_name", "not_judged"))
+            return Finding(identifier, notes=(*notes, "unknown_name", NOT_JUDGED))
         return self._judged(puzzle, resolved, found, notes)
 
     def _is_out_of_reach(self, puzzle: TimePuzzle) -> bool:

@@ -144,8 +144,8 @@ def test_untouched_puzzles_among_planted_ones_have_no_defect(tmp_path: Path) -> 
 def test_the_summary_counts_puzzles_by_what_is_wrong_with_them(tmp_path: Path) -> None:
     report, _ = audited(tmp_path, planted_rows())
     assert list(report) == [
-        "puzzles", "wrong_gold", "wrong_gold_by_cause", "open_universe", "event_unnecessary",
-        "any_unnecessary", "convention_dependent", "guess_rates", "per_puzzle",
+        "puzzles", "judged", "wrong_gold", "wrong_gold_by_cause", "open_universe",
+        "event_unnecessary", "any_unnecessary", "convention_dependent", "guess_rates", "per_puzzle",
     ]  # fmt: skip
     assert report["puzzles"] == 16
     assert (report["open_universe"], report["event_unnecessary"]) == (1, 1)
