@@ -88,8 +88,8 @@ def test_json_that_names_no_offered_tool_is_no_call() -> None:
 
 
 def test_a_long_answer_is_read_whole() -> None:
-    """5 MB of braces and fences before the call."""
-    text = '{"name": "a", \n```\n' * 260_000 + json.dumps({"name": "python", "arguments": {}})
+    """1 MB of braces and fences before the call."""
+    text = '{"name": "a", \n```\n' * 60_001 + json.dumps({"name": "python", "arguments": {}})
     assert call_in_text(text, ("python",)) == "fenced JSON"
 
 
