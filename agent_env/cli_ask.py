@@ -9,6 +9,7 @@ import typer
 
 from agent_env import cli_engine as scale
 from agent_env import cli_limits as bound
+from agent_env.cli_preflight import print_checks
 from agent_env.cli_run import (
     AsJson,
     Run,
@@ -130,6 +131,37 @@ def run(
             help="native, or text for models that cannot call tools.", rich_help_panel=SERVER
         ),
     ] = "native",
+    text_calls: Annotated[
+        str | None,
+        typer.Option(
+            help="With the text protocol: strict, or lenient, which takes a right call in a block "
+            "of any name, such as ```json. Default: lenient where the preflight saw such a block.",
+            rich_help_panel=SERVER,
+        ),
+    ] = None,
+    preflight: Annotated[
+        bool,
+        typer.Option(
+            "--preflight/--no-preflight",
+            help="Try the server by a few short calls first: which model answers, whether tools "
+            "reach it.",
+            rich_help_panel=SERVER,
+        ),
+    ] = True,
+    anyway: Annotated[
+        bool,
+        typer.Option(
+            "--anyway",
+            help="Run conditions that the preflight finds meaningless; tables mark them.",
+            rich_help_panel=SERVER,
+        ),
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Only the preflight: print it and run nothing.", rich_help_panel=SERVER
+        ),
+    ] = False,
     hosted_tools: Annotated[
         bool,
         typer.Option(
@@ -281,6 +313,7 @@ def run(
         "system_role": system_role,
         "extra_body": json_object(extra_body, "--extra-body"),
         "tool_protocol": None if tool_protocol == "native" else tool_protocol,
+        "text_calls": text_calls,
         "stream": stream or None,
         "hosted_tools": hosted_tools or None,
         "reply_timeout_s": reply_timeout_s,
@@ -333,7 +366,11 @@ def run(
             prices,
             reply_cache,
         ),
+        preflight="anyway" if anyway else "on" if preflight else "off",
     )
+    if check:
+        print_checks(one_per_model(options, model or ["reference"]), as_json)
+        return
     spread = scale.chosen_engine(engine, address, workers, reply_cache, web)
     each = one_per_model(options, model or ["reference"])
     if len(each) > 1:
@@ -361,6 +398,9 @@ def resume(
     tool_calls: bound.ToolCalls = None,
     tokens: bound.Tokens = None,
     time_s: bound.TimeS = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Go on though another server drops the tools.")
+    ] = False,
     engine: scale.EngineName = "local",
     address: scale.Address = None,
     workers: scale.Workers = None,
@@ -391,6 +431,7 @@ def resume(
         time_s=time_s,
         run=bound.run_limits(run_tokens, run_cost_usd, run_time_s),
         trust_run=trust_run,
+        anyway=anyway,
     )
     spread = scale.chosen_engine(engine, address, workers)
     if resume_several(folder, options, spread, as_json):

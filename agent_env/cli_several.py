@@ -29,15 +29,14 @@ def run_several(each: Sequence[RunOptions], spread: Engine | None, as_json: bool
     import asyncio
 
     from agent_env.errors import AgentEnvError
-    from agent_env.preparing import prepare_run
-    from agent_env.runs import run_folder
+    from agent_env.runs import make_run, run_folder
 
     begun: dict[Path, Go] = {}
     failed: dict[Path, str] = {}
     for options in each:
         assert options.out is not None  # named for each model
         try:
-            folder = asyncio.run(prepare_run(options, say))
+            folder = asyncio.run(make_run(options, say))
         except AgentEnvError as exc:
             failed[options.out] = f"not begun: {exc}"
             if len(failed) == len(each):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from agent_env.schema import Condition, ModelFacts, Stored
+from agent_env.schema import Condition, ModelFacts, Stored, Usage
 from agent_env.trace_events import TRACE_VERSION, Parent
 
 
@@ -62,6 +62,71 @@ class TextFile(Stored):
     digest: str
     """SHA-256 of the text in UTF-8."""
     text: str
+
+
+class Probe(Stored):
+    """One short call of a preflight."""
+
+    tools: tuple[str, ...] = ()
+    """Names of the tools offered."""
+    tool_choice: Literal["auto", "required", "none"] = "auto"
+    served_model: str | None = None
+    """The model as the server names it."""
+    usage: Usage = Usage()
+    """Tokens as far as somebody counted them."""
+    charged: Usage | None = None
+    """What the run's limits count instead, where nobody did: letters / 4."""
+    calls: tuple[str, ...] = ()
+    """Names of the tools that the reply calls."""
+    call_in_text: str | None = None
+    """The form of a call that stands in the reply's text."""
+    finish_reason: str | None = None
+    error: str | None = None
+    """Why there was no reply."""
+    error_kind: str | None = None
+    """The error's class; see errors.ModelErrorKind."""
+
+
+class ToolCheck(Stored):
+    """What a preflight tells of one condition with tools; None is unknown."""
+
+    condition: str
+    added_input_tokens: int | None = None
+    """Input tokens of the call with tools, less those of the same call without."""
+    is_reached: bool | None = None
+    """Whether the tools reach the model."""
+    required_obeyed: bool | None = None
+    """Whether a call came where one was required."""
+    calls_parsed: bool | None = None
+    """Whether the model's call arrives as a call, and not as text."""
+    problem: str | None = None
+    """Why the condition cannot mean anything; None where it can, as far as is known."""
+
+
+class Preflight(Stored):
+    """What short calls before the first episode told of the server; None is unknown."""
+
+    at: str
+    """ISO 8601, UTC."""
+    model: str
+    """As asked for."""
+    base_url: str | None = None
+    served_model: str | None = None
+    """The model that answers, as the server names it."""
+    listed_models: tuple[str, ...] | None = None
+    """What the server's list of models has, at most 100 names."""
+    context_tokens: int | None = None
+    """The context of one request."""
+    template_digest: str | None = None
+    """SHA-256 of the chat template, where the server shows it."""
+    supports_tools: bool | None = None
+    """Whether the chat template knows tools, where the server says so."""
+    tells_usage: bool | None = None
+    probes: tuple[Probe, ...] = ()
+    conditions: tuple[ToolCheck, ...] = ()
+    """Those that offer tools."""
+    problem: str | None = None
+    """Why no condition means what its name says: another model answers."""
 
 
 class Manifest(Stored):
@@ -122,3 +187,17 @@ class Manifest(Stored):
     """The episode that this run forks."""
     changes: tuple[str, ...] = ()
     """What was accepted as changed when the run was resumed, with the time."""
+    preflights: tuple[Preflight, ...] = ()
+    """One before the first episode, and one more for each other server of a resumed run."""
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """By condition, why it cannot mean anything; empty where nothing is known of that."""
+        found: dict[str, str] = {}
+        for preflight in self.preflights:
+            for check in preflight.conditions:
+                if check.problem is not None:
+                    found[check.condition] = check.problem
+            if preflight.problem is not None:
+                found |= dict.fromkeys((c.name for c in self.conditions), preflight.problem)
+        return found

@@ -15,11 +15,13 @@ from agent_env.errors import ConfigError
 from agent_env.manifest import Manifest
 
 if TYPE_CHECKING:
+    from agent_env.models.server_facts import ServerFacts
     from agent_env.models.server_tokenizer import ServerTokenizer
     from agent_env.models.settings import ModelSettings
     from agent_env.protocols import Model, Tokenizer
 
-MODELS = ("reference", "reference-static", "openai/NAME", "compatible/NAME")
+SCRIPTS = ("reference", "reference-static")
+MODELS = (*SCRIPTS, "openai/NAME", "compatible/NAME")
 KEYS = ("OPENAI_API_KEY", "COMPATIBLE_API_KEY")
 SERVER = "server"
 """The tokenizer of the model's own server."""
@@ -35,7 +37,7 @@ def make_model(
 ) -> Model:
     """The model of this name; ConfigError where its key or address is missing. The server's
     `tokenizer` counts what its replies do not tell."""
-    if name in ("reference", "reference-static"):
+    if name in SCRIPTS:
         from agent_env.models.reference.policy import Reference, ReferenceStatic
 
         if parameters:
@@ -141,6 +143,16 @@ async def server_tokenizer(model: str, base_url: str | None) -> AsyncIterator[Se
         yield made
     finally:
         await made.close()
+
+
+async def facts_of_server(model: str, base_url: str | None) -> ServerFacts:
+    """What the model's server tells of itself; nothing where it is none of the user's own."""
+    from agent_env.models.server_facts import ServerFacts, server_facts
+
+    kind, _, wanted = model.partition("/")
+    if kind != "compatible" or base_url is None:
+        return ServerFacts()
+    return await server_facts(wanted, base_url, os.environ.get("COMPATIBLE_API_KEY"))
 
 
 async def open_counted(

@@ -76,6 +76,9 @@ class RunOptions:
     limits: Mapping[str, Any] = field(default_factory=dict)
     """Further limits of an episode, by their names in protocols.Limits."""
     calls: CallOptions = field(default_factory=CallOptions)
+    preflight: Literal["off", "on", "anyway"] = "off"
+    """Whether the server is tried before the first episode; `anyway` runs what cannot mean
+    anything, and marks it."""
 
 
 async def prepare_run(

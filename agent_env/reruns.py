@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, get_args
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.model_wiring import health_of, make_model, model_of, open_counted
-from agent_env.runs import Engine, Listener, run_folder, task_of
+from agent_env.runs import Engine, Listener, run_folder, task_of, with_preflight
 from agent_env.schema import StopReason
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.where import parse_where
@@ -48,6 +48,8 @@ class ResumeOptions:
     """Other limits of the whole run."""
     trust_run: bool = False
     """Whether what the folder says may reach outside it, though this user did not make it."""
+    anyway: bool = False
+    """Whether another server may drop the tools of the conditions."""
 
 
 async def resume(
@@ -72,6 +74,8 @@ async def resume(
             f"{'; '.join(line for line in found if line not in told)}. "
             "Go on all the same with --accept-changes, or start a new run"
         )
+    if manifest.preflights and _server(wished) != _server(manifest):
+        wished = await with_preflight(folder, wished, options.anyway, listener.note)
     if found:
         listener.note(f"accepted: {'; '.join(found)}")
         at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -80,6 +84,10 @@ async def resume(
         record_run(folder, listener.note)
     strict = not options.accept_changes
     await (engine or run_folder)(folder, options.concurrency, listener, options.run, strict)
+
+
+def _server(manifest: Manifest) -> tuple[str, object]:
+    return manifest.model, manifest.model_parameters.get("base_url")
 
 
 def _as_wished(manifest: Manifest, options: ResumeOptions) -> Manifest:
@@ -270,8 +278,8 @@ async def _live_model(
 def _fresh(manifest: Manifest) -> Manifest:
     """The manifest of a new run that is asked the same."""
     made = datetime.now(UTC).isoformat(timespec="seconds")
-    update = {"id": token_hex(6), "versions": versions(), "created_at": made, "changes": ()}
-    return manifest.model_copy(update=update)
+    update = {"id": token_hex(6), "versions": versions(), "created_at": made}
+    return manifest.model_copy(update=update | {"changes": (), "preflights": ()})
 
 
 def _materials(folder: RunFolder) -> bytes:

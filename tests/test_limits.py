@@ -118,7 +118,17 @@ def server() -> Iterator[str]:
             process.terminate()
 
 
-ASK = ("run", "time-puzzles", "--model", "compatible/x", "--condition", "base", "--limit", "12")
+ASK = (
+    "run",
+    "time-puzzles",
+    "--no-preflight",
+    "--model",
+    "compatible/x",
+    "--condition",
+    "base",
+    "--limit",
+    "12",
+)
 
 
 def test_a_killed_run_keeps_its_account_and_a_spent_one_says_how_to_go_on(

@@ -91,6 +91,8 @@ def open_calls(
         max_output=max_output(manifest),
     )
     if budget.is_limited:
+        for probe in (probe for each in manifest.preflights for probe in each.probes):
+            budget.spend(probe.charged or probe.usage)
         for events in all_events(folder):
             used, held = charges(events)
             for usage in used:

@@ -6,6 +6,7 @@ import codecs
 import fcntl
 import hashlib
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -113,6 +114,10 @@ class RunFolder:
                     _sync(self.path / name)
         except OSError as exc:
             raise ConfigError(f"cannot write to {self.path}: {exc.strerror}") from exc
+
+    def discard(self) -> None:
+        """Remove a folder that was just created, and in which nothing was run."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def _check_room(self) -> None:
         """Write as much as a run needs at first, and take it back."""

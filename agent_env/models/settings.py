@@ -15,8 +15,9 @@ from agent_env.protocols import Model
 CHOICES: dict[str, tuple[str, ...]] = {
     "system_role": ("system", "developer", "user"),
     "tool_protocol": ("native", "text"),
+    "text_calls": ("strict", "lenient"),
 }
-OWN = ("tool_protocol", "stream", "hosted_tools", "reply_timeout_s", "idle_s")
+OWN = ("tool_protocol", "text_calls", "stream", "hosted_tools", "reply_timeout_s", "idle_s")
 """Settings that are ours, beside the parameters that are sent."""
 
 
@@ -27,6 +28,8 @@ class ModelSettings:
     parameters: Parameters
     tool_protocol: str = "native"
     """`native`, or `text` for models that cannot call tools."""
+    text_calls: str = "strict"
+    """Under the text protocol, `lenient` takes a call in a fenced block of any name."""
     stream: bool = False
     hosted_tools: bool = False
     """Whether the provider's own tools stand for ours."""
@@ -50,6 +53,8 @@ class ModelSettings:
         settings = cls(Parameters(**sent), **own)
         if settings.hosted_tools and settings.tool_protocol == "text":
             raise ConfigError("--hosted-tools and --tool-protocol text exclude each other")
+        if "text_calls" in given and settings.tool_protocol != "text":
+            raise ConfigError("--text-calls is for --tool-protocol text; add that, or leave it out")
         return settings
 
     def worded(self, model: Model) -> Model:
@@ -58,4 +63,4 @@ class ModelSettings:
             return model
         from agent_env.models.text_protocol import TextProtocol
 
-        return TextProtocol(model)
+        return TextProtocol(model, lenient=self.text_calls == "lenient")

@@ -7,10 +7,11 @@ The format (docs/models.md has an example):
 - The results come in one user message, each in a block `tool_result NUMBER NAME`, in the order
   of the calls; its fence is longer than any row of backticks in the result.
 
-Reading is strict. What looks like a call and is none becomes a call with a `problem`, which the
-toolbox answers, so that the model can mend it and the trace shows it. What a model writes before
-`</think>` is not read. Not covered: a server cannot be made to require a call this way; the text
-asks for one.
+Reading is strict, or lenient: then a call in a fenced block of any name, such as `json`, is taken
+where all else is right. What looks like a call and is none becomes a call with a `problem`, which
+the toolbox answers, so that the model can mend it and the trace shows it. What a model writes
+before `</think>` is not read. Not covered: a server cannot be made to require a call this way; the
+text asks for one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+
+from pydantic import JsonValue
 
 from agent_env.models.wire import ids_in, unique_id
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
@@ -27,6 +30,7 @@ FENCE = "```"
 CALL = "tool_call"
 RESULT = "tool_result"
 FORM = f'{FENCE}{CALL}\n{{"name": "TOOL", "arguments": {{"NAME": "VALUE"}}}}\n{FENCE}'
+"""As the introduction shows it, before it lists the tools."""
 BLOCK = re.compile(rf"^{FENCE}([\w-]*)[ \t]*\n(.*?)(?:^{FENCE}[ \t]*$|\Z)", re.M | re.S)
 TAGGED = re.compile(r"<(tool_call|function_call|function=)")
 CLOSED = re.compile(rf"^{FENCE}[ \t]*\Z", re.M)
@@ -51,9 +55,10 @@ NONE_LEFT = "There are no tools any more. Write your final answer without a bloc
 class TextProtocol:
     """A Model that talks about tools in text to an inner one that knows of none."""
 
-    def __init__(self, inner: Model) -> None:
+    def __init__(self, inner: Model, lenient: bool = False) -> None:
         self.name = inner.name
         self._inner = inner
+        self._lenient = lenient
 
     async def generate(
         self,
@@ -64,7 +69,7 @@ class TextProtocol:
         """The inner model's reply, with the calls that stand in its text."""
         told = in_text(messages, tools, options.tool_choice)
         reply = await self._inner.generate(told, (), ReplyOptions(seed=options.seed))
-        return _read(reply, messages, frozenset(tool.name for tool in tools))
+        return _read(reply, messages, tools, self._lenient)
 
     async def close(self) -> None:
         """Closes the inner model's connections."""
@@ -129,11 +134,13 @@ def result_block(number: int, name: str, output: str) -> str:
     return f"{fence}{RESULT} {number} {name}\n{output}\n{fence}"
 
 
-def _read(reply: Reply, messages: Sequence[Message], offered: frozenset[str]) -> Reply:
+def _read(
+    reply: Reply, messages: Sequence[Message], tools: Sequence[ToolSpec], lenient: bool
+) -> Reply:
     cut = reply.finish_reason == "length"
     taken = ids_in(messages)
     calls: list[ToolCall] = []
-    for call in _calls(reply.message.content, cut, offered) if offered else ():
+    for call in _calls(reply.message.content, cut, tools, lenient) if tools else ():
         id_ = unique_id("", taken, len(messages))
         taken.add(id_)
         calls.append(call.model_copy(update={"id": id_}))
@@ -144,34 +151,39 @@ def _read(reply: Reply, messages: Sequence[Message], offered: frozenset[str]) ->
     return reply.model_copy(update={"message": message, "finish_reason": finish})
 
 
-def _calls(said: str, cut: bool, offered: frozenset[str]) -> Iterator[ToolCall]:
+def _calls(said: str, cut: bool, tools: Sequence[ToolSpec], lenient: bool) -> Iterator[ToolCall]:
     """The calls in order; of a reply that was cut, only those whose block is closed."""
     text = said.rpartition("</think>")[2]
+    offered = frozenset(tool.name for tool in tools)
     found = False
     for block in BLOCK.finditer(text):
         closed = CLOSED.search(block[0]) is not None
         if block[1] == CALL and (closed or not cut):
             found = True
-            yield _call(block[2].strip(), closed)
+            yield _call(block[2].strip(), closed, tools)
         elif block[1] != CALL and closed and _is_call(block[2], offered):
             found = True
-            yield _wrong(block[2], f"the block is named '{block[1]}', not '{CALL}'")
+            if lenient:
+                yield _call(block[2].strip(), closed, tools)
+            else:
+                yield _wrong(block[2], f"the block is named '{block[1]}', not '{CALL}'", tools)
     if not found and not cut and TAGGED.search(text):
-        yield _wrong(text, "a call is written in a block, not in tags")
+        yield _wrong(text, "a call is written in a block, not in tags", tools)
 
 
-def _call(written: str, closed: bool) -> ToolCall:
+def _call(written: str, closed: bool, tools: Sequence[ToolSpec]) -> ToolCall:
     if not closed:
-        return _wrong(written, "the block is not closed by a line of three backticks")
+        return _wrong(written, "the block is not closed by a line of three backticks", tools)
     try:
         value = json.loads(written)
     except (ValueError, RecursionError) as exc:
-        return _wrong(written, f"the block is not valid JSON ({exc})")
+        return _wrong(written, f"the block is not valid JSON ({exc})", tools)
     if not isinstance(value, dict) or set(value) != {"name", "arguments"}:
-        return _wrong(written, 'the block must be one object with "name" and "arguments" only')
+        problem = 'the block must be one object with "name" and "arguments" only'
+        return _wrong(written, problem, tools)
     name, arguments = value["name"], value["arguments"]
     if not isinstance(name, str) or not isinstance(arguments, dict):
-        return _wrong(written, '"name" must be a string and "arguments" an object')
+        return _wrong(written, '"name" must be a string and "arguments" an object', tools)
     return ToolCall(id="", name=name, arguments=json.dumps(arguments, ensure_ascii=False))
 
 
@@ -184,6 +196,28 @@ def _is_call(written: str, offered: frozenset[str]) -> bool:
     return isinstance(value, dict) and "arguments" in value and value.get("name") in offered
 
 
-def _wrong(written: str, problem: str) -> ToolCall:
-    told = f"this is no call that can be run: {problem}. Write it like this:\n{FORM}"
+def _wrong(written: str, problem: str, tools: Sequence[ToolSpec]) -> ToolCall:
+    meant = next((tool for tool in tools if f'"{tool.name}"' in written), tools[0])
+    told = f"this is no call that can be run: {problem}. Write it like this:\n{_form(meant)}"
     return ToolCall(id="", name="unreadable", arguments=written, problem=told)
+
+
+def _form(tool: ToolSpec) -> str:
+    """A call of the tool with the arguments that it cannot do without."""
+    known, needed = tool.parameters.get("properties"), tool.parameters.get("required")
+    names = needed if isinstance(needed, list) and needed else list(_object(known))[:1]
+    arguments = {str(name): _example(_object(known).get(str(name))) for name in names}
+    call = json.dumps({"name": tool.name, "arguments": arguments}, ensure_ascii=False)
+    return f"{FENCE}{CALL}\n{call}\n{FENCE}"
+
+
+def _object(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
+
+
+def _example(schema: JsonValue) -> JsonValue:
+    """A value of the right kind."""
+    examples: dict[str, JsonValue] = {
+        "integer": 1, "number": 1, "boolean": True, "array": [], "object": {},
+    }  # fmt: skip
+    return examples.get(str(_object(schema).get("type")), "…")

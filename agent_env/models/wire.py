@@ -123,6 +123,18 @@ class Endpoint:
             return answer
         raise failure  # out here, so that the SDK's error is not its context
 
+    async def get(self, path: str) -> Json:
+        """What the server shows at a path."""
+        try:
+            with self._client() as client:
+                async with asyncio.timeout(self._pace.reply_s):
+                    text = await client.get(path, cast_to=str)
+        except Exception as exc:  # as above
+            failure = self._failure(exc, {})
+        else:
+            return self.cleaned(self._parsed(text, {}))
+        raise failure
+
     async def events(self, path: str, body: Json) -> list[Json]:
         """The events of a streamed reply, to the end of the stream; where it breaks off, its error
         has what was said, and the cancellation has it as a note."""

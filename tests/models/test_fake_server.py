@@ -234,7 +234,7 @@ def test_a_model_of_this_package_can_be_served():
     models, got = asyncio.run(run())
     assert [model["id"] for model in models["data"]] == ["echo"]
     assert (got.message.content, got.finish_reason) == ("Which day? lookup", "length")
-    assert got.usage == Usage(input_tokens=1, output_tokens=2, source="provider")
+    assert got.usage == Usage(input_tokens=22, output_tokens=2, source="provider")  # 21 of LOOKUP
 
 
 @each_way

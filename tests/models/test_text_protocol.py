@@ -19,10 +19,16 @@ USER = Message(role="user", content="Which day?")
 GOOD = '```tool_call\n{"name": "lookup", "arguments": {"word": "x"}}\n```'
 
 
-def read(text: str, finish: str = "stop", options: ReplyOptions = ReplyOptions()) -> Reply:
+def read(
+    text: str,
+    finish: str = "stop",
+    options: ReplyOptions = ReplyOptions(),
+    lenient: bool = False,
+    tools: tuple[ToolSpec, ...] = (LOOKUP,),
+) -> Reply:
     said = answer(text).model_copy(update={"finish_reason": finish})
-    model = TextProtocol(ScriptedModel([said]))
-    return asyncio.run(model.generate([USER], [LOOKUP], options))
+    model = TextProtocol(ScriptedModel([said]), lenient)
+    return asyncio.run(model.generate([USER], tools, options))
 
 
 def test_a_block_is_a_call_and_the_text_stays_as_it_was_written():
@@ -32,6 +38,40 @@ def test_a_block_is_a_call_and_the_text_stays_as_it_was_written():
     )
     assert got.message.content == f"Let me see.\n\n{GOOD}"
     assert got.finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize("name", ["json", "", "tool_code"])
+def test_a_lenient_reader_takes_a_right_call_in_a_block_of_any_name(name):
+    (call,) = read(GOOD.replace("tool_call", name, 1), lenient=True).message.tool_calls
+    assert call == ToolCall(id="call_1", name="lookup", arguments='{"word": "x"}')
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '```json\n{"name": "other", "arguments": {}}\n```',
+        '```json\n["1982-06-14"]\n```',
+        '```json\n{"name": "lookup", "arguments": {}}',
+    ],
+)
+def test_a_lenient_reader_takes_no_other_block(written):
+    assert read(written, lenient=True).message.tool_calls == ()
+
+
+def test_a_lenient_reader_still_corrects_a_wrong_call():
+    (call,) = read(
+        '```json\n{"name": "lookup", "arguments": 1}\n```', lenient=True
+    ).message.tool_calls
+    assert "an object" in (call.problem or "")
+
+
+def test_the_correction_shows_the_tool_that_was_meant_with_its_arguments():
+    fields = {"page": {"type": "integer"}, "word": {"type": "string"}, "more": {"type": "boolean"}}
+    parameters = {"type": "object", "properties": fields, "required": ["word", "page"]}
+    tools = (LOOKUP, LOOKUP.model_copy(update={"name": "find", "parameters": parameters}))
+    (call,) = read('<tool_call>{"name": "find"}</tool_call>', tools=tools).message.tool_calls
+    form = '```tool_call\n{"name": "find", "arguments": {"word": "…", "page": 1}}\n```'
+    assert call.problem.endswith(f"Write it like this:\n{form}")
 
 
 def test_several_blocks_are_several_calls():
@@ -67,7 +107,7 @@ def test_what_is_nearly_a_call_becomes_one_that_says_how_to_write_it(written, pr
     (call,) = read(written).message.tool_calls
     assert call.problem is not None
     assert problem in call.problem
-    assert call.problem.endswith(FORM)
+    assert call.problem.endswith('```tool_call\n{"name": "lookup", "arguments": {}}\n```')
 
 
 def test_what_stands_in_a_models_thoughts_is_not_read():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from agent_env.models.fake_server.talk import (
     Refusal,
     Tokens,
     Turn,
+    count_tokens,
 )
 from agent_env.models.fake_server.text_turns import in_text
 from agent_env.protocols import Model
@@ -53,7 +55,7 @@ def script_policy(file: Path) -> Policy:
 
 
 def model_policy(model: Model) -> Policy:
-    """Plays a model of this package."""
+    """Plays a model of this package; the tools offered are counted as input, as servers do."""
 
     async def policy(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
         tools = [
@@ -61,9 +63,14 @@ def model_policy(model: Model) -> Policy:
             for offer in offers
         ]
         try:
-            return _answer(await model.generate([_heard(turn) for turn in turns], tools))
+            answer = _answer(await model.generate([_heard(turn) for turn in turns], tools))
         except ModelError as exc:
             raise Refusal(exc.status or 500, str(exc)) from exc
+        if not isinstance(answer.usage, Tokens):
+            return answer
+        described = [o.name + o.description + json.dumps(o.parameters) for o in offers]
+        more = count_tokens(described)
+        return replace(answer, usage=replace(answer.usage, input=answer.usage.input + more))
 
     return in_text(policy)
 

@@ -1,0 +1,100 @@
+"""What a server says of itself without being asked a question: GET /models below the base URL, and
+llama.cpp's GET /props beside it.
+
+Guarantees: whatever the server sends, or fails to send, is a fact or None; nothing is raised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agent_env.errors import ModelError
+from agent_env.models.wire import Endpoint, Json, record, records, text
+
+MOST_MODELS = 100
+TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """Facts of one server and model; None where the server does not tell."""
+
+    models: tuple[str, ...] | None = None
+    """Names under which it serves models."""
+    context_tokens: int | None = None
+    template_digest: str | None = None
+    """SHA-256 of the chat template."""
+    supports_tools: bool | None = None
+    """Whether the chat template knows tools."""
+    is_single: bool = False
+    """Whether it is known to answer any name with the one model that it has: llama.cpp."""
+
+
+async def server_facts(model: str, base_url: str, api_key: str | None) -> ServerFacts:
+    """What the server at this address tells of the model and itself."""
+    place = base_url.rstrip("/")
+    listed = await _get(model, place, "/models", api_key)
+    props = await _get(model, place.removesuffix("/v1"), "/props", api_key)
+    template = text(props, "chat_template")
+    return ServerFacts(
+        models=_names(listed) if "data" in listed else None,
+        context_tokens=_context(model, listed, props),
+        template_digest=hashlib.sha256(template.encode()).hexdigest() if template else None,
+        supports_tools=_supports_tools(props),
+        is_single=bool(template or props.get("model_path")),
+    )
+
+
+def is_listed(model: str, names: Iterable[str]) -> bool:
+    """Whether a server with these names serves the model: `qwen3` is `qwen3:latest` to Ollama, a
+    file's name stands for its path, and a snapshot's name begins with the model's."""
+    wanted = _plain(model)
+    plain = [_plain(name) for name in names]
+    return any(name == wanted or name.startswith((f"{wanted}:", f"{wanted}-20")) for name in plain)
+
+
+def _plain(name: str) -> str:
+    name = name.lower()
+    return name.rpartition("/")[2].removesuffix(".gguf")
+
+
+async def _get(model: str, place: str, path: str, api_key: str | None) -> Json:
+    endpoint = Endpoint(model, place, api_key, TIMEOUT_S)
+    try:
+        return await endpoint.get(path)
+    except ModelError:
+        return {}
+    finally:
+        await endpoint.close()
+
+
+def _names(listed: Json) -> tuple[str, ...]:
+    names = [
+        name
+        for entry in records(listed, "data")[:MOST_MODELS]
+        for name in (entry.get("id"), *_list(entry, "aliases"))
+        if isinstance(name, str)
+    ]
+    return tuple(dict.fromkeys(name[:200] for name in names))[:MOST_MODELS]
+
+
+def _list(entry: Json, name: str) -> list[object]:
+    value = entry.get(name)
+    return list(value) if isinstance(value, list) else []
+
+
+def _context(model: str, listed: Json, props: Json) -> int | None:
+    """Of one request: llama.cpp's slot, or what vLLM says of the model."""
+    own = record(props, "default_generation_settings").get("n_ctx")
+    entries = [e for e in records(listed, "data") if is_listed(model, [text(e, "id")])]
+    for value in (own, *(entry.get("max_model_len") for entry in entries)):
+        if type(value) is int and value > 0:
+            return value
+    return None
+
+
+def _supports_tools(props: Json) -> bool | None:
+    value = record(props, "chat_template_caps").get("supports_tools")
+    return value if isinstance(value, bool) else None

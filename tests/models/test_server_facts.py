@@ -1,0 +1,96 @@
+"""What a server tells of itself, and that nothing it sends can hurt."""
+
+import asyncio
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from agent_env.models.server_facts import ServerFacts, is_listed, server_facts
+
+VLLM = {"data": [{"id": "Qwen/Qwen3-8B", "max_model_len": 40960}, {"id": "other"}]}
+LLAMA_CPP = {
+    "default_generation_settings": {"n_ctx": 8192},
+    "model_path": "/models/smollm2.gguf",
+    "chat_template": "{{ messages }}",
+    "chat_template_caps": {"supports_tools": False},
+}
+
+
+def facts(places: dict[str, bytes], model: str = "smollm2") -> ServerFacts:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = places.get(self.path)
+            self.send_response(404 if body is None else 200)
+            self.send_header("content-length", str(len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+        return asyncio.run(server_facts(model, url, None))
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_vllm_tells_its_models_and_their_context():
+    found = facts({"/v1/models": json.dumps(VLLM).encode()}, "Qwen/Qwen3-8B")
+    assert found == ServerFacts(models=("Qwen/Qwen3-8B", "other"), context_tokens=40960)
+
+
+def test_llama_cpp_tells_its_slot_and_whether_its_template_knows_tools():
+    models = {"data": [{"id": "/models/smollm2.gguf", "aliases": ["smollm2"]}]}
+    found = facts({"/v1/models": json.dumps(models).encode(),
+                   "/props": json.dumps(LLAMA_CPP).encode()})  # fmt: skip
+    assert found.models == ("/models/smollm2.gguf", "smollm2")
+    assert (found.context_tokens, found.supports_tools, found.is_single) == (8192, False, True)
+    assert (found.template_digest or "")[:8] == "f24189f0"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"[" * 100_000,
+        b'{"data": 7, "chat_template_caps": [], "default_generation_settings": {"n_ctx": "many"}}',
+        b'{"data": [1, {"id": 2}, {"id": "x", "aliases": 3, "max_model_len": true}, null]}',
+        json.dumps({"data": [{"id": "x" * 5_000_000}] * 1}).encode(),
+        json.dumps({"data": [{"id": str(n)} for n in range(10_000)]}).encode(),
+    ],
+)
+def test_what_a_server_sends_amiss_is_unknown(body):
+    found = facts({"/v1/models": body, "/props": body})
+    assert (found.context_tokens, found.supports_tools, found.template_digest) == (None, None, None)
+    assert len(found.models or ()) <= 100
+    assert all(len(name) <= 200 for name in found.models or ())
+
+
+def test_a_server_that_is_not_there_tells_nothing():
+    found = asyncio.run(server_facts("m", "http://127.0.0.1:9/v1", None))
+    assert found == ServerFacts()
+
+
+@pytest.mark.parametrize(
+    ("name", "listed", "is_there"),
+    [
+        ("smollm2", "smollm2", True),
+        ("SmolLM2", "/models/smollm2.gguf", True),
+        ("qwen3", "qwen3:latest", True),
+        ("gpt-5", "gpt-5-2025-08-07", True),
+        ("gpt-5", "gpt-5-mini", False),
+        ("nonexistent", "smollm2", False),
+        ("qwen3:8b", "qwen3:latest", False),
+    ],
+)
+def test_a_models_name_is_known_in_its_usual_forms(name, listed, is_there):
+    assert is_listed(name, [listed]) is is_there
