@@ -42,7 +42,7 @@ def policy(drops: bool = False, fence: str | None = None) -> Policy:
 def asked(out: Path, url: str, **options: object) -> RunOptions:
     given = {
         "task": "time-puzzles", "model": "compatible/fake", "conditions": ("base", "web"),
-        "limit": 1, "out": out, "base_url": url, "preflight": "on",
+        "limit": 1, "out": out, "base_url": url, "preflight": "on", "first_steps": ("auto",),
     }  # fmt: skip
     return RunOptions(**(given | options))  # type: ignore[arg-type]
 
@@ -65,7 +65,7 @@ CHAT = "/v1/chat/completions"
 
 def test_what_was_seen_stands_in_run_json(tmp_path: Path) -> None:
     server = FakeServer(policy())
-    (found,) = ran(tmp_path / "run", server, first_steps=("auto",)).preflights
+    (found,) = ran(tmp_path / "run", server).preflights
     assert server.counts[CHAT] == 2 + 2  # two of the preflight, two episodes
     assert (found.model, found.served_model, found.listed_models) == (
         "compatible/fake", "fake", ("fake",),
@@ -112,7 +112,7 @@ def test_a_server_that_fails_every_call_is_unknown_and_the_run_begins(tmp_path: 
 
 def test_its_tokens_count_against_the_runs_limit(tmp_path: Path) -> None:
     limits = CallOptions(run=RunLimits(tokens=100_000))
-    ran(tmp_path / "run", FakeServer(policy()), first_steps=("auto",), calls=limits)
+    ran(tmp_path / "run", FakeServer(policy()), calls=limits)
     folder = RunFolder(tmp_path / "run")
 
     async def spent() -> int:
