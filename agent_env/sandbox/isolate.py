@@ -30,7 +30,7 @@ def shut_in(bounds: Bounds, work: str) -> None:
     """Writable directory, limits, no capabilities, no way to new privileges, system call filter."""
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     options = f"mode=700,size={bounds.disk_mb}m,nr_inodes={bounds.files},uid={INNER_ID}"
-    kernel.mount("tmpfs", work, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, options)
+    kernel.mount("tmpfs", work, "tmpfs", kernel.MS_OF_WORK, options)
     os.chdir(work)
     os.umask(0o077)
     socket.sethostname("sandbox")

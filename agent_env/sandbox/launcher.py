@@ -85,8 +85,8 @@ def make_work(plan: dict[str, Any]) -> list[str]:
         kernel.unshare(kernel.NEWUSER | kernel.NEWNS)
         kernel.map_ids(plan["proc"], uid, uid, gid, gid)
         kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
-        flags = kernel.MS_NOSUID | kernel.MS_NODEV
-        kernel.mount("tmpfs", plan["work"], "tmpfs", flags, f"mode=700,{plan['files']}")
+        options = f"mode=700,{plan['files']}"
+        kernel.mount("tmpfs", plan["work"], "tmpfs", kernel.MS_OF_WORK, options)
         return ["--bind", plan["work"], WORK]
     size = plan["files"].partition("m,")[0].removeprefix("size=")
     return ["--size", str(int(size) << 20), "--tmpfs", WORK]
