@@ -127,12 +127,15 @@ def _bar() -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
+    from rich.table import Column
 
+    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     return Bar(
         MofNCompleteColumn(),
         BarColumn(bar_width=20),
         TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.description}", markup=False, table_column=rest),
         console=Console(stderr=True),
         transient=True,
+        expand=True,
     )
