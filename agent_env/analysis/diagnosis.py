@@ -4,7 +4,9 @@ Each finished episode falls into one kind, by the first rule that fits:
 
   right        the main metric is 1, or its share of the ceiling where it has one
   refused      the model refused
-  budget       a limit ended the episode (steps, tool calls, tokens, cost, time, truncated reply)
+  by how the episode went (analysis.conduct has the rules): context, tool call in text, malformed
+  calls, loop, echo of the prompt, no call (stage: what it would be otherwise)
+  budget       another limit ended it (steps, tool calls, tokens, cost, time, truncated reply)
   formatting   the episode was answered, but the rules cannot read a date from it
   and where the answer was read and is wrong, by the constraints that the faults point to:
   knowledge    a constraint that must be looked up, and no web tool was offered
@@ -22,24 +24,30 @@ gets `unexplained` for answers that were read and are wrong.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Literal
 
+from agent_env.analysis.conduct import (
+    WEB_TOOLS,
+    Call,
+    Repeated,
+    calls_of,
+    conduct,
+    is_without_call,
+    repeated,
+)
 from agent_env.analysis.families import FaultFinder
-from agent_env.schema import Condition, Episode, Message, Record, Sample, Score
+from agent_env.schema import Condition, Episode, Record, Sample, Score
 from agent_env.tasks.faults import Faults
 
 Kind = Literal[
-    "right", "refused", "budget", "formatting", "knowledge", "retrieval", "reading", "lookup",
-    "reasoning", "unexplained", "failed", "unfinished", "scorer_failed",
+    "right", "refused", "context", "tool call in text", "malformed calls", "loop",
+    "echo of the prompt", "no call", "budget", "formatting", "knowledge", "retrieval", "reading",
+    "lookup", "reasoning", "unexplained", "failed", "unfinished", "scorer_failed",
 ]  # fmt: skip
-WEB_TOOLS = ("web_search", "open_page")
-LOOP = 3
-"""So many identical calls are a loop."""
+UNFINISHED = ("failed", "unfinished", "scorer_failed")
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 
 
@@ -54,16 +62,6 @@ class Use(Record):
     None where the sample names no page or no date is given."""
     right_but_unused: bool = False
     """`python`: an output held exactly the gold dates, and the answer is another."""
-
-
-class Repeated(Record):
-    """A call made more than once with the same arguments."""
-
-    tool: str
-    arguments: str
-    times: int
-    is_loop: bool
-    """Three times or more, or twice in a row with the same result."""
 
 
 class Diagnosis(Record):
@@ -98,8 +96,15 @@ def diagnose(
     faults = Faults()
     if score.answer is not None and not right and find_faults is not None:
         faults = find_faults(sample, score.answer)
+    calls = calls_of(episode.messages)
+    again = tuple(repeated(calls))
     kind, stage = _kind(sample, episode, score, condition, right, faults, find_faults is not None)
-    calls = _calls(episode.messages)
+    if kind not in ("right", "refused", *UNFINISHED):
+        went = conduct(episode, score, calls, again)
+        if went is not None:
+            kind, stage = went
+        elif is_without_call(episode, condition, calls):
+            kind, stage = "no call", f"else {kind}{f' ({stage})' if stage else ''}"
     return Diagnosis(
         sample=episode.sample,
         condition=episode.condition,
@@ -108,7 +113,7 @@ def diagnose(
         stage=stage,
         faults=faults,
         uses=tuple(_uses(sample, episode, score, faults, calls)),
-        repeated=tuple(_repeated(calls)),
+        repeated=again,
         tool_errors=episode.tool_errors,
     )
 
@@ -188,7 +193,7 @@ def _retrieval_stage(proving: set[str], episode: Episode) -> str:
     if any(ref.how == "blocked" and _bare(ref.url) in proving for ref in episode.pages):
         return "blocked by a guard"
     searched = bool(episode.pages) or any(
-        call.name in WEB_TOOLS for call in _calls(episode.messages)
+        call.name in WEB_TOOLS for call in calls_of(episode.messages)
     )
     return "not found" if searched else "not searched"
 
@@ -198,49 +203,8 @@ def _bare(url: str) -> str:
     return re.sub(r"^https?://(www\.)?|[?#].*$", "", url).rstrip("/").lower()
 
 
-class _Call(Record):
-    name: str
-    arguments: str
-    output: str | None
-
-
-def _calls(messages: Iterable[Message]) -> list[_Call]:
-    """All calls in order, arguments in one form, with the output that the model read."""
-    found = list(messages)
-    outputs: dict[str, str] = {}
-    calls: list[_Call] = []
-    for place, message in enumerate(found):
-        if message.tool_calls:
-            outputs = _outputs_after(found, place)
-        for call in message.tool_calls:
-            calls.append(
-                _Call(
-                    name=call.name, arguments=_one_form(call.arguments), output=outputs.get(call.id)
-                )
-            )
-    return calls
-
-
-def _outputs_after(messages: Sequence[Message], place: int) -> dict[str, str]:
-    """The tool messages up to the next reply; ids may come again later."""
-    outputs: dict[str, str] = {}
-    for message in messages[place + 1 :]:
-        if message.role == "assistant":
-            break
-        if message.role == "tool" and message.tool_call_id is not None:
-            outputs[message.tool_call_id] = message.content
-    return outputs
-
-
-def _one_form(arguments: str) -> str:
-    try:
-        return json.dumps(json.loads(arguments), sort_keys=True, ensure_ascii=False)
-    except ValueError:
-        return " ".join(arguments.split())
-
-
 def _uses(
-    sample: Sample, episode: Episode, score: Score, faults: Faults, calls: Sequence[_Call]
+    sample: Sample, episode: Episode, score: Score, faults: Faults, calls: Sequence[Call]
 ) -> Iterable[Use]:
     answer = None if score.answer is None else set(score.answer)
     for tool in ("python", "calendars"):
@@ -261,15 +225,6 @@ def _uses(
             shown = any(ref.how != "blocked" and _bare(ref.url) in proving for ref in episode.pages)
             proven = shown and not any(ref.source == "lookup" for ref in faults.blamed)
         yield Use(tool="web", calls=web, used=proven)
-
-
-def _repeated(calls: Sequence[_Call]) -> Iterable[Repeated]:
-    counts = Counter((call.name, call.arguments) for call in calls)
-    in_a_row = {(one.name, one.arguments) for one, two in pairwise(calls) if one == two}
-    for (name, arguments), times in counts.items():
-        if times > 1:
-            loop = times >= LOOP or (name, arguments) in in_a_row
-            yield Repeated(tool=name, arguments=arguments[:500], times=times, is_loop=loop)
 
 
 def kinds_of(diagnoses: Iterable[Diagnosis]) -> Mapping[str, Counter[str]]:

@@ -10,8 +10,9 @@ from agent_env.analysis.diagnosis import Diagnosis
 from agent_env.analysis.sheets import Cell, Column, Sheet
 
 ORDER = (
-    "right", "retrieval", "reading", "lookup", "knowledge", "reasoning", "formatting", "budget",
-    "refused", "unexplained", "failed", "unfinished", "scorer_failed",
+    "right", "retrieval", "reading", "lookup", "knowledge", "reasoning", "formatting",
+    "no call", "tool call in text", "malformed calls", "loop", "echo of the prompt", "context",
+    "budget", "refused", "unexplained", "failed", "unfinished", "scorer_failed",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -15,6 +16,9 @@ from agent_env.tasks.time_puzzles.facts import ExplicitYear, KbEvent, Month, OnW
 from agent_env.tasks.time_puzzles.hooks import fault_finder
 from agent_env.tasks.time_puzzles.sample import TimePuzzle
 from agent_env.tasks.time_puzzles.task import score
+from agent_env.testing import FakeSandbox
+from agent_env.tools.interpreter import Interpreter
+from agent_env.tools.toolbox import ToolSet
 
 PROOF = "https://encyclopedia.example/article/First_Hague_Peace_Conference"
 EVENT = KbEvent(event="the first Hague Peace Conference", aspect="start", level="day", value=18)
@@ -54,6 +58,7 @@ def called(*calls: tuple[str, str, str]) -> tuple[Message, ...]:
 
 
 SEARCHED = called(("web_search", '{"query": "conference"}', "[1] something"))
+COMPUTED = called(("python", '{"code": "1 + 1"}', "2"))
 LISTED = (PageRef(url=PROOF, how="returned"),)
 OPENED = (PageRef(url=PROOF + "#top", how="opened", digest="d"),)
 
@@ -78,7 +83,7 @@ def test_without_the_web_a_wrong_event_is_missing_knowledge() -> None:
 @pytest.mark.parametrize(
     ("fields", "kind", "stage"),
     [
-        ({}, "retrieval", "not searched"),
+        ({"messages": COMPUTED}, "retrieval", "not searched"),
         ({"messages": SEARCHED}, "retrieval", "not found"),
         ({"messages": SEARCHED, "pages": LISTED}, "retrieval", "not opened"),
         ({"messages": SEARCHED, "pages": OPENED}, "reading", ""),
@@ -87,12 +92,12 @@ def test_without_the_web_a_wrong_event_is_missing_knowledge() -> None:
 def test_with_the_web_retrieval_and_reading_are_told_apart(
     fields: dict[str, Any], kind: str, stage: str
 ) -> None:
-    found = told("web", "1960-07-25", **fields)
+    found = told("web+ci", "1960-07-25", **fields)
     assert (found.kind, found.stage) == (kind, stage)
 
 
 def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched() -> None:
-    found = told("web", "1960-08-18")
+    found = told("web+ci", "1960-08-18", messages=COMPUTED)
     assert found.kind == "reasoning"
     assert {ref.type for ref in found.faults.wrong[0].violates} == {"month", "weekday"}
 
@@ -112,9 +117,104 @@ def test_a_right_answer_at_the_limit_is_right() -> None:
 
 
 def test_an_unreadable_answer_is_formatting_and_the_right_dates_in_it_are_seen() -> None:
-    found = told("base", "It is 1960-07-18.")
+    found = told("base", "I see 1960-07-18.")
     assert found.kind == "formatting"
     assert found.stage.endswith("the text holds the right dates")
+
+
+def test_a_full_context_is_no_mere_budget() -> None:
+    assert told("web", "1960-07-25", stop_reason="context", messages=SEARCHED).kind == "context"
+    assert told("web", "1960-07-18", stop_reason="context", messages=SEARCHED).kind == "right"
+
+
+def test_a_call_that_stands_in_the_answer_is_named_by_its_form() -> None:
+    text = '<tool_call>{"name": "web_search", "arguments": {"query": "conference"}}</tool_call>'
+    found = told("web", text, tools=("web_search", "open_page"))
+    assert (found.kind, found.stage) == ("tool call in text", "<tool_call>")
+    assert told("base", text).kind == "formatting"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Error: wrong arguments: query: Field required",
+        "Error: there is no tool 'search' here; tools you can call: web_search",
+        "Error: the arguments are not valid JSON (line 1); send one object",
+        "Error: the arguments must be a JSON object, not list",
+    ],
+)
+def test_calls_that_could_not_be_run_are_malformed_where_they_are_more_than_half(
+    output: str,
+) -> None:
+    bad, good = ("web_search", "{}", output), ("web_search", '{"query": "x"}', "[1] y")
+    found = told("web", "1960-07-25", messages=called(bad, bad, good))
+    assert (found.kind, found.stage) == ("malformed calls", "2 of 3")
+    assert told("web", "1960-07-25", messages=called(bad, good)).kind == "retrieval"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("search", "{}"), ("python", "{"), ("python", "[1]"), ("python", '{"cod": "1"}')],
+)
+def test_whatever_the_toolbox_turns_away_counts_as_malformed(name: str, arguments: str) -> None:
+    toolbox = ToolSet([Interpreter(FakeSandbox(), (), 1.0)])
+    call = ToolCall(id="c", name=name, arguments=arguments)
+    result = asyncio.run(toolbox.run(call, frozenset({"python"})))
+    found = told("ci", "1960-07-25", messages=called((name, arguments, result.output)))
+    assert found.kind == "malformed calls"
+
+
+def test_a_call_that_the_text_protocol_could_not_read_is_malformed() -> None:
+    call = ToolCall(id="c", name="unreadable", arguments="{", problem="this is no call")
+    messages = (Message(role="assistant", tool_calls=(call,)),)
+    assert told("web", "1960-07-25", messages=messages).kind == "malformed calls"
+
+
+def test_a_call_repeated_until_a_limit_is_a_loop_and_else_is_not() -> None:
+    again = called(*[("web_search", '{"query": "x"}', "[1] y")] * 3)
+    found = told("web", None, messages=again, stop_reason="steps")
+    assert (found.kind, found.stage) == ("loop", "the same call")
+    assert told("web", "1960-07-25", messages=again).kind == "retrieval"
+    other = called(*[("web_search", f'{{"query": "{n}"}}', "[1] y") for n in range(3)])
+    assert told("web", None, messages=other, stop_reason="steps").kind == "budget"
+
+
+def test_a_reply_whose_end_repeats_itself_is_a_loop_where_no_answer_is_read() -> None:
+    text = "Let me check. " + "The year is 1960, so it is a Monday. " * 100
+    found = told("web", text, stop_reason="truncated")
+    assert (found.kind, found.stage) == ("loop", "the same text")
+    assert told("base", text + "\nMY ANSWER: 1960-07-25").kind == "knowledge"
+    assert told("base", "I see no way to tell. " * 3).kind == "formatting"
+
+
+def test_a_reply_that_repeats_the_prompt_is_an_echo() -> None:
+    prompt = "Find every date.\n- on the day of the month on which the conference began\n- 1960"
+    messages = (Message(role="user", content=prompt), Message(role="assistant", content=prompt))
+    assert told("base", prompt, messages=messages).kind == "echo of the prompt"
+    longer = f"{prompt}\nThe conference began on some day that I do not know, so I cannot say."
+    assert told("base", longer, messages=messages).kind == "formatting"
+
+
+@pytest.mark.parametrize(
+    ("condition", "answer", "stage"),
+    [
+        ("web", "1960-07-25", "else retrieval (not searched)"),
+        ("ci", "1960-07-25", "else knowledge"),
+        ("web", "1960-08-18", "else reasoning"),
+        ("web", "I cannot tell the date of that.",
+         "else formatting (no line that begins with MY ANSWER:)"),
+    ],
+)  # fmt: skip
+def test_tools_that_were_offered_and_never_called_are_told_with_what_it_would_be_else(
+    condition: str, answer: str, stage: str
+) -> None:
+    found = told(condition, answer)
+    assert (found.kind, found.stage) == ("no call", stage)
+
+
+def test_no_call_is_none_where_the_reply_was_cut_or_a_provider_called() -> None:
+    assert told("web", "1960-07-25", stop_reason="truncated").kind == "budget"
+    assert told("web", "1960-07-25", hosted_calls=1).kind == "retrieval"
 
 
 def test_refusals_and_failures_are_kinds_of_their_own() -> None:

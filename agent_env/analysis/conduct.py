@@ -1,0 +1,175 @@
+"""How an episode went, whatever it was asked: its calls, and what went wrong with them.
+
+Of an episode whose answer is not right, the first that fits:
+
+  context             the conversation outgrew the model's context
+  tool call in text   the answer holds a call that nobody ran; stage: its form, as of
+                      scoring.calls_in_text
+  malformed calls     more than half of the calls could not be run: no JSON object, an unknown tool,
+                      arguments that do not fit
+  loop                a limit ended the episode while a call was repeated (stage: `the same call`);
+                      or no answer can be read in a reply whose end repeats itself (`the same text`)
+  echo of the prompt  no answer can be read, and most of the reply stands in the prompt
+  no call             tools were offered that could help, the model ended the episode itself, and
+                      called none
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from agent_env.schema import Condition, Episode, Message, Record, Score
+from agent_env.scoring.calls_in_text import answer_with_call
+
+WEB_TOOLS = ("web_search", "open_page")
+LOOP = 3
+"""So many identical calls are a loop."""
+TAIL = 2_000
+"""Characters of a text's end that are looked at for repetition."""
+REPEATS = 10
+"""A text repeats itself where its end compresses to less than one in so many."""
+ECHO = 0.8
+"""Share of a reply that stands in the prompt."""
+
+Conduct = Literal["context", "tool call in text", "malformed calls", "loop", "echo of the prompt"]
+
+
+class Call(Record):
+    """A call with its arguments in one form."""
+
+    name: str
+    arguments: str
+    output: str | None
+    """What the model read; None where nothing came."""
+    is_malformed: bool = False
+    """Whether it could not be run as it was written."""
+
+
+class Repeated(Record):
+    """A call made more than once with the same arguments."""
+
+    tool: str
+    arguments: str
+    times: int
+    is_loop: bool
+    """Three times or more, or twice in a row with the same result."""
+
+
+def conduct(
+    episode: Episode, score: Score, calls: Sequence[Call], again: Sequence[Repeated]
+) -> tuple[Conduct, str] | None:
+    """What went wrong on the way to an answer that is not right, and its stage; None for nothing
+    that is known here."""
+    if episode.stop_reason == "context":
+        return "context", ""
+    if (form := answer_with_call(episode)) is not None:
+        return "tool call in text", form
+    malformed = sum(call.is_malformed for call in calls)
+    if malformed * 2 > len(calls):
+        return "malformed calls", f"{malformed} of {len(calls)}"
+    if episode.stop_reason not in (None, "answered") and any(each.is_loop for each in again):
+        return "loop", "the same call"
+    if score.answer is None and repeats_itself(_last_text(episode)):
+        return "loop", "the same text"
+    if score.answer is None and is_echo(episode):
+        return "echo of the prompt", ""
+    return None
+
+
+def is_without_call(episode: Episode, condition: Condition, calls: Sequence[Call]) -> bool:
+    """Whether tools that could help were offered and none was called. Where the dates are spelled
+    out, the web cannot."""
+    useless = WEB_TOOLS if condition.wording == "explicit" else ()
+    return (
+        any(tool not in useless for tool in condition.tools)
+        and episode.stop_reason in (None, "answered")
+        and not calls
+        and not episode.hosted_calls
+    )
+
+
+def repeats_itself(text: str) -> bool:
+    """Whether the end of the text says the same again and again."""
+    tail = text[-TAIL:].encode()
+    return len(tail) >= TAIL / 2 and len(zlib.compress(tail)) * REPEATS < len(tail)
+
+
+def is_echo(episode: Episode) -> bool:
+    """Whether most of the reply stands, line for line, in what was sent."""
+    sent = [m.content for m in episode.messages if m.role in ("system", "user")]
+    known = {line.strip() for text in sent for line in text.split("\n")}
+    reply = (episode.answer or "").strip()
+    lines = [line.strip() for line in reply.split("\n")]
+    total = sum(map(len, lines))
+    same = sum(len(line) for line in lines if line in known)
+    return total > 0 and (same >= ECHO * total or any(reply in text for text in sent))
+
+
+def _last_text(episode: Episode) -> str:
+    last = next((m for m in reversed(episode.messages) if m.role == "assistant"), None)
+    return episode.answer or (last.content or last.reasoning or "" if last else "")
+
+
+# Calls ------------------------------------------------------------------------------------------
+
+
+def calls_of(messages: Iterable[Message]) -> list[Call]:
+    """All calls in order, with the output that the model read."""
+    found = list(messages)
+    outputs: dict[str, str] = {}
+    calls: list[Call] = []
+    for place, message in enumerate(found):
+        if message.tool_calls:
+            outputs = _outputs_after(found, place)
+        for call in message.tool_calls:
+            output = outputs.get(call.id)
+            calls.append(
+                Call(
+                    name=call.name,
+                    arguments=_one_form(call.arguments),
+                    output=output,
+                    is_malformed=call.problem is not None or _is_rejection(output),
+                )
+            )
+    return calls
+
+
+REJECTIONS = ("Error: wrong arguments: ", "Error: there is no tool '", "Error: the arguments ")
+"""How the toolbox answers a call that it cannot run; see tools.toolbox."""
+
+
+def _is_rejection(output: str | None) -> bool:
+    return output is not None and output.startswith(REJECTIONS)
+
+
+def _outputs_after(messages: Sequence[Message], place: int) -> dict[str, str]:
+    """The tool messages up to the next reply; ids may come again later."""
+    outputs: dict[str, str] = {}
+    for message in messages[place + 1 :]:
+        if message.role == "assistant":
+            break
+        if message.role == "tool" and message.tool_call_id is not None:
+            outputs[message.tool_call_id] = message.content
+    return outputs
+
+
+def _one_form(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return " ".join(arguments.split())
+
+
+def repeated(calls: Sequence[Call]) -> Iterable[Repeated]:
+    """The calls that were made more than once."""
+    counts = Counter((call.name, call.arguments) for call in calls)
+    in_a_row = {(one.name, one.arguments) for one, two in pairwise(calls) if one == two}
+    for (name, arguments), times in counts.items():
+        if times > 1:
+            loop = times >= LOOP or (name, arguments) in in_a_row
+            yield Repeated(tool=name, arguments=arguments[:500], times=times, is_loop=loop)
