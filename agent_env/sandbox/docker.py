@@ -98,7 +98,8 @@ class Docker:
             except BaseException:
                 await asyncio.shield(line.end())
                 raise
-            await expect_ready(line, f"a container of the image {self._image}")
+            image = f"the image {self._image} (make it again after an update)"
+            await expect_ready(line, f"a container of {image}")
             return line
 
     async def _remove(self, name: str) -> str | None:
