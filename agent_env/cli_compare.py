@@ -36,8 +36,9 @@ def compare(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            help="Which tables: conditions, differences, use, outcomes, noise, reliability, "
-            "correlations, rankings, gap, tools, table1, table3, figure4, or all. Repeatable."
+            help="Which tables: conditions, differences, treatment, use, outcomes, noise, "
+            "reliability, correlations, rankings, gap, tools, table1, table3, figure4, or all. "
+            "Repeatable."
         ),
     ] = None,
     to: Annotated[str | None, typer.Option(help="md, csv, json or latex.")] = None,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from agent_env.analysis.judges import JudgeAgreement
     from agent_env.analysis.summary import Result, Summary
+    from agent_env.analysis.treatment import Treatment
     from agent_env.episodes.rescoring import Rescored
     from agent_env.runs import Listener
     from agent_env.schema import Score
@@ -122,6 +123,7 @@ def print_scores(
     from agent_env.analysis.judges import judge_agreements
     from agent_env.analysis.summary import Result, summarise
     from agent_env.analysis.tables import summary_table
+    from agent_env.analysis.treatment import served_notice, treatments_of
     from agent_env.episodes.context_copies import told as told_of
     from agent_env.episodes.rescoring import against, earlier_scores
     from agent_env.episodes.run_folder import RunFolder
@@ -131,6 +133,7 @@ def print_scores(
         interrupted_totals,
         late_samples,
         never_began,
+        preflight_totals,
         score_folder,
     )
 
@@ -152,6 +155,8 @@ def print_scores(
     same = consistency((score for _, score in scored), queries, names, task.metrics[0])
     judges = judge_agreements({sample.id: sample for sample in samples}, scored)
     missing = never_began(RunFolder(folder), manifest)
+    arrived = treatments_of(manifest, ((r.episode, r.counts) for r in results))
+    served = served_notice(manifest, (r.episode.served_models for r in results))
     if as_json:
         told = _as_json(folder, summaries)
         told |= {"never_began": {name: number for name, (number, _) in missing.items()}}
@@ -160,16 +165,22 @@ def print_scores(
         if same:
             told["phrasings"] = {row.condition: row.as_json() for row in same}
         told["judges"] = [row.as_json() for row in judges]
+        told["treatment"] = {row.condition: row.as_json() for _, row in arrived}
+        told["preflight"] = preflight_totals(manifest, facts)
+        told["served_models"] = served
         print(json.dumps(told | {"rescored": rescored.as_json()} if changes else told))
     else:
         title = f"{task.name} · {manifest.model} · {folder}"
-        print_table(summary_table(summaries, task.metrics, title, missing))
+        print_table(summary_table(summaries, task.metrics, title, missing, manifest.problems))
+        print_treatment(arrived)
         if same:
             print_table(consistency_table(same, task.metrics[0]))
         print_judges(judges, folder)
     if changes:
         _tell_changes(rescored)
     _tell_failures(results)
+    if served is not None:
+        say(served)
     if late is not None and late.samples:
         say(
             f"{len(late.samples)} of {late.asked} samples ask for an event after the model's "
@@ -178,6 +189,19 @@ def print_scores(
     if results and not any(result.counts for result in results):
         sys.exit(1)
     return rescored
+
+
+def print_treatment(found: Sequence[tuple[str, Treatment]]) -> None:
+    """Whether the tools arrived, where any were offered."""
+    if found:
+        from agent_env.analysis.treatment import treatment_sheet
+        from agent_env.comparing import terminal_table
+
+        sheet = treatment_sheet(found)
+        print(sheet.title)
+        print_table(terminal_table(sheet))
+        for note in sheet.notes:
+            print(f"  {note}")
 
 
 def print_judges(found: Sequence[JudgeAgreement], folder: Path) -> None:

@@ -66,6 +66,7 @@ def plain_means(paths: Sequence[Path | str], note: Callable[[str], None]) -> lis
     from agent_env.analysis.consistency import queries_of
     from agent_env.analysis.summary import Result, summarise
     from agent_env.analysis.tables import summary_table
+    from agent_env.analysis.treatment import treatment_sheet, treatments_of
     from agent_env.episodes.results import score_run
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.run_scores import clusters_of
@@ -76,14 +77,18 @@ def plain_means(paths: Sequence[Path | str], note: Callable[[str], None]) -> lis
     for folder in map(RunFolder, find_runs(paths)):
         manifest, task = folder.manifest(), task_of(folder)
         samples = folder.samples(task.sample_type)
+        results = [Result(e, s) for e, s in score_run(folder, task, note)]
         summaries = summarise(
-            [Result(e, s) for e, s in score_run(folder, task, note)],
+            results,
             [condition.name for condition in manifest.conditions], task.metrics,
             manifest.model_facts, queries_of(samples), task.error_metrics,
             clusters_of(samples, task),
         )  # fmt: skip
         title = f"{task.name} · {manifest.model} · {folder.path}"
-        tables.append(summary_table(summaries, task.metrics, title))
+        tables.append(summary_table(summaries, task.metrics, title, problems=manifest.problems))
+        arrived = treatments_of(manifest, ((r.episode, r.counts) for r in results))
+        if arrived:
+            tables.append(terminal_table(treatment_sheet(arrived)))
     return tables
 
 
@@ -114,7 +119,9 @@ def select_sheets(found: Comparison, tables: Sequence[str], by: Sequence[str]) -
 
     extra = [layouts.by_group(found, name) for name in by]
     if not tables:
-        return [layouts.conditions(found), layouts.differences(found), *extra]
+        tools = layouts.treatment(found)
+        main = [layouts.conditions(found), layouts.differences(found)]
+        return [*main, *([tools] if tools.rows else []), *extra]
     if "all" in tables:
         return layouts.all_sheets(found)
     return [*(layouts.one_sheet(found, name) for name in tables), *extra]

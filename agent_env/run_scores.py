@@ -131,6 +131,23 @@ def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
     return totals((fold(events) for events in interrupted(folder)), facts)
 
 
+def preflight_totals(manifest: Manifest, facts: ModelFacts | None) -> dict[str, float | None]:
+    """What the short calls before the first episode used; they are in no episode's sums."""
+    from agent_env.models.prices import cost_usd
+
+    used = [probe.usage for each in manifest.preflights for probe in each.probes]
+    sums: dict[str, float | None] = {"calls": len(used)}
+    costs = [cost_usd(usage, facts) for usage in used]
+    for name, values in (
+        ("input_tokens", [usage.input_tokens for usage in used]),
+        ("output_tokens", [usage.output_tokens for usage in used]),
+        ("cost_usd", costs),
+    ):
+        known = [value for value in values if value is not None]
+        sums[name] = sum(known) if len(known) == len(values) else None
+    return sums
+
+
 def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
     """How many planned episodes have no trace, and of how many, by each condition that has some."""
     planned = manifest.samples * manifest.repeats

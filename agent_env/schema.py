@@ -364,6 +364,12 @@ class Episode(Stored):
     """What the run's limits were charged for calls whose tokens nobody told; in no other sum."""
     usage_sources: tuple[str, ...] = ()
     duration_s: float | None = None
+    first_input_tokens: int | None = None
+    """Of the first reply, tools' descriptions included; None where they are not counted."""
+    required_call: bool | None = None
+    """Whether the first reply called a tool, where it had to; None where it had not."""
+    served_models: tuple[str, ...] = ()
+    """The models that answered, as the server names them."""
     judged: tuple[Verdict, ...] = ()
     """What judges said of it afterwards; their calls are in no sum above."""
 

@@ -20,6 +20,7 @@ from agent_env.analysis.resampling import (
 )
 from agent_env.analysis.significance import holm, mcnemar_exact, mcnemar_mid
 from agent_env.analysis.study import Arm
+from agent_env.analysis.treatment import MARK
 from agent_env.errors import ConfigError
 
 
@@ -74,6 +75,8 @@ def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[Plan, ...]:
     the run's first, and every condition of a later run against the same of the first run. Then the
     Web × CI interactions."""
     labels = [arm.label for arm in arms]
+    if baseline is not None and baseline + MARK in labels:
+        baseline += MARK
     if baseline is not None and baseline not in labels:
         raise ConfigError(f"no condition '{baseline}'; known: {', '.join(labels)}")
     runs: dict[str, list[Arm]] = {}

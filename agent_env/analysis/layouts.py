@@ -13,6 +13,7 @@ from agent_env.analysis.noise import noise_of, pass_hat
 from agent_env.analysis.observations import QUANTITIES
 from agent_env.analysis.paper import exact_against_others, implicit_explicit, over_solutions
 from agent_env.analysis.sheets import Cell, Column, Sheet
+from agent_env.analysis.treatment import treatment_sheet, treatments
 from agent_env.errors import ConfigError
 
 DIGITS = {"cost_usd": 4, "steps": 1, "tool_calls": 1, "duration_s": 2}
@@ -37,10 +38,10 @@ def one_sheet(comparison: Comparison, name: str) -> Sheet:
 def makers() -> dict[str, Callable[[Comparison], Sheet]]:
     """The tables by name, in the order in which they are read."""
     return {
-        "conditions": conditions, "differences": differences, "use": use, "outcomes": outcomes,
-        "noise": noise, "reliability": reliability, "correlations": correlations,
-        "rankings": rankings, "gap": gap, "tools": tools, "table1": implicit_explicit,
-        "table3": exact_against_others, "figure4": over_solutions,
+        "conditions": conditions, "differences": differences, "treatment": treatment,
+        "use": use, "outcomes": outcomes, "noise": noise, "reliability": reliability,
+        "correlations": correlations, "rankings": rankings, "gap": gap, "tools": tools,
+        "table1": implicit_explicit, "table3": exact_against_others, "figure4": over_solutions,
     }  # fmt: skip
 
 
@@ -182,6 +183,21 @@ def use(comparison: Comparison) -> Sheet:
     if any(row[k] == (None, None, None) for row in rows for k in range(1, len(row))):
         notes.append("A dash: unknown for at least one episode, or none finished.")
     return Sheet("use", "What an episode uses", columns, rows, tuple(notes))
+
+
+def treatment(comparison: Comparison) -> Sheet:
+    """Whether the tools of each arm arrived; no rows where none has any."""
+    found = []
+    for run in dict.fromkeys(arm.run for arm in comparison.study.arms):
+        arms = {arm.condition.name: arm for arm in comparison.study.arms if arm.run == run}
+        arrivals = {
+            name: [o.arrival for o in arm.observations if o.arrival is not None and o.counts]
+            for name, arm in arms.items()
+        }
+        problems = {name: arm.problem for name, arm in arms.items() if arm.problem is not None}
+        rows = treatments([arm.condition for arm in arms.values()], arrivals, problems)
+        found += [(arms[row.condition].label, row) for row in rows]
+    return treatment_sheet(found)
 
 
 def noise(comparison: Comparison) -> Sheet:

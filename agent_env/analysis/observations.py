@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent_env.analysis.totals import episode_cost
+from agent_env.analysis.treatment import Arrival, arrival
 from agent_env.schema import Episode, ModelFacts, Sample, Score
 
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
@@ -31,6 +32,9 @@ class Observation:
     stop_reason: str | None
     usage_sources: tuple[str, ...]
     model: str = ""
+    arrival: Arrival | None = None
+    """Whether its tools arrived."""
+    served_models: tuple[str, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -58,4 +62,6 @@ def observe(
         stop_reason=episode.stop_reason,
         usage_sources=episode.usage_sources,
         model=episode.model,
+        arrival=arrival(episode),
+        served_models=episode.served_models,
     )

@@ -93,7 +93,7 @@ def _drawn(comparison: Comparison) -> Iterable[tuple[str, Figure]]:
 
 def _sections(comparison: Comparison, diagnoses: Sequence[RunDiagnosis]) -> list[Section]:
     sheets = all_sheets(comparison)
-    first = ("conditions", "differences", "use", "outcomes")
+    first = ("conditions", "differences", "treatment", "use", "outcomes")
     paper = ("table1", "table3", "figure4")
     found = [
         Section("main", "Results", [s for s in sheets if s.name in first]),

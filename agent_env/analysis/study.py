@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from agent_env.analysis.observations import Observation
 from agent_env.analysis.totals import Totals
+from agent_env.analysis.treatment import MARK, marked, served_notice
 from agent_env.errors import ConfigError
 from agent_env.manifest import Manifest
 from agent_env.schema import Condition, Sample
@@ -44,6 +45,8 @@ class Arm:
     observations: tuple[Observation, ...]
     asked: int
     """Episodes that the run asks for over the samples compared; some may have failed."""
+    problem: str | None = None
+    """Why the condition cannot mean anything; its label bears a mark then."""
     spent: Totals | None = None
     """What the condition used in all, over every sample of the run and failed episodes too."""
 
@@ -71,7 +74,7 @@ class Study:
     def arm(self, label: str) -> Arm:
         """The arm of this label; ConfigError lists the known ones."""
         for arm in self.arms:
-            if arm.label == label:
+            if arm.label in (label, label + MARK):
                 return arm
         known = ", ".join(arm.label for arm in self.arms)
         raise ConfigError(f"no condition '{label}'; known: {known}")
@@ -98,7 +101,8 @@ def assemble(
         for run in runs
         for condition in run.manifest.conditions
     )
-    told = (*notes, *_differences(runs), *_gaps(arms), *_broken(runs))
+    told = (*notes, *_problems(arms), *_served(runs), *_differences(runs), *_gaps(arms))
+    told = (*told, *_broken(runs))
     return Study(tasks[0], metrics, arms, common, told, error_metrics)
 
 
@@ -106,6 +110,7 @@ def _arm(run: RunData, condition: Condition, label: str, kept: set[str]) -> Arm:
     seen = run.observations.get(condition.name, ())
     return Arm(
         label=label,
+        problem=run.manifest.problems.get(condition.name),
         run=run.name,
         model=run.manifest.model,
         condition=condition,
@@ -123,13 +128,12 @@ def _labels(runs: Sequence[RunData]) -> dict[tuple[str, str], str]:
         raise ConfigError(f"a run is named twice: {', '.join(names)}")
     models = [run.manifest.model for run in runs]
     by_model = len(set(models)) == len(models)
-    return {
-        (run.name, c.name): c.name
-        if len(runs) == 1
-        else f"{run.manifest.model if by_model else run.name} {c.name}"
-        for run in runs
-        for c in run.manifest.conditions
-    }
+    labels = {}
+    for run in runs:
+        before = "" if len(runs) == 1 else f"{run.manifest.model if by_model else run.name} "
+        for c in run.manifest.conditions:
+            labels[run.name, c.name] = before + marked(c.name, run.manifest.problems)
+    return labels
 
 
 def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], list[str]]:
@@ -224,6 +228,21 @@ def _told(values: Mapping[str, Any]) -> dict[str, str]:
 
 def _listed(told: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in told.items())
+
+
+def _problems(arms: Sequence[Arm]) -> Iterable[str]:
+    for arm in arms:
+        if arm.problem is not None:
+            yield f"{arm.label}: cannot mean anything: {arm.problem}."
+
+
+def _served(runs: Sequence[RunData]) -> Iterable[str]:
+    """Where a server names other models than the one asked for, or several."""
+    for run in runs:
+        seen = (o.served_models for own in run.observations.values() for o in own)
+        told = served_notice(run.manifest, seen)
+        if told is not None:
+            yield f"{run.name}: {told}."
 
 
 def _gaps(arms: Sequence[Arm]) -> Iterable[str]:

@@ -13,6 +13,7 @@ from rich.table import Table
 from agent_env.analysis.paired import Difference
 from agent_env.analysis.spread import FEWEST
 from agent_env.analysis.summary import Summary
+from agent_env.analysis.treatment import MARK, marked
 
 TROUBLES = ("failed", "unfinished", "unreadable", "scorer_failed")
 """Columns that are shown where any row has some."""
@@ -34,9 +35,11 @@ def summary_table(
     metrics: Sequence[str],
     title: str,
     missing: Mapping[str, tuple[int, int]] | None = None,
+    problems: Mapping[str, str] | None = None,
 ) -> Table:
     """Conditions by row; the first metric and those that are errors with their 95 % intervals.
-    `missing` has, by condition, how many episodes never began, and of how many."""
+    `missing` has, by condition, how many episodes never began, and of how many; `problems` why it
+    cannot mean anything."""
     troubles = [name for name in TROUBLES if any(getattr(row, name) for row in summaries)]
     table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     table.add_column("condition", no_wrap=True)
@@ -47,7 +50,8 @@ def summary_table(
         table.add_column(name, justify="right", no_wrap=True)
     for row in summaries:
         cost = [_number(row.cost_usd, 5)] if costs else []
-        table.add_row(*_cells(row, metrics, troubles, told), *cost)
+        name, *cells = _cells(row, metrics, troubles, told)
+        table.add_row(marked(name, problems or {}), *cells, *cost)
     sources = sorted({source for row in summaries for source in row.usage_sources})
     tokens_by = f"by {' and '.join(sources)}" if sources else "unknown"
     table.caption = f"means per finished episode; tokens {tokens_by}"
@@ -77,6 +81,8 @@ def summary_table(
     if ended.keys() - {"answered"}:
         table.caption += f"; ended by {', '.join(f'{k} {n}' for k, n in ended.most_common())}"
     table.caption += _calls_told(summaries)
+    for name, problem in (problems or {}).items():
+        table.caption += escape(f"; {name}{MARK} cannot mean anything: {problem}")
     for name, (never, planned) in (missing or {}).items():
         table.caption += f"; {never} of {planned} episodes of {name} never began"
     return table

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from agent_env.episodes.first_call import first_call
 from agent_env.episodes.spending import tokens_spent
 from agent_env.episodes.texts import MissingText, Texts
 from agent_env.episodes.trace_lines import Lines, TraceError, last_event, read_lines, seal
@@ -337,6 +338,7 @@ def fold(told: Sequence[Event]) -> Episode:
         charged=spent.charged,
         usage_sources=spent.sources,
         duration_s=worked_s(events),
+        **first_call(start, [e.reply for e in calls if e.reply is not None]),
         judged=tuple(event.told for event in told if isinstance(event, Judged)),
         **_ending(events[-1]),
     )

@@ -1,0 +1,213 @@
+"""Whether the tools of a condition arrived: what must be read beside every effect of tools.
+
+All from the traces: input tokens of first calls against those of the run's condition without tools,
+episodes with a call, first steps that had to call a tool, calls that a model wrote as text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+
+from agent_env.analysis.sheets import Cell, Column, Sheet
+from agent_env.manifest import Manifest
+from agent_env.models.server_facts import is_listed
+from agent_env.schema import Condition, Episode
+from agent_env.scoring.calls_in_text import answer_with_call
+
+MARK = " (!)"
+"""Behind the name of a condition that cannot mean what its name says."""
+REMEDY = (
+    "take --tool-protocol text, or start the server with a parser that fits the model (vLLM, "
+    "SGLang: --tool-call-parser; llama.cpp: --jinja)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What one episode tells."""
+
+    sample: str
+    first_input_tokens: int | None
+    is_offered: bool
+    """Whether tools were offered."""
+    has_call: bool
+    required_call: bool | None
+    """Whether the first reply called a tool, where it had to."""
+    call_in_text: str | None
+    """The form of a call in the answer's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What the finished episodes of one condition with tools tell."""
+
+    condition: str
+    first_step: str
+    added_input_tokens: float | None
+    """Of the first call, over the same sample without tools; a mean over samples. None where the
+    run has no such condition, or no counts."""
+    pairs: int
+    """Samples in that mean."""
+    episodes: int
+    """Those that were offered tools, like those below."""
+    called: int
+    """With at least one call."""
+    required: int
+    """Whose first reply had to call a tool."""
+    obeyed: int
+    calls_in_text: int
+    """Whose answer holds a call as text."""
+    forms: tuple[str, ...]
+    """The forms of these."""
+    problem: str | None = None
+    """Why the condition cannot mean anything, by the preflight."""
+
+    def as_json(self) -> dict[str, object]:
+        """The object that `--json` prints."""
+        return asdict(self)
+
+
+def arrival(episode: Episode) -> Arrival:
+    """The arrival of one episode's tools."""
+    return Arrival(
+        sample=episode.sample,
+        first_input_tokens=episode.first_input_tokens,
+        is_offered=bool(episode.tools),
+        has_call=episode.tool_calls + episode.hosted_calls > 0,
+        required_call=episode.required_call,
+        call_in_text=answer_with_call(episode),
+    )
+
+
+def treatments(
+    conditions: Sequence[Condition],
+    arrivals: Mapping[str, Iterable[Arrival]],
+    problems: Mapping[str, str],
+) -> list[Treatment]:
+    """One for each condition with tools; arrivals and problems by the conditions' names."""
+    own = {name: list(found) for name, found in arrivals.items()}
+    rows = []
+    for condition in conditions:
+        if condition.tools:
+            bare = bare_of(condition, conditions)
+            without = own.get(bare.name, []) if bare is not None else []
+            problem = problems.get(condition.name)
+            rows.append(_treatment(condition, own.get(condition.name, []), without, problem))
+    return rows
+
+
+def bare_of(condition: Condition, conditions: Iterable[Condition]) -> Condition | None:
+    """The condition that has the same question and no tools."""
+    same = (condition.wording, condition.context)
+    return next((c for c in conditions if not c.tools and (c.wording, c.context) == same), None)
+
+
+def _treatment(
+    condition: Condition, own: Sequence[Arrival], bare: Sequence[Arrival], problem: str | None
+) -> Treatment:
+    offered = [each for each in own if each.is_offered]
+    after, before = _by_sample(own), _by_sample(bare)
+    added = [after[sample] - before[sample] for sample in after if sample in before]
+    forms = Counter(each.call_in_text for each in offered if each.call_in_text is not None)
+    required = [each.required_call for each in offered if each.required_call is not None]
+    return Treatment(
+        condition=condition.name,
+        first_step=condition.first_step,
+        added_input_tokens=fmean(added) if added else None,
+        pairs=len(added),
+        episodes=len(offered),
+        called=sum(each.has_call for each in offered),
+        required=len(required),
+        obeyed=sum(required),
+        calls_in_text=sum(forms.values()),
+        forms=tuple(form for form, _ in forms.most_common()),
+        problem=problem,
+    )
+
+
+def _by_sample(found: Iterable[Arrival]) -> dict[str, float]:
+    tokens: dict[str, list[int]] = defaultdict(list)
+    for each in found:
+        if each.first_input_tokens is not None:
+            tokens[each.sample].append(each.first_input_tokens)
+    return {sample: fmean(values) for sample, values in tokens.items()}
+
+
+def treatment_sheet(rows: Sequence[tuple[str, Treatment]]) -> Sheet:
+    """A table of the conditions with tools, each with its label."""
+    columns = (
+        Column("condition"), Column("first step"), Column("added tokens in", 0, signed=True),
+        Column("with a call", 2), Column("required obeyed"), Column("calls in text", 0),
+    )  # fmt: skip
+    return Sheet(
+        "treatment",
+        "Whether the tools arrived",
+        columns,
+        tuple(_cells(label, row) for label, row in rows),
+        tuple(treatment_notes(rows)),
+    )
+
+
+def _cells(label: str, row: Treatment) -> tuple[Cell, ...]:
+    return (
+        label,
+        row.first_step,
+        row.added_input_tokens,
+        row.called / row.episodes if row.episodes else None,
+        f"{row.obeyed} of {row.required}" if row.required else None,
+        row.calls_in_text,
+    )
+
+
+def treatment_notes(rows: Sequence[tuple[str, Treatment]]) -> list[str]:
+    """What the columns mean, and what is wrong."""
+    notes = [
+        "Added: input tokens of the first call, over the same samples without tools. Required: "
+        "first steps that had to call a tool and did; under --first-step auto the model chooses."
+    ]
+    for label, row in rows:
+        if row.problem is not None:
+            notes.append(f"{label}: cannot mean anything: {row.problem}.")
+        elif row.added_input_tokens is not None and row.added_input_tokens <= 0:
+            notes.append(f"{label}: the first calls had no more input tokens than without tools.")
+        if row.calls_in_text:
+            notes.append(
+                f"{label}: {row.calls_in_text} of {row.episodes} answers hold a tool call as text "
+                f"({', '.join(row.forms)}), which nobody ran: {REMEDY}."
+            )
+    return notes
+
+
+def treatments_of(
+    manifest: Manifest, episodes: Iterable[tuple[Episode, bool]]
+) -> list[tuple[str, Treatment]]:
+    """With their labels, those of one run; of each episode whether it counts."""
+    arrivals: dict[str, list[Arrival]] = defaultdict(list)
+    for episode, counts in episodes:
+        if counts:
+            arrivals[episode.condition].append(arrival(episode))
+    found = treatments(manifest.conditions, arrivals, manifest.problems)
+    return [(marked(row.condition, manifest.problems), row) for row in found]
+
+
+def marked(name: str, problems: Mapping[str, str]) -> str:
+    """The condition's name, with a mark where it cannot mean what it says."""
+    return name + MARK if name in problems else name
+
+
+def served_notice(manifest: Manifest, seen: Iterable[tuple[str, ...]]) -> str | None:
+    """What to say where the server's names for the model change, or are not the preflight's;
+    `seen` has those of each episode. None where there is nothing to say."""
+    counts = Counter(name for names in seen for name in names)
+    before = [p.served_model for p in manifest.preflights if p.served_model is not None]
+    if len(counts) > 1 or (before and counts and not counts.keys() <= set(before)):
+        told = ", ".join(f"{name} in {n} episodes" for name, n in counts.most_common())
+        first = f"; the preflight saw {before[-1]}" if before else ""
+        return f"the server changed its model: answered by {told}{first}"
+    wanted = manifest.model.partition("/")[2]
+    if before and not is_listed(wanted, before):
+        return f"asked for {wanted}, answered by {before[-1]}"
+    return None

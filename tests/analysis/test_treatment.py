@@ -1,0 +1,140 @@
+"""Whether tools arrived, told from the episodes alone; what nobody knows is None."""
+
+import pytest
+
+from agent_env.analysis.sheets import shown, text_of
+from agent_env.analysis.treatment import (
+    bare_of,
+    marked,
+    served_notice,
+    treatment_sheet,
+    treatments_of,
+)
+from agent_env.manifest import Manifest, Preflight
+from agent_env.schema import Condition, Episode
+
+BASE = Condition(name="base")
+WEB = Condition(name="web", tools=("web_search",), first_step="required")
+SPELLED = Condition(name="explicit", wording="explicit")
+CALL = '<tool_call>{"name": "web_search", "arguments": {}}</tool_call>'
+
+
+def manifest(*conditions: Condition, **fields: object) -> Manifest:
+    given = {
+        "task": "t", "model": "compatible/smollm2", "conditions": conditions, "repeats": 1,
+        "limits": {}, "prompt": "default", "seed": 1, "samples": 1, "samples_digest": "",
+        "concurrency": 1, "versions": {}, "created_at": "",
+    }  # fmt: skip
+    return Manifest.model_validate(given | fields)
+
+
+def episode(condition: Condition, sample: str, tokens: int | None, **fields: object) -> Episode:
+    given = {
+        "sample": sample, "condition": condition.name, "repeat": 1, "model": "m",
+        "status": "finished", "first_input_tokens": tokens, "tools": condition.tools,
+    }  # fmt: skip
+    return Episode.model_validate(given | fields)
+
+
+def told(*episodes: Episode, run: Manifest | None = None):
+    found = treatments_of(run or manifest(BASE, WEB), [(each, True) for each in episodes])
+    return [row for _, row in found]
+
+
+def test_tokens_are_compared_over_the_same_samples():
+    (row,) = told(
+        episode(BASE, "a", 100),
+        episode(BASE, "b", 200),
+        episode(WEB, "a", 500),
+        episode(WEB, "a", 520),
+        episode(WEB, "b", 610),
+        episode(WEB, "c", 9000),
+        episode(WEB, "d", None),
+    )
+    assert (row.added_input_tokens, row.pairs) == (410.0, 2)
+
+
+def test_without_counts_or_without_such_a_condition_it_is_unknown():
+    (row,) = told(episode(BASE, "a", None), episode(WEB, "a", 500))
+    assert (row.added_input_tokens, row.pairs) == (None, 0)
+    (row,) = told(episode(WEB, "a", 500), run=manifest(SPELLED, WEB))
+    assert row.added_input_tokens is None
+
+
+def test_a_condition_is_compared_with_the_one_of_the_same_wording_and_pages():
+    spelled_web = Condition(name="explicit+web", wording="explicit", tools=("web_search",))
+    cited = Condition(name="cited", context="cited")
+    cited_ci = Condition(name="cited+ci", context="cited", tools=("python",))
+    known = (BASE, WEB, SPELLED, spelled_web, cited, cited_ci)
+    assert [bare_of(each, known) for each in (WEB, spelled_web, cited_ci)] == [BASE, SPELLED, cited]
+
+
+def test_calls_and_obedience_are_counted():
+    (row,) = told(
+        episode(WEB, "a", 1, tool_calls=2, required_call=True),
+        episode(WEB, "b", 1, hosted_calls=1, required_call=True),
+        episode(WEB, "c", 1, required_call=False, answer=CALL),
+        episode(WEB, "d", 1),
+    )
+    assert (row.called, row.episodes, row.obeyed, row.required) == (2, 4, 2, 3)
+    assert (row.calls_in_text, row.forms) == (1, ("<tool_call>",))
+
+
+def test_the_table_says_what_is_wrong():
+    problem = "the server drops its tools"
+    tried = Preflight.model_validate(
+        {"at": "", "model": "compatible/smollm2",
+         "conditions": [{"condition": "web", "problem": problem}]}
+    )  # fmt: skip
+    run = manifest(BASE, WEB, preflights=(tried,))
+    found = treatments_of(run, [(episode(BASE, "a", 31), True), (episode(WEB, "a", 31), True)])
+    sheet = treatment_sheet(found)
+    (row,) = sheet.rows
+    assert [text_of(*pair) for pair in zip(row, sheet.columns, strict=True)] == [
+        "web (!)", "required", "+0", "0.00", "–", "0",
+    ]  # fmt: skip
+    assert "web (!): cannot mean anything: the server drops its tools." in sheet.notes
+    assert [column.name for column in shown(sheet).columns][-1] == "with a call"
+
+
+def test_dropped_tools_are_said_without_a_preflight_too():
+    found = treatments_of(
+        manifest(BASE, WEB), [(episode(BASE, "a", 31), True), (episode(WEB, "a", 31), True)]
+    )
+    assert treatment_sheet(found).notes[1] == (
+        "web: the first calls had no more input tokens than without tools."
+    )
+
+
+def test_a_run_without_tools_has_no_rows():
+    assert told(episode(BASE, "a", 1), run=manifest(BASE)) == []
+
+
+def test_the_mark_stands_behind_the_name():
+    assert [marked(name, {"web": "…"}) for name in ("web", "base")] == ["web (!)", "base"]
+
+
+@pytest.mark.parametrize(
+    ("before", "seen", "notice"),
+    [
+        ("smollm2", [("smollm2",), ("smollm2",)], None),
+        (None, [("smollm2",), ()], None),
+        ("smollm2", [], None),
+        (
+            "smollm2",
+            [("smollm2",), ("smollm2", "other"), ("smollm2",)],
+            "the server changed its model: answered by smollm2 in 3 episodes, other in 1 episodes; "
+            "the preflight saw smollm2",
+        ),
+        (
+            "smollm2",
+            [("other",)],
+            "the server changed its model: answered by other in 1 episodes; the preflight saw "
+            "smollm2",
+        ),
+        ("gpt-4o", [("gpt-4o",)], "asked for smollm2, answered by gpt-4o"),
+    ],
+)
+def test_another_model_is_said(before, seen, notice):
+    tried = Preflight(at="", model="compatible/smollm2", served_model=before)
+    assert served_notice(manifest(BASE, preflights=(tried,)), seen) == notice
