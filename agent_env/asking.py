@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
 from agent_env.errors import ConfigError
-from agent_env.preparing import RunOptions
+from agent_env.preparing import RunOptions, addressed
 from agent_env.runs import Listener, run_folder, start_run
 from agent_env.schema import Sample
 from agent_env.trust import check_trust, how_to_trust, record_run
@@ -31,9 +31,13 @@ async def ask(options: RunOptions, samples: Sequence[Sample], listener: Listener
     ):
         raise ConfigError(f"{begun.path} holds another run; name another folder for this one")
     check_trust(begun, manifest, listener.note, own=("address",), option=how_to_trust(begun))
-    if manifest.model_parameters.get("base_url") != options.base_url:  # the server moved
+    (options,) = addressed(options, [options.model])
+    before = manifest.model_parameters.get("base_url")
+    if before != options.base_url:  # the server moved
         parameters = manifest.model_parameters | {"base_url": options.base_url}
-        begun.rewrite(manifest.model_copy(update={"model_parameters": parameters}))
+        former = (*manifest.former_urls, str(before))
+        update = {"model_parameters": parameters, "former_urls": former}
+        begun.rewrite(manifest.model_copy(update=update))
         record_run(begun, listener.note)
     await run_folder(begun, options.concurrency, listener)
     return begun

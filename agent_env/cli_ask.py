@@ -23,7 +23,7 @@ from agent_env.cli_several import resume_several, run_several
 Fsync = Literal["replies", "all", "none"]
 WHAT = "What is asked"
 WORDS = "In which words"
-SERVER = "The model"
+SERVER = bound.SERVER
 WEB = "The web"
 RUNNING = "The run"
 
@@ -39,8 +39,8 @@ def run(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="reference (the default), reference-static, openai/NAME or compatible/NAME. "
-            "Repeatable: each model gets a run of its own below --out.",
+            help="reference (the default), reference-static, openai/NAME, compatible/NAME or "
+            "compatible/NAME@URL. Repeatable: each model gets a run of its own below --out.",
             rich_help_panel=WHAT,
         ),
     ] = None,
@@ -171,12 +171,9 @@ def run(
     stream: Annotated[
         bool, typer.Option("--stream", help="Keeps long replies alive.", rich_help_panel=SERVER)
     ] = False,
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            help="Of the model's server, such as http://127.0.0.1:8000/v1", rich_help_panel=SERVER
-        ),
-    ] = None,
+    base_url: bound.BaseUrl = None,
+    api_key_env: bound.ApiKeyEnvs = None,
+    echo_reasoning: bound.EchoReasoning = "auto",
     sandbox: Annotated[
         str,
         typer.Option(
@@ -318,6 +315,7 @@ def run(
         "hosted_tools": hosted_tools or None,
         "reply_timeout_s": reply_timeout_s,
         "idle_s": idle_s,
+        "echo_reasoning": None if echo_reasoning == "auto" else echo_reasoning,
     }
     options = RunOptions(
         task=task,
@@ -334,6 +332,7 @@ def run(
         prompt=prompt,
         options=tuple(option or ()),
         base_url=base_url,
+        api_key_envs=tuple(api_key_env or ()),
         sandbox=sandbox,
         fsync=fsync,
         tokenizer=tokenizer,
@@ -394,6 +393,7 @@ def resume(
     base_url: Annotated[
         str | None, typer.Option(help="The model's server is elsewhere now.")
     ] = None,
+    api_key_env: bound.ApiKeyEnv = None,
     steps: bound.Steps = None,
     tool_calls: bound.ToolCalls = None,
     tokens: bound.Tokens = None,
@@ -425,6 +425,7 @@ def resume(
         accept_changes=accept_changes,
         model=model,
         base_url=base_url,
+        api_key_env=api_key_env,
         steps=steps,
         tool_calls=tool_calls,
         tokens=tokens,

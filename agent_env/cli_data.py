@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_env import cli_limits as bound
 from agent_env.cli_run import AsJson, say
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def generate(
         typer.Option(help="Of tdbench: template, or model:NAME as for run; each is read back."),
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Of that model's server.")] = None,
+    api_key_env: bound.ApiKeyEnv = None,
     run: Annotated[
         Path | None, typer.Option(help="That model's replies; default: OUT.wording, kept.")
     ] = None,
@@ -87,7 +89,7 @@ def generate(
         from agent_env.episodes.budget import RunLimits
         from agent_env.set_commands import GenerateOptions as SetOptions
 
-        given = (tuple(option or ()), wording or "template", base_url, run)
+        given = (tuple(option or ()), wording or "template", base_url, api_key_env, run)
         _generate_other(SetOptions(task, out, count, seed, *given, RunLimits(run_tokens)))
         return
     if wording is not None:
@@ -303,6 +305,7 @@ def screen(
     run: Annotated[Path, typer.Option(help="The run's folder, kept.")],
     table: Table = None,
     base_url: Annotated[str | None, typer.Option(help="Of the model's server.")] = None,
+    api_key_env: bound.ApiKeyEnv = None,
     limit: Annotated[int | None, typer.Option(min=1, help="How many events.")] = None,
     concurrency: Annotated[int, typer.Option(min=1)] = 8,
     now: Now = None,
@@ -311,7 +314,8 @@ def screen(
 
     Example: agent-env facts screen --model openai/gpt-5 --run runs/screen --out known.csv
     """
-    _ask("screen", table, out, _options(model, run, base_url, limit, concurrency), _day(now))
+    options = _options(model, run, base_url, api_key_env, limit, concurrency)
+    _ask("screen", table, out, options, _day(now))
 
 
 @facts.command()
@@ -321,6 +325,7 @@ def check(
     run: Annotated[Path, typer.Option(help="The run's folder, kept.")],
     table: Table = None,
     base_url: Annotated[str | None, typer.Option(help="Of the model's server.")] = None,
+    api_key_env: bound.ApiKeyEnv = None,
     limit: Annotated[int | None, typer.Option(min=1, help="How many events.")] = None,
     concurrency: Annotated[int, typer.Option(min=1)] = 8,
     web: Annotated[str, typer.Option(help="As for run: sealed, live, record, frozen.")] = "sealed",
@@ -335,18 +340,29 @@ def check(
     """
     from agent_env.web_options import WebOptions
 
-    options = _options(model, run, base_url, limit, concurrency)
+    options = _options(model, run, base_url, api_key_env, limit, concurrency)
     options = replace(options, web=WebOptions(mode=web, search=search, pages=pages))
     _ask("check", table, out, options, _day(now))
 
 
 def _options(
-    model: str, run: Path, base_url: str | None, limit: int | None, concurrency: int
+    model: str,
+    run: Path,
+    base_url: str | None,
+    api_key_env: str | None,
+    limit: int | None,
+    concurrency: int,
 ) -> RunOptions:
     from agent_env.preparing import RunOptions
 
     return RunOptions(
-        task="", model=model, out=run, base_url=base_url, limit=limit, concurrency=concurrency
+        task="",
+        model=model,
+        out=run,
+        base_url=base_url,
+        api_key_envs=() if api_key_env is None else (api_key_env,),
+        limit=limit,
+        concurrency=concurrency,
     )
 
 

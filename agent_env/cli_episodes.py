@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from agent_env import cli_limits as bound
 from agent_env.cli_run import AsJson, Run, TrustRun, listening, say
 from agent_env.cli_tables import print_table
 
@@ -84,6 +85,7 @@ def fork(
     repeats: Annotated[int, typer.Option(min=1, help="How many forks.")] = 1,
     model: Annotated[str | None, typer.Option(help="Another model from there on.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Of the model's server.")] = None,
+    api_key_env: bound.ApiKeyEnv = None,
     condition: Annotated[str | None, typer.Option(help="Other tools from there on.")] = None,
     edit: Annotated[
         Path | None,
@@ -103,7 +105,9 @@ def fork(
     from agent_env.reruns import ForkOptions
     from agent_env.reruns import fork as fork_episode
 
-    options = ForkOptions(at, out, repeats, model, base_url, condition, edit, sandbox, trust_run)
+    options = ForkOptions(
+        at, out, repeats, model, base_url, api_key_env, condition, edit, sandbox, trust_run
+    )
     with listening() as (listener, _):
         asyncio.run(fork_episode(trace, options, listener))
     _print_forks(out, as_json)

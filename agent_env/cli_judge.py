@@ -27,6 +27,7 @@ def judge(
     base_url: Annotated[
         str | None, typer.Option(help="Of its server, such as http://127.0.0.1:8000/v1")
     ] = None,
+    api_key_env: bound.ApiKeyEnv = None,
     metric: Annotated[
         str | None, typer.Option(help="What is judged; default: the task's main metric.")
     ] = None,
@@ -81,6 +82,7 @@ def judge(
         run=run,
         model=model,
         base_url=base_url,
+        api_key_env=api_key_env,
         parameters={name: value for name, value in sent.items() if value is not None},
         metric=metric,
         conditions=tuple(condition or ()),

@@ -1,4 +1,4 @@
-"""The options that bound a run: limits, retries, prices, the reply cache."""
+"""Options that several commands share: limits, retries, prices, the reply cache, keys."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 EPISODE = "Limits of an episode"
 RUN = "Limits of the whole run"
 CALLS = "Model calls"
+SERVER = "The model"
 
 Steps = Annotated[
     int | None, typer.Option(min=1, help="Model calls per episode.", rich_help_panel=EPISODE)
@@ -38,6 +39,36 @@ InputTokens = Annotated[int | None, typer.Option(min=1, help="Sent.", rich_help_
 OutputTokens = Annotated[int | None, typer.Option(min=1, help="Got.", rich_help_panel=EPISODE)]
 CostUsd = Annotated[
     float | None, typer.Option(min=0.0, help="Needs --prices.", rich_help_panel=EPISODE)
+]
+ApiKeyEnv = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="The environment variable with the key of the model's server."
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        help="Of the server of compatible/ models, such as http://127.0.0.1:8000/v1",
+        rich_help_panel=SERVER,
+    ),
+]
+ApiKeyEnvs = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[MODEL=]NAME",
+        help="The environment variable with a model's key, such as compatible/x=X_KEY. Repeatable.",
+        show_default="OPENAI_API_KEY, COMPATIBLE_API_KEY",
+        rich_help_panel=SERVER,
+    ),
+]
+EchoReasoning = Annotated[
+    str,
+    typer.Option(
+        help="Send a server back what it said beside the text, reasoning above all: auto (unless "
+        "it refuses), always, never.",
+        rich_help_panel=SERVER,
+    ),
 ]
 AnswerNotice = Annotated[
     int | None,

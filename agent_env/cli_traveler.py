@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from agent_env import cli_limits as bound
+
 traveler = typer.Typer(help="TRAVELER: its study and its tables.", no_args_is_help=True)
 
 
@@ -36,6 +38,7 @@ def study(
         list[str] | None, typer.Option(help="As for run traveler: KEY=VALUE. Repeatable.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Of compatible/NAME models.")] = None,
+    api_key_env: bound.ApiKeyEnvs = None,
     temperature: Annotated[float | None, typer.Option(help="Sent if given.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at the same time.")] = 8,
 ) -> None:
@@ -59,6 +62,7 @@ def study(
         seed=seed,
         options=tuple(option or ()),
         base_url=base_url,
+        api_key_envs=tuple(api_key_env or ()),
         temperature=temperature,
     )
     listener = Listener(say, lambda folder, total: say(f"{total} episodes"), lambda key, end: None)

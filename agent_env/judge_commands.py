@@ -22,6 +22,7 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
 from agent_env.errors import ConfigError
 from agent_env.model_wiring import health_of, make_model
+from agent_env.models.addresses import base_urls, with_variable
 from agent_env.models.prices import is_priced
 from agent_env.run_scores import score_folder
 from agent_env.schema import Episode, ModelFacts, Score
@@ -35,6 +36,7 @@ class JudgeOptions:
     run: Path
     model: str
     base_url: str | None = None
+    api_key_env: str | None = None
     parameters: Mapping[str, JsonValue] = field(default_factory=dict)
     metric: str | None = None
     """Beside which the verdicts stand; None for the task's main one."""
@@ -72,6 +74,8 @@ async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked
     """Ask the judge about the run's answers; each verdict is in its trace at once."""
     if options.model.startswith("reference"):
         raise ConfigError(f"{options.model} is a script and judges nothing; name a model")
+    url = base_urls([options.model], options.base_url)[options.model]
+    asked = with_variable(options.parameters, options.api_key_env)
     facts = _facts(options, note)
     folder, says, first = RunFolder(options.run), Counter[str](), dict[str, str]()
 
@@ -80,7 +84,7 @@ async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked
         first.setdefault(verdict, source)
 
     async with AsyncExitStack() as stack:
-        model = make_model(options.model, options.base_url, options.parameters)
+        model = make_model(options.model, url, asked)
         if (close := getattr(model, "close", None)) is not None:
             stack.push_async_callback(close)
         folder.manifest()
@@ -90,16 +94,14 @@ async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked
         judge = Judge(
             folder=folder,
             model=model,
-            parameters={"base_url": options.base_url, **options.parameters},
+            parameters={"base_url": url, **asked},
             metric=metric,
             calls=Calls(
                 pace=Pace(most=options.concurrency),
                 retries=options.calls.retries,
                 budget=RunBudget(limits=options.calls.run, facts=facts),
                 breaker=Breaker(options.calls.breaker),
-                outage=outage_of(
-                    options.calls.retries, health_of(options.model, options.base_url), note
-                ),
+                outage=outage_of(options.calls.retries, health_of(options.model, url), note),
             ),
             clock=utc_now,
             concurrency=options.concurrency,

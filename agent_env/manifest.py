@@ -139,6 +139,9 @@ class Manifest(Stored):
     model: str
     model_parameters: dict[str, JsonValue] = Field(default_factory=dict)
     """What the model was made with, its base URL included, its key never."""
+    former_urls: tuple[str, ...] = ()
+    """Where the model's server was before the run was gone on with elsewhere; what it said goes
+    back to it."""
     conditions: tuple[Condition, ...]
     repeats: int
     limits: dict[str, bool | float | int | dict[str, int] | None]

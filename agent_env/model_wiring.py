@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
 from agent_env.manifest import Manifest
+from agent_env.models.addresses import NO_KEY, OPENAI_URL, split_address
 
 if TYPE_CHECKING:
     from agent_env.models.server_facts import ServerFacts
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
     from agent_env.protocols import Model, Tokenizer
 
 SCRIPTS = ("reference", "reference-static")
-MODELS = (*SCRIPTS, "openai/NAME", "compatible/NAME")
+MODELS = (*SCRIPTS, "openai/NAME", "compatible/NAME[@URL]")
 KEYS = ("OPENAI_API_KEY", "COMPATIBLE_API_KEY")
 SERVER = "server"
 """The tokenizer of the model's own server."""
-OPENAI_URL = "https://api.openai.com/v1"
 MODEL_TIMEOUT_S = 600.0
 
 
@@ -34,9 +34,12 @@ def make_model(
     base_url: str | None,
     parameters: Mapping[str, JsonValue],
     tokenizer: ServerTokenizer | None = None,
+    former_urls: Sequence[str] = (),
+    note: Callable[[str], None] = lambda text: None,
 ) -> Model:
     """The model of this name; ConfigError where its key or address is missing. The server's
-    `tokenizer` counts what its replies do not tell."""
+    `tokenizer` counts what its replies do not tell; `former_urls` are where the server was before;
+    `note` hears what the server refuses."""
     if name in SCRIPTS:
         from agent_env.models.reference.policy import Reference, ReferenceStatic
 
@@ -44,50 +47,88 @@ def make_model(
             given = ", ".join(parameters)
             raise ConfigError(f"model {name} is a script and takes no parameters: {given}")
         return Reference() if name == "reference" else ReferenceStatic()
-    if base_url is not None and ("@" in base_url or "?" in base_url):
-        raise ConfigError(
-            "the base URL holds a user, a password or a query, which would be stored with the run; "
-            "give a plain URL and the key by COMPATIBLE_API_KEY or OPENAI_API_KEY"
-        )
-    kind, _, wanted = name.partition("/")
+    kind, _, wanted = split_address(name)[0].partition("/")
+    if kind not in ("openai", "compatible") or not wanted:
+        raise ConfigError(f"unknown model '{name}'; known: {', '.join(MODELS)}")
     chosen = model_settings(parameters)
     timeout_s = chosen.reply_timeout_s or MODEL_TIMEOUT_S
-    if chosen.hosted_tools and kind != "openai":
-        raise ConfigError(f"--hosted-tools: only openai/NAME has them, not {name}")
-    if kind == "openai" and wanted:
+    url, key = _address(name, base_url), _key(name, chosen.api_key_env)
+    if kind == "openai":
         from agent_env.models.responses import Responses
 
-        key = os.environ.get("OPENAI_API_KEY")
-        if not key:
-            raise ConfigError(f"model {name} needs a key: set OPENAI_API_KEY")
-        url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-        return chosen.worded(
-            Responses(
-                name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s
+        model = Responses(
+            name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s,
+            chosen.echo_reasoning,
+        )  # fmt: skip
+        return chosen.worded(model)
+    from agent_env.models.chat_completions import ChatCompletions
+
+    if chosen.hosted_tools:
+        raise ConfigError(f"--hosted-tools: only openai/NAME has them, not {name}")
+    chat = ChatCompletions(
+        name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s,
+        chosen.echo_reasoning, former_urls, note,
+    )  # fmt: skip
+    if tokenizer is None:
+        return chosen.worded(chat)
+    from agent_env.models.server_tokenizer import CountedByServer
+
+    return chosen.worded(CountedByServer(chat, tokenizer))
+
+
+def _address(name: str, base_url: str | None) -> str:
+    """Where the model is: OpenAI's own API, or where OPENAI_BASE_URL pairs it with its key; a
+    compatible one where the user says."""
+    url = base_url or split_address(name)[1]
+    if url is not None and ("@" in url or "?" in url):
+        raise ConfigError(
+            "the base URL holds a user, a password or a query, which would be stored with the run; "
+            "give a plain URL and the key by COMPATIBLE_API_KEY or --api-key-env"
+        )
+    if name.startswith("openai/"):
+        own = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        if url is not None and url.rstrip("/") != own.rstrip("/"):
+            raise ConfigError(
+                f"model {name} takes no base URL, for it would get the key of OpenAI: name "
+                "compatible/NAME, or set OPENAI_BASE_URL beside OPENAI_API_KEY"
             )
+        return own
+    if url is None:
+        raise ConfigError(
+            f"model {name} needs --base-url, like http://127.0.0.1:8000/v1, or {name}@URL"
         )
-    if kind == "compatible" and wanted:
-        from agent_env.models.chat_completions import ChatCompletions
-
-        if base_url is None:
-            raise ConfigError(f"model {name} needs --base-url, like http://127.0.0.1:8000/v1")
-        key = os.environ.get("COMPATIBLE_API_KEY")
-        chat = ChatCompletions(
-            name, wanted, base_url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s
-        )
-        if tokenizer is None:
-            return chosen.worded(chat)
-        from agent_env.models.server_tokenizer import CountedByServer
-
-        return chosen.worded(CountedByServer(chat, tokenizer))
-    raise ConfigError(f"unknown model '{name}'; known: {', '.join(MODELS)}")
+    return url
 
 
-def model_of(manifest: Manifest, tokenizer: ServerTokenizer | None = None) -> Model:
+def _key(name: str, variable: str | None) -> str | None:
+    """The key in the variable that the user names, else in the model's usual one."""
+    if variable:
+        if not (key := os.environ.get(variable)):
+            raise ConfigError(f"--api-key-env {variable}: the variable is not set")
+        return key
+    if name.startswith("openai/"):
+        if not (key := os.environ.get("OPENAI_API_KEY")):
+            raise ConfigError(f"model {name} needs a key: set OPENAI_API_KEY")
+        return key
+    return None if variable == NO_KEY else os.environ.get("COMPATIBLE_API_KEY")
+
+
+def model_of(
+    manifest: Manifest,
+    tokenizer: ServerTokenizer | None = None,
+    note: Callable[[str], None] = lambda text: None,
+) -> Model:
     """The model as the run asks it; ConfigError where its key or address is missing."""
     parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
     base_url = manifest.model_parameters.get("base_url")
-    return make_model(manifest.model, base_url, parameters, tokenizer)  # type: ignore[arg-type]
+    return make_model(
+        manifest.model,
+        None if base_url is None else str(base_url),
+        parameters,
+        tokenizer,
+        manifest.former_urls,
+        note,
+    )
 
 
 def health_of(model: str, base_url: JsonValue) -> Callable[[], Awaitable[bool]] | None:
@@ -105,7 +146,7 @@ def model_settings(given: Mapping[str, JsonValue]) -> ModelSettings:
 
     settings = ModelSettings.read(given)
     kept = json.dumps(given, ensure_ascii=False)
-    for name in KEYS:
+    for name in (*KEYS, settings.api_key_env or KEYS[0]):
         key = os.environ.get(name, "")
         if len(key) >= 8 and key in kept:
             raise ConfigError(
@@ -127,17 +168,21 @@ def make_tokenizer(name: str) -> Tokenizer:
 
 
 @asynccontextmanager
-async def server_tokenizer(model: str, base_url: str | None) -> AsyncIterator[ServerTokenizer]:
-    """The tokenizer of the model's own server; ConfigError where it has none."""
+async def server_tokenizer(
+    model: str, base_url: str | None, variable: str | None = None
+) -> AsyncIterator[ServerTokenizer]:
+    """The tokenizer of the model's own server, which gets the key of `variable` like the model;
+    ConfigError where it has none."""
     from agent_env.models.server_tokenizer import ServerTokenizer
 
-    kind, _, wanted = model.partition("/")
+    kind, _, wanted = split_address(model)[0].partition("/")
+    base_url = base_url or split_address(model)[1]
     if kind != "compatible" or base_url is None:
         raise ConfigError(
             f"--tokenizer server: {model} has no server that counts for others; only "
             "compatible/NAME has, where it is vLLM or llama.cpp"
         )
-    made = ServerTokenizer(wanted, base_url, os.environ.get("COMPATIBLE_API_KEY"))
+    made = ServerTokenizer(wanted, base_url, _key(model, variable))
     try:
         await made.open()
         yield made
@@ -162,12 +207,17 @@ async def open_counted(
     tokenizer: Tokenizer | ServerTokenizer
     if manifest.tokenizer == SERVER:
         base_url = manifest.model_parameters.get("base_url")
-        opened = server_tokenizer(manifest.model, str(base_url) if base_url else None)
+        variable = manifest.model_parameters.get("api_key_env")
+        opened = server_tokenizer(
+            manifest.model,
+            str(base_url) if base_url else None,
+            None if variable is None else str(variable),
+        )
         tokenizer = served = await stack.enter_async_context(opened)
         stack.callback(lambda: _tell_estimated(served, note))
-        model = model_of(manifest, served)
+        model = model_of(manifest, served, note)
     else:
-        model, tokenizer = model_of(manifest), make_tokenizer(manifest.tokenizer)
+        model, tokenizer = model_of(manifest, note=note), make_tokenizer(manifest.tokenizer)
     if (close := getattr(model, "close", None)) is not None:  # those that hold connections
         stack.push_async_callback(close)
     return model, tokenizer

@@ -17,6 +17,7 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.fitting import check_proofs, check_tables, check_wordings
 from agent_env.manifest import Manifest, TextFile
 from agent_env.model_wiring import SERVER, make_model, make_tokenizer, server_tokenizer
+from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.schema import Condition, Record, Sample
 from agent_env.tasks.conditions import TOOLS, parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Made, by_digest, read_options
@@ -56,6 +57,9 @@ class RunOptions:
     options: tuple[str, ...] = ()
     """The family's options, as KEY=VALUE."""
     base_url: str | None = None
+    """Of compatible/ models that name no address of their own."""
+    api_key_envs: tuple[str, ...] = ()
+    """Variables that hold keys: NAME or MODEL=NAME."""
     sandbox: str = "auto"
     fsync: Literal["replies", "all", "none"] = "replies"
     """When traces are forced to the disk."""
@@ -86,6 +90,7 @@ async def prepare_run(
 ) -> RunFolder:
     """Make the samples and the folder, with all that can be wrong said before; the model is one
     that can be asked, unless somebody else speaks for it."""
+    (options,) = addressed(options, [options.model])
     family = load_family(options.task)
     chosen = read_options(family, options.options)
     options, texts = _with_texts(options)
@@ -93,7 +98,9 @@ async def prepare_run(
     if is_asked:
         make_model(options.model, options.base_url, options.parameters)  # fails before anything
     if is_asked and options.tokenizer == SERVER:
-        async with server_tokenizer(options.model, options.base_url):
+        variable = options.parameters.get("api_key_env")
+        named = None if variable is None else str(variable)
+        async with server_tokenizer(options.model, options.base_url, named):
             pass  # it counts
     else:
         make_tokenizer(options.tokenizer)
@@ -123,18 +130,32 @@ def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions
     below `out`. ConfigError where a model cannot be asked, before any is."""
     if len(set(models)) < len(models):
         raise ConfigError("a model is named twice; use --repeats to ask more than once")
-    for model in models:
-        make_model(model, options.base_url, options.parameters)
+    each = addressed(options, models)
+    for one in each:
+        make_model(one.model, one.base_url, one.parameters)
     if len(models) == 1:
-        return [replace(options, model=models[0])]
+        return each
     now = datetime.now(UTC)
     parent = options.out or _free_name(Path("runs"), f"{options.task}-{now:%Y%m%d-%H%M%S}")
     names = [re.sub(r"[^A-Za-z0-9._-]+", "-", model) for model in models]
     if len(set(names)) < len(names):
         raise ConfigError(f"these models would share a folder: {', '.join(models)}")
+    return [replace(one, out=parent / name) for one, name in zip(each, names, strict=True)]
+
+
+def addressed(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
+    """The options for each model, with its own address and the variable of its key."""
+    urls = base_urls(models, options.base_url)
+    variables = key_variables(urls, options.api_key_envs)
     return [
-        replace(options, model=model, out=parent / name)
-        for model, name in zip(models, names, strict=True)
+        replace(
+            options,
+            model=model,
+            base_url=urls[model],
+            api_key_envs=(),
+            parameters=with_variable(options.parameters, variables[model]),
+        )
+        for model in models
     ]
 
 

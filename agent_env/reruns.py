@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, get_args
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.model_wiring import health_of, make_model, model_of, open_counted
+from agent_env.models.addresses import moved, split_address
 from agent_env.runs import Engine, Listener, run_folder, task_of, with_preflight
 from agent_env.schema import StopReason
 from agent_env.tasks.conditions import parse_condition
@@ -40,6 +41,8 @@ class ResumeOptions:
     accept_changes: bool = False
     model: str | None = None
     base_url: str | None = None
+    """Where the model's server is now; the same server, so it gets back what it said."""
+    api_key_env: str | None = None
     steps: int | None = None
     tool_calls: int | None = None
     tokens: int | None = None
@@ -63,11 +66,13 @@ async def resume(
 
     manifest = folder.manifest()
     wished = _as_wished(manifest, options)
-    own = _own_settings(manifest, options.model, options.base_url)
+    own = _own_settings(manifest, options)
     check_trust(folder, wished, listener.note, confirmed=options.trust_run, own=own)
     now = versions()
     found = changes(folder, manifest, wished, now)
-    told = [line for line in found if options.base_url and line.startswith("model base_url: ")]
+    asked = {"base_url": options.base_url, "api_key_env": options.api_key_env}
+    opened = tuple(f"model {name}: " for name, value in asked.items() if value is not None)
+    told = [line for line in found if opened and line.startswith(opened)]
     if len(told) < len(found) and not options.accept_changes:
         raise ConfigError(
             f"changed since {folder.path} began: "
@@ -94,18 +99,25 @@ def _as_wished(manifest: Manifest, options: ResumeOptions) -> Manifest:
     limits = {name: getattr(options, name, None) for name in manifest.limits}
     given = {name: value for name, value in limits.items() if value is not None}
     update: dict[str, object] = {"limits": manifest.limits | given}
-    if options.model is not None:
-        update["model"] = options.model
-    if options.base_url is not None:
-        update["model_parameters"] = manifest.model_parameters | {"base_url": options.base_url}
+    model = options.model or manifest.model
+    url = options.base_url or split_address(options.model or "")[1]
+    is_same, before = model == manifest.model, manifest.model_parameters
+    now = moved(before, model, url, options.api_key_env, is_same)
+    update |= {"model": model, "model_parameters": now}
+    if not is_same:
+        update["former_urls"] = ()
+    elif now["base_url"] != before.get("base_url"):
+        update["former_urls"] = (*manifest.former_urls, str(before.get("base_url")))
     return manifest.model_copy(update=update)
 
 
-def _own_settings(manifest: Manifest, model: str | None, base_url: str | None) -> tuple[str, ...]:
+def _own_settings(manifest: Manifest, options: ResumeOptions | ForkOptions) -> tuple[str, ...]:
     """What this call's options say instead of the run's folder."""
     named = manifest.model_parameters.get("base_url") is not None
-    address = base_url is not None or (model is not None and not named)
-    return ("address",) if address and "://" not in (model or manifest.model) else ()
+    address = options.base_url is not None or split_address(options.model or "")[1] is not None
+    address = address or (options.model is not None and not named)
+    key = options.api_key_env is not None
+    return (("address",) if address else ()) + (("key",) if key else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +309,7 @@ class ForkOptions:
     repeats: int = 1
     model: str | None = None
     base_url: str | None = None
+    api_key_env: str | None = None
     condition: str | None = None
     edit: Path | None = None
     """New tool results for that step."""
@@ -333,7 +346,7 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> RunFold
         edited=tuple(edits),
     )
     wished = await _as_forked(_fresh(manifest), options, recording.start.condition, parent)
-    own = _own_settings(manifest, options.model, options.base_url)
+    own = _own_settings(manifest, options)
     own += ("sandbox",) if manifest.sandbox is None else ()
     check_trust(source, wished, listener.note, confirmed=options.trust_run, own=own)
     close = getattr(model_of(wished), "close", None)  # fails before anything is made
@@ -370,12 +383,13 @@ async def _as_forked(
     if "python" in chosen.tools and sandbox is None:
         sandbox = (await choose_sandbox(options.sandbox)).name
     model = options.model or manifest.model
-    base_url = options.base_url or manifest.model_parameters.get("base_url")
+    url = options.base_url or split_address(options.model or "")[1]
+    parameters = moved(manifest.model_parameters, model, url, options.api_key_env, False)
     return manifest.model_copy(
         update={
             "parent": parent,
             "model": model,
-            "model_parameters": manifest.model_parameters | {"base_url": base_url},
+            "model_parameters": parameters,
             "conditions": (chosen,),
             "repeats": options.repeats,
             "samples": 1,

@@ -120,6 +120,30 @@ class ToolCall(Stored):
     """Why it is no call that can be run, written for the model; None for all others."""
 
 
+class ReasoningSpan(Stored):
+    """A place in a server's message at which a part of its reasoning stands."""
+
+    path: tuple[str | int, ...]
+    """Names and list positions, from the message down."""
+    start: int
+    """In Message.reasoning, in characters; like `end`."""
+    end: int
+
+
+class ProviderFields(Stored):
+    """What a server's message held beside our own fields; goes back to that server alone."""
+
+    origin: str
+    """Who said it: MODEL at BASE_URL."""
+    message: dict[str, JsonValue] = {}
+    """Fields of the message; empty texts where `reasoning_at` says so."""
+    calls: dict[str, dict[str, JsonValue]] = {}
+    """Fields of its tool calls, by the calls' ids."""
+    reasoning_at: tuple[ReasoningSpan, ...] = ()
+    left_out: dict[str, str] = {}
+    """Fields that were too large to be kept, with the reason."""
+
+
 class Message(Stored):
     """One message of a trajectory."""
 
@@ -134,7 +158,10 @@ class Message(Stored):
     reasoning: str | None = None
     """Reasoning text, where the server gives it."""
     provider_items: tuple[dict[str, JsonValue], ...] = ()
-    """Opaque items that the same provider wants back on the next call."""
+    """Opaque items that the same provider wants back on the next call (Responses API)."""
+    provider_fields: ProviderFields | None = None
+    """What the server said beside the fields above; None for nothing, and for all who are not
+    servers."""
 
 
 class Usage(Stored):

@@ -17,6 +17,7 @@ from agent_env.episodes.budget import RunLimits
 from agent_env.episodes.run_folder import RunFolder, materials_beside, samples_bytes, write_whole
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.model_wiring import make_model
+from agent_env.models.addresses import base_urls, with_variable
 from agent_env.schema import Record, Sample
 from agent_env.tasks.family import Made, by_digest, read_options
 from agent_env.wiring import load_family
@@ -42,6 +43,7 @@ class GenerateOptions:
     wording: str = TEMPLATE
     """`template` or `model:NAME`."""
     base_url: str | None = None
+    api_key_env: str | None = None
     run: Path | None = None
     """Where the model's replies are kept; None: NAME.wording beside the set."""
     limits: RunLimits = field(default_factory=RunLimits)
@@ -121,7 +123,8 @@ def _model(options: GenerateOptions) -> str | None:
     name = options.wording.removeprefix(BY_MODEL)
     if name.startswith("reference"):
         raise ConfigError(f"--wording: {name} is a script and words nothing; name a model")
-    make_model(name, options.base_url, {})
+    url = base_urls([name], options.base_url)[name]
+    make_model(name, url, with_variable({}, options.api_key_env))
     return name
 
 
@@ -144,6 +147,7 @@ async def _worded(
         model=model,
         conditions=("base",),
         base_url=options.base_url,
+        parameters=with_variable({}, options.api_key_env),
         out=folder.path,
         calls=CallOptions(run=options.limits),
     )

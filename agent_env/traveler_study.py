@@ -26,6 +26,7 @@ from agent_env.analysis.traveler import (
     models_table,
 )
 from agent_env.errors import ConfigError, DatasetError, first_problem
+from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.schema import Record
 from agent_env.tasks.traveler.configurations import CHOSEN, CONFIGURATIONS, configuration
 from agent_env.tasks.traveler.family import SIZES
@@ -65,6 +66,8 @@ class Plan(Record):
     """The family's further options, as KEY=VALUE."""
     base_url: str | None = None
     """Of compatible/NAME models."""
+    api_key_envs: tuple[str, ...] = ()
+    """Variables that hold keys: NAME or MODEL=NAME."""
     temperature: float | None = None
     """Sent if given."""
 
@@ -72,6 +75,12 @@ class Plan(Record):
     def parameters(self) -> dict[str, JsonValue]:
         """What the models are made with."""
         return {} if self.temperature is None else {"temperature": self.temperature}
+
+    def server(self, model: str) -> tuple[str | None, dict[str, JsonValue]]:
+        """Where a model is, and what it is made with."""
+        urls = base_urls(self.models, self.base_url)
+        variable = key_variables(urls, self.api_key_envs)[model]
+        return urls[model], with_variable(self.parameters, variable)
 
 
 class Done(Record):
@@ -137,7 +146,8 @@ class Studying:
         from agent_env.runs import run_folder, start_run
 
         self.listener.note(f"{stage}: {model} under {name}")
-        where = f"{'final-' if stage == 'final' else ''}{model.replace('/', '_')}-{name}"
+        who = model.replace("/", "_").replace(":", "_" if "@http" in model else ":")
+        where = f"{'final-' if stage == 'final' else ''}{who}-{name}"
         folder = RunFolder(self.out / where)
         if (folder.path / "run.json").exists():
             _check_begun(folder, model, self.study.plan, self.listener.note)
@@ -150,6 +160,7 @@ class Studying:
         from agent_env.preparing import RunOptions
 
         plan = self.study.plan
+        base_url, parameters = plan.server(model)
         sizes = plan.all_sizes if stage == "final" else plan.sizes
         categories = CATEGORIES if stage == "final" else CATEGORIES[:2]
         asked = (f"sizes={','.join(map(str, sizes))}", f"categories={','.join(categories)}")
@@ -163,8 +174,8 @@ class Studying:
             concurrency=self.concurrency,
             prompt=name,
             options=(*asked, *plan.options),
-            base_url=plan.base_url if model.startswith("compatible/") else None,
-            parameters=plan.parameters,
+            base_url=base_url,
+            parameters=parameters,
         )
 
     def _take(self, stage: Stage, model: str, name: str, folder: RunFolder) -> None:
@@ -221,8 +232,7 @@ def check(plan: Plan) -> None:
         raise ConfigError("a study sets sizes and categories itself; drop these options")
     read_options(load_family("traveler"), plan.options)
     for model in plan.models:
-        url = plan.base_url if model.startswith("compatible/") else None
-        make_model(model, url, plan.parameters)
+        make_model(model, *plan.server(model))
 
 
 def named_configurations(text: str) -> tuple[str, ...]:

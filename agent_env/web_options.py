@@ -109,7 +109,7 @@ def _check_provider(settings: WebSettings) -> None:
 
     if settings.search is None:
         raise ConfigError(f"--web live and record need --search: {', '.join(PROVIDERS)}")
-    access = search_access(settings.search)
+    access = search_access(settings.search, settings.search_url)
     make_provider(settings.search, access.key, settings.search_url or access.base_url)
 
 

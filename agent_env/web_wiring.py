@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.manifest import Manifest, WebSettings
+from agent_env.models.addresses import OPENAI_URL
 from agent_env.schema import MaterialTable
 from agent_env.trust import WITHOUT_MODEL, check_trust
 
@@ -30,7 +31,7 @@ async def open_web(
     file = Path(settings.pages) if settings.pages else folder.pages
     if manifest.web in ("live", "record"):
         kept = file if manifest.web == "record" else None
-        access = search_access(settings.search or "")
+        access = search_access(settings.search or "", settings.search_url)
         web = await open_live(settings, access, kept, note, stack)
         if web.store is not None:
             stack.callback(lambda: folder.note_pages(web.store.digest()))  # type: ignore[union-attr]
@@ -65,11 +66,18 @@ def _open_sealed(
     return Web(built.search, built, foreign=False, store=built.store, index=built.search.index)
 
 
-def search_access(name: str) -> ProviderAccess:
-    """What the environment says of a search provider."""
+def search_access(name: str, url: str | None) -> ProviderAccess:
+    """What the environment says of a search provider that is at the user's own `url`, if any. The
+    key of OpenAI goes to OpenAI, or to where OPENAI_BASE_URL pairs the two."""
     from agent_env.web.opened import ProviderAccess
     from agent_env.web.providers.catalogue import KEYS, URLS
 
+    paired = (os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).rstrip("/")
+    if name == "openai" and url is not None and url.rstrip("/") != paired:
+        raise ConfigError(
+            f"--search openai={url} would send it the key of OpenAI; set OPENAI_BASE_URL to that "
+            "address beside OPENAI_API_KEY if it is meant to have it"
+        )
     return ProviderAccess(os.environ.get(KEYS.get(name, "")), os.environ.get(URLS.get(name, "")))
 
 

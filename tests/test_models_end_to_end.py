@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -42,7 +43,7 @@ WAYS = {
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("COMPATIBLE_API_KEY", KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
 
 
 def run(out: Path, **options: object) -> list[tuple[Episode, Score]]:
@@ -57,10 +58,19 @@ def run_served(out: Path, server: FakeServer, **options: object) -> list[tuple[E
 
     async def go() -> RunFolder:
         async with server:
-            made = RunOptions(**(asked | {"out": out, "base_url": server.url} | options))  # type: ignore[arg-type]
+            where = at(server.url, str(options["model"]))
+            made = RunOptions(**(asked | {"out": out} | where | options))  # type: ignore[arg-type]
             return await start_run(made, QUIET)
 
     return score_folder(asyncio.run(go()), print)[2]
+
+
+def at(url: str, model: str) -> dict[str, object]:
+    """How a run is told that the model is there."""
+    if model.startswith("compatible/"):
+        return {"base_url": url}
+    os.environ["OPENAI_BASE_URL"] = url  # `_key` puts it back
+    return {}
 
 
 def told(
@@ -377,8 +387,8 @@ def test_a_planted_key_is_in_no_file_and_no_message_whatever_the_server_echoes(
         async with RawServer(ECHOES[echo]) as server:
             asked = RunOptions(
                 task="time-puzzles", limit=1, conditions=("base",), model=model, time_s=0.3,
-                base_url=server.url, out=tmp_path / "run", parameters={"stream": stream},
-            )  # fmt: skip
+                out=tmp_path / "run", parameters={"stream": stream}, **at(server.url, model),
+            )  # type: ignore[arg-type]  # fmt: skip
             return await start_run(asked, Listener(lines.append, QUIET.begin, QUIET.end))
 
     ((episode, _),) = score_folder(asyncio.run(go()), lines.append)[2]
@@ -438,8 +448,9 @@ def test_what_cannot_be_is_said_before_anything_is_made(
 def test_settings_that_cannot_be_are_named(
     tmp_path: Path, model: str, parameters: dict[str, object], found: str
 ) -> None:
+    where = at("http://127.0.0.1:1/v1", model)
     with pytest.raises(ConfigError, match=found):
-        run(tmp_path / "run", model=model, base_url="http://127.0.0.1:1/v1", parameters=parameters)
+        run(tmp_path / "run", model=model, parameters=parameters, **where)
 
 
 def test_a_server_that_refuses_a_required_call_fails_the_episode_and_names_the_setting(

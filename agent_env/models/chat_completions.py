@@ -1,5 +1,7 @@
 """The Chat Completions API, as vLLM, llama.cpp, Ollama and many proxies speak it.
 
+What a server says beside the documented fields goes back to it (provider_fields, echo).
+
 The output limit goes out as `max_tokens`: Ollama and others ignore `max_completion_tokens`
 without a word. OpenAI's reasoning models want the other name; they have the Responses API.
 """
@@ -7,15 +9,25 @@ without a word. OpenAI's reasoning models want the other name; they have the Res
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import JsonValue
 
+from agent_env.errors import ModelError
+from agent_env.models.cleaning import Json
+from agent_env.models.echo import Echo, EchoMode
+from agent_env.models.provider_fields import (
+    OUR_CALL,
+    OUR_FUNCTION,
+    fields_of,
+    merged,
+    reasoning_in,
+    without_excess,
+)
 from agent_env.models.wire import (
     Endpoint,
-    Json,
     Parameters,
     arguments_as_object,
     ids_in,
@@ -37,8 +49,6 @@ FINISH_REASONS: dict[str, FinishReason] = {
     "content_filter": "refused",
 }
 
-TEXTS = ("reasoning", "reasoning_content", "refusal")
-
 
 class ChatCompletions:
     """A Model behind POST BASE_URL/chat/completions."""
@@ -53,12 +63,16 @@ class ChatCompletions:
         timeout_s: float,
         stream: bool = False,
         idle_s: float | None = None,
+        echo: EchoMode = "auto",
+        former_urls: Sequence[str] = (),
+        note: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.name = name
         self._model = model
         self._parameters = parameters
         self._stream = stream
         self._endpoint = Endpoint(model, base_url, api_key, timeout_s, idle_s)
+        self._echo = Echo(echo, self._endpoint.origins(former_urls), note)
 
     async def generate(
         self,
@@ -67,9 +81,14 @@ class ChatCompletions:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         """One reply; raises ModelError where the server gives none that can be used."""
-        request = self.request(messages, tools, options)
-        answer = await (self._streamed(request) if self._stream else self._whole(request))
-        return self._reply(self._endpoint.cleaned(answer), request, messages)
+        request, refused = self.request(messages, tools, options), self._echo.refused
+        try:
+            answer = await (self._streamed(request) if self._stream else self._whole(request))
+        except ModelError as exc:
+            failure = self._echo.judged(exc, messages, refused)
+        else:
+            return self._reply(answer, request, messages)
+        raise failure
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -85,7 +104,7 @@ class ChatCompletions:
         return chosen.body(
             {
                 "model": self._model,
-                "messages": [_sent(each, chosen.system_role) for each in chosen.led(messages)],
+                "messages": [self._sent(each) for each in chosen.led(messages)],
                 "tools": [_function(tool) for tool in tools] or None,
                 "tool_choice": options.tool_choice if chooses else None,
                 "parallel_tool_calls": chosen.parallel_tool_calls if tools else None,
@@ -110,21 +129,40 @@ class ChatCompletions:
             raise self._endpoint.cut(events, answer)
         return answer
 
-    def _reply(self, answer: Json, request: Json, heard: Sequence[Message]) -> Reply:
+    def _sent(self, message: Message) -> Json:
+        sent: Json = {"role": message.role, "content": message.content}
+        if message.role == "system":
+            sent["role"] = self._parameters.system_role
+        if message.role == "tool":
+            sent["tool_call_id"] = message.tool_call_id
+        fields, of_calls = self._echo.fields(message)
+        if message.tool_calls:
+            calls = message.tool_calls
+            sent["tool_calls"] = [_sent_call(call, of_calls.get(call.id, {})) for call in calls]
+        return sent | fields
+
+    def _reply(self, raw: Json, request: Json, heard: Sequence[Message]) -> Reply:
+        left_out = self._endpoint.cleaned(_take_excess_out(raw))
+        answer = self._endpoint.cleaned(raw)
         choices = records(answer, "choices")
         if not choices or not record(choices[0], "message"):
             raise self._endpoint.unusable("sent no choice with a message", answer=answer)
         if choices[0].get("error"):
             raise self._endpoint.reported(choices[0]["error"], request, answer=answer)
         message = record(choices[0], "message")
-        calls = _calls(message, heard)
+        sent_calls = _calls(message, heard)
+        calls, reasoning = tuple(call for call, _ in sent_calls), reasoning_in(message)
+        origin = self._endpoint.origin
+        made = Message(
+            role="assistant",
+            content=_content(message) or text(message, "refusal"),
+            tool_calls=calls,
+            reasoning=reasoning,
+            provider_fields=fields_of(message, sent_calls, reasoning, origin, left_out),
+        )
+        self._echo.tell_left_out(made)
         return Reply(
-            message=Message(
-                role="assistant",
-                content=_content(message) or text(message, "refusal"),
-                tool_calls=calls,
-                reasoning=text(message, "reasoning", "reasoning_content") or None,
-            ),
+            message=made,
             finish_reason=_finish_reason(choices[0], message, calls),
             usage=usage(record(answer, "usage"), "prompt_tokens", "completion_tokens"),
             model=text(answer, "model") or None,
@@ -136,9 +174,12 @@ def _assembled(chunks: list[Json]) -> Json:
     """The body that the server would have sent in one piece."""
     choices = [choice for chunk in chunks for choice in records(chunk, "choices")[:1]]
     deltas = [record(choice, "delta") for choice in choices]
-    message: Json = {name: "".join(text(delta, name) for delta in deltas) for name in TEXTS}
-    message["content"] = "".join(_content(delta) for delta in deltas)
-    message["annotations"] = [note for delta in deltas for note in records(delta, "annotations")]
+    beside = [
+        {n: delta[n] for n in delta if n not in ("content", "tool_calls")} for delta in deltas
+    ]
+    joined = merged([*beside, {}])
+    message: Json = joined if isinstance(joined, dict) else {}
+    message["content"] = _joined_content([delta.get("content") for delta in deltas])
     message["tool_calls"] = _joined(
         [piece for delta in deltas for piece in records(delta, "tool_calls")]
     )
@@ -153,6 +194,19 @@ def _assembled(chunks: list[Json]) -> Json:
     }
 
 
+def _joined_content(pieces: Sequence[JsonValue]) -> JsonValue:
+    """Text where it came as text; a list where any of it came in parts."""
+    if not any(isinstance(piece, list) for piece in pieces):
+        return "".join(piece for piece in pieces if isinstance(piece, str))
+    parts: list[JsonValue] = []
+    for piece in pieces:
+        if isinstance(piece, list):
+            parts += piece
+        elif isinstance(piece, str) and piece:
+            parts.append({"type": "text", "text": piece})
+    return merged([parts, []])
+
+
 @dataclass(slots=True)
 class _Call:
     """A tool call of which pieces still come in."""
@@ -160,6 +214,7 @@ class _Call:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
+    pieces: list[Json] = field(default_factory=list)
 
 
 def _joined(pieces: list[Json]) -> list[JsonValue]:
@@ -174,27 +229,29 @@ def _joined(pieces: list[Json]) -> list[JsonValue]:
         call.id = call.id or id_
         call.name = call.name or text(record(piece, "function"), "name")
         call.arguments.append(_written(record(piece, "function").get("arguments")))
+        call.pieces.append(piece)
     return [_whole_call(call) for call in calls]
 
 
 def _whole_call(call: _Call) -> JsonValue:
-    return {"id": call.id, "function": {"name": call.name, "arguments": "".join(call.arguments)}}
+    functions = [record(piece, "function") for piece in call.pieces]
+    ours: Json = {"name": call.name, "arguments": "".join(call.arguments)}
+    return {
+        **_merged_beside(call.pieces, OUR_CALL),
+        "id": call.id,
+        "function": _merged_beside(functions, OUR_FUNCTION) | ours,
+    }
 
 
-def _sent(message: Message, system_role: str) -> Json:
-    sent: Json = {"role": message.role, "content": message.content}
-    if message.role == "system":
-        sent["role"] = system_role
-    if message.role == "tool":
-        sent["tool_call_id"] = message.tool_call_id
-    if message.tool_calls:
-        sent["tool_calls"] = [_sent_call(call) for call in message.tool_calls]
-    return sent
+def _merged_beside(pieces: Sequence[Json], known: frozenset[str]) -> Json:
+    beside = merged([{n: each[n] for n in each if n not in known} for each in pieces])
+    return beside if isinstance(beside, dict) else {}
 
 
-def _sent_call(call: ToolCall) -> Json:
+def _sent_call(call: ToolCall, beside: Json) -> Json:
     function: Json = {"name": call.name, "arguments": arguments_as_object(call.arguments)}
-    return {"id": call.id, "type": "function", "function": function}
+    ours: Json = {"id": call.id, "function": record(beside, "function") | function}
+    return {"type": "function", **beside, **ours}
 
 
 def _function(tool: ToolSpec) -> Json:
@@ -211,16 +268,27 @@ def _content(message: Json) -> str:
     return text(message, "content") or "".join(parts)
 
 
-def _calls(message: Json, heard: Sequence[Message]) -> tuple[ToolCall, ...]:
+def _take_excess_out(answer: Json) -> Json:
+    """Of the first choice's message; gives what was taken out, with the reason."""
+    choices = records(answer, "choices")
+    if not choices or not record(choices[0], "message"):
+        return {}
+    choices[0]["message"], left_out = without_excess(record(choices[0], "message"))
+    return dict(left_out)
+
+
+def _calls(message: Json, heard: Sequence[Message]) -> list[tuple[ToolCall, Json]]:
+    """Each call as we have it and as it was sent."""
     taken = ids_in(heard)
-    calls: list[ToolCall] = []
+    calls: list[tuple[ToolCall, Json]] = []
     for wanted in records(message, "tool_calls"):
         function = record(wanted, "function")
         id_ = unique_id(text(wanted, "id"), taken, len(heard))
         taken.add(id_)
         arguments = _written(function.get("arguments"))
-        calls.append(ToolCall(id=id_, name=text(function, "name"), arguments=arguments))
-    return tuple(calls)
+        call = ToolCall(id=id_, name=text(function, "name"), arguments=arguments)
+        calls.append((call, wanted))
+    return calls
 
 
 def _written(arguments: JsonValue) -> str:

@@ -1,11 +1,15 @@
-"""Foreign JSON made fit for a trace: no key, no lone surrogates, no numbers that JSON lacks.
+"""Foreign JSON, read and made fit for a trace: no key, no lone surrogates, no numbers that JSON
+lacks.
 
 Not covered: a key shorter than eight characters counts as a placeholder and is not blotted out.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from collections.abc import Iterator
 
 from pydantic import JsonValue
 
@@ -13,6 +17,33 @@ DEEPEST = 64
 """Levels of nesting in a reply; pydantic itself gives up at 255."""
 
 Json = dict[str, JsonValue]
+
+
+_MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]')
+
+
+def loaded(text: str) -> JsonValue:
+    """The JSON; where it is nested beyond what Python reads, null for all below DEEPEST levels."""
+    try:
+        value: JsonValue = json.loads(text)
+    except RecursionError:
+        value = json.loads("".join(_less_deep(text)))
+    return value
+
+
+def _less_deep(text: str) -> Iterator[str]:
+    depth = start = 0
+    for mark in _MARKS.finditer(text):
+        if mark[0] in "[{":
+            depth += 1
+            if depth == DEEPEST + 1:
+                yield text[start : mark.start()] + "null"
+        elif mark[0] in "]}":
+            if depth == DEEPEST + 1:
+                start = mark.end()
+            depth -= 1
+    if depth <= DEEPEST:
+        yield text[start:]
 
 
 def tree(body: Json, key: str | None = None) -> Json:

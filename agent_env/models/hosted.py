@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from agent_env.models.wire import Json, record, records, text
+from agent_env.models.cleaning import Json
+from agent_env.models.wire import record, records, text
 from agent_env.schema import PageRef, ToolSpec
 
 INCLUDED: dict[str, str] = {

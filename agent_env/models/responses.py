@@ -1,7 +1,8 @@
 """The Responses API, used statelessly: nothing is stored at the server between steps.
 
-What the model put out goes back as it was (Message.provider_items), so that a reasoning model
-keeps its thread. The API has no seed; asking for one is refused when the model is made.
+What the model put out goes back as it was (Message.provider_items) to the server it came from, so
+that a reasoning model keeps its thread; another server gets the texts and calls alone. The API has
+no seed; asking for one is refused when the model is made.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
 from agent_env.models import hosted
+from agent_env.models.cleaning import Json
+from agent_env.models.echo import Echo, EchoMode
 from agent_env.models.wire import (
     Endpoint,
-    Json,
     Parameters,
     arguments_as_object,
     ids_in,
@@ -27,7 +29,7 @@ from agent_env.models.wire import (
     usage,
 )
 from agent_env.protocols import ReplyOptions
-from agent_env.schema import Message, Reply, ToolCall, ToolSpec, Usage
+from agent_env.schema import Message, ProviderFields, Reply, ToolCall, ToolSpec, Usage
 
 REASONING_MODELS = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.*chat)")
 """By their names, as far as anything tells."""
@@ -47,6 +49,7 @@ class Responses:
         timeout_s: float,
         stream: bool = False,
         idle_s: float | None = None,
+        echo: EchoMode = "auto",
     ) -> None:
         if parameters.seed is not None:
             raise ConfigError("the Responses API takes no seed; leave --model-seed out")
@@ -55,6 +58,7 @@ class Responses:
         self._parameters = parameters
         self._stream = stream
         self._endpoint = Endpoint(model, base_url, api_key, timeout_s, idle_s)
+        self._echo = Echo(echo, self._endpoint.origins(()))
 
     async def generate(
         self,
@@ -102,7 +106,7 @@ class Responses:
         match message.role:
             case "tool":
                 return [_tool_output(message)]
-            case "assistant" if message.provider_items:
+            case "assistant" if message.provider_items and self._echo.is_sent(message):
                 return _sendable(message.provider_items)
             case "assistant":
                 said = [_said("assistant", message.content)] if message.content else []
@@ -139,7 +143,7 @@ class Responses:
         parts = [part for item in items for part in _parts(item)]
         told = usage(record(answer, "usage"), "input_tokens", "output_tokens")
         return Reply(
-            message=_message(items, parts),
+            message=_message(items, parts, self._endpoint.origin),
             finish_reason=_finish_reason(answer, items, parts, _is_at_limit(told, request)),
             usage=told.model_copy(update={"hosted_calls": hosted.counted(items)}),
             model=text(answer, "model") or None,
@@ -214,13 +218,14 @@ def _parts(item: Json) -> list[Json]:
     return records(item, "content") if item.get("type") == "message" else []
 
 
-def _message(items: list[Json], parts: list[Json]) -> Message:
+def _message(items: list[Json], parts: list[Json], origin: str) -> Message:
     return Message(
         role="assistant",
         content="".join(text(part, "text", "refusal") for part in parts),
         tool_calls=tuple(_call(item) for item in items if item.get("type") == "function_call"),
         reasoning=_reasoning(items),
         provider_items=tuple(items),
+        provider_fields=ProviderFields(origin=origin),
     )
 
 

@@ -17,9 +17,10 @@ from typing import Literal
 
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.chat_completions import ChatCompletions
+from agent_env.models.cleaning import Json
 from agent_env.models.counting import texts_of
 from agent_env.models.tokenizers import Estimate
-from agent_env.models.wire import Endpoint, Json, text
+from agent_env.models.wire import Endpoint, text
 from agent_env.protocols import Count, ReplyOptions
 from agent_env.schema import Message, Reply, ToolSpec, Usage
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
+from agent_env.models.echo import EchoMode
 from agent_env.models.wire import Parameters
 from agent_env.protocols import Model
 
@@ -16,8 +17,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "system_role": ("system", "developer", "user"),
     "tool_protocol": ("native", "text"),
     "text_calls": ("strict", "lenient"),
+    "echo_reasoning": ("auto", "always", "never"),
 }
-OWN = ("tool_protocol", "text_calls", "stream", "hosted_tools", "reply_timeout_s", "idle_s")
+OWN = (
+    "tool_protocol", "text_calls", "stream", "hosted_tools", "reply_timeout_s", "idle_s",
+    "echo_reasoning", "api_key_env",
+)  # fmt: skip
 """Settings that are ours, beside the parameters that are sent."""
 
 
@@ -37,6 +42,10 @@ class ModelSettings:
     """How long a call may take; None for as long as usual."""
     idle_s: float | None = None
     """How long a stream may stop; None for as long as usual."""
+    echo_reasoning: EchoMode = "auto"
+    """Whether what the server said beside the documented fields goes back to it."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key; empty for no key, None for the usual one."""
 
     @classmethod
     def read(cls, given: Mapping[str, JsonValue]) -> ModelSettings:

@@ -116,7 +116,7 @@ def _told(messages: Sequence[Message]) -> Iterator[Message]:
         if heard:
             yield Message(role="user", content="\n\n".join(heard))
         calls, heard = message.tool_calls, []
-        yield message.model_copy(update={"tool_calls": (), "reasoning": None})
+        yield message.model_copy(update={"tool_calls": ()})
     if heard:
         yield Message(role="user", content="\n\n".join(heard))
 

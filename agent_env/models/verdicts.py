@@ -33,6 +33,9 @@ ADVICE = {
     403: "check that the API key may use this model",
     404: "check the model's name, and the base URL, which mostly ends in /v1",
     413: "the request is too large; shorten what tools return",
+    **dict.fromkeys(
+        (301, 302, 303, 307, 308), "it is not followed; give that base URL if it is meant"
+    ),
     429: "send fewer requests at a time",
 }
 TOO_LONG = "the conversation is longer than the model reads; see --fit-context"

@@ -1,7 +1,8 @@
 """What both adapters share: the parameters, the endpoint with its errors, the reading of JSON.
 
-Guarantees: the API key stands in no error's text and in no reply; an error has no cause attached,
-because the SDK's own errors may quote the key; whatever comes back can be written as JSON.
+Guarantees: the API key goes to the base URL and nowhere else, for redirects are not followed; it
+stands in no error's text and in no reply; an error has no cause attached, because the SDK's own
+errors may quote the key; whatever comes back can be written as JSON.
 Not covered: a key shorter than eight characters counts as a placeholder and is not blotted out.
 """
 
@@ -20,7 +21,7 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.cleaning import DEEPEST, clean, shallow, tree
+from agent_env.models.cleaning import DEEPEST, Json, clean, loaded, shallow, tree
 from agent_env.models.overflow import OUTPUT_LIMITS
 from agent_env.models.verdicts import Verdict, judge, retry_after_s, status_in
 from agent_env.protocols import ReplyOptions
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from openai import AsyncOpenAI
 
-Json = dict[str, JsonValue]
 OURS = frozenset({"model", "messages", "input", "tools", "tool_choice", "stream", "stream_options"})
 """Fields of a request that follow from the conversation or from other options."""
 KEPT_S = 60.0  # idle connections stay open; after the usual 5 s slow tools would cost a new one
@@ -103,6 +103,16 @@ class Endpoint:
         self._clients: list[AsyncOpenAI] = []
         self._free: list[AsyncOpenAI] = []
         self._certificates: ssl.SSLContext | None = None
+
+    @property
+    def origin(self) -> str:
+        """The model and where it is, as messages from it say."""
+        return f"{self._model} at {self._where}"
+
+    def origins(self, former_urls: Iterable[str]) -> frozenset[str]:
+        """The same, with the addresses that the server had before."""
+        before = (f"{self._model} at {_shown(url)}" for url in former_urls)
+        return frozenset([self.origin, *before])
 
     async def post(self, path: str, body: Json) -> Json:
         """The reply as the server wrote it."""
@@ -209,6 +219,8 @@ class Endpoint:
         """The error that a server describes, by status or inside a 200 (`answer`)."""
         error = shallow(error, self._key)  # before anything is cut short: half a key is one too
         said = _said(error)[:300]
+        if status is not None and 300 <= status < 400:
+            said = f"a redirect to {(headers or {}).get('location', 'nowhere')}"
         meant = status or status_in(error)
         verdict = judge(meant, said, error, body)
         wait = retry_after_s(headers or {})
@@ -237,7 +249,11 @@ class Endpoint:
             self._certificates = httpx2.create_ssl_context()
         limits = httpx2.Limits(max_connections=1, keepalive_expiry=KEPT_S)
         return AsyncOpenAI(
-            http_client=DefaultAsyncHttpxClient(verify=self._certificates, limits=limits),
+            http_client=DefaultAsyncHttpxClient(
+                verify=self._certificates,
+                limits=limits,
+                follow_redirects=False,  # the key and the question are for this address alone
+            ),
             base_url=self._base_url,
             api_key=self._key or "none",
             timeout=None,  # one of ours bounds the whole call; the SDK's are five timers a call
@@ -246,8 +262,8 @@ class Endpoint:
 
     def _parsed(self, text: str, body: Json) -> Json:
         try:
-            answer = json.loads(text)
-        except (ValueError, RecursionError):
+            answer = loaded(text)
+        except ValueError:
             answer = None
         if not isinstance(answer, dict):
             seen = clean(text, self._key)[:80]
@@ -275,6 +291,8 @@ class Endpoint:
                 return failure
             case openai.APIError():
                 return self.reported(_plain(exc.body) or exc.message, body)
+        if isinstance(exc, RecursionError):
+            return self.unusable(f"sent JSON nested more than {DEEPEST} levels deep")
         text = f"sent what cannot be read ({type(exc).__name__}); try again"
         return self._error(text, Verdict("unreadable", True, ""))
 
@@ -391,4 +409,4 @@ def _shown(base_url: str) -> str:
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(f"base URL {base_url!r} is no address; write http://HOST:PORT/v1")
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"

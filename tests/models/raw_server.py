@@ -88,18 +88,30 @@ def ask(
     options: ReplyOptions = ReplyOptions(),
     stream: bool = False,
     timeout_s: float = 5.0,
+    is_same_server: bool = True,
+    **more: object,
 ) -> tuple[Reply, dict]:
-    """The reply to one request, and the body of the request."""
+    """The reply to one request, and the body of the request; what the messages hold of a server
+    comes from this one, unless it is another."""
 
     async def run() -> tuple[Reply, dict]:
         async with RawServer(answer) as server:
-            model = kind("n", "m-1", server.url, KEY, parameters, timeout_s, stream)
+            model = kind("n", "m-1", server.url, KEY, parameters, timeout_s, stream, **more)
+            heard = [said_by(server, each) for each in messages] if is_same_server else messages
             try:
-                return await model.generate(messages, tools, options), server.bodies[-1]
+                return await model.generate(heard, tools, options), server.bodies[-1]
             finally:
                 await model.close()
 
     return asyncio.run(run())
+
+
+def said_by(server: RawServer, message: Message) -> Message:
+    """The message, as if this server had said it."""
+    if message.provider_fields is None:
+        return message
+    kept = message.provider_fields.model_copy(update={"origin": f"m-1 at {server.url}"})
+    return message.model_copy(update={"provider_fields": kept})
 
 
 def failure(

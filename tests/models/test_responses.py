@@ -103,6 +103,14 @@ def test_the_items_of_a_turn_go_back_as_they_were():
     }
 
 
+@pytest.mark.parametrize("how", [{"is_same_server": False}, {"echo": "never"}])
+def test_items_do_not_go_to_another_server_or_where_nothing_shall_go_back(how):
+    first, _ = ask(Responses, reply(response(REASONING, CALL)))
+    _, sent = ask(Responses, HELLO, messages=[USER, first.message], **how)
+    call = {"type": "function_call", "call_id": "a", "name": "lookup"}
+    assert sent["input"][1:] == [call | {"arguments": '{"word": "x"}'}]
+
+
 def test_a_turn_from_elsewhere_is_put_into_items():
     call = ToolCall(id="a", name="lookup", arguments="broken")
     turn = Message(role="assistant", content="Wait.", tool_calls=(call,))

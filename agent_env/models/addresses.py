@@ -1,0 +1,103 @@
+"""Where models are and whose key is whose: `compatible/NAME@URL`, `--base-url`, `--api-key-env`.
+
+Guarantees: a base URL belongs to `compatible/` models alone; no key goes to two addresses unless
+the user names its variable for each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+
+from agent_env.errors import ConfigError
+
+COMPATIBLE = "compatible/"
+OPENAI_URL = "https://api.openai.com/v1"
+NO_KEY = ""
+"""In place of a variable's name."""
+_AT = re.compile(r"(?P<name>.+?)@(?P<url>https?://.*)")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def split_address(model: str) -> tuple[str, str | None]:
+    """The model's name without its address, and the address where it has one."""
+    found = _AT.fullmatch(model) if model.startswith(COMPATIBLE) else None
+    return (model, None) if found is None else (found["name"], found["url"])
+
+
+def base_url_of(model: str, given: str | None) -> str | None:
+    """The model's own address, else the one given for all."""
+    return split_address(model)[1] or given
+
+
+def base_urls(models: Sequence[str], given: str | None) -> dict[str, str | None]:
+    """Each model's address; ConfigError where one is given and no model takes it."""
+    urls = {
+        model: base_url_of(model, given) if model.startswith(COMPATIBLE) else None
+        for model in models
+    }
+    if given is not None and given not in urls.values():
+        raise ConfigError(
+            f"--base-url {given} belongs to a model compatible/NAME without an address of its own, "
+            f"and there is none among {', '.join(models)}; OpenAI's own API is elsewhere where "
+            "OPENAI_BASE_URL says so"
+        )
+    return urls
+
+
+def key_variables(urls: Mapping[str, str | None], named: Sequence[str]) -> dict[str, str | None]:
+    """By model the variable that holds its key, by `--api-key-env [MODEL=]NAME`: None for the usual
+    one, empty for none. Where there are several addresses, only the models that are named have a
+    key; the usual one would go to strangers."""
+    asked = [model for model in urls if not model.startswith("reference")]
+    places = {(urls[model] or "").rstrip("/") for model in asked}
+    shared = len({urls[model] for model in asked if model.startswith(COMPATIBLE)}) > 1
+    found: dict[str, str | None] = {
+        model: NO_KEY if shared and model.startswith(COMPATIBLE) else None for model in urls
+    }
+    for text in named:
+        whose, _, variable = text.rpartition("=")
+        if not _VARIABLE.fullmatch(variable):
+            raise ConfigError(
+                "--api-key-env takes the name of an environment variable, not a key: NAME or "
+                "MODEL=NAME"
+            )
+        if not whose and len(places) > 1:
+            raise ConfigError(
+                f"--api-key-env {variable}: there are several addresses; say whose key it is, such "
+                f"as --api-key-env {asked[0]}={variable}"
+            )
+        models = [m for m in asked if not whose or whose in (m, split_address(m)[0])]
+        if len(models) != 1 and whose:
+            raise ConfigError(f"--api-key-env {text}: write one of {', '.join(asked)} before the =")
+        found |= dict.fromkeys(models, variable)
+    return found
+
+
+def with_variable(
+    parameters: Mapping[str, JsonValue], variable: str | None
+) -> dict[str, JsonValue]:
+    """The parameters with the name of the variable that holds the key; None changes nothing."""
+    return {**parameters, **({} if variable is None else {"api_key_env": variable})}
+
+
+def moved(
+    parameters: Mapping[str, JsonValue],
+    model: str,
+    url: str | None,
+    variable: str | None,
+    is_same_server: bool,
+) -> dict[str, JsonValue]:
+    """The parameters of a recorded run that goes on by `model`, perhaps at another `url` and with
+    the key of another `variable`. A variable stays with its address, unless it is the server itself
+    that has moved."""
+    before = parameters.get("base_url")
+    now = url or (before if model.startswith(COMPATIBLE) else None)
+    found = {**parameters, "base_url": now}
+    if variable is not None:
+        found["api_key_env"] = variable
+    elif now != before and not is_same_server:
+        found.pop("api_key_env", None)
+    return found

@@ -1,0 +1,241 @@
+"""What a server's message holds beside the fields that we know: kept, and given back as it came.
+
+Thinking models want their own words back with the next request: `reasoning_content` (DeepSeek,
+Kimi, GLM), `reasoning` (vLLM), `reasoning_details` (OpenRouter, MiniMax),
+`extra_content.google.thought_signature` on a tool call (Gemini), and whatever comes next. So no
+field is looked for by name: all are kept, of the message, of its calls and of their functions.
+
+Guarantees: a reasoning text is stored once, in Message.reasoning, however many fields repeat it; a
+name that is one of ours does no harm, for the fields stand apart and ours are sent over them.
+Bounds: MOST letters a message and DEEPEST levels a field; what is beyond is named in `left_out`.
+Not kept: nulls, empty lists and objects, the `index` of a call, and what stands beside the message.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import JsonValue
+
+from agent_env.models.cleaning import Json
+from agent_env.schema import Message, ProviderFields, ReasoningSpan, ToolCall
+
+MOST = 2_000_000
+DEEPEST = 48
+SPAN = 100
+"""Letters from which on a part of the reasoning is not stored a second time."""
+REASONING = ("reasoning", "reasoning_content")
+OURS = frozenset({"role", "tool_calls"})
+"""Of a message; always sent as we have them."""
+OUR_CALL = frozenset({"id", "index", "function"})
+OUR_FUNCTION = frozenset({"name", "arguments"})
+LABELS = frozenset({"type", "format", "id", "role", "name", "object", "model", "status"})
+"""Strings that a stream repeats; all others come in pieces."""
+
+
+def merged(values: Sequence[JsonValue], name: str = "", depth: int = DEEPEST) -> JsonValue:
+    """One value of those that a stream sends for a field: texts are joined, objects merged, lists
+    merged by the `index` of their items or else extended; of anything else the last one stays."""
+    given = [value for value in values if value is not None]
+    if len(given) < 2 or depth == 0:
+        return given[-1] if given else None
+    texts = [value for value in given if isinstance(value, str)]
+    if len(texts) == len(given):
+        return texts[0] if name in LABELS else "".join(texts)
+    objects = [value for value in given if isinstance(value, dict)]
+    if len(objects) == len(given):
+        names = dict.fromkeys(key for each in objects for key in each)
+        return {
+            key: merged([each[key] for each in objects if key in each], key, depth - 1)
+            for key in names
+        }
+    lists = [value for value in given if isinstance(value, list)]
+    if len(lists) == len(given):
+        return _merged_lists([item for each in lists for item in each], depth - 1)
+    return given[-1]
+
+
+def _merged_lists(items: Sequence[JsonValue], depth: int) -> list[JsonValue]:
+    """Items of one index belong together unless their types differ (OpenRouter's may)."""
+    groups: list[list[JsonValue]] = []
+    latest: dict[int, tuple[list[JsonValue], JsonValue]] = {}
+    for item in items:
+        index = item.get("index") if isinstance(item, dict) else None
+        if not isinstance(item, dict) or not isinstance(index, int):
+            groups.append([item])
+            continue
+        group, kind = latest.get(index, ([], None))
+        if not group or item.get("type", kind) != kind:
+            group, kind = [], item.get("type")
+            groups.append(group)
+            latest[index] = group, kind
+        group.append(item)
+    return [merged(group, "", depth) for group in groups]
+
+
+def without_excess(message: Json) -> tuple[Json, dict[str, str]]:
+    """The message without fields that are too long or too deep, and what was left out and why."""
+    left_out: dict[str, str] = {}
+    room = [MOST]
+    read = next((name for name in REASONING if isinstance(message.get(name), str)), "")
+
+    def bounded(of: Json, known: frozenset[str], where: str) -> Json:
+        found = {}
+        for name, value in of.items():
+            size = 0 if name in known or name == read else _size(value, DEEPEST)
+            if size is None:
+                left_out[where + name] = f"nested more than {DEEPEST} levels deep"
+            elif size > room[0]:
+                left_out[where + name] = f"{size} characters"
+            else:
+                room[0] -= size
+                found[name] = value
+        return found
+
+    kept = bounded(message, frozenset({"role", "content", "tool_calls"}), "")
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        kept["tool_calls"] = [
+            _bounded_call(call, bounded) if isinstance(call, dict) else None for call in calls
+        ]
+    return kept, left_out
+
+
+def _bounded_call(call: Json, bounded: Any) -> JsonValue:
+    kept: Json = bounded(call, OUR_CALL, "tool_calls.")
+    function = kept.get("function")
+    if isinstance(function, dict):
+        kept["function"] = bounded(function, OUR_FUNCTION, "tool_calls.function.")
+    return kept
+
+
+def _size(value: JsonValue, depth: int) -> int | None:
+    """Letters, about as in JSON; None for what is nested too deeply."""
+    if isinstance(value, str):
+        return len(value) + 2
+    if not isinstance(value, list | dict):
+        return 8
+    if depth == 0:
+        return None
+    inner = value.values() if isinstance(value, dict) else value
+    total = sum(len(name) + 4 for name in value) if isinstance(value, dict) else len(value)
+    for each in inner:
+        size = _size(each, depth - 1)
+        if size is None:
+            return None
+        total += size
+    return total
+
+
+def reasoning_in(message: Mapping[str, JsonValue]) -> str | None:
+    """The reasoning text, under whichever name it came; of details, the parts that are text."""
+    for name in REASONING:
+        if isinstance(text := message.get(name), str) and text:
+            return text
+    details = message.get("reasoning_details")
+    parts = (
+        [each for each in details if isinstance(each, dict)] if isinstance(details, list) else []
+    )
+    texts = (part.get("text") or part.get("summary") for part in parts)
+    return "".join(text for text in texts if isinstance(text, str)) or None
+
+
+def fields_of(
+    message: Json,
+    calls: Sequence[tuple[ToolCall, Json]],
+    reasoning: str | None,
+    origin: str,
+    left_out: Mapping[str, JsonValue],
+) -> ProviderFields | None:
+    """What the message and its calls hold beside what we know; None where that is nothing."""
+    spans: list[ReasoningSpan] = []
+    beside = {
+        name: _without(value, reasoning or "", (name,), spans)
+        for name, value in message.items()
+        if value not in (None, [], {}) and _is_unknown(name, value)
+    }
+    of_calls = {call.id: extra for call, sent in calls if (extra := _beside_call(sent))}
+    if not (beside or of_calls or left_out):
+        return None
+    return ProviderFields(
+        origin=origin,
+        message=beside,
+        calls=of_calls,
+        reasoning_at=tuple(spans),
+        left_out={name: str(why) for name, why in left_out.items()},
+    )
+
+
+def _is_unknown(name: str, value: JsonValue) -> bool:
+    """Known are texts, and parts that are nothing but text."""
+    if name == "role":
+        return value != "assistant"
+    if name == "tool_calls":
+        return not isinstance(value, list)
+    if name != "content":
+        return True
+    parts = value if isinstance(value, list) else []
+    return any(not isinstance(part, dict) or part.keys() - {"type", "text"} for part in parts)
+
+
+def _beside_call(call: Json) -> Json:
+    beside = {name: call[name] for name in call if name not in OUR_CALL and call[name] is not None}
+    if beside.get("type") == "function":
+        del beside["type"]
+    function = call.get("function")
+    inner = function if isinstance(function, dict) else {}
+    if more := {name: inner[name] for name in inner if name not in OUR_FUNCTION}:
+        beside["function"] = more
+    return beside
+
+
+def _without(
+    value: JsonValue, reasoning: str, path: tuple[str | int, ...], spans: list[ReasoningSpan]
+) -> JsonValue:
+    """The value with empty texts where parts of the reasoning stood; `spans` says which."""
+    if isinstance(value, str):
+        start = reasoning.find(value) if len(value) >= SPAN or value == reasoning else -1
+        if start < 0 or not value:
+            return value
+        spans.append(ReasoningSpan(path=path, start=start, end=start + len(value)))
+        return ""
+    if isinstance(value, dict):
+        return {name: _without(value[name], reasoning, (*path, name), spans) for name in value}
+    if isinstance(value, list):
+        return [_without(item, reasoning, (*path, n), spans) for n, item in enumerate(value)]
+    return value
+
+
+def given_back(message: Message, names_refused: frozenset[str]) -> tuple[Json, dict[str, Json]]:
+    """The fields as they came: of the message, and of each call by its id; without those of the
+    names that the server refused."""
+    kept = message.provider_fields
+    if kept is None:
+        return {}, {}
+    whole: Any = copy.deepcopy(kept.message) if kept.reasoning_at else kept.message
+    for span in kept.reasoning_at:
+        place = whole
+        for step in span.path[:-1]:
+            place = place[step]
+        place[span.path[-1]] = (message.reasoning or "")[span.start : span.end]
+    taken_out = OURS | names_refused
+    fields = {name: value for name, value in whole.items() if name not in taken_out}
+    return fields, {id_: _less(kept.calls[id_], names_refused) for id_ in kept.calls}
+
+
+def _less(call: Json, names_refused: frozenset[str]) -> Json:
+    found = {name: value for name, value in call.items() if name not in names_refused}
+    if isinstance(function := found.get("function"), dict):
+        found["function"] = {n: v for n, v in function.items() if n not in names_refused}
+    return found
+
+
+def names_in(kept: ProviderFields) -> Iterator[str]:
+    """The names of all fields that would go back."""
+    yield from (name for name in kept.message if name not in OURS)
+    for call in kept.calls.values():
+        yield from call
+        if isinstance(function := call.get("function"), dict):
+            yield from function

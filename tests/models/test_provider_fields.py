@@ -1,0 +1,247 @@
+"""What a server says beside the documented fields comes back to it, whole, and to nobody else."""
+
+import json
+
+import pytest
+
+from agent_env.models.chat_completions import ChatCompletions
+from agent_env.models.provider_fields import merged
+from agent_env.schema import Message
+
+from .raw_server import LOOKUP, USER, RawServer, ask, events, failure, reply
+
+SIGNATURE = {"google": {"thought_signature": "AY89a18"}}
+CALL = {"id": "a", "type": "function", "function": {"name": "lookup", "arguments": '{"word": "x"}'}}
+ENTRY = Message(role="tool", content="an entry", tool_call_id="a")
+THOUGHTS = "First the year, then the month. " * 20
+DETAILS = [
+    {"type": "reasoning.text", "format": "x-v1", "index": 0, "text": THOUGHTS, "signature": "s1"},
+    {"type": "reasoning.encrypted", "format": "x-v1", "index": 0, "data": "gAAA"},
+]
+KEPT = {
+    "deepseek, kimi, glm": {"reasoning_content": THOUGHTS},
+    "an empty thought": {"reasoning_content": ""},
+    "vllm": {"reasoning": THOUGHTS},
+    "vllm, both names": {"reasoning": THOUGHTS, "reasoning_content": THOUGHTS},
+    "openrouter": {"reasoning": THOUGHTS, "reasoning_details": DETAILS},
+    "minimax": {"reasoning_details": DETAILS[:1]},
+    "gemini": {"tool_calls": [CALL | {"extra_content": SIGNATURE}]},
+    "a function's": {"tool_calls": [CALL | {"function": CALL["function"] | {"sign": "ä\u2028"}}]},
+    "another type": {"tool_calls": [CALL | {"type": "builtin_function"}]},
+    "mistral": {
+        "content": [
+            {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHTS}], "closed": None},
+            {"type": "text", "text": "Friday"},
+        ]
+    },
+    "names of ours": {"provider_items": [1], "reasoning": {"content": [None]}, "tool_call_id": "z"},
+    "numbers": {"seen": True, "share": 0.5, "big": 2**70, "nested": {"a/b": [[], {}, {"c": None}]}},
+}
+
+
+def completion(message: dict) -> bytes:
+    choice = {"message": {"role": "assistant", "content": "", "tool_calls": [CALL]} | message}
+    return reply({"model": "m-1", "choices": [choice | {"finish_reason": "tool_calls"}]})
+
+
+def chunk(delta: dict, finish_reason: str | None = None) -> dict:
+    return {"model": "m-1", "choices": [{"delta": delta, "finish_reason": finish_reason}]}
+
+
+HELLO = completion({"content": "Hello", "tool_calls": []})
+
+
+def sent_after(first: Message, **how: object) -> dict:
+    _, body = ask(ChatCompletions, HELLO, messages=[USER, first, ENTRY], tools=[LOOKUP], **how)
+    said: dict = body["messages"][1]
+    return said
+
+
+@pytest.mark.parametrize("message", KEPT.values(), ids=KEPT)
+def test_the_message_goes_back_as_the_server_sent_it(message):
+    got, _ = ask(ChatCompletions, completion(message))
+    stored = Message.model_validate_json(got.message.model_dump_json(exclude_unset=True))
+    expected = {"role": "assistant", "content": "", "tool_calls": [CALL]} | message
+    assert stored == got.message
+    assert sent_after(stored) == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["deepseek, kimi, glm", "vllm, both names", "openrouter", "minimax"]
+)
+def test_reasoning_is_stored_once(name):
+    got, _ = ask(ChatCompletions, completion(KEPT[name]))
+    assert got.message.reasoning == THOUGHTS
+    assert got.message.model_dump_json().count("First the year") == 20
+
+
+def test_of_several_details_each_is_a_part_of_the_one_stored_text():
+    parts = [{"index": n, "text": f"{n}. {THOUGHTS}"} for n in range(3)]
+    got, _ = ask(ChatCompletions, completion({"reasoning_details": parts}))
+    assert got.message.model_dump_json().count("First the year") == 60
+    assert sent_after(got.message)["reasoning_details"] == parts
+
+
+def test_nothing_is_kept_of_a_message_that_holds_nothing_else():
+    empty = {"refusal": None, "annotations": [], "audio": None, "function_call": None}
+    got, _ = ask(ChatCompletions, completion({"content": "Hello"} | empty))
+    assert got.message.provider_fields is None
+    assert sent_after(got.message) == {
+        "role": "assistant", "content": "Hello", "tool_calls": [CALL],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("how", [{"is_same_server": False}, {"echo": "never"}])
+def test_nothing_goes_to_another_server_or_where_nothing_shall_go_back(how):
+    message = KEPT["openrouter"] | KEPT["gemini"] | {"content": KEPT["mistral"]["content"]}
+    got, _ = ask(ChatCompletions, completion(message))
+    assert sent_after(got.message, **how) == {
+        "role": "assistant", "content": "Friday", "tool_calls": [CALL],
+    }  # fmt: skip
+
+
+def test_a_server_that_has_moved_gets_back_what_it_said():
+    got, _ = ask(ChatCompletions, completion(KEPT["vllm"]))
+    before = got.message.provider_fields.origin.partition(" at ")[2]
+    moved = sent_after(got.message, is_same_server=False, former_urls=[before])
+    assert moved["reasoning"] == THOUGHTS
+
+
+@pytest.mark.parametrize("name", ["gemini", "openrouter", "a function's", "another type"])
+def test_a_stream_keeps_what_a_whole_body_keeps(name):
+    whole = {"role": "assistant", "content": "", "tool_calls": [CALL]} | KEPT[name]
+    got, _ = ask(ChatCompletions, completion(KEPT[name]))
+    streamed, _ = ask(ChatCompletions, events(*_pieces(whole)), stream=True)
+    assert sent_after(streamed.message) == sent_after(got.message) == whole
+    assert streamed.message.reasoning == got.message.reasoning
+
+
+def _pieces(message: dict) -> list[dict]:
+    """The message as a provider streams it: texts in two halves, the labels in each."""
+    deltas: list[dict] = [{"role": "assistant", "content": ""}]
+    if thought := message.get("reasoning"):
+        deltas += [{"reasoning": thought[:99]}, {"reasoning": thought[99:]}]
+    for detail in message.get("reasoning_details", ()):
+        name = "text" if "text" in detail else "data"
+        first = detail | {name: detail[name][:2]} | dict.fromkeys(detail.keys() & {"signature"})
+        deltas.append({"reasoning_details": [first]})
+        deltas.append({"reasoning_details": [detail | {name: detail[name][2:]}]})
+    for index, call in enumerate(message["tool_calls"]):
+        half = call | {"function": call["function"] | {"arguments": '{"word'}}
+        deltas.append({"tool_calls": [{"index": index} | half]})
+        deltas.append({"tool_calls": [{"index": index, "function": {"arguments": '": "x"}'}}]})
+    return [*map(chunk, deltas), chunk({}, "tool_calls")]
+
+
+def test_pieces_of_a_field_are_joined_by_what_they_are():
+    assert merged(["Let me ", None, "see."]) == "Let me see."
+    assert merged([{"a": "x", "n": 1}, {"a": "y", "n": 2}]) == {"a": "xy", "n": 2}
+    assert merged([[1], [2]]) == [1, 2]
+    assert merged([[{"index": 1, "t": "a"}], [{"index": 0}, {"index": 1, "t": "b"}]]) == [
+        {"index": 1, "t": "ab"},
+        {"index": 0},
+    ]
+    assert merged([{"type": "text", "id": "r1"}, {"type": "text", "id": "r1"}]) == {
+        "type": "text",
+        "id": "r1",
+    }
+    assert merged(["a", {"b": 1}]) == {"b": 1}
+    assert merged([]) is None
+
+
+@pytest.mark.parametrize(
+    ("field", "why"),
+    [
+        ("x" * 5_000_000, "5000002 characters"),
+        (["y" * 10] * 500_000, "6500000 characters"),
+        (json.loads("[" * 60 + "]" * 60), "nested more than 48 levels deep"),
+    ],
+    ids=["long", "wide", "deep"],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_field_beyond_bounds_is_left_out_and_that_is_said_once(field, why, stream):
+    message = {"content": "Friday", "blob": field, "reasoning_content": "Hm."}
+    notes: list[str] = []
+    answer = completion(message | {"tool_calls": [CALL | {"blob": field}]})
+    if stream:
+        answer = events(chunk(message), chunk({"tool_calls": [CALL | {"blob": field}]}, "stop"))
+    got, _ = ask(ChatCompletions, answer, stream=stream, note=notes.append, timeout_s=20.0)
+    assert got.message.content == "Friday"
+    assert got.message.provider_fields.left_out == {"blob": why, "tool_calls.blob": why}
+    assert got.message.provider_fields.message == {"reasoning_content": ""}
+    assert notes == [
+        f"the server's field blob is not kept and not sent back: {why}",
+        f"the server's field tool_calls.blob is not kept and not sent back: {why}",
+    ]
+
+
+@pytest.mark.parametrize("depth", [1_000, 100_000])
+def test_a_body_that_is_nested_beyond_reading_loses_its_depth_and_is_read(depth):
+    deep = '{"role": "assistant", "content": "Friday", "blob": %s}' % ("[" * depth + "]" * depth)
+    got, _ = ask(ChatCompletions, reply(f'{{"choices": [{{"message": {deep}}}]}}'))
+    assert got.message.content == "Friday"
+    assert got.message.provider_fields.left_out == {"blob": "nested more than 48 levels deep"}
+
+
+def test_a_stream_that_is_nested_beyond_reading_is_an_error_that_says_so():
+    deep = 'data: {"choices": [{"delta": {"blob": %s}}]}\n\n' % ("[" * 2000 + "]" * 2000)
+    error = failure(ChatCompletions, reply(deep, kind="text/event-stream"), stream=True)
+    assert "nested" in str(error)
+
+
+REFUSALS = {
+    "groq": {"error": {"message": "property 'reasoning_content' is unsupported"}},
+    "mistral": {
+        "detail": [
+            {
+                "type": "extra_forbidden",
+                "loc": ["body", "messages", 1, "assistant", "reasoning_content"],
+                "msg": "Extra inputs are not permitted",
+            }
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("said", REFUSALS.values(), ids=REFUSALS)
+@pytest.mark.parametrize(("echo", "retryable"), [("auto", True), ("always", False)])
+def test_a_field_that_the_server_refuses_is_left_out_from_then_on(said, echo, retryable):
+    import asyncio
+
+    from agent_env.errors import ModelError
+    from agent_env.models.wire import Parameters
+
+    notes: list[str] = []
+    first = {"reasoning_content": "Hm.", "seen": True}
+
+    async def run() -> tuple[ModelError, list[dict]]:
+        refused = reply(said, status="422 Unprocessable Entity")
+        async with RawServer(completion(first), refused, HELLO) as server:
+            model = ChatCompletions(
+                "n", "m-1", server.url, None, Parameters(), 5.0, echo=echo, note=notes.append
+            )
+            try:
+                got = await model.generate([USER], [])
+                messages = [USER, got.message, ENTRY]
+                with pytest.raises(ModelError) as caught:
+                    await model.generate(messages, [])
+                await model.generate(messages, [])
+            finally:
+                await model.close()
+            return caught.value, [body["messages"][1] for body in server.bodies[1:]]
+
+    error, (before, after) = asyncio.run(run())
+    assert error.retryable is retryable
+    assert before["reasoning_content"] == "Hm."
+    assert ("reasoning_content" in after, after["seen"]) == (not retryable, True)
+    assert len(notes) == (1 if retryable else 0)
+    assert not retryable or notes[0].startswith("reasoning_content is not sent back any more: ")
+
+
+def test_an_error_that_asks_for_the_field_is_no_refusal():
+    got, _ = ask(ChatCompletions, completion({"reasoning_content": "Hm."}))
+    wanted = "The reasoning_content in the thinking mode must be passed back to the API."
+    error = {"error": {"message": wanted, "type": "invalid_request_error"}}
+    with pytest.raises(Exception, match="must be passed back") as caught:
+        ask(ChatCompletions, reply(error, status="400 Bad Request"), messages=[USER, got.message])
+    assert not caught.value.retryable
