@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
 from agent_env.manifest import Manifest
-from agent_env.models.addresses import NO_KEY, OPENAI_URL, split_address
+from agent_env.models.addresses import NO_KEY, OPENAI_URL, split_address, variable_in
 
 if TYPE_CHECKING:
     from agent_env.models.server_facts import ServerFacts
@@ -190,14 +190,17 @@ async def server_tokenizer(
         await made.close()
 
 
-async def facts_of_server(model: str, base_url: str | None) -> ServerFacts:
-    """What the model's server tells of itself; nothing where it is none of the user's own."""
+async def facts_of_server(
+    model: str, base_url: str | None, variable: str | None = None
+) -> ServerFacts:
+    """What the model's server tells of itself; nothing where it is none of the user's own. It gets
+    the key of `variable`, like the model."""
     from agent_env.models.server_facts import ServerFacts, server_facts
 
-    kind, _, wanted = model.partition("/")
+    kind, _, wanted = split_address(model)[0].partition("/")
     if kind != "compatible" or base_url is None:
         return ServerFacts()
-    return await server_facts(wanted, base_url, os.environ.get("COMPATIBLE_API_KEY"))
+    return await server_facts(wanted, base_url, _key(model, variable))
 
 
 async def open_counted(
@@ -207,12 +210,8 @@ async def open_counted(
     tokenizer: Tokenizer | ServerTokenizer
     if manifest.tokenizer == SERVER:
         base_url = manifest.model_parameters.get("base_url")
-        variable = manifest.model_parameters.get("api_key_env")
-        opened = server_tokenizer(
-            manifest.model,
-            str(base_url) if base_url else None,
-            None if variable is None else str(variable),
-        )
+        address = str(base_url) if base_url else None
+        opened = server_tokenizer(manifest.model, address, variable_in(manifest.model_parameters))
         tokenizer = served = await stack.enter_async_context(opened)
         stack.callback(lambda: _tell_estimated(served, note))
         model = model_of(manifest, served, note)

@@ -17,7 +17,7 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.fitting import check_proofs, check_tables, check_wordings
 from agent_env.manifest import Manifest, TextFile
 from agent_env.model_wiring import SERVER, make_model, make_tokenizer, server_tokenizer
-from agent_env.models.addresses import base_urls, key_variables, with_variable
+from agent_env.models.addresses import base_urls, key_variables, variable_in, with_variable
 from agent_env.schema import Condition, Record, Sample
 from agent_env.tasks.conditions import TOOLS, parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Made, by_digest, read_options
@@ -98,9 +98,8 @@ async def prepare_run(
     if is_asked:
         make_model(options.model, options.base_url, options.parameters)  # fails before anything
     if is_asked and options.tokenizer == SERVER:
-        variable = options.parameters.get("api_key_env")
-        named = None if variable is None else str(variable)
-        async with server_tokenizer(options.model, options.base_url, named):
+        variable = variable_in(options.parameters)
+        async with server_tokenizer(options.model, options.base_url, variable):
             pass  # it counts
     else:
         make_tokenizer(options.tokenizer)

@@ -83,6 +83,12 @@ def with_variable(
     return {**parameters, **({} if variable is None else {"api_key_env": variable})}
 
 
+def variable_in(parameters: Mapping[str, JsonValue]) -> str | None:
+    """The name that `with_variable` put in."""
+    variable = parameters.get("api_key_env")
+    return None if variable is None else str(variable)
+
+
 def moved(
     parameters: Mapping[str, JsonValue],
     model: str,

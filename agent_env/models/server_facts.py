@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_env.errors import ModelError
-from agent_env.models.wire import Endpoint, Json, record, records, text
+from agent_env.models.cleaning import Json
+from agent_env.models.wire import Endpoint, record, records, text
 
 MOST_MODELS = 100
 TIMEOUT_S = 10.0
