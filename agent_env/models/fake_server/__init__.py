@@ -8,6 +8,7 @@ so that a mistake in the one does not hide a mistake in the other.
 """
 
 from agent_env.models.fake_server.faults import parse_errors
+from agent_env.models.fake_server.hosting import Hosting
 from agent_env.models.fake_server.policies import model_policy, script_policy
 from agent_env.models.fake_server.server import FakeServer, serve
 from agent_env.models.fake_server.talk import (
@@ -26,6 +27,7 @@ __all__ = [
     "Call",
     "FakeServer",
     "HostedCall",
+    "Hosting",
     "Offer",
     "Policy",
     "Refusal",

@@ -21,6 +21,7 @@ class Request:
     path: str
     """Without the query."""
     body: bytes
+    authorization: str | None = None
 
 
 class Channel:
@@ -49,10 +50,12 @@ class Channel:
         head = _head(status, kind, [("content-length", str(len(body))), *headers])
         await self._send(head, h11.Data(data=body), h11.EndOfMessage())
 
-    async def stream(self, events: Iterable[bytes]) -> None:
+    async def stream(self, events: Iterable[bytes], delay_s: float = 0.0) -> None:
         """A reply in pieces."""
         await self._send(_head(200, EVENTS, [("cache-control", "no-cache")]))
         for event in events:
+            if delay_s:
+                await asyncio.sleep(delay_s)
             await self._send(h11.Data(data=event))
         await self._send(h11.EndOfMessage())
 
@@ -84,8 +87,7 @@ class Channel:
                     if len(body) > LARGEST:
                         return None
                 case h11.EndOfMessage() if head is not None:
-                    path = head.target.decode("latin-1").partition("?")[0]
-                    return Request(head.method.decode("latin-1"), path, bytes(body))
+                    return _request(head, bytes(body))
                 case _:
                     return None
 
@@ -98,6 +100,17 @@ class Channel:
         """In one piece, which costs either side one wake-up."""
         self._writer.write(b"".join(self._http.send(event) or b"" for event in events))
         await self._writer.drain()
+
+
+def _request(head: h11.Request, body: bytes) -> Request:
+    named = dict(head.headers)
+    key = named.get(b"authorization")
+    return Request(
+        head.method.decode("latin-1"),
+        head.target.decode("latin-1").partition("?")[0],
+        body,
+        None if key is None else key.decode("latin-1"),
+    )
 
 
 def _head(status: int, kind: str, headers: list[tuple[str, str]]) -> h11.Response:

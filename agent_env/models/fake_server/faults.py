@@ -15,7 +15,9 @@ KINDS = {
     "empty": "a 200 without a body",
     "no-reply": "a 200 with neither choice nor output",
     "error-body": "a 200 with an error in it",
-    "hang": "no answer until the client gives up",
+    "hang": "the request is taken and never answered",
+    "stall": "half of the body, then silence on an open connection",
+    "half": "half of the body, then an orderly end: a stream without its last events",
 }
 """Beside these, any HTTP status from 400 to 599; 429 comes with Retry-After."""
 

@@ -43,6 +43,11 @@ FULL_VLLM = (
     " input tokens. Please reduce the length of the input messages."
     " (parameter=input_tokens, value={tokens})"
 )
+FULL_VLLM_BOTH = (
+    "'max_tokens' or 'max_completion_tokens' is too large: {wanted}. This model's maximum context"
+    " length is {limit} tokens and your request has {tokens} input tokens"
+    " ({wanted} > {limit} - {tokens})."
+)
 FULL_LLAMA = (
     "request ({tokens} tokens) exceeds the available context size ({limit} tokens),"
     " try increasing it"
@@ -79,12 +84,17 @@ class Mode:
     """Which name the limit of a reply must have; by default either."""
     strict_order: bool = True
     """Whether every call must be answered, once, before the next turn."""
+    checks_model: bool = True
+    """Whether a model that is not served is refused, where the owner says which is served."""
     error_style: ErrorStyle = "openai"
     overflow: str = FULL_OPENAI
 
 
 MODES: dict[str, Mode] = {
-    "lenient": Mode("no provider's rule on reasoning; unknown fields are ignored"),
+    "lenient": Mode(
+        "no provider's rule on reasoning; unknown fields are ignored",
+        checks_model=False,
+    ),
     "openai": Mode(
         "unknown fields and max_tokens are refused; over Responses encrypted_content must come"
         " back byte for byte",
@@ -158,6 +168,7 @@ MODES: dict[str, Mode] = {
     "llama.cpp": Mode(
         "its errors, and /props; reasoning need not come back",
         strict_order=False,
+        checks_model=False,
         error_style="llama.cpp",
         overflow=FULL_LLAMA,
     ),

@@ -206,7 +206,8 @@ def _heard(turn: Turn) -> Message:
 
 def _answer(reply: Reply) -> Answer:
     said, usage = reply.message, reply.usage
-    told = usage.input_tokens is not None and usage.output_tokens is not None
+    known = usage.input_tokens is not None and usage.output_tokens is not None
+    told = known and usage.source != "estimate"  # the server's own estimate counts the tools too
     return Answer(
         text=said.content,
         calls=tuple(Call(call.name, call.arguments, call.id) for call in said.tool_calls),

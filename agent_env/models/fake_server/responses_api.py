@@ -39,8 +39,9 @@ ROLES = {"system": "system", "developer": "system", "user": "user", "assistant":
 class ResponsesApi:
     """Reads requests and writes replies of this API."""
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode: Mode, hides_truncation: bool = False) -> None:
         self._mode = mode
+        self._hides_truncation = hides_truncation
 
     def read(self, body: Object) -> Asked:
         """The request in neutral words; raises Refusal where a field is not as documented."""
@@ -76,12 +77,12 @@ class ResponsesApi:
 
     def whole(self, asked: Asked, answer: Answer, number: int) -> dict[str, Any]:
         """The reply in one piece."""
-        short = answer.finish == "length"
+        short = answer.finish == "length" and not self._hides_truncation
         counted = tokens(asked, answer)
         return _envelope(asked, number) | {
             "status": "incomplete" if short else "completed",
             "incomplete_details": {"reason": "max_output_tokens"} if short else None,
-            "output": _output(asked, answer, number),
+            "output": _output(asked, answer if short else _ended(answer), number),
             "usage": None if counted is None else _usage(counted),
         }
 
@@ -102,6 +103,10 @@ class ResponsesApi:
             yield from (event | place for event in _growth(item))
             yield {"type": "response.output_item.done", "output_index": index, "item": item}
         yield {"type": f"response.{ended['status']}", "response": ended}
+
+
+def _ended(answer: Answer) -> Answer:
+    return replace(answer, finish=None) if answer.finish == "length" else answer
 
 
 def _turns(items: list[Object]) -> list[Turn]:

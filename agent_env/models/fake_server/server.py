@@ -1,6 +1,6 @@
 """The server: takes requests, asks the policy, answers or fails as told.
 
-Guarantees: it listens on the given host only, downloads and stores nothing, and looks at no key.
+Guarantees: it listens on the given host only, downloads and stores nothing, and writes no key.
 Not covered: HTTP/2, TLS, stored responses.
 """
 
@@ -8,27 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
-from agent_env.models.fake_server.channel import EVENTS, JSON, Channel, Request
+from agent_env.models.fake_server.channel import Channel, Request
 from agent_env.models.fake_server.chat_api import ChatApi
 from agent_env.models.fake_server.error_bodies import error_body
 from agent_env.models.fake_server.faults import Faults
+from agent_env.models.fake_server.hosting import Hosting, admitted
 from agent_env.models.fake_server.modes import mode_named
 from agent_env.models.fake_server.obedience import cut, obey
+from agent_env.models.fake_server.partial import (
+    PARTIAL,
+    as_json,
+    send_body,
+    send_events,
+    send_fault,
+)
 from agent_env.models.fake_server.policies import model_policy
 from agent_env.models.fake_server.responses_api import ResponsesApi
 from agent_env.models.fake_server.seals import call_id, nonce_of
+from agent_env.models.fake_server.status_api import models, props
 from agent_env.models.fake_server.talk import Answer, Asked, Object, Policy, Refusal, Tokens
 from agent_env.models.fake_server.tokenize_api import Tokenizing, tokenize
 from agent_env.protocols import Model
 
-TOKENIZING = ("/tokenize", "/apply-template")
-PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
+RESPONSES = "/v1/responses"
 
 
 def serve(
@@ -68,11 +77,17 @@ class FakeServer:
         tokenizer: Tokenizing | None = "vllm",
         tells_usage: bool = True,
         mode: str = "lenient",
+        hosting: Hosting = Hosting(),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.counts: Counter[str] = Counter()
         """Requests by path, and outcomes: `answered`, `refused`, or the kind of error."""
         self.recent: deque[Any] = deque(maxlen=100)
         """Bodies of the latest requests, without headers and so without keys."""
+        self.authorizations: deque[str | None] = deque(maxlen=1000)
+        """The Authorization header of each request, None where it had none; kept in memory only."""
+        self.answers_as = hosting.answers_as
+        """The model's name in replies from now on; None repeats the name that was asked for."""
         self._policy = policy
         self._address = (host, port)
         self._latency_s = latency_s
@@ -82,9 +97,12 @@ class FakeServer:
         """Whose way of counting is served; None for none."""
         self._tells_usage = tells_usage
         self._mode = mode_named(mode)
+        self._hosting = hosting
+        self._clock = clock
+        self._started_s = 0.0
         self._apis: dict[str, Api] = {
             "/v1/chat/completions": ChatApi(self._mode),
-            "/v1/responses": ResponsesApi(self._mode),
+            RESPONSES: ResponsesApi(self._mode, hosting.hides_truncation),
         }
         self._connections: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Server | None = None
@@ -97,6 +115,7 @@ class FakeServer:
 
     async def __aenter__(self) -> Self:
         host, port = self._address
+        self._started_s = self._clock()
         # The default backlog of 100 makes a burst of 1,000 clients wait for seconds.
         self._listening = await asyncio.start_server(self._accept, host, port, backlog=2048)
         self._address = (host, self._listening.sockets[0].getsockname()[1])
@@ -130,18 +149,9 @@ class FakeServer:
 
     async def _respond(self, channel: Channel, request: Request) -> None:
         self.counts[request.path] += 1
+        self.authorizations.append(request.authorization)
         try:
-            if (request.method, request.path) == ("GET", "/v1/models"):
-                await channel.reply(200, _json(self._models()))
-                return
-            if request.path in TOKENIZING and request.method == "POST" and self._tokenizer:
-                told = tokenize(self._tokenizer, request.path, self._body(request.body))
-                await channel.reply(200, _json(told))
-                return
-            api = self._apis.get(request.path) if request.method == "POST" else None
-            if api is None:
-                raise Refusal(404, f"nothing at {request.method} {request.path}")
-            await self._generate(channel, api, request)
+            await self._route(channel, request)
         except (KeyError, TypeError, AttributeError) as exc:
             wrong = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
             await self._refuse(channel, wrong)
@@ -149,26 +159,60 @@ class FakeServer:
             self.counts["refused"] += 1
             await self._refuse(channel, refusal)
 
+    async def _route(self, channel: Channel, request: Request) -> None:
+        host = self._hosting
+        if host.redirects_to is not None:
+            target = host.redirects_to + request.path
+            await channel.reply(307, b"", headers=[("location", target)])
+            return
+        loading = self._clock() - self._started_s < host.loading_s
+        if loading and request.path != "/v1/models":  # which llama.cpp lists meanwhile
+            raise Refusal(503, "Loading model", extra={"type": "unavailable_error"})
+        given = request.authorization
+        if request.path != "/health" and host.key is not None and given != f"Bearer {host.key}":
+            raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
+        match request.method, request.path:
+            case "GET", "/health":
+                await channel.reply(200, as_json({"status": "ok"}))
+            case "GET", "/v1/models":
+                await channel.reply(200, as_json(models(host, self._mode, self._model)))
+            case "GET", "/props" if self._mode.error_style == "llama.cpp":
+                await channel.reply(200, as_json(props(host, self._model)))
+            case "POST", "/tokenize" | "/apply-template" if self._tokenizer:
+                body = self._body(request.body)
+                counted = tokenize(self._tokenizer, request.path, body, host)
+                await channel.reply(200, as_json(counted))
+            case "POST", path if path in self._apis:
+                await self._generate(channel, self._apis[path], request)
+            case _:
+                raise Refusal(404, f"nothing at {request.method} {request.path}")
+
     async def _refuse(self, channel: Channel, refusal: Refusal) -> None:
         body = error_body(self._mode.error_style, refusal)
-        await channel.reply(refusal.status, _json(body))
+        await channel.reply(refusal.status, as_json(body))
 
     async def _generate(self, channel: Channel, api: Api, request: Request) -> None:
         number = self.counts[request.path]
-        asked = self._read(api, request.body)
+        asked = self._read(api, request)
         fault = self._faults.draw(request.body)
         await asyncio.sleep(self._latency_s)
-        if fault is None or fault == "cut":
+        if fault is None or fault in PARTIAL:
             answer = await self._answer(asked, number)
-            await _say(channel, api, asked, answer, number, cut=fault == "cut")
+            asked = replace(asked, model=self.answers_as or asked.model)
+            if asked.stream:
+                events = api.stream(asked, answer, number)
+                await send_events(channel, events, fault, self._hosting.piece_delay_s)
+            else:
+                await send_body(channel, api.whole(asked, answer, number), fault)
         else:
-            await _fail(channel, fault)
+            await send_fault(channel, fault)
         self.counts[fault or "answered"] += 1
 
-    def _read(self, api: Api, body: bytes) -> Asked:
-        value = self._body(body)
+    def _read(self, api: Api, request: Request) -> Asked:
+        value = self._body(request.body)
         self.recent.append(value)
-        return replace(api.read(value), nonce=nonce_of(body))
+        asked = replace(api.read(value), nonce=nonce_of(request.body))
+        return admitted(self._hosting, self._mode, asked, request.path == RESPONSES)
 
     def _body(self, body: bytes) -> Any:
         try:
@@ -185,43 +229,6 @@ class FakeServer:
             raise Refusal(500, f"the policy failed: {exc!r}") from exc
         usage = answer.usage if self._tells_usage else "absent"
         return _named(asked, cut(asked, obey(asked, _thought(asked, answer, usage))), number)
-
-    def _models(self) -> dict[str, Any]:
-        model = {"id": self._model, "object": "model", "created": 0, "owned_by": "agent-env"}
-        return {"object": "list", "data": [model]}
-
-
-async def _say(
-    channel: Channel, api: Api, asked: Asked, answer: Answer, number: int, cut: bool
-) -> None:
-    if asked.stream:
-        events = list(api.stream(asked, answer, number))  # whole, so that it can still be refused
-        await (channel.cut(events, EVENTS) if cut else channel.stream(events))
-    else:
-        body = _json(api.whole(asked, answer, number))
-        await (channel.cut([body], JSON) if cut else channel.reply(200, body))
-
-
-async def _fail(channel: Channel, fault: str) -> None:
-    match fault:
-        case "hang":
-            await channel.gone()
-        case "html":
-            await channel.reply(200, PAGE, "text/html")
-        case "empty":
-            await channel.reply(200, b"")
-        case "no-reply":
-            await channel.reply(200, _json({"choices": [], "output": [], "status": "completed"}))
-        case "error-body":
-            await channel.reply(
-                200, _json(error_body("openai", Refusal(503, "drawn by the fake server")))
-            )
-        case _:
-            headers = [("retry-after", "1")] if fault == "429" else []
-            refusal = Refusal(int(fault), "drawn by the fake server")
-            await channel.reply(
-                refusal.status, _json(error_body("openai", refusal)), headers=headers
-            )
 
 
 def _thought(asked: Asked, answer: Answer, usage: Tokens | Literal["counted", "absent"]) -> Answer:
@@ -244,7 +251,3 @@ def _named(asked: Asked, answer: Answer, number: int) -> Answer:
     ]
     calls = (replace(call, id=id_) for call, id_ in zip(answer.calls, ids, strict=True))
     return replace(answer, calls=tuple(calls))
-
-
-def _json(value: object) -> bytes:
-    return json.dumps(value).encode()

@@ -10,21 +10,23 @@ import json
 from typing import Any, Literal
 
 from agent_env.models.fake_server.chat_api import read_turn
+from agent_env.models.fake_server.hosting import Hosting
+from agent_env.models.fake_server.status_api import LONGEST
 from agent_env.models.fake_server.talk import Object, Refusal, Turn, count_tokens, heard_texts
 
 Tokenizing = Literal["vllm", "llama.cpp"]
-LONGEST = 32_768
 
 
 def tokenize(
-    kind: Tokenizing, path: str, body: Object, drops_tools: bool = False
+    kind: Tokenizing, path: str, body: Object, hosting: Hosting = Hosting()
 ) -> dict[str, Any]:
     """The reply to a request at this path; raises Refusal where there is none."""
-    tools = [] if drops_tools else [json.dumps(tool) for tool in body.get("tools") or ()]
+    tools = [] if hosting.drops_tools else [json.dumps(tool) for tool in body.get("tools") or ()]
     if kind == "vllm" and path == "/tokenize":
+        length = hosting.context_tokens or LONGEST
         number = count_tokens(_vllm_texts(body) + tools)
         tokens = list(range(number))
-        return {"count": number, "max_model_len": LONGEST, "tokens": tokens, "token_strs": None}
+        return {"count": number, "max_model_len": length, "tokens": tokens, "token_strs": None}
     if kind == "llama.cpp" and path == "/tokenize":
         content = body.get("content")  # without it there are no tokens, and no error
         return {"tokens": list(range(count_tokens([content] if content else [])))}
