@@ -111,7 +111,7 @@ def run(
         typer.Option(
             metavar="[CONDITION=]CHOICE",
             help="Must (required, the default), may (auto) or must not (none) the first step call "
-            "a tool? Such as web=none. Repeatable.",
+            "a tool? Such as web=none. both: as two conditions, web and web~auto. Repeatable.",
             rich_help_panel=WORDS,
         ),
     ] = None,

@@ -194,6 +194,11 @@ class Manifest(Stored):
     """One before the first episode, and one more for each other server of a resumed run."""
 
     @property
+    def served_model(self) -> str | None:
+        """The model that answered the last preflight, as the server names it."""
+        return self.preflights[-1].served_model if self.preflights else None
+
+    @property
     def problems(self) -> dict[str, str]:
         """By condition, why it cannot mean anything; empty where nothing is known of that."""
         found: dict[str, str] = {}

@@ -377,7 +377,7 @@ async def _as_forked(
             f"a fork keeps its parent's question, pages included, and that was asked under "
             f"'{condition.name}'; --condition {chosen.name} can only add or take away tools"
         )
-    if chosen.tools:
+    if chosen.tools and "~" not in chosen.name:
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
     sandbox = manifest.sandbox
     if "python" in chosen.tools and sandbox is None:

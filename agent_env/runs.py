@@ -158,6 +158,7 @@ async def run_folder(
     from agent_env.episodes.changes import limits_of
     from agent_env.episodes.run_calls import change_run_limits, open_calls
     from agent_env.episodes.runner import Runner
+    from agent_env.episodes.watch import Watch
 
     if limits is not None:
         change_run_limits(folder, limits)
@@ -190,6 +191,7 @@ async def run_folder(
             run_id=manifest.id,
             strict=strict,
             note=listener.note,
+            watch=Watch(listener.note, manifest.served_model),
         )
         await runner.run(samples, manifest.conditions, manifest.repeats, listener.end)
 

@@ -82,7 +82,8 @@ class Condition(Record):
     """A named way of answering: what is worded how, which tools, which strategy."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:+-]{0,199}$")
-    """Parts joined by `+`, in a fixed order; the folder of its episodes."""
+    """Parts joined by `+`, in a fixed order, and perhaps `~` with the first step's choice; the
+    folder of its episodes."""
     wording: Literal["implicit", "explicit"] = "implicit"
     """Whether the constraints spell their dates out."""
     tools: tuple[str, ...] = ()

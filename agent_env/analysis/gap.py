@@ -96,6 +96,10 @@ def bought(comparison: Comparison) -> list[Bought]:
         after, before = comparison.study.arm(plan.after), comparison.study.arm(plan.before)
         adds = set(after.condition.tools) > set(before.condition.tools)
         same = after.condition.wording == before.condition.wording
+        if before.condition.tools:
+            same &= (
+                after.condition.name.partition("~")[2] == before.condition.name.partition("~")[2]
+            )
         if not plan.is_interaction and after.run == before.run and adds and same:
             found.append(_bought(comparison, after, before))
     return found

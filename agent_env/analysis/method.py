@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.sheets import Cell, Column, Sheet
-from agent_env.manifest import Manifest
+from agent_env.manifest import Manifest, Preflight
 
 
 def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> list[str]:
@@ -28,8 +28,23 @@ def _asked(comparison: Comparison, manifests: Mapping[str, Manifest]) -> str:
     return (
         f"Task {study.task}: {len(study.samples)} samples that all runs share, under the "
         f"conditions {conditions}, {each} episode{'s' if repeats != [1] else ''} of each sample "
-        f"and condition. Models: {models}."
+        f"and condition. Models: {models}.{_first_steps(comparison)}"
     )
+
+
+def _first_steps(comparison: Comparison) -> str:
+    """What shapes every result under tools."""
+    choices: dict[str, dict[str, None]] = {}
+    for arm in comparison.study.arms:
+        if arm.condition.tools:
+            choices.setdefault(arm.condition.first_step, {})[arm.condition.name] = None
+    words = {
+        "required": "had to call a tool (tool_choice: required)",
+        "auto": "was free to call a tool (auto)",
+        "none": "must not call a tool (none)",
+    }
+    told = [f"under {', '.join(names)} it {words[choice]}" for choice, names in choices.items()]
+    return f" The first step: {'; '.join(told)}; later steps were free." if told else ""
 
 
 def _counted(comparison: Comparison) -> str:
@@ -87,7 +102,9 @@ def _settings(found: Manifest) -> Iterator[tuple[str, Cell]]:
     yield "task options", _listed(found.options)
     yield "conditions", ", ".join(c.name for c in found.conditions)
     yield "strategies", ", ".join(dict.fromkeys(c.strategy for c in found.conditions))
-    yield "first step", ", ".join(dict.fromkeys(c.first_step for c in found.conditions))
+    first = ", ".join(f"{c.name} {c.first_step}" for c in found.conditions if c.tools)
+    yield "first step", first or None
+    yield "preflight", "; ".join(_tried(preflight) for preflight in found.preflights) or None
     yield "samples", found.samples
     yield "samples' digest", found.samples_digest
     yield "seed", found.seed
@@ -114,6 +131,16 @@ def _settings(found: Manifest) -> Iterator[tuple[str, Cell]]:
         yield f"version of {package}", version
     yield "trace version", found.v
     yield "changes when resumed", "; ".join(found.changes) or None
+
+
+def _tried(found: Preflight) -> str:
+    """What the preflight saw."""
+    told = [f"answered by {found.served_model or 'unknown'}"]
+    if found.context_tokens is not None:
+        told.append(f"context {found.context_tokens}")
+    if found.template_digest is not None:
+        told.append(f"template {found.template_digest[:12]}")
+    return ", ".join(told)
 
 
 def _listed(values: Mapping[str, object]) -> str | None:

@@ -21,6 +21,7 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.tape import Recording, as_begun
 from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import Clock, Fsync, TraceWriter, is_finished, stamp
+from agent_env.episodes.watch import Watch, WatchedModel
 from agent_env.errors import (
     AgentEnvError,
     EpisodeError,
@@ -86,6 +87,8 @@ class Runner:
     a policy that speaks for itself was slow."""
     note: Callable[[str], None] = print
     """Hears of traces with defects."""
+    watch: Watch | None = None
+    """Looks at what the model says; None where nobody does."""
 
     async def run(
         self,
@@ -189,7 +192,9 @@ class Runner:
                 meter=meter,
             )
             attempt = Attempt(
-                model=RecordingModel(caller, trace, begun=past is not None and bool(past.steps)),
+                model=self._watched(
+                    RecordingModel(caller, trace, begun=past is not None and bool(past.steps))
+                ),
                 meter=meter,
                 toolbox=RecordingToolbox(seams.toolbox, trace, self.tokenizer),
                 strategy=seams.strategy,
@@ -199,16 +204,22 @@ class Runner:
             )
             if past is not None:
                 outcome = await self._go_on(sample, loop, attempt, seams, trace, past)
-                return self._replied(outcome, caller)
-            trace.write(
-                EpisodeStarted,
-                **self._start(key, condition),
-                model=seams.model.name,
-                messages=seams.strategy.start(sample),
-                tools=seams.toolbox.specs,
-                context=seams.context,
-            )
-            return self._replied(await loop.run(sample, attempt), caller)
+            else:
+                trace.write(
+                    EpisodeStarted,
+                    **self._start(key, condition),
+                    model=seams.model.name,
+                    messages=seams.strategy.start(sample),
+                    tools=seams.toolbox.specs,
+                    context=seams.context,
+                )
+                outcome = await loop.run(sample, attempt)
+            if self.watch is not None:
+                self.watch.answer(key.name, outcome.answer, seams.toolbox.specs)
+            return self._replied(outcome, caller)
+
+    def _watched(self, model: Model) -> Model:
+        return model if self.watch is None else WatchedModel(model, self.watch)
 
     def _replied(self, outcome: Outcome, caller: Caller) -> Outcome:
         """The outcome; ModelError where the time ran out before any reply came: nothing was

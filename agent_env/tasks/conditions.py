@@ -1,4 +1,5 @@
-"""Conditions by name: parts joined by `+`, such as `web+ci`."""
+"""Conditions by name: parts joined by `+`, such as `web+ci`. The first step's tool choice may stand
+behind them, `web~auto`, where a run has the same condition with several."""
 
 from __future__ import annotations
 
@@ -60,6 +61,9 @@ def _option(context: str) -> str:
 
 def parse_condition(text: str) -> Condition:
     """The condition of this name; ConfigError names the part that is wrong."""
+    bare, tilde, wanted = text.partition("~")
+    if tilde:
+        return _with_choice(parse_condition(bare), wanted, text)
     parts = [part.strip() for part in text.split("+")]
     kinds = [_kind(part) for part in parts]
     for part, kind in zip(parts, kinds, strict=True):
@@ -94,29 +98,53 @@ def parse_condition(text: str) -> Condition:
 
 
 CHOICES: tuple[ToolChoice, ...] = ("required", "auto", "none")
+BOTH = "both"
+"""Stands for two conditions: one whose first step must call a tool, one whose first step may."""
+
+
+def _with_choice(condition: Condition, wanted: str, text: str) -> Condition:
+    choice = next((known for known in CHOICES if known == wanted.strip()), None)
+    if choice is None:
+        raise ConfigError(f"condition '{text}': behind ~ stands {', '.join(CHOICES)}")
+    if not condition.tools:
+        raise ConfigError(f"condition '{text}' offers no tools, so it has no choice")
+    name = f"{condition.name}~{choice}"
+    return condition.model_copy(update={"name": name, "first_step": choice})
 
 
 def with_first_steps(
     conditions: Sequence[Condition], asked: Sequence[str]
 ) -> tuple[Condition, ...]:
     """The conditions with the first step's tool choice: as CONDITION=CHOICE among `asked` says, or
-    else a CHOICE there for all conditions, or else `required`. Without tools it is `auto`."""
-    for_all: ToolChoice = "required"
-    named: dict[str, ToolChoice] = {}
+    else a CHOICE there for all conditions, or else `required`. Without tools it is `auto`, and one
+    whose name says it keeps its own. For `both` there are two, NAME (required) and NAME~auto."""
+    for_all = "required"
+    named: dict[str, str] = {}
     for text in asked:
         name, equals, wanted = text.rpartition("=")
-        choice = next((known for known in CHOICES if known == wanted), None)
-        if choice is None:
-            told = "write required, auto or none, or CONDITION=one of them"
+        if wanted not in (*CHOICES, BOTH):
+            told = "write required, auto, none or both, or CONDITION=one of them"
             raise ConfigError(f"--first-step {text}: {told}")
         if equals:
-            named[_asked_with_tools(name, conditions, text)] = choice
+            named[_asked_with_tools(name, conditions, text)] = wanted
         else:
-            for_all = choice
-    return tuple(
-        c.model_copy(update={"first_step": named.get(c.name, for_all) if c.tools else "auto"})
-        for c in conditions
-    )
+            for_all = wanted
+    found = [new for c in conditions for new in _chosen(c, named.get(c.name, for_all))]
+    if twice := next((c.name for c in found if found.count(c) > 1), None):
+        raise ConfigError(f"condition '{twice}' is there twice by --first-step both; name it once")
+    return tuple(found)
+
+
+def _chosen(condition: Condition, choice: str) -> list[Condition]:
+    """The condition with this choice on its first step; two for `both`."""
+    if not condition.tools:
+        return [condition.model_copy(update={"first_step": "auto"})]
+    if "~" in condition.name:
+        return [condition]
+    if choice == BOTH:
+        required = condition.model_copy(update={"first_step": "required"})
+        return [required, _with_choice(condition, "auto", condition.name)]
+    return [condition.model_copy(update={"first_step": choice})]
 
 
 def _asked_with_tools(name: str, conditions: Sequence[Condition], text: str) -> str:
@@ -128,6 +156,8 @@ def _asked_with_tools(name: str, conditions: Sequence[Condition], text: str) -> 
         raise ConfigError(f"--first-step {text}: the run has no such condition, but {names}")
     if not found.tools:
         raise ConfigError(f"--first-step {text}: '{wanted}' offers no tools, so it has no choice")
+    if "~" in wanted:
+        raise ConfigError(f"--first-step {text}: the name says its choice already")
     return wanted
 
 

@@ -89,6 +89,43 @@ def test_conditions_and_pages_must_belong_together(
     assert reason in str(caught.value)
 
 
+def test_both_first_steps_are_two_conditions_side_by_side() -> None:
+    parsed = parse_conditions(["base", "web", "ci"])
+    made = [(c.name, c.first_step) for c in with_first_steps(parsed, ["both", "ci=none"])]
+    assert made == [
+        ("base", "auto"), ("web", "required"), ("web~auto", "auto"), ("ci", "none"),
+    ]  # fmt: skip
+
+
+def test_a_name_may_say_the_first_steps_choice() -> None:
+    free = parse_condition("ci+web~auto")
+    assert (free.name, free.first_step) == ("web+ci~auto", "auto")
+    assert free.tools == ("web_search", "open_page", "python")
+    assert with_first_steps([free], ["none"]) == (free,)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("web~maybe", "behind ~ stands required, auto, none"),
+        ("base~auto", "condition 'base~auto' offers no tools, so it has no choice"),
+        ("web~auto~auto", "behind ~ stands"),
+        ("~auto", "no part ''"),
+    ],
+)
+def test_a_wrong_choice_behind_the_name_is_refused(name: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        parse_condition(name)
+
+
+def test_a_condition_is_not_made_twice_by_both() -> None:
+    parsed = parse_conditions(["web", "web~auto"])
+    with pytest.raises(ConfigError, match="'web~auto' is there twice by --first-step both"):
+        with_first_steps(parsed, ["both"])
+    with pytest.raises(ConfigError, match="the name says its choice already"):
+        with_first_steps(parsed, ["web~auto=none"])
+
+
 def test_each_condition_with_tools_has_the_first_step_that_is_asked_of_it() -> None:
     conditions = parse_conditions(["base", "web", "ci", "web+ci"])
 
@@ -104,8 +141,8 @@ def test_each_condition_with_tools_has_the_first_step_that_is_asked_of_it() -> N
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        ("never", "--first-step never: write required, auto or none"),
-        ("web=", "--first-step web=: write required, auto or none"),
+        ("never", "--first-step never: write required, auto, none or both"),
+        ("web=", "--first-step web=: write required, auto, none or both"),
         ("cal=none", "the run has no such condition, but base, web"),
         ("wbe=none", "unknown condition 'wbe'"),
         ("base=auto", "'base' offers no tools, so it has no choice"),

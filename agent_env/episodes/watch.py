@@ -1,0 +1,70 @@
+"""What must be said while a run goes on, once each: another model answers than before, or a tool
+call came as text, so that nobody ran it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent_env.protocols import Model, ReplyOptions
+from agent_env.schema import Message, Reply, ToolSpec
+from agent_env.scoring.calls_in_text import call_in_text
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks at the replies and answers of a run's episodes."""
+
+    note: Callable[[str], None]
+    served_model: str | None = None
+    """The model that answered before, as the server names it; None until one has."""
+    _told_model: bool = False
+    _told_call: bool = False
+
+    def reply(self, reply: Reply) -> None:
+        """Hears of each reply that came live."""
+        if reply.model is None or reply.cached_at is not None:
+            return
+        if self.served_model is None:
+            self.served_model = reply.model
+        elif reply.model != self.served_model and not self._told_model:
+            self._told_model = True
+            self.note(
+                f"the server changed its model: {reply.model} answers now, {self.served_model} did "
+                "before; score tells how many episodes of each"
+            )
+
+    def answer(self, episode: str, answer: str | None, tools: Sequence[ToolSpec]) -> None:
+        """Hears of each episode's answer, and what tools were offered."""
+        if self._told_call or not tools:
+            return
+        form = call_in_text(answer, [tool.name for tool in tools])
+        if form is not None:
+            self._told_call = True
+            self.note(
+                f"{episode} ended with a tool call as text ({form}), which nobody ran; score "
+                "counts these. Take --tool-protocol text, or a parser of the server that fits the "
+                "model"
+            )
+
+
+class WatchedModel:
+    """A Model whose replies a Watch hears of."""
+
+    def __init__(self, inner: Model, watch: Watch) -> None:
+        self._inner = inner
+        self._watch = watch
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        options: ReplyOptions = ReplyOptions(),
+    ) -> Reply:
+        reply = await self._inner.generate(messages, tools, options)
+        self._watch.reply(reply)
+        return reply
