@@ -59,8 +59,10 @@ def resume_several(
     found = sorted(file.parent for file in parent.glob("*/run.json"))
     if (parent / "run.json").exists() or not found:
         return False
-    if options.model is not None:
-        raise ConfigError(f"{parent} holds runs of several models; resume one, such as {found[0]}")
+    if options.model or options.base_url or options.api_key_env:
+        raise ConfigError(
+            f"{parent} holds several models; change one of them: agent-env resume {found[0]}"
+        )
     runs: dict[Path, Go] = {
         at: partial(resume, RunFolder(at), options, engine=spread) for at in found
     }

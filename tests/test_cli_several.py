@@ -72,9 +72,10 @@ def test_resume_of_the_parent_goes_on_with_all_also_with_those_that_never_began(
 def test_another_model_is_not_for_several_runs(half_done: Path) -> None:
     refused = agent_env("resume", "both", "--model", "reference", cwd=half_done)
     assert refused.returncode == 2
-    assert "both holds runs of several models; resume one, such as both/compatible-x" in (
-        refused.stderr
-    )
+    assert refused.stderr.splitlines() == [
+        "agent-env: both holds several models; change one of them: agent-env resume "
+        "both/compatible-x"
+    ]
 
 
 def test_a_mistake_in_all_of_them_is_one_line(tmp_path: Path) -> None:
