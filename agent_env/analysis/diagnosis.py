@@ -200,7 +200,8 @@ def _retrieval_stage(proving: set[str], episode: Episode) -> str:
 
 def _bare(url: str) -> str:
     """The address without scheme, fragment, query and closing slash."""
-    return re.sub(r"^https?://(www\.)?|[?#].*$", "", url).rstrip("/").lower()
+    bare = re.sub(r"^https?://(www\.)?", "", url)
+    return re.split(r"[?#]", bare, maxsplit=1)[0].rstrip("/").lower()
 
 
 def _uses(

@@ -126,8 +126,10 @@ def _svg(figure: Figure, name: str) -> Markup:
     figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)  # it names glyphs, labels too
+    text = re.sub(r"<metadata>(?:(?!<metadata>).)*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(
+        r"<!--(?:(?!<!--).)*?-->\s*", "", text, flags=re.DOTALL
+    )  # it names glyphs, labels too
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", text)
     return Markup(text)

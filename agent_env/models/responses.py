@@ -31,7 +31,7 @@ from agent_env.models.wire import (
 from agent_env.protocols import ReplyOptions
 from agent_env.schema import Message, ProviderFields, Reply, ToolCall, ToolSpec, Usage
 
-REASONING_MODELS = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.*chat)")
+REASONING_MODELS = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.{0,200}chat)")
 """By their names, as far as anything tells."""
 LAST_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 

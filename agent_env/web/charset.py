@@ -16,8 +16,10 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_IN_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.I)
-_IN_PAGE = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]{2,40})")
+_IN_HEADER = re.compile(r"charset\s*+=\s*+[\"']?\s*+([A-Za-z0-9_.:-]{2,40})", re.I)
+_IN_PAGE = re.compile(
+    rb"<(?:meta|\?xml)[^<>]*?(?:charset|encoding)\s*+=\s*+[\"']?\s*+([\w.:-]{2,40})"
+)
 _HEAD = 4096
 _GUESS_FROM = 64 * 1024
 _FEW = 0.002

@@ -49,7 +49,7 @@ _MENU_LINKS = 6
 _MENU_WORDS = 40
 _TITLE_END = re.compile(r"</title\s{0,9}>", re.I)
 _HEAD = 200_000
-_LOOSE = re.compile(r"\s+([,.;:)])")
+_LOOSE = re.compile(r" ([,.;:)])")
 
 
 @dataclass(frozen=True, slots=True)

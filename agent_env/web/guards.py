@@ -44,7 +44,7 @@ _ORDERS = re.compile(
     r"|\b(reveal|print|repeat|show)\b.{0,20}\b(system prompt|your instructions|your prompt)\b"
     r"|<\|(im_start|im_end|system|user|assistant|endoftext|start_header_id)\|>"
     r"|\[/?INST\]|<</?SYS>>|</?(system|tool_result|function_results|untrusted)>"
-    r"|^\s*(system|assistant)\s*(prompt)?:\s",
+    r"|^[^\S\n]*+(system|assistant)\s*+(prompt)?:\s",
     re.I | re.M,
 )
 _SIGNS = tuple(

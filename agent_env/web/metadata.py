@@ -26,8 +26,9 @@ _MODIFIED = (
 )  # fmt: skip
 _DAY = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?!\d)")
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_WORDED = re.compile(rf"({'|'.join(_MONTHS)})[a-z]*\.? (\d{{1,2}}), (\d{{4}})", re.I)
+_WORDED = re.compile(rf"({'|'.join(_MONTHS)})[a-z]{{0,9}}\.? (\d{{1,2}}), (\d{{4}})", re.I)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}")
+_LONGEST_DATE = 200
 _LONGEST_JSON = 200_000
 _DEEPEST = 4
 
@@ -58,6 +59,8 @@ def metadata_of(document: Any) -> Metadata:
 def day_of(text: object) -> str | None:
     """The day in a written date or time as YYYY-MM-DD; None where none can be read."""
     if not isinstance(text, str):
+        return None
+    if len(text) > _LONGEST_DATE:
         return None
     found = _DAY.match(text.strip())
     try:

@@ -16,8 +16,10 @@ from agent_env.models.fake_server.talk import Answer, Call, Offer, Policy, Turn
 
 FORBIDDEN = "Do not write a tool_call block in your next message."
 OPENING = "```tool_call\n"
-CALL = re.compile(r"^```tool_call\n(\{.*?\})\n```$", re.M | re.S)
-RESULT = re.compile(r"^(`{3,})tool_result (\d+) \S+\n(.*?)\n\1$", re.M | re.S)
+CALL = re.compile(r"^```tool_call\n(\{(?:(?!\n```).)*\})\n```$", re.M | re.S)
+RESULT = re.compile(
+    r"^(`{3,})tool_result (\d+) \S+\n((?:(?!\n\1tool_result ).)*?)\n\1$", re.M | re.S
+)
 
 
 def in_text(policy: Policy) -> Policy:

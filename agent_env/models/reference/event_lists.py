@@ -22,7 +22,7 @@ VAGUE = ("just", "recently", "some time ago", "long time ago")
 _MORE = re.compile(r"\((\d+) more; go on with offset (\d+)\)")
 _ROW = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?) \| (.+?) \| (.+?) \| (.+)")
 _SENTENCE = re.compile(
-    r"On ([A-Z][a-z]+ \d+, \d{4})(?: \([^)]*\))? at (\d\d:\d\d(?::\d\d)?), (\S+) (.+)\."
+    r"On ([A-Z][a-z]+ \d+, \d{4})(?: \([^)]*\))? at (\d\d:\d\d(?::\d\d)?), (\S+) (.{1,2000})\."
 )
 PROGRAM = """\
 for event in events:
@@ -89,8 +89,8 @@ def _query(asked: Asked, description: str, outputs: Sequence[str]) -> dict[str, 
         return None
     wanted: dict[str, object] = {"operation": "filter"}
     for name in ("event", "location"):
-        listed = re.search(rf"{name}s: (.+?)(?:; |\.$)", description)
-        names = listed[1].split(", ") if listed else []
+        _, _, listed = description.partition(f"{name}s: ")
+        names = listed.split("; ", 1)[0].removesuffix(".").split(", ") if listed else []
         told = is_event if name == "event" else is_place
         found = [text for text in names if told(asked.question, text)]
         if found:
@@ -174,9 +174,9 @@ def _days(question: str, today: date) -> Callable[[date], bool]:
         found := re.search(r"\b(?:on|in|in the year) (\d{4}(?:-\d\d){0,2})\?", question)
     ) is not None:
         return lambda day: day.isoformat().startswith(found[1])
-    if (ago := re.search(r"(\d+) days ago\?", question)) is not None:
+    if (ago := re.search(r"(?<!\d)(\d++) days ago\?", question)) is not None:
         return lambda day: (today - day).days == int(ago[1])
-    if (named := re.search(r"two days before (.+) (\d{4})\?", question)) is not None:
+    if (named := re.search(r"two days before (.{1,300}) (\d{4})\?", question)) is not None:
         feast = holiday(named[1], int(named[2]))
         return lambda day: feast == day + timedelta(days=2)
     if (weekday := re.search(rf"last ({'|'.join(WEEKDAYS)})\?", question)) is not None:

@@ -153,7 +153,7 @@ def _spans(starts: list[Day], ends: list[Day], text: str) -> Clause | None:
 
 def _rows(text: str, name: str) -> list[Day]:
     """Dates of the lines `name: …` or `name (term 1): …`."""
-    lines = re.findall(rf"^{name}(?: \([^)]*\))?: (.+)$", text, re.M | re.I)
+    lines = re.findall(rf"^{name}(?: \([^)\n]*\))?: (.+)$", text, re.M | re.I)
     return [day for line in lines for day in days_in(line)[:1]]
 
 

@@ -14,5 +14,7 @@ def split_given(content: str) -> tuple[dict[str, str], str]:
         return {}, content
     mark = f"=== {first[1]}"
     pages, _, question = content.partition(f"{mark} end of the pages; the question follows\n")
-    blocks = re.findall(rf"^{mark} page \d+\n(.*?)\n{mark} end of page \d+$", pages, re.M | re.S)
+    blocks = re.findall(
+        rf"^{mark} page \d+\n((?:(?!^{mark} page).)*?)\n{mark} end of page \d+$", pages, re.M | re.S
+    )
     return {block.split("\n", 2)[1]: block for block in blocks}, question.removeprefix("\n")

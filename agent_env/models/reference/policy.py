@@ -263,7 +263,7 @@ def _take_in(seen: Seen, call: ToolCall, output: str) -> None:
 
 
 def _hits(output: str) -> list[tuple[str, str]]:
-    blocks = re.split(r"\n*^\[\d+\] ", output, flags=re.M)[1:]
+    blocks = re.split(r"(?:(?<!\n)\n++)?^\[\d+\] ", output, flags=re.M)[1:]
     hits = []
     for block in blocks:
         _, url, snippet = [*block.split("\n", 2), "", ""][:3]

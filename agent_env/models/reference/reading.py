@@ -74,21 +74,26 @@ def read_prompt(text: str) -> Reading:
 def _items(text: str) -> tuple[bool, list[str]]:
     """Whether a line announces the items, and these."""
     lines = text.splitlines()
-    starts = [i for i, line in enumerate(lines) if re.fullmatch(r".*constraints.*:\s*", line, re.I)]
+    starts = [i for i, line in enumerate(lines) if _announces(line.rstrip().lower())]
     below = lines[starts[-1] + 1 :] if starts else lines
     items: list[str] = []
     for line in below:
-        if (match := re.match(r"\s*(?:[-*•]|\d+[.)])\s+(.*\S)", line)) is not None:
+        if (match := re.match(r"\s*+(?:[-*•]|\d++[.)])\s++(\S(?:.*\S)?)", line)) is not None:
             items.append(match[1])
         elif items:
             break
     return bool(starts), items
 
 
+def _announces(line: str) -> bool:
+    """Whether a line says that constraints follow."""
+    return line.endswith(":") and "constraints" in line
+
+
 def read_constraint(text: str) -> Clause | Lookup | None:
     """One constraint; None where it is not understood."""
     for pattern, make in _READERS:
-        if (match := re.search(pattern, text, re.I)) is not None:
+        if (match := re.search(pattern, text[:_LONGEST], re.I)) is not None:
             return make(match, text)
     return None
 
@@ -151,7 +156,7 @@ def _day_range(match: re.Match[str], text: str) -> Clause:
 def _event(match: re.Match[str], text: str) -> Lookup:
     what = match["what"].lower()
     shares = "day" if what.startswith("day") else what.removeprefix("calendar ")
-    phrase = re.sub(r"\s*\(in any year\)|\.$", "", match["event"])
+    phrase = re.sub(r"(?<!\s)\s*+\(in any year\)|\.$", "", match["event"])
     return Lookup("event", phrase.strip(), shares, match["edge"].lower())  # type: ignore[arg-type]
 
 
@@ -159,6 +164,8 @@ _ISO = r"\d{4}-\d{2}-\d{2}"
 _WEEKDAY = "|".join(WEEKDAYS)
 _MONTH = "|".join(MONTHS)
 _NTH = rf"(?P<n>\d+(?:st|nd|rd|th)(?:-to-last)?|last|first) (?P<w>{_WEEKDAY})"
+_LONGEST = 1000
+"""Characters of a constraint that are read."""
 _READERS: tuple[tuple[str, Reader], ...] = (
     (
         r"(?P<what>day number within the month|calendar month|year)\b.* (?:in which|that) the "

@@ -25,7 +25,7 @@ Wanted = Mapping[str, str]
 _HEAD = re.compile(r"^No\.: (.+)$", re.M)
 _LINE = re.compile(r"^\d+: (.+)$", re.M)
 _WHOLE = re.compile(
-    r"(?:The only entry|All \d+ entries) of the table (\S+) with (.+), in the order"
+    r"(?:The only entry|All \d+ entries) of the table (\S+) with (.{1,1000}), in the order"
 )
 _WINDOWS = re.compile(r"\[Window (\d+) of (\d+)\.\]")
 _DOUBTFUL = ("outdated copy", "an invention of this site")

@@ -137,7 +137,7 @@ def _query(asked: Read, tool: ToolSpec) -> SqlCall:
 
 
 def _only_table(tool: ToolSpec) -> str:
-    match = re.search(r"Tables: ([^(]+)\(", tool.description)
+    match = re.search(r"Tables: ([^(]{1,2000})\(", tool.description)
     return match[1] if match else ""
 
 

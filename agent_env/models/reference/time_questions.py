@@ -21,7 +21,9 @@ Fact = tuple[str, str, str, int, int]
 Step = tuple[str, list[tuple[str, dict[str, str]]]]
 """What is said, and the calls that are made."""
 
-_FORM = re.compile(r"(?P<question>.+?) Write the answer as (?P<form>.+?)\.(?:\nA:)?$")
+_FORM = re.compile(
+    r"(?<![^\n])(?P<question>.+?) Write the answer as (?P<form>.{1,400}?)\.(?:\nA:)?$"
+)
 _FACT = re.compile(r"^(E\d+) was the (R\d+) of (E\d+) from (\d{4}) to (\d{4})\.$", re.M)
 _TODAY = re.compile(r"The current date is (\d{4}-\d\d-\d\d)\.")
 

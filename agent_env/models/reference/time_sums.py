@@ -5,6 +5,9 @@ import re
 from datetime import date, datetime, timedelta
 from typing import Any
 
+_LONGEST = 2000
+"""Characters of a question that are read."""
+
 
 def solve(question: str, table: Any, facts: Any, today: str) -> dict[str, Any] | None:
     """The answer's parts by key; None where the question is not understood.
@@ -13,7 +16,7 @@ def solve(question: str, table: Any, facts: Any, today: str) -> dict[str, Any] |
     """
     days = [date.fromisoformat(d) for d in re.findall(r"\d{4}-\d\d-\d\d", question)]
     for pattern, make in _KINDS:
-        found = re.search(pattern, question)
+        found = re.search(pattern, question[:_LONGEST])
         if found:
             return make(found, days, table, facts, today)
     return None

@@ -53,7 +53,7 @@ def next_call(
     return next((("open_page", {"url": url}) for url in urls[:4] if url not in pages), None)
 
 
-_LINK = re.compile(r"<(https?://[^>\s]+)>")
+_LINK = re.compile(r"<(https?://[^<>\s]+)>")
 
 
 def _topic(question: str) -> str | None:

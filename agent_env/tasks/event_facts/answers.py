@@ -68,7 +68,7 @@ def read_years(line: str) -> str:
     text = line.translate(_DASHES).strip()
     if text.lower() == UNKNOWN:
         return UNKNOWN
-    parts = re.split(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+", text)
+    parts = re.split(r"(?:(?<!\s)\s++)?[,;]\s*+(?:and\s+)?|(?<!\s)\s++and\s+", text)
     spans = [re.sub(r"(\d)\s*(?:-|~|to)\s*(\d)", r"\1~\2", part) for part in parts]
     if (short := next((s for s in spans if not _YEARS.fullmatch(s)), None)) is not None:
         raise Unreadable(f"'{short}' is no year of four digits and no span of such")

@@ -33,7 +33,7 @@ ROLES: Mapping[str, tuple[Role, ...]] = {
 }
 """Which dates are asked for; both where nothing else is said."""
 BOTH: tuple[Role, ...] = ("start", "end")
-_EQUALS = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|'((?:[^']|'')*)')")
+_EQUALS = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'((?:[^']|'')*)')")
 _LENGTHS = {"year": 4, "month": 7, "day": 10}
 IRRELEVANT = 4
 """Rows of other groups that the open book shows."""
@@ -133,7 +133,7 @@ def _answer_columns(
     rows: Sequence[Row], question: PublishedQuestion, table: Columns, asked: Mapping[str, str]
 ) -> tuple[str, ...]:
     """What the statement selects beside the dates; of a join the first, as the others are hops."""
-    given = re.search(r"select\s+(.*?)\s+from\b", question.sql_for_db, re.I | re.S)
+    given = re.search(r"select\s++(.{0,300}?)(?<!\s)\s++from\b", question.sql_for_db, re.I | re.S)
     names = [name.strip(' "`') for name in given[1].split(",")] if given else []
     kept = [name for name in names if name.casefold() not in ("start", "end", "*")]
     if not kept and rows:

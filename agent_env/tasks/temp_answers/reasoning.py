@@ -9,9 +9,12 @@ from fractions import Fraction
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _OPERATOR = r"[-+*/×÷–−]"
 _STEP = re.compile(
-    rf"(?<![\w.,:/*+×÷-])(?P<left>(?:{_NUMBER})(?:\s*{_OPERATOR}\s*(?:{_NUMBER}))+)\s*=\s*"
-    rf"(?P<right>-?(?:{_NUMBER}))(?![\d:]|[.,]\d|\s*{_OPERATOR}\s*\d)"
+    rf"(?<![\w.,:/*+×÷-])(?P<left>(?:{_NUMBER})(?P<more>\s*+{_OPERATOR}\s*+(?:{_NUMBER}))*+)"
+    rf"(?:\s*+=\s*+(?P<right>-?(?:{_NUMBER}))(?![\d:]|[.,]\d|\s*{_OPERATOR}\s*\d))?"
 )
+"""A chain of numbers, whole, with what it is said to be where that follows it."""
+LONGEST = 500
+"""Characters of either side; longer ones are not counted."""
 _TOKEN = re.compile(rf"{_NUMBER}|{_OPERATOR}")
 _SIGNS = {"×": "*", "÷": "/", "–": "-", "−": "-"}
 
@@ -37,6 +40,10 @@ def arithmetic_steps(text: str) -> Steps:
     """Counts them; a right-hand side may be rounded to its last digit."""
     right = wrong = 0
     for match in _STEP.finditer(text):
+        if match["more"] is None or match["right"] is None:
+            continue
+        if max(len(match["left"]), len(match["right"])) > LONGEST:
+            continue
         value = _value(match["left"])
         if value is None:
             continue

@@ -90,12 +90,15 @@ def read_answer(question: TimeQuestion, episode: Episode) -> TimeAnswer:
     return read_response(text, question.wanted, prefilled)
 
 
+_LEAD = re.compile(r"\A\s*+(?:```(?:json)?\s*+)?(?:JSON\s*+=\s*+)?")
+
+
 def keeps_format(question: TimeQuestion, text: str) -> bool:
     """Whether the answer stands as asked: a line `Final Answer:`, or one strict JSON object with
     the keys asked for (Tables 8 and 9 count this)."""
     if not question.keys:
         return re.search(r"^Final Answer: *\S", text, re.M) is not None
-    bare = re.sub(r"^\s*(?:```(?:json)?\s*)?(?:JSON\s*=\s*)?|\s*(?:```)?\s*$", "", text)
+    bare = _LEAD.sub("", text.rstrip().removesuffix("```").rstrip())
     for whole in (bare, '{"explanation":' + bare):
         try:
             found = json.loads(whole)

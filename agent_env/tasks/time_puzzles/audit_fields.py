@@ -66,7 +66,7 @@ def as_dates(value: object) -> tuple[str, ...]:
     return tuple(sorted({_solution(day, at) for at, day in enumerate(value)}))
 
 
-_DAY = re.compile(r"\s*'?(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ]\d\d:.*)?'?\s*")
+_DAY = re.compile(r"\s*+'?(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ]\d\d:.*+)?'?\s*+")
 
 
 def _solution(value: object, at: int) -> str:
@@ -90,7 +90,7 @@ def as_year_range(value: object) -> str:
     if value is None:
         return DEFAULT_YEARS
     if isinstance(value, str):
-        value = re.split(r"\s*(?:-|–|~|\bto\b|,)\s*", value.strip(" []()"))
+        value = [part.strip() for part in re.split(r"-|–|~|\bto\b|,", value.strip(" []()"))]
     if isinstance(value, Mapping):
         value = [
             value.get(low, value.get(other))

@@ -24,12 +24,19 @@ Trouble = Literal["empty", "prose", "code", "unterminated", "shape", "date", "or
 other fields than asked for; an impossible date; an end before its start."""
 
 _FENCE = re.compile(r"```[a-zA-Z]*\n(.*?)```", re.S)
-_CODE = re.compile(r"^\s*(?:def |import |from \w+ import|for |while |class |print\(|return )", re.M)
-_PAPER = re.compile(r"^\s*(?:extracted_info|extracted_information)\s*=", re.M)
+_CODE = re.compile(
+    r"^[^\S\n]*+(?:def |import |from \w+ import|for |while |class |print\(|return )", re.M
+)
+_PAPER = re.compile(r"^[^\S\n]*+(?:extracted_info|extracted_information)\s*=", re.M)
 _LIKE_DATA = re.compile(r'[{\[]\s*["\'(\[{]|"facts"')
 RELATION_NAMES: dict[str, Relation] = {name: name for name in RELATIONS} | {
     "during": "in", "at": "in", "on": "in", "from": "throughout", "within": "between",
 }  # fmt: skip
+
+
+_MOST_FAILURES = 1000
+_LONGEST_PROGRAM = 20_000
+"""Characters; a longer one is no extraction."""
 
 
 class Unextracted(ValueError):
@@ -57,7 +64,8 @@ def read_extraction(text: str) -> Extraction:
     for part in [*reversed(fenced), text]:
         try:
             return _read_part(part)
-        except Unextracted as exc:
+        except (ValueError, RecursionError) as error:
+            exc = error if isinstance(error, Unextracted) else Unextracted("shape", str(error))
             best = best if best is not None and best.trouble != "prose" else exc
     assert best is not None  # the text itself was tried
     raise best
@@ -73,13 +81,15 @@ def _read_part(text: str) -> Extraction:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The outermost JSON objects of a text."""
+    """The outermost JSON objects of a text, as far as brackets that begin none are few."""
     decoder, at = json.JSONDecoder(), text.find("{")
-    while at >= 0:
+    failures = 0
+    while at >= 0 and failures < _MOST_FAILURES:
         try:
             found, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             at = text.find("{", at + 1)
+            failures += 1
             continue
         if isinstance(found, dict):
             yield found
@@ -159,6 +169,8 @@ def _paper_fields(text: str) -> dict[str, Any]:
 def _tree(source: str) -> ast.Module:
     """The longest head of the lines that is a program: what follows may be words."""
     lines = source.split("\n")
+    if len(source) > _LONGEST_PROGRAM:
+        raise Unextracted("shape", f"longer than {_LONGEST_PROGRAM:,} characters")
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:
@@ -179,11 +191,18 @@ def _paper_fact(key: ast.expr | None, value: ast.expr) -> dict[str, Any]:
     return {"object": _plain(value), "start": start, "end": end}
 
 
+def _is_datetime(name: ast.expr) -> bool:
+    """Whether it is `datetime` or `datetime.datetime`."""
+    if isinstance(name, ast.Attribute) and name.attr == "datetime":
+        name = name.value
+    return isinstance(name, ast.Name) and name.id == "datetime"
+
+
 def _plain(node: ast.expr) -> str | None:
     """A text, or a `datetime(…)` as YYYY-MM; None for None."""
     if isinstance(node, ast.Constant):
         return None if node.value is None else str(node.value)
-    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("datetime", "datetime.datetime"):
+    if isinstance(node, ast.Call) and _is_datetime(node.func):
         numbers = [a.value for a in node.args if isinstance(a, ast.Constant)]
         if len(numbers) >= 2 and all(isinstance(n, int) for n in numbers):
             year, number = int(str(numbers[0])), int(str(numbers[1]))

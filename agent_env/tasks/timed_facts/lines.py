@@ -99,7 +99,7 @@ def _statements(text: str) -> Iterator[str]:
 
 def _says(statement: str) -> bool:
     """Whether some relation is spoken of."""
-    return any(found.search(statement) for _, _, found in _SAYINGS)
+    return any(found.match(statement) for _, _, found in _SAYINGS)
 
 
 def read_fact(statement: str) -> Fact:

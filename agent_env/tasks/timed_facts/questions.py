@@ -14,10 +14,10 @@ _TWO = (
     ("between", re.compile(rf"\bbetween {_DATE} (?:and|to) {_DATE}", re.I)),
     ("throughout", re.compile(rf"\bfrom {_DATE} (?:to|until|till) {_DATE}", re.I)),
 )
-_ONE = re.compile(rf"\b(in|on|during|before|after) {_DATE}(?=\W*$|\W)", re.I)
-_OBJECT = re.compile(r"\b(before|after) (.+?)\s*\?*\s*$", re.I | re.S)
+_ONE = re.compile(rf"\b(in|on|during|before|after) {_DATE}(?=\W|$)", re.I)
+_OBJECT = re.compile(r"\b(before|after) (.+)", re.I | re.S)
 _SUM = re.compile(
-    r"(?:(\d+) years?)?(?: and )?(?:(\d+) months?)? (before|after) "
+    r"(?:(?<!\d)(\d{1,6}+) years?)?(?: and )?(?:(?<!\d)(\d{1,6}+) months?)? (before|after) "
     + _DATE.replace("A-Z", "A-Za-z")
 )
 DECADES = {"early": (0, 3), "mid": (4, 6), "late": (7, 9)}
@@ -57,7 +57,8 @@ def _by_value(question: str, values: tuple[str, ...]) -> Query | None:
     if found is None:
         return None
     relation: Relation = "before" if found[1].lower() == "before" else "after"
-    return Query(relation, written_as(found[2], values))
+    name = found[2].rstrip().rstrip("?").rstrip() or found[2][0]
+    return Query(relation, written_as(name, values))
 
 
 def written_as(name: str, values: tuple[str, ...]) -> str:
@@ -71,7 +72,7 @@ def read_reference(relation: Relation, text: str, values: tuple[str, ...]) -> st
     known = written_as(text, values)
     if known in values:
         return known
-    parts = re.split(r"\s+(?:to|and|until|-|–)\s+|/", text.strip())
+    parts = re.split(r"(?<!\s)\s++(?:to|and|until|-|–)\s+|/", text.strip())
     try:
         spans = [read_span(part) for part in parts]
     except ValueError:

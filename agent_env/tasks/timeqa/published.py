@@ -23,7 +23,7 @@ from agent_env.tasks.timed_facts.published import (
 from agent_env.tasks.timed_facts.sample import Level, TimedQuestion
 
 NAME = "timeqa"
-_OWN_SPAN = re.compile(r"\bfrom\b.*\d{4}.*\b(?:to|until)\b.*\d{4}", re.I)
+_OWN_SPAN = re.compile(r"^(?>.*?\bfrom\b)(?>.*?\d{4})(?>.*?\b(?:to|until)\b).*?\d{4}", re.I | re.M)
 
 
 def read_foreign(file: Path) -> Made | None:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from agent_env.scoring.date_answers import read_given
 
-_MARKER = re.compile(r"^[\s>*_`#-]*my\s+answers?\s*(?:is)?[*_`]*\s*[:：][*_`]*", re.I | re.M)
+_MARKER = re.compile(
+    r"^(?:[^\S\n]|[>*_`#-])*+my\s+answers?\s*+(?:is)?[*_`]*+\s*+[:：][*_`]*+", re.I | re.M
+)
 _HEDGE = re.compile(
     r"\b(?:or|maybe|perhaps|possibly|probably|either|except|unknown|unsure|unclear|cannot|can't"
     r"|not sure|don't know)\b",
@@ -77,7 +79,11 @@ def _line(text: str) -> tuple[str | None, str]:
 
 def _names(plain: str, subjects: Sequence[str], where: str) -> Read:
     known = {subject.lower(): subject for subject in subjects}
-    parts = [part for part in re.split(r"\s*[,;&/]\s*|\s+and\s+|^and\s+", plain) if part]
+    parts = [
+        part
+        for part in re.split(r"(?:(?<!\s)\s++)?[,;&/]\s*+|(?<!\s)\s++and\s+|^and\s+", plain)
+        if part
+    ]
     bare = [re.sub(r"^(?:and|the)\s+", "", part, flags=re.I).strip(" '") for part in parts]
     if all(part.lower() in known for part in bare):
         return Read(tuple(sorted({known[part.lower()] for part in bare})), f"names {where}")

@@ -18,7 +18,7 @@ LONGEST_URL = 2000
 READ = 20_000
 """Characters of one text that are looked at."""
 
-_ADDRESS = re.compile(r"https?://[^\s/?#<>\"]+[^\s<>\"]*", re.I)
+_ADDRESS = re.compile(r"https?://[^\s/?#<>\"]++[^\s<>\"]*+", re.I)
 _SCRIPT = re.compile(r"<(script|style)\b[^<>]*>.*?(</\1\s*>|$)", re.I | re.S)
 _TAG = re.compile(r"<!--.*?(-->|$)|</?[a-z][^<>]*>", re.I | re.S)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

@@ -1,0 +1,118 @@
+"""No regular expression of the package takes longer than in proportion to its text.
+
+`slow_patterns` makes the attacks, `package_patterns` finds the patterns. CPU time is measured, not
+the time of day, and a pattern is blamed for its growth, or for a pace that makes 200,000 characters
+take more than a second. `benchmarks/patterns.py` goes deeper.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.package_patterns import in_module, package_patterns
+from tests.slow_patterns import slow_attack
+
+CUT = {
+    "agent_env.scoring.time_texts._RANGE": "read_text reads lines of 1,000 characters at most",
+    "agent_env.scoring.written_dates._DATE": "answers are cut to answer_parts.LONGEST",
+}
+"""Slow by a constant factor, on a text that is cut before; their time must still be linear."""
+FROM_ARGUMENTS = {
+    "agent_env.models.fake_server.policies": "the user's own pattern of a scripted reply",
+    "agent_env.models.reference.event_lists": "escaped",
+    "agent_env.models.reference.reading": "a table of wordings, on a text that is cut",
+    "agent_env.models.reference.time_sums": "a table of wordings, on a text that is cut",
+    "agent_env.scoring.loose_json": "escaped",
+    "agent_env.tasks.event_facts.answers": "escaped",
+    "agent_env.tasks.tdbench.reading": "wordings of the package, matched as a whole",
+    "agent_env.tasks.timed_facts.lines": "wordings of the package, matched as a whole",
+    "agent_env.web.guards": "escaped",
+}
+"""Modules with a call to `re` whose pattern only the run time knows, and what it is made of."""
+
+
+def test_no_pattern_of_the_package_is_slow() -> None:
+    known, _ = package_patterns()
+    assert len(known) > 300
+    slow = [found for one in known if (found := slow_attack(one.where, one.pattern, one.methods))]
+    assert [str(found) for found in slow if found.where not in CUT or found.is_steep] == []
+
+
+def test_what_cannot_be_told_from_the_source_is_listed_with_its_reason() -> None:
+    _, unknown = package_patterns()
+    assert {where.split(":")[0] for where in unknown} == set(FROM_ARGUMENTS)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\s*x",
+        r".*x",
+        r"(?:\d+,)*\d+ years",
+        r"<a[^>]*>",
+        r"a\s*b?\s*c",
+        r"(\w+\s?)+$",
+        r"^\s*answer:",
+        r"Answer:.*?(\d+)",
+        r"(?:the\s+|my\s+)*answer",
+        r"```\w*\n(.*?)\n```$",
+    ],
+)
+def test_a_pattern_that_is_slow_is_seen(pattern: str) -> None:
+    slow = slow_attack("here", re.compile(pattern, re.M | re.S), {"finditer"})
+    assert slow is not None
+    assert slow.is_steep
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\s{0,20}+x",
+        r"(?<!\s)\s++x",
+        r"\d{1,3}(?:,\d{3}){0,9}+ years",
+        r"<a[^<>]*>",
+        r"a\s*+(?:b\s*+)?c",
+        r"^(?:[^\S\n]|[>*])*+answer:",
+        r"(?>.*?x)(?>.*?y)z|\b\d{4}\b",
+    ],
+)
+def test_a_pattern_that_is_linear_is_not_blamed(pattern: str) -> None:
+    assert slow_attack("here", re.compile(pattern, re.M), {"match"}) is None
+    if not pattern.startswith("(?>"):
+        assert slow_attack("here", re.compile(pattern, re.M), {"finditer"}) is None
+
+
+def test_patterns_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    source = """
+import re
+PLAIN = re.compile("plain")
+BOUND = re.compile("bound").search
+TABLE = {"a": (re.compile("dict"), [re.compile("list")])}
+FORMS = (re.compile("looped"),)
+
+class Held:
+    INSIDE = re.compile("class")
+
+def read(text, word):
+    PLAIN.fullmatch(text)
+    for form in FORMS:
+        form.match(text)
+    re.search(rf"call {word} {re.escape(word)}", text, re.I)
+    return re.search(word, text)
+"""
+    file = tmp_path / "made.py"
+    file.write_text(source, encoding="utf-8")
+    module = ModuleType("made")
+    module.__file__ = str(file)
+    exec(compile(source, str(file), "exec"), module.__dict__)
+    known, unknown = in_module(module)
+    methods = {one.pattern.pattern: set(one.methods) for one in known}
+    assert methods.keys() == {"plain", "bound", "dict", "list", "looped", "class", "call Ab Ab"}
+    assert methods["plain"] == {"fullmatch"}
+    assert methods["looped"] == {"match"}
+    assert methods["call Ab Ab"] == {"finditer"}
+    assert unknown == ["made:16"]
