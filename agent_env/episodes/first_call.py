@@ -29,4 +29,5 @@ def _is_required(start: EpisodeStarted) -> bool:
     """Whether the first reply had to call a tool; not so where no call could be answered."""
     limits = start.limits or {}
     possible = limits.get("tool_calls") != 0 and limits.get("steps") != 1
-    return bool(start.tools) and possible and start.condition.first_step == "required"
+    offers = bool(start.condition.tools)  # their descriptions may stand elsewhere
+    return offers and possible and start.condition.first_step == "required"

@@ -19,16 +19,19 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import fold, read_events
 from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.schema import Score
+from agent_env.scoring.calls_in_text import call_in_text
 from agent_env.tasks.where import Filter
+from agent_env.trace_events import EpisodeStarted, Event
 
 NAME = "index.db"
-VERSION = 2
+VERSION = 3
 BATCH = 1000
 """Traces read between two commits, so that who reads the table sees a large run grow."""
 
 COLUMNS = (
     "episode", "condition", "sample", "repeat", "model", "status", "stop_reason", "failure",
     "steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", "duration_s", "broken",
+    "hosted_calls", "first_input_tokens", "required_call", "call_in_text",
 )  # fmt: skip
 CHOICES = ("condition", "model", "status", "stop_reason")
 """Those of COLUMNS with few values."""
@@ -246,12 +249,19 @@ def _row(folder: RunFolder, name: str, path: Path, run: str | None) -> dict[str,
         episode = fold(events)
     except (DatasetError, ConfigError, StorageError, ValueError) as exc:
         return row | {"status": "broken", "broken": str(exc)}
-    return row | {name: getattr(episode, name) for name in _FOLDED}
+    row |= {name: getattr(episode, name) for name in _FOLDED}
+    tools = _tools(events[0])
+    return row | {"call_in_text": call_in_text(episode.answer, tools) if tools else None}
+
+
+def _tools(start: Event) -> tuple[str, ...]:
+    return start.condition.tools if isinstance(start, EpisodeStarted) else ()
 
 
 _FOLDED = (
     "model", "status", "stop_reason", "failure", "steps", "tool_calls", "tool_errors",
-    "input_tokens", "output_tokens", "duration_s",
+    "input_tokens", "output_tokens", "duration_s", "hosted_calls", "first_input_tokens",
+    "required_call",
 )  # fmt: skip
 
 

@@ -56,6 +56,20 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivalCounts:
+    """Of one condition's finished episodes; see analysis.treatment."""
+
+    condition: str
+    episodes: int
+    called: int
+    required: int
+    obeyed: int
+    calls_in_text: int
+    forms: str
+    """Of these, joined by commas."""
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """A piece of a list."""
 
@@ -122,6 +136,28 @@ class IndexPages:
             )
             for condition, steps, tokens_in, tokens_out, took in self._db.execute(query)
         ]  # fmt: skip
+
+    def arrivals(self) -> list[ArrivalCounts]:
+        """By condition: finished episodes, and what tells whether their tools arrived."""
+        query = (
+            "SELECT condition, count(*), coalesce(sum(tool_calls + hosted_calls > 0), 0), "
+            "count(required_call), coalesce(sum(required_call), 0), count(call_in_text), "
+            "coalesce(group_concat(DISTINCT call_in_text), '') "
+            "FROM episodes WHERE status = 'finished' GROUP BY 1"
+        )
+        return [ArrivalCounts(*row) for row in self._db.execute(query)]
+
+    def added_tokens(self, condition: str, bare: str) -> tuple[float | None, int]:
+        """Input tokens of the first calls above those of the same samples under `bare`: the mean
+        over samples, and how many there are."""
+        own = (
+            "SELECT sample, avg(first_input_tokens) AS tokens FROM episodes WHERE condition = ? "
+            "AND status = 'finished' AND first_input_tokens IS NOT NULL GROUP BY sample"
+        )
+        both = f"({own}) a JOIN ({own}) b USING (sample)"
+        query = f"SELECT avg(a.tokens - b.tokens), count(*) FROM {both}"
+        mean, pairs = self._db.execute(query, (condition, bare)).fetchone()
+        return mean, pairs
 
     def stop_reasons(self) -> list[str]:
         """Those that any episode ended by."""

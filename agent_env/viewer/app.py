@@ -103,7 +103,7 @@ class _Pages:
             "run.html", run=run, line=_RunLine(run, self._library),
             manifest=run.manifest, groups=told.groups, span=span, given=asked, at=at,
             last=max(0, -(-span.total // ROWS) - 1), metrics=told.metrics, sorts=SORTS,
-            stops=told.stop_reasons, verdicts=VERDICTS, reading=reading,
+            stops=told.stop_reasons, treatment=told.treatment, verdicts=VERDICTS, reading=reading,
             state=f"/state/{quote(run.key)}", stamp=self._library.stamp(run),
         )  # fmt: skip
 

@@ -12,6 +12,8 @@ from threading import Lock
 
 from agent_env.analysis.diagnosis import Diagnosis, diagnose
 from agent_env.analysis.families import FaultFinder, family_of
+from agent_env.analysis.sheets import Sheet
+from agent_env.analysis.treatment import Treatment, bare_of, marked, treatment_sheet
 from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import Group, IndexPages
 from agent_env.episodes.run_folder import RunFolder
@@ -36,6 +38,8 @@ class Summary:
     """By condition, in the manifest's order."""
     stop_reasons: list[str]
     metrics: tuple[str, ...]
+    treatment: Sheet
+    """Whether the tools arrived; no rows where none were offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ class OpenRun:
         self._opening = Lock()
         self._manifest: tuple[int, Manifest] | None = None
         self._task: tuple[int, Task] | None = None
-        self._summary: tuple[tuple[int, int | None], Summary] | None = None
+        self._summary: tuple[tuple[int, int | None, int], Summary] | None = None
         self._finder: list[FaultFinder | None] = []
 
     @property
@@ -171,13 +175,39 @@ class OpenRun:
     def summary(self) -> Summary:
         """What is told of all episodes; counted again after a change."""
         index = self.index
-        state = index.changes, self._inode
+        state = index.changes, self._inode, self.written_at
         if self._summary is None or self._summary[0] != state:
             place = {c.name: i for i, c in enumerate(self.manifest.conditions)}
             groups = sorted(index.groups(), key=lambda g: place.get(g.condition, len(place)))
-            found = Summary(groups, index.stop_reasons(), index.metrics)
+            sheet = treatment_sheet(self._treatments(index))
+            found = Summary(groups, index.stop_reasons(), index.metrics, sheet)
             self._summary = state, found
         return self._summary[1]
+
+    def _treatments(self, index: IndexPages) -> list[tuple[str, Treatment]]:
+        counts = {each.condition: each for each in index.arrivals()}
+        conditions, problems = self.manifest.conditions, self.manifest.problems
+        rows = []
+        for condition in conditions:
+            seen = counts.get(condition.name)
+            if condition.tools and seen is not None:
+                bare = bare_of(condition, conditions)
+                added = (None, 0) if bare is None else index.added_tokens(seen.condition, bare.name)
+                row = Treatment(
+                    condition=seen.condition,
+                    first_step=condition.first_step,
+                    added_input_tokens=added[0],
+                    pairs=added[1],
+                    episodes=seen.episodes,
+                    called=seen.called,
+                    required=seen.required,
+                    obeyed=seen.obeyed,
+                    calls_in_text=seen.calls_in_text,
+                    forms=tuple(filter(None, seen.forms.split(","))),
+                    problem=problems.get(condition.name),
+                )
+                rows.append((marked(condition.name, problems), row))
+        return rows
 
     @property
     def is_large(self) -> bool:

@@ -10,6 +10,8 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import Response
 
+from agent_env.analysis.sheets import text_of
+
 _CONTROL = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -28,6 +30,7 @@ def environment() -> Environment:
     )
     made.filters |= {
         "plain": plain,
+        "cell": text_of,
         "count": count,
         "score": score,
         "seconds": seconds,

@@ -12,6 +12,7 @@ from threading import Event
 import httpx
 import pytest
 
+from agent_env.manifest import Preflight
 from agent_env.viewer.opened import OpenRun
 from tests.viewer.stage import RIGHT, WRONG, begin, end, make_run, score, step, viewer, write
 
@@ -58,6 +59,30 @@ def test_a_run_shows_counts_means_and_episodes(client: httpx.Client) -> None:
     assert "3 of 6 episodes done" in text
     assert rows(text) == 3
     assert "<td>1.000</td>" in text
+
+
+def test_a_run_tells_whether_its_tools_arrived(tmp_path: Path) -> None:
+    """Both conditions had 100 input tokens in their first calls."""
+    folder = make_run(tmp_path / "run", ["s1", "s2"], ("web", "base"))
+    for name in ("s1", "s2"):
+        write(folder, name, RIGHT, "the same")
+        write(folder, name, WRONG, condition="base")
+    tried = Preflight.model_validate(
+        {"at": "", "model": "m", "conditions": [{"condition": "web", "problem": "<b>dropped</b>"}]}
+    )
+    folder.rewrite(folder.manifest().model_copy(update={"preflights": (tried,)}))
+    with viewer(tmp_path) as client:
+        client.get("/run/run/")
+        text = client.get("/run/run/").text
+    assert "<td>web (!)</td><td>auto</td><td>+0</td><td>1.00</td><td>–</td><td>0</td>" in text
+    assert "web (!): cannot mean anything: &lt;b&gt;dropped&lt;/b&gt;." in text
+    assert "Whether the tools arrived" not in client_text(tmp_path, ("base",))
+
+
+def client_text(root: Path, conditions: tuple[str, ...]) -> str:
+    make_run(root / "other", ["s1"], conditions)
+    with viewer(root) as client:
+        return client.get("/run/other/").text
 
 
 def test_filters_stand_in_the_address(client: httpx.Client) -> None:
