@@ -13,6 +13,7 @@ from statistics import fmean
 
 from agent_env.analysis.sheets import Cell, Column, Sheet
 from agent_env.manifest import Manifest
+from agent_env.models.addresses import served_name
 from agent_env.models.server_facts import is_listed
 from agent_env.schema import Condition, Episode
 from agent_env.scoring.calls_in_text import answer_with_call
@@ -207,7 +208,7 @@ def served_notice(manifest: Manifest, seen: Iterable[tuple[str, ...]]) -> str | 
         told = ", ".join(f"{name} in {n} episodes" for name, n in counts.most_common())
         first = f"; the preflight saw {before[-1]}" if before else ""
         return f"the server changed its model: answered by {told}{first}"
-    wanted = manifest.model.partition("/")[2]
+    wanted = served_name(manifest.model)
     if before and not is_listed(wanted, before):
         return f"asked for {wanted}, answered by {before[-1]}"
     return None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from agent_env.errors import EpisodeError, ModelError, boundary
 from agent_env.graph.meter import known_or_estimated
 from agent_env.manifest import Preflight, Probe, ToolCheck
+from agent_env.models.addresses import served_name
 from agent_env.models.server_facts import ServerFacts, is_listed
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
 from agent_env.schema import Condition, Message, Reply, ToolSpec
@@ -169,7 +170,7 @@ def _problem(added: int | None, bare: Probe, offered: Probe, target: Target) -> 
 def _other_model(target: Target, served: Sequence[str]) -> str | None:
     """Why another model answers than the one asked for; None where that is not known. A proxy may
     serve more than it lists, and call a model by its maker's name; llama.cpp answers any name."""
-    wanted, listed = target.name.partition("/")[2], target.facts.models
+    wanted, listed = served_name(target.name), target.facts.models
     if listed is None or not listed or is_listed(wanted, listed):
         return None
     others = [name for name in served if not is_listed(wanted, [name])]
@@ -200,7 +201,7 @@ def refusal(preflight: Preflight, in_text: bool) -> str | None:
 
 def remarks(preflight: Preflight) -> Iterator[str]:
     """What is wrong or unknown and does not keep the run from beginning, a line each."""
-    wanted = preflight.model.partition("/")[2]
+    wanted = served_name(preflight.model)
     served = preflight.served_model
     if preflight.problem is None and served is not None and not is_listed(wanted, [served]):
         yield f"the server calls the model {served}, not {wanted}"

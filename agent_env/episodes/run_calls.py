@@ -22,6 +22,7 @@ from agent_env.episodes.spending import charges
 from agent_env.episodes.trace import read_events
 from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
 from agent_env.manifest import Manifest
+from agent_env.models.addresses import split_address
 from agent_env.models.prices import is_priced, read_prices
 from agent_env.schema import ModelFacts
 from agent_env.trace_events import Event
@@ -68,9 +69,10 @@ def model_facts(file: Path | None, model: str, note: Callable[[str], None]) -> M
     if file is None:
         return None
     table = read_prices(file)
-    if model not in table:
+    facts = table.get(model) or table.get(split_address(model)[0])  # wherever it is
+    if facts is None:
         note(f"{file} has no model {model}: its cost and its knowledge cutoff stay unknown")
-    return table.get(model)
+    return facts
 
 
 def open_calls(

@@ -27,6 +27,11 @@ def split_address(model: str) -> tuple[str, str | None]:
     return (model, None) if found is None else (found["name"], found["url"])
 
 
+def served_name(model: str) -> str:
+    """What the server is asked for; empty for models that no server has."""
+    return split_address(model)[0].partition("/")[2]
+
+
 def base_url_of(model: str, given: str | None) -> str | None:
     """The model's own address, else the one given for all."""
     return split_address(model)[1] or given

@@ -22,6 +22,7 @@ from agent_env.episodes.export.chat import chat_tools, storable
 from agent_env.episodes.export.source import Source, Told
 from agent_env.episodes.trace import gave_nothing, trajectory
 from agent_env.errors import ConfigError, StorageError
+from agent_env.models.addresses import served_name
 from agent_env.schema import Message, Usage
 from agent_env.trace_events import ModelCalled, ToolCalled
 
@@ -236,7 +237,7 @@ def _provider(model: str) -> str:
 
 
 def _model(model: str) -> str:
-    return model.partition("/")[2] or model
+    return served_name(model) or model
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

@@ -1,0 +1,84 @@
+"""A base URL belongs to compatible models, and a key to one address."""
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.models.addresses import base_urls, key_variables, moved, split_address
+
+A, B = "compatible/a@https://a.example/v1", "compatible/b@http://127.0.0.1:8000/v1"
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "url"),
+    [
+        (A, "compatible/a", "https://a.example/v1"),
+        ("compatible/o/m:8b@http://h/v1", "compatible/o/m:8b", "http://h/v1"),
+        ("compatible/@cf/meta/m@http://h/v1", "compatible/@cf/meta/m", "http://h/v1"),
+        ("compatible/claude@20251001", "compatible/claude@20251001", None),
+        ("openai/gpt-5@https://h/v1", "openai/gpt-5@https://h/v1", None),
+    ],
+)
+def test_an_address_begins_behind_an_at_sign(model, name, url):
+    assert split_address(model) == (name, url)
+
+
+def test_a_models_own_address_goes_before_the_one_for_all_and_openai_has_neither():
+    assert base_urls([A, "compatible/c", "openai/gpt-5", "reference"], "http://c/v1") == {
+        A: "https://a.example/v1",
+        "compatible/c": "http://c/v1",
+        "openai/gpt-5": None,
+        "reference": None,
+    }
+
+
+@pytest.mark.parametrize("models", [["openai/gpt-5"], ["reference"], ["openai/gpt-5", A]])
+def test_a_base_url_that_no_model_takes_is_refused(models):
+    with pytest.raises(ConfigError, match="--base-url http://c/v1 belongs to a model compatible/"):
+        base_urls(models, "http://c/v1")
+
+
+def test_with_one_address_the_usual_key_or_the_named_one_goes_there():
+    urls = base_urls(["openai/gpt-5", "compatible/c", "compatible/d"], "http://c/v1")
+    assert set(key_variables(urls, ()).values()) == {None}
+    assert key_variables(base_urls(["compatible/c"], "http://c/v1"), ["C_KEY"]) == {
+        "compatible/c": "C_KEY"
+    }
+
+
+def test_with_several_addresses_only_a_named_key_is_sent():
+    urls = base_urls([A, B, "openai/gpt-5"], None)
+    assert key_variables(urls, ()) == {A: "", B: "", "openai/gpt-5": None}
+    assert key_variables(urls, ["compatible/a=A_KEY", f"{B}=B_KEY"]) == {
+        A: "A_KEY",
+        B: "B_KEY",
+        "openai/gpt-5": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("named", "problem"),
+    [
+        ("A_KEY", "--api-key-env A_KEY: there are several addresses; say whose key it is"),
+        ("compatible/z=A_KEY", "--api-key-env compatible/z=A_KEY: write one of compatible/a@"),
+        ("compatible/a=sk-0123", "--api-key-env takes the name of an environment variable, not a"),
+        ("compatible/a=", "--api-key-env takes the name of an environment variable, not a key"),
+    ],
+)
+def test_a_key_that_belongs_to_nobody_is_refused(named, problem):
+    with pytest.raises(ConfigError, match=problem) as caught:
+        key_variables(base_urls([A, B], None), [named])
+    assert "sk-0123" not in str(caught.value)
+
+
+def test_the_variable_of_a_key_stays_with_its_address():
+    before = {"base_url": "http://a/v1", "api_key_env": "A_KEY", "top_p": 0.5}
+    elsewhere = {"base_url": "http://b/v1", "top_p": 0.5}
+    assert moved(before, "compatible/a", None, None, False) == before
+    assert moved(before, "compatible/a", "http://b/v1", None, False) == elsewhere
+    assert moved(before, "compatible/a", "http://b/v1", "B_KEY", False) == elsewhere | {
+        "api_key_env": "B_KEY"
+    }
+    assert moved(before, "compatible/a", "http://b/v1", None, True) == before | {
+        "base_url": "http://b/v1"
+    }
+    assert moved(before, "openai/gpt-5", None, None, False) == {"base_url": None, "top_p": 0.5}

@@ -1,0 +1,182 @@
+"""Episodes of four steps against servers that insist on what they said, by the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace import fold, read_trace
+from agent_env.models.fake_server import FakeServer, script_policy
+from agent_env.schema import Message
+from agent_env.trace_events import ModelCalled
+
+from .commands import Done, agent_env
+
+INSISTING = ("deepseek", "kimi", "gemini", "minimax", "glm", "vllm", "openrouter", "future")
+REFUSING = ("no-echo", "no-echo-422")
+STEPS: list[dict[str, object]] = [
+    {"text": "", "calls": [{"name": "web_search", "arguments": {"query": "Falklands War"}}]},
+    {"text": "", "calls": [{"name": "web_search", "arguments": {"query": "the same, in 1982"}}]},
+    {"text": "", "calls": [{"name": "web_search", "arguments": {"query": "its last day"}}]},
+    {"text": "MY ANSWER: None"},
+]
+ASK = (
+    "run", "time-puzzles", "--limit", "1", "--condition", "web", "--first-step", "auto",
+    "--no-preflight",
+)  # fmt: skip
+
+
+@contextmanager
+def served(tmp_path: Path, mode: str) -> Iterator[FakeServer]:
+    """A fake server in a thread, while the command line runs in this one."""
+    script = tmp_path / "script.jsonl"
+    script.write_text("\n".join(json.dumps(step) for step in STEPS))
+    server = FakeServer(script_policy(script), mode=mode)
+    ready, done = Event(), Event()
+
+    async def serve() -> None:
+        async with server:
+            ready.set()
+            await asyncio.to_thread(done.wait)
+
+    thread = Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    ready.wait(30)
+    try:
+        yield server
+    finally:
+        done.set()
+        thread.join()
+
+
+def asked(tmp_path: Path, server: FakeServer, *more: str) -> tuple[Done, Path]:
+    out = tmp_path / "run"
+    where = ("--model", "compatible/m", "--base-url", server.url, "--out", str(out))
+    done = agent_env(*ASK, *where, *more)
+    return done, next(out.rglob("*.1.jsonl"))
+
+
+def said(body: dict[str, Any]) -> list[dict[str, Any]]:
+    return [message for message in body["messages"] if message["role"] == "assistant"]
+
+
+@pytest.mark.parametrize("stream", [(), ("--stream",)], ids=["whole", "streamed"])
+@pytest.mark.parametrize("mode", [*INSISTING, *REFUSING])
+def test_four_steps_finish_and_replay_alike(tmp_path: Path, mode: str, stream: tuple[str]) -> None:
+    with served(tmp_path, mode) as server:
+        done, trace = asked(tmp_path, server, *stream)
+    assert done.returncode == 0, done.stderr
+    episode = fold(read_trace(trace))
+    assert (episode.status, episode.steps) == ("finished", 4)
+    assert episode.failed_calls == (1 if mode in REFUSING else 0)
+    assert done.stderr.count("is not sent back any more") == episode.failed_calls
+    bodies = [body for body in server.recent if "messages" in body]
+    assert len(said(bodies[-1])) == 3
+    replayed = agent_env("replay", str(tmp_path / "run"), "--json")
+    assert json.loads(replayed.stdout)["same"] == 1, replayed.stdout
+
+
+def test_without_the_echo_the_server_ends_the_episode_as_it_did_before(tmp_path: Path) -> None:
+    with served(tmp_path, "deepseek") as server:
+        _, trace = asked(tmp_path, server, "--echo-reasoning", "never")
+    failure = fold(read_trace(trace)).failure
+    assert failure is not None
+    assert "must be passed back to the API" in failure
+
+
+def test_always_ends_the_episode_where_the_server_refuses(tmp_path: Path) -> None:
+    with served(tmp_path, "no-echo") as server:
+        _, trace = asked(tmp_path, server, "--echo-reasoning", "always")
+    failure = fold(read_trace(trace)).failure
+    assert failure is not None
+    assert "property 'messages.1.assistant.reasoning_content' is unsupported" in failure
+
+
+@pytest.mark.parametrize("mode", ["deepseek", "openrouter", "gemini"])
+def test_a_fork_echoes_to_the_same_server_and_model_and_to_no_other(
+    tmp_path: Path, mode: str
+) -> None:
+    with served(tmp_path, mode) as server:
+        _, trace = asked(tmp_path, server)
+        server.recent.clear()
+        same = agent_env("fork", str(trace), "--at", "2", "--out", str(tmp_path / "same"))
+        echoed = [body for body in server.recent if "messages" in body]
+        server.recent.clear()
+        other = agent_env(
+            "fork", str(trace), "--at", "2", "--out", str(tmp_path / "other"),
+            "--model", "compatible/other", "--trust-run",
+        )  # fmt: skip
+        elsewhere = [body for body in server.recent if "messages" in body]
+    assert same.returncode == 0, same.stderr
+    first, second = reasoning_of(read_trace(trace))[:2]
+    texts = json.dumps([said(body) for body in echoed])
+    assert json.dumps(first)[1:-1] in texts
+    assert json.dumps(second)[1:-1] in texts
+    assert elsewhere, other.stderr
+    for body in elsewhere:
+        for message in said(body)[:2]:
+            assert message.keys() == {"role", "content", "tool_calls"}
+            assert all(call.keys() == {"id", "type", "function"} for call in message["tool_calls"])
+
+
+def reasoning_of(events: list[Any]) -> list[str]:
+    """What each reply holds that must come back: its reasoning, or the signature of its call."""
+    replies = [e.reply.message for e in events if isinstance(e, ModelCalled) and e.reply]
+    return [message.reasoning or _signature(message) for message in replies]
+
+
+def _signature(message: Message) -> str:
+    kept = message.provider_fields
+    extra: Any = {} if kept is None else next(iter(kept.calls.values()), {}).get("extra_content")
+    return str(extra["google"]["thought_signature"]) if extra else ""
+
+
+def test_a_resumed_episode_gives_the_server_what_it_said_before_also_where_it_has_moved(
+    tmp_path: Path,
+) -> None:
+    with served(tmp_path, "vllm") as server:
+        done, trace = asked(tmp_path, server)
+        assert done.returncode == 0, done.stderr
+        lines = trace.read_bytes().splitlines(keepends=True)
+        trace.write_bytes(b"".join(lines[:5]))  # two replies and their results
+    with served(tmp_path, "vllm") as server:
+        resumed = agent_env(
+            "resume", str(tmp_path / "run"), "--base-url", server.url, "--trust-run"
+        )
+        bodies = [body for body in server.recent if "messages" in body]
+    assert resumed.returncode == 0, resumed.stderr
+    assert all("reasoning" in message for message in said(bodies[0]))
+    manifest = RunFolder(tmp_path / "run").manifest()
+    assert len(manifest.former_urls) == 1
+
+
+def test_the_reply_cache_gives_the_fields_too(tmp_path: Path) -> None:
+    cache = ("--reply-cache", str(tmp_path / "cache.db"))
+    with served(tmp_path, "deepseek") as server:
+        asked(tmp_path, server, *cache)
+        (tmp_path / "run").rename(tmp_path / "first")
+        _, trace = asked(tmp_path, server, *cache)
+    first = next((tmp_path / "first").rglob("*.1.jsonl"))
+    assert reasoning_of(read_trace(trace)) == reasoning_of(read_trace(first))
+    assert fold(read_trace(trace)).cache_hits == 4
+
+
+@pytest.mark.parametrize("mode", ["deepseek", "minimax"])
+def test_under_the_text_protocol_it_goes_back_too(tmp_path: Path, mode: str) -> None:
+    call = '```tool_call\n{"name": "web_search", "arguments": {"query": "x"}}\n```'
+    with served(tmp_path, mode) as server:
+        (tmp_path / "script.jsonl").write_text(f"{json.dumps({'text': call})}\n" * 3)
+        server._policy = script_policy(tmp_path / "script.jsonl")
+        asked(tmp_path, server, "--tool-protocol", "text", "--steps", "3")
+        bodies = [body for body in server.recent if "messages" in body]
+    known = {"role", "content"}
+    kept = [message.keys() - known for message in said(bodies[-1])]
+    assert kept == ([{"reasoning_content"}] * 2 if mode == "deepseek" else [set()] * 2)

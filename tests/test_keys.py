@@ -1,0 +1,227 @@
+"""Whose key goes where: by the command line, against servers that note what they are sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.errors import ConfigError
+from agent_env.web_wiring import search_access
+
+from .commands import agent_env
+
+COMMON = ("time-puzzles", "--limit", "1", "--condition", "base", "--retries", "0")
+KEYS = {
+    "OPENAI_API_KEY": "openai-0123456789",
+    "COMPATIBLE_API_KEY": "compatible-0123456789",
+    "A_SECRET": "a-0123456789",
+    "B_SECRET": "b-0123456789",
+}
+MESSAGE = {"role": "assistant", "content": "MY ANSWER: None"}
+CHAT = {"model": "m", "choices": [{"message": MESSAGE, "finish_reason": "stop"}]}
+ITEM = {
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "MY ANSWER: None"}],
+}
+USAGE = {"prompt_tokens": 9, "completion_tokens": 3, "input_tokens": 9, "output_tokens": 3}
+REPLIES = {
+    "/v1/chat/completions": CHAT,
+    "/v1/responses": {"model": "m", "status": "completed", "output": [ITEM]},
+}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self._answer({"data": [{"id": name} for name in ("a", "b", "m", "x")]})
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        named = {"model": asked.get("model"), "usage": USAGE}
+        self._answer(REPLIES[self.path] | named if self.path in REPLIES else {"count": 3})
+
+    def _answer(self, body: object) -> None:
+        server = self.server
+        assert isinstance(server, KeyServer)
+        server.seen.add(self.headers.get("authorization", ""))
+        data = json.dumps(body).encode()
+        self.send_response(307 if server.redirect else 200)
+        if server.redirect:
+            self.send_header("location", server.redirect + self.path.removeprefix("/v1"))
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments: object) -> None:
+        """Nothing."""
+
+
+class KeyServer(ThreadingHTTPServer):
+    """Answers every question, and notes every Authorization header."""
+
+    redirect = ""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.seen: set[str] = set()
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+@contextmanager
+def key_servers(count: int) -> Iterator[list[KeyServer]]:
+    servers = [KeyServer() for _ in range(count)]
+    for server in servers:
+        Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield servers
+    finally:
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+
+
+def bearer(variable: str) -> str:
+    return f"Bearer {KEYS[variable]}"
+
+
+def test_three_models_at_three_addresses_each_see_only_their_own_key(tmp_path: Path) -> None:
+    with key_servers(3) as (a, b, c):
+        models = [f"compatible/{name}@{server.url}" for name, server in (("a", a), ("b", b))]
+        done = agent_env(
+            "run", *COMMON, "--model", models[0], "--model", models[1], "--model", "openai/gpt-5",
+            "--api-key-env", "compatible/a=A_SECRET", "--api-key-env", f"{models[1]}=B_SECRET",
+            "--tokenizer", "estimate", "--out", str(tmp_path / "runs"),
+            env=KEYS | {"OPENAI_BASE_URL": c.url},
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert a.seen <= {bearer("A_SECRET"), ""}
+    assert bearer("A_SECRET") in a.seen
+    assert b.seen <= {bearer("B_SECRET"), ""}
+    assert bearer("B_SECRET") in b.seen
+    assert c.seen <= {bearer("OPENAI_API_KEY"), ""}
+    assert bearer("OPENAI_API_KEY") in c.seen
+    written = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    assert not [key for key in KEYS.values() if key.encode() in written]
+
+
+def test_names_with_addresses_stand_in_folders_manifest_compare_and_resume(tmp_path: Path) -> None:
+    with key_servers(2) as (a, b):
+        models = [f"compatible/m@{server.url}" for server in (a, b)]
+        out = tmp_path / "runs"
+        named = [part for model in models for part in ("--model", model)]
+        done = agent_env("run", *COMMON, *named, "--out", str(out), env=KEYS)
+        assert done.returncode == 0, done.stderr
+        folders = sorted(folder.name for folder in out.iterdir() if folder.is_dir())
+        ports = sorted(str(server.server_address[1]) for server in (a, b))
+        assert folders == [f"compatible-m-http-127.0.0.1-{port}-v1" for port in ports]
+        manifests = [RunFolder(out / name).manifest() for name in folders]
+        assert sorted(m.model for m in manifests) == sorted(models)
+        assert {m.model: m.model_parameters["base_url"] for m in manifests} == {
+            f"compatible/m@{server.url}": server.url for server in (a, b)
+        }
+        assert {m.model_parameters["api_key_env"] for m in manifests} == {""}
+        compared = agent_env("compare", str(out), "--json")
+        assert all(model in compared.stdout for model in models), compared.stderr
+        (next(out.rglob("*.1.jsonl"))).unlink()
+        resumed = agent_env("resume", str(out), env=KEYS)
+        assert resumed.returncode == 0, resumed.stderr
+    assert a.seen | b.seen <= {"Bearer none", ""}
+
+
+def test_openais_key_goes_to_no_base_url(tmp_path: Path) -> None:
+    with key_servers(2) as (a, b):
+        both = agent_env(
+            "run", *COMMON, "--model", "openai/gpt-5", "--model", "compatible/x",
+            "--base-url", a.url, "--out", str(tmp_path / "both"),
+            env=KEYS | {"OPENAI_BASE_URL": b.url},
+        )  # fmt: skip
+        alone = agent_env(
+            "run", *COMMON, "--model", "openai/gpt-5", "--base-url", a.url,
+            "--out", str(tmp_path / "alone"), env=KEYS,
+        )  # fmt: skip
+    assert both.returncode == 0, both.stderr
+    assert a.seen <= {bearer("COMPATIBLE_API_KEY"), ""}
+    assert b.seen <= {bearer("OPENAI_API_KEY"), ""}
+    assert alone.returncode == 2
+    assert f"--base-url {a.url} belongs to a model compatible/NAME" in alone.stderr
+
+
+def test_a_run_that_stored_a_base_url_for_openai_is_not_gone_on_with_there(tmp_path: Path) -> None:
+    with key_servers(2) as (stranger, own):
+        env = KEYS | {"OPENAI_BASE_URL": own.url}
+        out = tmp_path / "run"
+        asked = ("--model", "openai/gpt-5", "--out", str(out))
+        assert agent_env("run", *COMMON, *asked, env=env).returncode == 0
+        folder = RunFolder(out)
+        manifest = folder.manifest()
+        parameters = manifest.model_parameters | {"base_url": stranger.url}
+        folder.rewrite(manifest.model_copy(update={"model_parameters": parameters}))
+        next(out.rglob("*.1.jsonl")).unlink()
+        refused = agent_env("resume", str(out), "--trust-run", env=env)
+    assert refused.returncode == 2
+    assert stranger.seen == set()
+
+
+@pytest.mark.parametrize("model", ["compatible/m", "openai/m"])
+def test_a_redirect_carries_nothing_on(tmp_path: Path, model: str) -> None:
+    with key_servers(2) as (first, second):
+        first.redirect = second.url
+        where = ("--base-url", first.url) if model == "compatible/m" else ()
+        done = agent_env(
+            "run", *COMMON, "--model", model, *where, "--no-preflight",
+            "--out", str(tmp_path / "run"), env=KEYS | {"OPENAI_BASE_URL": first.url},
+        )  # fmt: skip
+    assert done.returncode == 1
+    trace = next((tmp_path / "run").rglob("*.1.jsonl")).read_text()
+    assert f"a redirect to {second.url}" in trace
+    assert "it is not followed; give that base URL if it is meant" in trace
+    assert second.seen == set()
+
+
+def test_a_judge_gets_the_key_that_is_named_and_the_servers_tokenizer_that_of_its_model(
+    tmp_path: Path,
+) -> None:
+    with key_servers(2) as (a, b):
+        out = tmp_path / "run"
+        done = agent_env(
+            "run", *COMMON, "--model", f"compatible/a@{a.url}", "--api-key-env", "A_SECRET",
+            "--tokenizer", "server", "--out", str(out), env=KEYS,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        agent_env(
+            "judge", str(out), "--model", f"compatible/b@{b.url}", "--api-key-env", "B_SECRET",
+            env=KEYS,
+        )  # fmt: skip
+    assert a.seen <= {bearer("A_SECRET"), ""}
+    assert bearer("B_SECRET") in b.seen
+    assert b.seen <= {bearer("B_SECRET"), ""}
+
+
+def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
+    done = agent_env(
+        "run", *COMMON, "--model", "compatible/a@http://127.0.0.1:9/v1",
+        "--api-key-env", "NOT_THERE", "--out", str(tmp_path / "run"),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "--api-key-env NOT_THERE: the variable is not set" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_search_at_an_own_address_gets_openais_key_only_where_the_two_are_paired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEYS["OPENAI_API_KEY"])
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    assert search_access("openai", None).key == KEYS["OPENAI_API_KEY"]
+    with pytest.raises(ConfigError, match="would send it the key of OpenAI"):
+        search_access("openai", "https://a.example/v1")
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://a.example/v1/")
+    assert search_access("openai", "https://a.example/v1").key == KEYS["OPENAI_API_KEY"]
