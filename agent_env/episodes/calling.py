@@ -113,8 +113,10 @@ class Caller:
         tries, began, waited = Tries(self.calls.retries), time.monotonic(), self.meter.waited_s
         outage = self.calls.outage
         for attempt in itertools.count(1):
-            with self.meter.unclocked():
-                mark = await outage.passage()
+            if outage.is_waited_for:
+                with self.meter.unclocked():
+                    await outage.passage()
+            mark = outage.replies
             call = await self._one(messages, tools, attempt, record, options)
             if call.reply is not None:
                 record(call)

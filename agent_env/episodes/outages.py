@@ -54,12 +54,15 @@ class Outage:
     _told_s: float = 0.0
     _waiting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def passage(self) -> int:
-        """Come back when no wait is on; gives the mark of the call that follows."""
-        if self._waiting.locked():
-            async with self._waiting:
-                pass
-        return self.replies
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether a wait is on."""
+        return self._waiting.locked()
+
+    async def passage(self) -> None:
+        """Come back when no wait is on."""
+        async with self._waiting:
+            pass
 
     def answered(self) -> None:
         """A reply came."""
@@ -74,7 +77,8 @@ class Outage:
         return 0.0 if self.since_s is None else self.clock() - self.since_s
 
     async def is_outage(self, error: ModelError, mark: int) -> bool:
-        """Whether the call with this mark failed because the server is away, and not the call."""
+        """Whether a call failed because the server is away, and not the call; `mark` is how many
+        replies there were when it was made."""
         if self.replies != mark:
             return False
         if self.since_s is not None or error.unsent or error.status in AWAY:
