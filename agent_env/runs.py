@@ -17,7 +17,7 @@ from agent_env.episodes.run_calls import allow_open_files
 from agent_env.errors import ConfigError
 from agent_env.manifest import Manifest, Preflight
 from agent_env.model_wiring import SCRIPTS, facts_of_server, health_of, open_counted
-from agent_env.models.addresses import variable_in
+from agent_env.models.addresses import split_address, variable_in
 from agent_env.preparing import RunOptions, prepare_run
 from agent_env.tasks.family import by_digest, stored_options
 from agent_env.wiring import load_family, open_rooms, with_texts
@@ -129,7 +129,7 @@ async def _preflight(
         facts = await facts_of_server(
             manifest.model, address, variable_in(manifest.model_parameters)
         )
-        target = Target(manifest.model, address, facts, in_text)
+        target = Target(split_address(manifest.model)[0], address, facts, in_text)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         return await preflight(model, target, manifest.conditions, offers, at)
 

@@ -81,7 +81,7 @@ class MaterialTable(Record):
 class Condition(Record):
     """A named way of answering: what is worded how, which tools, which strategy."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:+-]{0,199}$")
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:+~-]{0,199}$")
     """Parts joined by `+`, in a fixed order, and perhaps `~` with the first step's choice; the
     folder of its episodes."""
     wording: Literal["implicit", "explicit"] = "implicit"
@@ -395,7 +395,7 @@ class Episode(Stored):
     first_input_tokens: int | None = None
     """Of the first reply, tools' descriptions included; None where they are not counted."""
     required_call: bool | None = None
-    """Whether the first reply called a tool, where it had to; None where it had not."""
+    """Whether the first reply called a tool, where it had to; None where it had not, or was cut."""
     served_models: tuple[str, ...] = ()
     """The models that answered, as the server names them."""
     judged: tuple[Verdict, ...] = ()

@@ -20,8 +20,9 @@ def first_call(start: EpisodeStarted, replies: Sequence[Reply]) -> dict[str, Any
         if replies[0].usage.source in WITH_TOOLS:
             found["first_input_tokens"] = replies[0].usage.input_tokens
         if _is_required(start):
-            hosted = replies[0].usage.hosted_calls or {}
-            found["required_call"] = bool(replies[0].message.tool_calls or hosted)
+            called = bool(replies[0].message.tool_calls or replies[0].usage.hosted_calls)
+            cut = replies[0].finish_reason == "length"  # perhaps in the middle of a call
+            found["required_call"] = called or (None if cut else False)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.schema import Condition
 from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
 
 
@@ -102,6 +103,7 @@ def test_a_name_may_say_the_first_steps_choice() -> None:
     assert (free.name, free.first_step) == ("web+ci~auto", "auto")
     assert free.tools == ("web_search", "open_page", "python")
     assert with_first_steps([free], ["none"]) == (free,)
+    assert Condition.model_validate_json(free.model_dump_json()) == free
 
 
 @pytest.mark.parametrize(
