@@ -1,12 +1,15 @@
-"""The command line, in this process: starting one for each command costs seconds."""
+"""The command line, in this process: starting one for each command costs seconds. Where a signal
+or a server needs a process of its own, `running` starts one, and ends it whatever happens."""
 
 from __future__ import annotations
 
 import io
 import os
 import signal
+import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -43,3 +46,28 @@ def agent_env(*arguments: str, cwd: Path | None = None, env: dict[str, str] | No
         for number, handler in signals.items():
             signal.signal(number, handler)
     raise AssertionError("main() ends the process")
+
+
+@contextmanager
+def running(
+    *arguments: str, stdout: int = subprocess.PIPE, stderr: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[str]]:
+    """The command in a process that hears SIGINT, even where ours ignores it; it and all that it
+    started are killed on leaving."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "agent_env", *arguments],
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        start_new_session=True,
+        preexec_fn=_hear_ctrl_c,
+    ) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _hear_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

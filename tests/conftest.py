@@ -1,5 +1,5 @@
-"""Blocks the network for the whole suite: only Unix sockets and loopback get through; and keeps
-records of runs to itself."""
+"""Blocks the network for the whole suite: only Unix sockets and loopback get through; keeps records
+of runs to itself; and lets hypothesis take as long as a busy machine needs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import os
 import sys
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from hypothesis import HealthCheck, settings
 
 
 def _refuse_network(event: str, arguments: tuple[Any, ...]) -> None:
@@ -34,3 +36,6 @@ sys.addaudithook(_refuse_network)
 _STATE = TemporaryDirectory(prefix="agent-env-state-")
 atexit.register(_STATE.cleanup)
 os.environ["XDG_STATE_HOME"] = _STATE.name  # the user's own records are left alone
+
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")

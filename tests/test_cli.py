@@ -21,7 +21,7 @@ from agent_env.episodes.trace import read_trace
 from agent_env.model_wiring import make_model
 from agent_env.models.fake_server import serve
 from agent_env.testing import puzzle
-from tests.commands import agent_env
+from tests.commands import agent_env, running
 
 
 @pytest.fixture(scope="module")
@@ -208,16 +208,14 @@ def test_a_key_is_not_written_anywhere(tmp_path: Path) -> None:
 
 def test_ctrl_c_leaves_valid_traces_and_says_how_to_go_on(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "agent_env", "run", "time-puzzles", "--limit", "200",
-         "--condition", "explicit", "--condition", "web", "--out", str(out)],
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    deadline = time.monotonic() + 100
-    while len(list(out.glob("episodes/*/*.jsonl"))) < 5 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    command = ("run", "time-puzzles", "--limit", "200", "--condition", "explicit", "--condition",
+               "web", "--out", str(out))  # fmt: skip
+    with running(*command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        while len(list(out.glob("episodes/*/*.jsonl"))) < 5:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=300)
     assert process.returncode == 130
     assert f"Go on with: agent-env resume {out}" in said
     for trace in out.glob("episodes/*/*.jsonl"):
@@ -420,20 +418,15 @@ def test_a_named_sandbox_that_is_not_there_is_said_with_its_name(tmp_path: Path)
 
 
 def test_a_run_can_be_rehearsed_against_the_fake_server(tmp_path: Path) -> None:
-    server = subprocess.Popen(
-        [sys.executable, "-m", "agent_env", "fake-server", "--errors", "500:0.05"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    try:
+    with running("fake-server", "--errors", "500:0.05") as server:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
         done = agent_env(
             "run", "time-puzzles", "--limit", "3", "--model", "compatible/x", "--base-url", url,
             "--condition", "web", "--out", str(tmp_path / "run"), "--json",
         )  # fmt: skip
-    finally:
         server.send_signal(signal.SIGINT)
-        assert server.wait(10) == 130
+        assert server.wait(300) == 130
     told = json.loads(done.stdout)["conditions"]["web"]
     assert (told["finished"], told["exact_match"], told["usage_sources"]) == (3, 1.0, ["provider"])
 

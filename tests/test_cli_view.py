@@ -5,13 +5,12 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.commands import agent_env
+from tests.commands import agent_env, running
 from tests.test_cli_compare import agent_env_without
 from tests.viewer.stage import RIGHT, WRONG, make_run, score, write
 
@@ -29,16 +28,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_view_prints_its_address_serves_there_and_ends_with_ctrl_c(root: Path) -> None:
-    command = [sys.executable, "-m", "agent_env", "view", str(root), "--port", "0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as server:
+    with running("view", str(root), "--port", "0", stderr=subprocess.PIPE) as server:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         assert address.startswith("http://127.0.0.1:")
-        assert "two" in httpx.get(address, timeout=30.0).text
+        assert "two" in httpx.get(address, timeout=300.0).text
         server.send_signal(signal.SIGINT)
-        _, errors = server.communicate(timeout=30)
+        _, errors = server.communicate(timeout=300)
     assert "Traceback" not in errors
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,7 +25,7 @@ from agent_env.models.fake_server import serve
 from agent_env.models.reference.policy import Reference
 from agent_env.preparing import RunOptions
 from agent_env.runs import Listener, run_folder, start_run
-from tests.commands import agent_env
+from tests.commands import agent_env, running
 
 EVERY_CLASS = {
     "429": 0.1, "500": 0.1, "cut": 0.1, "html": 0.1, "empty": 0.1, "no-reply": 0.1,
@@ -109,13 +108,9 @@ def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """The address of `agent-env fake-server`, as a user starts it."""
-    command = [sys.executable, "-m", "agent_env", "fake-server", "--latency", "0.05"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with running("fake-server", "--latency", "0.05") as process:
         assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
+        yield process.stdout.readline().strip()
 
 
 ASK = (
@@ -136,8 +131,8 @@ def test_a_killed_run_keeps_its_account_and_a_spent_one_says_how_to_go_on(
 ) -> None:
     """What was spent before a kill counts after it, and against the limit."""
     out = tmp_path / "run"
-    command = [sys.executable, "-m", "agent_env", *ASK, "--base-url", server, "--out", str(out)]
-    with subprocess.Popen([*command, "--concurrency", "1"], stderr=subprocess.DEVNULL) as process:
+    command = (*ASK, "--base-url", server, "--out", str(out), "--concurrency", "1")
+    with running(*command, stdout=subprocess.DEVNULL) as process:
         while not added_up(in_the_traces(out) if out.exists() else []).get("input_tokens"):
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import pytest
 
@@ -48,15 +47,19 @@ def test_tool_results_reach_the_model_in_the_order_of_its_calls() -> None:
 
 
 def test_calls_of_one_step_run_at_the_same_time() -> None:
-    class Slow(FakeTool):
-        async def run(self, arguments: dict[str, object]) -> ToolResult:
-            await asyncio.sleep(0.2)
-            return ToolResult(output="slept")
+    """Each waits until all ten have begun, which one after the other never could."""
+    together = asyncio.Barrier(10)
 
-    slow = Slow("web_search", str)
-    started = time.perf_counter()
-    drive(ScriptedModel([calls(*[("web_search", "{}")] * 10), answer("done")]), [slow])
-    assert time.perf_counter() - started < 1.5  # one after the other they take 2 s
+    class Meeting(FakeTool):
+        async def run(self, arguments: dict[str, object]) -> ToolResult:
+            async with asyncio.timeout(60):
+                await together.wait()
+            return ToolResult(output="met")
+
+    meeting = Meeting("web_search", str)
+    ten = calls(*[("web_search", "{}")] * 10)
+    _, made = drive(ScriptedModel([ten, answer("done")]), [meeting])
+    assert [m.content for m in made.messages if m.role == "tool"] == ["met"] * 10
 
 
 def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:

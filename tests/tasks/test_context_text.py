@@ -86,7 +86,7 @@ def test_a_title_of_many_lines_becomes_one() -> None:
     assert "\nA B C\nhttps://a.example/\n" in text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(PAGES, st.integers(200, 900), st.integers(50, 900), TEXT)
 def test_whatever_pages_say_the_budget_holds_and_the_question_is_found_again(
     pages: list[PageText], budget: int, page_budget: int, question: str

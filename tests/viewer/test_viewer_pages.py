@@ -277,8 +277,8 @@ def test_a_run_whose_traces_were_not_read_yet_is_said_to_be_read(
 
 
 def wait_for(client: httpx.Client, address: str, stamp: str) -> bool:
-    """Whether the stamp changes within ten seconds."""
-    end = time.monotonic() + 10
+    """Whether the stamp changes within a hundred seconds."""
+    end = time.monotonic() + 100
     while time.monotonic() < end:
         if client.get(address).json()["stamp"] != stamp:
             return True
@@ -313,8 +313,8 @@ def test_many_ask_at_once_while_the_table_is_thrown_away(tmp_path: Path) -> None
 
 
 def wait_for_rows(client: httpx.Client, wanted: int) -> bool:
-    """Whether the run shows so many rows within ten seconds."""
-    end = time.monotonic() + 10
+    """Whether the run shows so many rows within a hundred seconds."""
+    end = time.monotonic() + 100
     while time.monotonic() < end:
         if rows(client.get("/run/run/").text) == wanted:
             return True

@@ -96,7 +96,7 @@ def with_site(
     answers: Mapping[str, Answer], act: Callable[[Site], Coroutine[Any, Any, Made]]
 ) -> Made:
     async def run() -> Made:
-        async with asyncio.timeout(10), serving(answers) as site:
+        async with asyncio.timeout(300), serving(answers) as site:
             return await act(site)
 
     return asyncio.run(run())
@@ -221,13 +221,21 @@ def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_host_is_asked_by_two_at_a_time_and_waiting_costs_no_fetch_its_time() -> None:
+    """Two requests are answered once both are there; to the loop's clock that takes 12 s, so that
+    the last pair has waited for 36 s, more than a fetch may take."""
+    pairs = asyncio.Barrier(2)
+    late_s = [0.0]
+
     async def slow(writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(0.2)
+        if await pairs.wait() == 0:
+            late_s[0] += 12.0
         writer.write(reply(HTML))
 
     async def act(site: Site) -> int:
-        limits = FetchLimits(time_s=0.5)
-        fetcher = HttpFetcher(limits, allow=at_home, obey_robots=False)
+        loop = asyncio.get_running_loop()
+        clock = loop.time
+        loop.time = lambda: clock() + late_s[0]  # type: ignore[method-assign]
+        fetcher = HttpFetcher(FetchLimits(time_s=30.0), allow=at_home, obey_robots=False)
         await asyncio.gather(*(fetcher.fetch(f"{site.url}/{n}") for n in range(8)))
         return site.busiest
 

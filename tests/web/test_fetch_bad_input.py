@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import os
-import time
 import tracemalloc
 import zlib
 from importlib.util import find_spec
@@ -42,16 +41,19 @@ def test_an_absurd_length_is_no_traceback() -> None:
         (b"1\r\na\r\n" * 9000, "in tiny pieces"),
     ],
 )
-def test_an_endless_chunked_stream_ends_soon(piece: bytes, said: str) -> None:
+def test_an_endless_chunked_stream_ends_at_its_cap(piece: bytes, said: str) -> None:
+    """By its size and not by its time, and before much more was taken than the cap."""
+    sent = [0]
+
     async def endless(writer: asyncio.StreamWriter) -> None:
         writer.write(CHUNKED + b"\r\n")
         while True:
             writer.write(piece)
             await writer.drain()
+            sent[0] += len(piece)
 
-    since = time.monotonic()
-    assert said in refused({"/": endless})
-    assert time.monotonic() - since < 2
+    assert said in refused({"/": endless}, limits=FetchLimits(time_s=600.0))
+    assert sent[0] < 24 * 1024 * 1024  # the cap, and what stands in sockets' buffers
 
 
 def test_a_body_of_unknown_length_without_end_ends_at_the_cap() -> None:
@@ -163,12 +165,10 @@ def test_slow_headers_and_slow_bodies_meet_the_time_cap() -> None:
             await asyncio.sleep(0.05)
 
     async def silent(writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(5)
+        await asyncio.sleep(3600)
 
     for slow in (headers, body, silent):
-        since = time.monotonic()
         assert "took longer than 0.3 s" in refused({"/": slow}, limits=FetchLimits(time_s=0.3))
-        assert time.monotonic() - since < 2
 
 
 def test_endless_headers_end() -> None:

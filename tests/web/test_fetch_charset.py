@@ -79,11 +79,11 @@ def test_a_stray_byte_spoils_one_letter_only() -> None:
 
 
 def test_any_bytes_give_a_text_and_soon() -> None:
-    since = time.monotonic()
+    since = time.process_time()
     for size in (0, 1, 2, 3, 1000, 300_000):
         assert isinstance(decode(os.urandom(size), "text/html; charset=utf-8"), str)
         assert isinstance(decode(b"\x80" * size, ""), str)
-    assert time.monotonic() - since < 4
+    assert time.process_time() - since < 4
 
 
 def test_a_fetched_page_is_read_in_its_encoding() -> None:

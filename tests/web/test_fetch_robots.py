@@ -93,9 +93,9 @@ def test_rules_mean_what_the_rfc_says(rules: str, path: str, allowed: bool) -> N
 
 
 def test_a_pattern_made_to_cost_time_does_not() -> None:
-    since = time.monotonic()
+    since = time.process_time()
     Robots.parse("User-agent: *\nDisallow: /" + "*a" * 5000 + "b$", "x").allows("/" + "a" * 9000)
-    assert time.monotonic() - since < 1
+    assert time.process_time() - since < 1
 
 
 def _get(answers: dict[str, Answer], path: str, obey: bool = True) -> list[str]:

@@ -155,7 +155,7 @@ class InOwnProcess:
         return Reply.model_validate(said["reply"])
 
     def close(self) -> None:
-        self._process.communicate(timeout=10)
+        self._process.communicate(timeout=300)
 
 
 def test_reference_needs_nothing_but_the_messages(

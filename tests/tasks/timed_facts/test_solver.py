@@ -128,7 +128,7 @@ def stories(draw: st.DrawFn) -> tuple[list[Fact], Query]:
     return facts, Query(relation, value if by_value else span)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(stories(), st.booleans())
 def test_the_solver_agrees_with_going_through_every_month(
     story: tuple[list[Fact], Query], half_open: bool

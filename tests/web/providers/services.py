@@ -134,6 +134,7 @@ class Service:
     delay_s: float = 0.0
     asked: list[Asked] = field(default_factory=list)
     busiest: int = 0
+    answered: int = 0
     url: str = ""
     _open: int = 0
     _server: Any = None
@@ -146,6 +147,11 @@ class Service:
     async def __aexit__(self, *exc: object) -> None:
         self._server.close()
 
+    async def answers(self, count: int) -> None:
+        """Returns once so many requests are answered."""
+        while self.answered < count:  # noqa: ASYNC110  # each test has a loop of its own
+            await asyncio.sleep(0.005)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open += 1
         self.busiest = max(self.busiest, self._open)
@@ -154,6 +160,7 @@ class Service:
             await asyncio.sleep(self.delay_s)
             writer.write(self.replies.pop(0) if len(self.replies) > 1 else self.replies[0])
             await writer.drain()
+            self.answered += 1
         finally:
             self._open -= 1
             writer.close()

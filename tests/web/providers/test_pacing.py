@@ -26,15 +26,21 @@ async def _eight(provider: LiveSearch, service: Service) -> Service:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_searches_start_no_faster_than_the_pace(name: str) -> None:
-    pace = Pace(per_second=50.0, at_once=8)
-    service = with_service(name, [reply(two_results(name))], _eight, pace=pace)
+    """Two seconds lie between five starts; a busy machine may make the first arrive late."""
+
+    async def five(provider: LiveSearch, service: Service) -> Service:
+        await asyncio.gather(*(provider.search(f"moon {n}", 5) for n in range(5)))
+        return service
+
+    pace = Pace(per_second=2.0, at_once=8)
+    service = with_service(name, [reply(two_results(name))], five, pace=pace)
     times = sorted(asked.at for asked in service.asked)
-    assert times[-1] - times[0] >= 7 / 50.0 - 0.03
+    assert times[-1] - times[0] >= 1.0
 
 
 def test_no_more_requests_are_in_flight_than_allowed() -> None:
     pace = Pace(per_second=1000.0, at_once=3)
-    service = with_service("exa", [reply(two_results("exa"))], _eight, delay_s=0.05, pace=pace)
+    service = with_service("exa", [reply(two_results("exa"))], _eight, delay_s=0.3, pace=pace)
     assert service.busiest == 3
 
 
