@@ -37,7 +37,7 @@ class Progress:
         self._pace: Callable[[], str] | None = None
         self._total = 0
         self._endings: Counter[str] = Counter()
-        self._has_run = False
+        self._earlier = self._now = 0
         self._mean: MeanSoFar | None = None
         self._said_s = 0.0
         self._bar: Bar | None = None
@@ -54,7 +54,7 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
         if self._total and (error is None or isinstance(error, RunStopped)):
-            is_done = error is None and not self._has_run
+            is_done = error is None and not self._now
             nothing = f"nothing left to do: {self._total} of {self._total} episodes are there"
             _say(f"{nothing if is_done else self._counts()}; traces in {self.folders[0]}")
 
@@ -64,20 +64,21 @@ class Progress:
 
         self.folders.append(folder.path)
         self._total = total
-        self._endings, self._has_run = Counter(), False
+        self._endings, self._now = Counter(), 0
         self._said_s = time.monotonic()
         _say(f"{total} episodes in {folder.path}")
         with suppress(AgentEnvError):  # the scores will say it; a run goes on without
             self._mean = MeanSoFar(folder)
             self._endings.update(map(self._mean.add, folder.traces()))
             del self._endings[""]
+        self._earlier = self._endings.total()
         if sys.stderr.isatty():
             self._bar = _bar()
             self._bar.add_task("episodes", total=total, completed=self._endings.total())
             self._bar.start()
 
     def _end(self, key: EpisodeKey, ending: str) -> None:
-        self._has_run = True
+        self._now += 1
         self._endings[ending] += 1
         if self._mean is not None and ending != "failed":
             self._mean.add(self._mean.folder.trace(key))
@@ -93,7 +94,8 @@ class Progress:
 
     def _counts(self) -> str:
         done = self._endings.total() - self._endings["failed"]
-        return f"{done} of {self._total} episodes done, {self._standing()}"
+        now = f" ({self._now} now)" if self._earlier else ""
+        return f"{done} of {self._total} episodes done{now}, {self._standing()}"
 
     def _standing(self) -> str:
         """How many failed, how the others ended where a limit ended any, and the mean so far."""

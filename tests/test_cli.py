@@ -227,7 +227,7 @@ def test_resume_finishes_what_is_missing(tmp_path: Path) -> None:
     agent_env("run", "time-puzzles", "--limit", "3", "--condition", "explicit", "--out", str(out))
     (out / "episodes/explicit/tp-1-00002.1.jsonl").unlink()
     done = agent_env("resume", str(out), "--json")
-    assert "1 of 3 episodes done" in done.stderr
+    assert "3 of 3 episodes done (1 now), 0 failed" in done.stderr
     assert json.loads(done.stdout)["conditions"]["explicit"]["exact_match"] == 1.0
 
 
@@ -289,7 +289,7 @@ def test_a_run_goes_on_at_the_server_that_is_named(tmp_path: Path) -> None:
     _, code, said = asyncio.run(go("resume", str(out), "--steps", "3"))
     assert (code, "base_url" in said) == (2, False)
     now, code, said = asyncio.run(go("resume", str(out)))
-    assert (code, "1 of 2 episodes done" in said) == (0, True)
+    assert (code, "2 of 2 episodes done (1 now)" in said) == (0, True)
     assert f"model base_url: {before} → {now}" in RunFolder(out).manifest().changes[0]
 
 

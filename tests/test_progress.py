@@ -75,5 +75,6 @@ def test_the_mean_counts_what_earlier_parts_of_the_run_finished(
         (tmp_path / "later.jsonl").rename(trace)
         progress.listener.end(last, "answered")
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"5 of 5 episodes done, 0 failed, exact_match 0.600 so far; traces in {tmp_path / 'run'}"
+        "5 of 5 episodes done (1 now), 0 failed, exact_match 0.600 so far; "
+        f"traces in {tmp_path / 'run'}"
     )
