@@ -35,8 +35,12 @@ class Part:
 def answer_parts(reply: str, is_final: bool = True) -> Iterator[Part]:
     """The parts that may hold the answer, the likeliest first. Where the model did not end the
     reply itself (`is_final` false), only `MY ANSWER:` counts."""
-    text = _without_other_turns(spoken(reply))
-    for mark in reversed(list(_MINE.finditer(text))[-_MARKS:]):
+    text = spoken(reply)
+    marks = list(_MINE.finditer(text))
+    if marks and (turn := _SPEAKER.search(text, marks[0].end())) is not None:
+        text = text[: turn.start()]  # small models go on with the user's next turn, and answer it
+        marks = [mark for mark in marks if mark.end() <= len(text)]
+    for mark in reversed(marks[-_MARKS:]):
         lead = _lead(text, mark.start())
         if _opens_line(lead) and not _FORM.match(text, mark.end()):
             yield _part(text[mark.end() :], "after MY ANSWER:", is_marked=True)
@@ -68,6 +72,8 @@ def spoken(reply: str) -> str:
         text = text[finals[-1].end() :] if finals else ""
     elif text.startswith("analysis") and "assistantfinal" in text:  # its tokens were dropped
         text = text.rpartition("assistantfinal")[2]
+    if not any(mark in text for mark in "<[◁"):
+        return text
     for piece in _TOKEN.split(_without_reasoning(text)):
         if not _ROLE.fullmatch(piece.strip()[:100]):
             return piece
@@ -89,13 +95,6 @@ def _without_reasoning(text: str) -> str:
             kept.clear()
         at, is_inside = tag.end(), False
     return "".join(kept if is_inside else [*kept, text[at:]])
-
-
-def _without_other_turns(text: str) -> str:
-    """Small models go on with the user's next turn, and answer that as well."""
-    first = _MINE.search(text)
-    other = None if first is None else _SPEAKER.search(text, first.end())
-    return text if other is None else text[: other.start()]
 
 
 # Where the answer begins ------------------------------------------------------------------------
