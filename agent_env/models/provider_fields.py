@@ -196,8 +196,8 @@ def _without(
 ) -> JsonValue:
     """The value with empty texts where parts of the reasoning stood; `spans` says which."""
     if isinstance(value, str):
-        start = reasoning.find(value) if len(value) >= SPAN or value == reasoning else -1
-        if start < 0 or not value:
+        start = _start(value, reasoning, spans[-1].end if spans else 0)
+        if start is None:
             return value
         spans.append(ReasoningSpan(path=path, start=start, end=start + len(value)))
         return ""
@@ -206,6 +206,14 @@ def _without(
     if isinstance(value, list):
         return [_without(item, reasoning, (*path, n), spans) for n, item in enumerate(value)]
     return value
+
+
+def _start(value: str, reasoning: str, after: int) -> int | None:
+    """Where the text stands in the reasoning: it is the whole, its beginning, or goes on `after`
+    the last one. (A search would cost a millisecond.)"""
+    if not value or (len(value) < SPAN and value != reasoning):
+        return None
+    return next((start for start in (after, 0) if reasoning.startswith(value, start)), None)
 
 
 def given_back(message: Message, names_refused: frozenset[str]) -> tuple[Json, dict[str, Json]]:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from httpx2 import AsyncByteStream
-from pydantic import JsonValue
+
+from agent_env.models.cleaning import Json, encoded
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -25,8 +26,6 @@ IDLE_S = 60.0
 PATIENCE = 4.0
 KEPT = 8_000
 """Letters of a broken stream that are kept, the last ones."""
-
-Json = dict[str, JsonValue]
 
 
 @dataclass(slots=True)
@@ -84,7 +83,11 @@ async def read_stream(
     try:
         async with asyncio.timeout(first_s) as timer:
             stream = await client.post(
-                path, body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
+                path,
+                content=encoded(body),
+                cast_to=object,
+                stream=True,
+                stream_cls=AsyncStream[object],
             )
             response = stream.response
             kind = response.headers.get("content-type", "")

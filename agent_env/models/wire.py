@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.cleaning import DEEPEST, Json, clean, loaded, shallow, tree
+from agent_env.models.cleaning import DEEPEST, Json, clean, encoded, loaded, shallow, tree
 from agent_env.models.overflow import OUTPUT_LIMITS
 from agent_env.models.verdicts import Verdict, judge, retry_after_s, status_in
 from agent_env.protocols import ReplyOptions
@@ -121,7 +121,7 @@ class Endpoint:
         try:
             with self._client() as client:
                 async with asyncio.timeout(allowed_s):
-                    text = await client.post(path, body=tree(body), cast_to=str)
+                    text = await client.post(path, content=encoded(body), cast_to=str)
         except TimeoutError:
             failure = self._failure(TimeoutError(f"gave no reply within {allowed_s:.3g} s"), body)
         except Exception as exc:  # the SDK's, the transport's: all become ours
@@ -154,7 +154,7 @@ class Endpoint:
         try:
             with self._client() as client:
                 async with asyncio.timeout(self._pace.reply_s):
-                    asked = tree({**body, "stream": True})
+                    asked: Json = {**body, "stream": True}
                     other = await read_stream(client, path, asked, self._pace, found)
             if other is None:
                 return found
