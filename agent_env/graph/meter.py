@@ -117,7 +117,9 @@ def known_or_estimated(
 def estimated_tokens(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> int:
     """Letters by four; for limits and reservations only, never for what is reported."""
     letters = sum(
-        len(m.content) + sum(len(call.arguments) + len(call.name) for call in m.tool_calls)
+        len(m.content)
+        + len((m.reasoning or "") if m.provider_fields is not None else "")  # it goes back
+        + sum(len(call.arguments) + len(call.name) for call in m.tool_calls)
         for m in messages
     )
     letters += sum(len(tool.description) + len(str(tool.parameters)) for tool in tools)

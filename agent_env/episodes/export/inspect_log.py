@@ -228,7 +228,11 @@ def _message(message: Message, told: Told) -> Any:
             ]
         calls = [_call(call) for call in message.tool_calls]
         return ChatMessageAssistant(
-            content=content, tool_calls=calls or None, model=told.episode.model, source="generate"
+            content=content,
+            tool_calls=calls or None,
+            model=told.episode.model,
+            source="generate",
+            metadata=_metadata(message),
         )
     if message.role == "tool":
         event = _ran(told, message.tool_call_id)
@@ -301,8 +305,18 @@ def _said(reply: Reply, model: str) -> Any:
         content = [ContentReasoning(reasoning=message.reasoning), ContentText(text=message.content)]
     calls = [_call(call) for call in message.tool_calls]
     return ChatMessageAssistant(
-        content=content or message.content, tool_calls=calls or None, model=model, source="generate"
+        content=content or message.content,
+        tool_calls=calls or None,
+        model=model,
+        source="generate",
+        metadata=_metadata(message),
     )
+
+
+def _metadata(message: Message) -> dict[str, Any] | None:
+    """What the server said beside what Inspect has fields for."""
+    kept = message.provider_fields
+    return None if kept is None else {"provider_fields": kept.model_dump(mode="json")}
 
 
 def _when(at: str) -> datetime:
