@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,8 +54,8 @@ def resume_several(
     """Go on with all runs in the folder; exit 1 where any failed. False where it is a run itself,
     or holds none."""
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.errors import ConfigError
-    from agent_env.reruns import resume
+    from agent_env.errors import ConfigError, DatasetError
+    from agent_env.reruns import check_resumed, resume
 
     found = sorted(file.parent for file in parent.glob("*/run.json"))
     if (parent / "run.json").exists() or not found:
@@ -63,6 +64,9 @@ def resume_several(
         raise ConfigError(
             f"{parent} holds several models; change one of them: agent-env resume {found[0]}"
         )
+    for at in found:  # all of them before any is begun
+        with suppress(DatasetError):  # told with the others' outcomes
+            check_resumed(RunFolder(at), options, say)
     runs: dict[Path, Go] = {
         at: partial(resume, RunFolder(at), options, engine=spread) for at in found
     }

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from agent_env.errors import ConfigError
 from agent_env.model_wiring import make_tokenizer
 from agent_env.runs import task_of
+from agent_env.safe_files import replace_file
 from agent_env.tasks.contexts import KINDS, Contexts, Kind
 from agent_env.web_options import site_of
-from agent_env.web_wiring import store_path
+from agent_env.web_wiring import check_store, store_path
 
 if TYPE_CHECKING:
     from agent_env.episodes.context_build import BuildRules, Source
@@ -116,6 +117,7 @@ async def _build(
     with ExitStack() as stack:
         run = _opened(pages, stack)
         dead: Mapping[str, str] = {}
+        check_store(folder, folder.path / FETCHED)
         if options.fetch:
             fetched = _opened(folder.path / FETCHED, stack, make=True)
             assert fetched is not None  # made where it was not
@@ -187,10 +189,8 @@ def _check_fetching(condition: str, manifest: Manifest) -> None:
 
 def _write(out: Path, data: bytes) -> None:
     """Whole or not at all."""
-    part = out.with_name(out.name + ".part")
     try:
-        part.write_bytes(data)
-        part.replace(out)
+        replace_file(out, data)
     except OSError as exc:
         raise ConfigError(f"cannot write {out}: {exc.strerror}") from exc
 

@@ -111,7 +111,7 @@ def _written(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
     module, package, extra = WRITERS[options.to]
     if package is not None and extra is not None:
         _needs(package, extra, options.to)
-    out = options.out or source.folder.path / "exports" / options.to
+    out = options.out or source.folder.place(f"exports/{options.to}")
     if out.exists() and (not out.is_dir() or (options.out is not None and any(out.iterdir()))):
         raise ConfigError(f"{out} is there already; name a new folder with --out")
     part = out.with_name(out.name + ".part")

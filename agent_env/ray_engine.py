@@ -249,13 +249,12 @@ class _Spread:
         return worker
 
     def _parcel(self, size: int) -> Parcel:
-        path, manifest = self.folder.path, self.folder.manifest()
-        materials = path / "materials.jsonl"
+        manifest, name = self.folder.manifest(), "materials.jsonl"
         return Parcel(
             manifest=manifest.model_dump_json(),
-            samples=(path / "samples.jsonl").read_bytes(),
-            materials=materials.read_bytes() if materials.exists() else b"",
-            files={use.file: (path / use.file).read_bytes() for use in manifest.contexts},
+            samples=self.folder.read("samples.jsonl"),
+            materials=self.folder.read(name) if (self.folder.path / name).exists() else b"",
+            files={use.file: self.folder.read(use.file) for use in manifest.contexts},
             versions=versions(),
             concurrency=size,
             strict=self.strict,

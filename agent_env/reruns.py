@@ -64,10 +64,7 @@ async def resume(
     asks for."""
     from agent_env.episodes.changes import changes
 
-    manifest = folder.manifest()
-    wished = _as_wished(manifest, options)
-    own = _own_settings(manifest, options)
-    check_trust(folder, wished, listener.note, confirmed=options.trust_run, own=own)
+    manifest, wished = check_resumed(folder, options, listener.note)
     now = versions()
     found = changes(folder, manifest, wished, now)
     asked = {"base_url": options.base_url, "api_key_env": options.api_key_env}
@@ -93,6 +90,18 @@ async def resume(
 
 def _server(manifest: Manifest) -> tuple[str, object]:
     return manifest.model, manifest.model_parameters.get("base_url")
+
+
+def check_resumed(
+    folder: RunFolder, options: ResumeOptions, note: Callable[[str], None]
+) -> tuple[Manifest, Manifest]:
+    """The run's manifest, and as `options` wish it; ConfigError where the folder is not trusted
+    with what it asks for."""
+    manifest = folder.manifest()
+    wished = _as_wished(manifest, options)
+    own = _own_settings(manifest, options)
+    check_trust(folder, wished, note, confirmed=options.trust_run, own=own)
+    return manifest, wished
 
 
 def _as_wished(manifest: Manifest, options: ResumeOptions) -> Manifest:
@@ -260,9 +269,9 @@ async def _live_model(
     manifest = folder.manifest()
     model, tokenizer = await open_counted(manifest, note, stack)
     now = datetime.now(UTC)
-    out = RunFolder(options.out or folder.path / "replays" / f"{now:%Y%m%d-%H%M%S}")
+    out = RunFolder(options.out or folder.place(f"replays/{now:%Y%m%d-%H%M%S}"))
     fresh = _fresh(manifest)
-    samples = (folder.path / "samples.jsonl").read_bytes()
+    samples = folder.read("samples.jsonl")
     out.create(fresh, samples, _materials(folder), copied(folder, manifest))
     record_run(out, note)
     note(f"what the model says is recorded in {out.path}")
@@ -295,8 +304,8 @@ def _fresh(manifest: Manifest) -> Manifest:
 
 
 def _materials(folder: RunFolder) -> bytes:
-    file = folder.path / "materials.jsonl"
-    return file.read_bytes() if file.exists() else b""
+    name = "materials.jsonl"
+    return folder.read(name) if (folder.path / name).exists() else b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
 from agent_env.runs import task_of
+from agent_env.safe_files import is_safe
 
 if TYPE_CHECKING:
     from agent_env.analysis.observations import Observation
@@ -29,7 +30,7 @@ def read_study(
     from agent_env.analysis.study import assemble
     from agent_env.episodes.run_folder import RunFolder
 
-    folders = find_runs(paths)
+    folders = find_runs(paths, note)
     names = _names(folders)
     runs = [read_run(folder, names[folder], note) for folder in folders]
     task = task_of(RunFolder(folders[0]))
@@ -45,11 +46,16 @@ def read_manifests(paths: Sequence[Path | str]) -> dict[str, Manifest]:
     return {names[folder]: RunFolder(folder).manifest() for folder in folders}
 
 
-def find_runs(paths: Sequence[Path | str]) -> list[Path]:
-    """Each path that holds a run, or the runs right below it, sorted; none twice."""
+def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = _silent) -> list[Path]:
+    """Each path that holds a run, or the runs right below it, sorted; none twice. `note` hears of
+    those below that are passed over, as their run.json is no plain file of theirs."""
     found: dict[Path, None] = {}
     for path in map(Path, paths):
-        below = sorted(file.parent for file in path.glob("*/run.json"))
+        files = sorted(path.glob("*/run.json"))
+        below = [file.parent for file in files if is_safe(file.parent, file)]
+        for file in files:
+            if file.parent not in below:
+                note(f"passed over: {file} is no plain file in its folder")
         if not (path / "run.json").exists() and not below:
             raise ConfigError(f"{path} is no run and holds none: there is no run.json")
         for folder in [path] if (path / "run.json").exists() else below:

@@ -27,6 +27,7 @@ from agent_env.analysis.traveler import (
 )
 from agent_env.errors import ConfigError, DatasetError, first_problem
 from agent_env.models.addresses import base_urls, key_variables, with_variable
+from agent_env.safe_files import read_file
 from agent_env.schema import Record
 from agent_env.tasks.traveler.configurations import CHOSEN, CONFIGURATIONS, configuration
 from agent_env.tasks.traveler.family import SIZES
@@ -248,7 +249,7 @@ def named_configurations(text: str) -> tuple[str, ...]:
 def read_study(out: Path) -> Study:
     """What OUT/study.json says."""
     try:
-        return Study.model_validate_json((out / FILE).read_bytes())
+        return Study.model_validate_json(read_file(out, out / FILE))
     except OSError as exc:
         raise ConfigError(f"cannot read {out / FILE}: {exc.strerror}") from exc
     except ValidationError as exc:

@@ -138,9 +138,10 @@ def _of_model(manifest: Manifest) -> list[OutsideSetting]:
     address = parameters.get("base_url") or "by default"
     own_key = KEYS.get(manifest.model.partition("/")[0], "your key")
     key = parameters.get("api_key_env")
-    value, told = f"{address} for {manifest.model}", f" (gets prompts and {key or own_key})"
-    found = [OutsideSetting("address", value, told)]
-    if key is not None:
+    gets = own_key if key is None else key or "no key"
+    value = f"{address} for {manifest.model}"
+    found = [OutsideSetting("address", value, f" (gets prompts and {gets})")]
+    if key:
         found.append(OutsideSetting("key", str(key)))
     if facts is not None:
         prices = (facts.input_per_million, facts.cached_input_per_million, facts.output_per_million)

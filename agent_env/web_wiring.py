@@ -12,6 +12,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.manifest import Manifest, WebSettings
 from agent_env.models.addresses import OPENAI_URL
+from agent_env.safe_files import check_database
 from agent_env.schema import MaterialTable
 from agent_env.trust import WITHOUT_MODEL, check_trust
 
@@ -29,6 +30,7 @@ async def open_web(
 
     settings = manifest.web_settings
     file = Path(settings.pages) if settings.pages else folder.pages
+    check_store(folder, file)
     if manifest.web in ("live", "record"):
         kept = file if manifest.web == "record" else None
         access = search_access(settings.search or "", settings.search_url)
@@ -81,6 +83,15 @@ def search_access(name: str, url: str | None) -> ProviderAccess:
     return ProviderAccess(os.environ.get(KEYS.get(name, "")), os.environ.get(URLS.get(name, "")))
 
 
+def check_store(folder: RunFolder, file: Path) -> None:
+    """DatasetError where a store in the run's folder leads out of it, or is no plain file."""
+    if file.parent == folder.path:
+        try:
+            check_database(folder.path, file)
+        except OSError as exc:
+            raise DatasetError(file, None, f"cannot be opened: {exc.strerror}") from exc
+
+
 def store_path(
     named: Path, note: Callable[[str], None] | None = None, confirmed: bool = False
 ) -> Path:
@@ -95,6 +106,7 @@ def store_path(
     except (ConfigError, DatasetError):  # no run, or none that can be read
         return folder.pages
     if manifest.web_settings.pages is None:
+        check_store(folder, folder.pages)
         return folder.pages
     stored = manifest.model_copy(update={**WITHOUT_MODEL, "sandbox": None, "web": "frozen"})
     option = "--trust-run" if note else f"name the file itself, {manifest.web_settings.pages}"

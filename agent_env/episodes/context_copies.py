@@ -11,7 +11,7 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.manifest import ContextUse, Manifest
 from agent_env.schema import Sample
 from agent_env.tasks.conditions import CONTEXT_NAME
-from agent_env.tasks.contexts import Contexts, check_covers, read_contexts
+from agent_env.tasks.contexts import Contexts, check_covers, parse_contexts, read_contexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def copied(folder: RunFolder, manifest: Manifest) -> dict[str, bytes]:
     """The copies by their paths in the folder, for a run that goes by the same pages; DatasetError
     where one was changed since."""
     read_copies(folder, manifest)
-    return {use.file: (folder.path / use.file).read_bytes() for use in manifest.contexts}
+    return {use.file: folder.read(use.file) for use in manifest.contexts}
 
 
 def read_copies(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:
@@ -106,7 +106,8 @@ def read_copies(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:
     found = {}
     for use in manifest.contexts:
         file = folder.path / use.file
-        found[use.name] = read_contexts(file)
-        if digest(file.read_bytes()) != use.digest:
+        data = folder.read(use.file)
+        found[use.name] = parse_contexts(file, data)
+        if digest(data) != use.digest:
             raise DatasetError(file, None, "was changed after the run; its digest is another")
     return found

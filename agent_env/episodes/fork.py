@@ -22,6 +22,7 @@ from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import Clock, TraceWriter, fold
 from agent_env.errors import ConfigError, DatasetError, first_problem
 from agent_env.manifest import Manifest
+from agent_env.safe_files import check_database
 from agent_env.schema import Episode, Sample
 from agent_env.trace_events import EpisodeStarted, Event, ModelCalled, Parent, ToolCalled
 from agent_env.web.store_file import reading
@@ -100,6 +101,10 @@ def make_fork(
     parent: Episode = fold(recording.events)
     (part.path / PARENT).write_text(parent.model_dump_json(indent=2) + "\n", encoding="utf-8")
     if pages.exists():
+        try:
+            check_database(pages.parent, pages)
+        except OSError as exc:
+            raise DatasetError(pages, None, f"cannot be copied: {exc.strerror}") from exc
         _copy_database(pages, part.pages)
     texts = Texts(part.texts)
     try:
@@ -120,9 +125,7 @@ def read_parent(folder: RunFolder) -> Episode:
     """The episode that the run's episodes were forked from, as it ended."""
     file = folder.path / PARENT
     try:
-        return Episode.model_validate_json(file.read_bytes())
-    except OSError as exc:
-        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+        return Episode.model_validate_json(folder.read(PARENT))
     except ValidationError as exc:
         raise DatasetError(file, None, first_problem(exc.errors())) from exc
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,12 @@ from pydantic import ValidationError
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import fold, read_events
 from agent_env.errors import ConfigError, DatasetError, StorageError
+from agent_env.safe_files import UnsafeFile, check_database, check_inside
 from agent_env.schema import Score
 from agent_env.scoring.calls_in_text import call_in_text
 from agent_env.tasks.where import Filter
 from agent_env.trace_events import EpisodeStarted, Event
+from agent_env.web.store_file import check_schema
 
 NAME = "index.db"
 VERSION = 3
@@ -82,7 +85,10 @@ class Index:
         self._folder = folder
         self._file = file or folder.path / NAME
         try:
+            check_database(self._file.parent, self._file)
             self._db = self._open(self._file)
+        except (UnsafeFile, IsADirectoryError):  # it would lead elsewhere, or never end
+            self._db = self._open(":memory:")
         except sqlite3.OperationalError:  # a folder that is only to be read
             self._db = self._open(":memory:")
         except sqlite3.DatabaseError:  # broken, or of another version: it is derived
@@ -92,9 +98,14 @@ class Index:
     def _open(self, where: str | Path) -> sqlite3.Connection:
         db = sqlite3.connect(where, timeout=30.0)
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, VERSION):
+        try:
+            if version not in (0, VERSION):
+                raise sqlite3.DatabaseError("another version")
+            if version:
+                check_schema(db, _SCHEMA)
+        except sqlite3.DatabaseError:
             db.close()
-            raise sqlite3.DatabaseError("another version")
+            raise
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = OFF")  # it can be made again
         if version == 0:  # an open table is not written to, or readers would see a change
@@ -151,7 +162,11 @@ class Index:
         if self._db.execute("SELECT size, mtime_ns FROM seen").fetchone() == state:
             return
         self._db.execute("DELETE FROM metrics")
-        self._db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", _metrics(file))
+        try:
+            data = self._folder.read(file.name)
+        except DatasetError:  # no plain file: derived, so it counts as none
+            data = b""
+        self._db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", _metrics(data))
         self._db.execute("INSERT OR REPLACE INTO seen VALUES ('scores.jsonl', ?, ?)", state)
 
     def rows(self, filters: Sequence[Filter], limit: int | None = None) -> list[Row]:
@@ -227,13 +242,20 @@ def _files(folder: Path) -> Iterator[tuple[str, Path, tuple[int, int]]]:
     if not folder.is_dir():
         return
     for condition in os.scandir(folder):
-        if not condition.is_dir():
+        if not condition.is_dir() or not _is_inside(folder, Path(condition.path)):
             continue
         for entry in os.scandir(condition.path):
             if entry.name.endswith(".jsonl"):
-                found = entry.stat()
+                found = entry.stat(follow_symlinks=False)
                 name = f"{condition.name}/{entry.name.removesuffix('.jsonl')}"
                 yield name, Path(entry.path), (found.st_size, found.st_mtime_ns)
+
+
+def _is_inside(folder: Path, path: Path) -> bool:
+    with suppress(UnsafeFile):
+        check_inside(folder.parent, path)
+        return True
+    return False
 
 
 def _row(folder: RunFolder, name: str, path: Path, run: str | None) -> dict[str, Any]:
@@ -265,8 +287,8 @@ _FOLDED = (
 )  # fmt: skip
 
 
-def _metrics(file: Path) -> Iterator[tuple[str, str, float]]:
-    for line in file.read_bytes().splitlines():
+def _metrics(data: bytes) -> Iterator[tuple[str, str, float]]:
+    for line in data.splitlines():
         try:
             score = Score.model_validate_json(line)
         except ValidationError:

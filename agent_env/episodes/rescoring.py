@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 import agent_env.scoring
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.errors import StorageError
+from agent_env.errors import DatasetError
 from agent_env.protocols import Scorer
 from agent_env.schema import Record, Score
 
@@ -115,13 +115,7 @@ def _as_before(old: Score, now: Score) -> Score:
 
 def keep_version(folder: RunFolder, version: ScorerVersion) -> None:
     """Write which scorer made scores.jsonl, into scored.json beside it."""
-    file = folder.path / "scored.json"
-    part = file.with_suffix(".part")
-    try:
-        part.write_text(version.model_dump_json() + "\n", encoding="utf-8")
-        part.replace(file)
-    except OSError as exc:
-        raise StorageError(f"cannot write {file}: {exc.strerror}") from exc
+    folder.write("scored.json", (version.model_dump_json() + "\n").encode())
 
 
 def _key(score: Score) -> tuple[str, str, int]:
@@ -130,8 +124,8 @@ def _key(score: Score) -> tuple[str, str, int]:
 
 def _read(folder: RunFolder) -> list[Score]:
     try:
-        lines = (folder.path / "scores.jsonl").read_bytes().splitlines()
-    except OSError:
+        lines = folder.read("scores.jsonl").splitlines()
+    except DatasetError:
         return []
     scores: list[Score] = []
     for line in lines:
@@ -144,6 +138,6 @@ def _read(folder: RunFolder) -> list[Score]:
 
 def _made_by(folder: RunFolder) -> ScorerVersion | None:
     try:
-        return ScorerVersion.model_validate(json.loads((folder.path / "scored.json").read_bytes()))
-    except (OSError, ValueError):
+        return ScorerVersion.model_validate(json.loads(folder.read("scored.json")))
+    except (DatasetError, ValueError, RecursionError):
         return None

@@ -7,7 +7,7 @@ it said before.
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -25,6 +25,7 @@ from agent_env.episodes.texts import Texts
 from agent_env.episodes.trace import Clock, Fsync, TraceWriter, worked_s
 from agent_env.episodes.trace_lines import TraceError
 from agent_env.protocols import Model, ReplyOptions, Toolbox
+from agent_env.safe_files import replace_file
 from agent_env.schema import Message, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from agent_env.trace_events import Drift, EpisodeResumed, ToolCalled
 
@@ -111,7 +112,7 @@ class TraceOpener:
     def open(self, key: EpisodeKey) -> tuple[TraceWriter, Recording | None] | None:
         """The episode's trace, with what it holds already; None where it must be left alone."""
         path = self.folder.trace(key)
-        if not path.exists():
+        if not os.path.lexists(path):
             return TraceWriter(path, key.name, self.clock, self.texts, self.fsync), None
         try:
             return self._reopen(key)
@@ -143,11 +144,7 @@ class TraceOpener:
             self.note(f"set aside, the episode is run anew: {problem}")
             return TraceWriter(path, key.name, self.clock, self.texts, self.fsync), None
         self.note(f"goes on from the {len(problem.sound.events)} events above: {problem}")
-        part = path.with_suffix(".part")
-        shutil.copyfile(aside, part)
-        with part.open("r+b") as file:
-            file.truncate(problem.sound.size)
-        part.rename(path)
+        replace_file(path, aside.read_bytes()[: problem.sound.size])
         return self._reopen(key)
 
 

@@ -178,14 +178,8 @@ def change_run_limits(folder: RunFolder, given: RunLimits) -> None:
         return
     if "cost_usd" in new and not is_priced(manifest.model_facts):
         raise ConfigError(f"the run has no prices of {manifest.model}; a cost limit cannot hold")
-    changed = manifest.model_copy(update={"run_limits": {**manifest.run_limits, **new}})
-    file = folder.path / "run.json"
-    part = file.with_suffix(".part")
-    try:
-        part.write_text(changed.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        part.replace(file)
-    except OSError as exc:
-        raise StorageError(f"cannot write {file}: {exc.strerror}") from exc
+    limits = {**manifest.run_limits, **new}
+    folder.rewrite(manifest.model_copy(update={"run_limits": limits}))
 
 
 def how_to_go_on(folder: Path, stopped: RunStopped) -> str:

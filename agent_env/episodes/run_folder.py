@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.manifest import Manifest
+from agent_env.safe_files import UnsafeFile, check_file, check_inside, read_file, replace_file
 from agent_env.schema import MaterialTable, Record, Sample, Score
 from agent_env.trace_events import Event
 
@@ -78,10 +79,18 @@ class RunFolder:
             return f"{trace}:1: is a trace of another run ({found}, this one is {run})"
         return None
 
+    def place(self, name: str) -> Path:
+        """Where something of this name is to be put; ConfigError where links lead it elsewhere."""
+        try:
+            check_inside(self.path, self.path / name)
+        except OSError as exc:
+            raise ConfigError(f"cannot write to {self.path / name}: {exc.strerror}") from exc
+        return self.path / name
+
     def set_aside(self, key: EpisodeKey, where: str = "interrupted") -> Path:
         """Move a trace away, so that the episode can be run again; where it is now."""
         trace = self.trace(key)
-        aside = self.path / where / key.condition
+        aside = self.place(f"{where}/{key.condition}")
         aside.mkdir(parents=True, exist_ok=True)
         count = len(list(aside.glob(f"{key.sample}.{key.repeat}.*")))
         return trace.rename(aside / f"{key.sample}.{key.repeat}.{count + 1}.jsonl")
@@ -134,11 +143,13 @@ class RunFolder:
         """What run.json says."""
         file = self.path / "run.json"
         try:
-            return Manifest.model_validate_json(file.read_bytes())
+            return Manifest.model_validate_json(read_file(self.path, file))
         except (FileNotFoundError, NotADirectoryError):
             below = min(self.path.glob("*/run.json"), default=None)
             told = f"; it is a folder of runs: name one, like {below.parent}" if below else ""
             raise ConfigError(f"{self.path} is no run: it has no run.json{told}") from None
+        except UnsafeFile as exc:
+            raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc
         except OSError as exc:
             raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
         except ValidationError as exc:
@@ -167,23 +178,26 @@ class RunFolder:
         manifest = self.manifest()
         noted = {"pages_digest": digest, "index": index}
         settings = manifest.web_settings.model_copy(update=noted)
-        text = manifest.model_copy(update={"web_settings": settings}).model_dump_json(indent=2)
-        part = self.path / "run.json.part"
-        try:
-            part.write_text(text + "\n", encoding="utf-8")
-            part.replace(self.path / "run.json")
-        except OSError as exc:
-            raise StorageError(f"cannot write to {self.path}: {exc.strerror}") from exc
+        self.rewrite(manifest.model_copy(update={"web_settings": settings}))
 
     def rewrite(self, manifest: Manifest) -> None:
         """Put another run.json in place of the one there is, whole or not at all."""
-        file = self.path / "run.json"
-        part = file.with_suffix(".part")
+        self.write("run.json", (manifest.model_dump_json(indent=2) + "\n").encode())
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put a file in the folder, whole or not at all, in the place of the one there is."""
         try:
-            part.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
-            part.replace(file)
+            replace_file(self.path / name, data)
         except OSError as exc:
-            raise StorageError(f"cannot write {file}: {exc.strerror}") from exc
+            raise StorageError(f"cannot write {self.path / name}: {exc.strerror}") from exc
+
+    def read(self, name: str) -> bytes:
+        """The bytes of one of its files; DatasetError where it is not to be touched."""
+        file = self.path / name
+        try:
+            return read_file(self.path, file)
+        except OSError as exc:
+            raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc
 
     def identity(self) -> str | None:
         """The run's identity; None where it has none, or no manifest."""
@@ -195,8 +209,9 @@ class RunFolder:
     def samples(self, kind: type[Sample]) -> tuple[Sample, ...]:
         """The samples as asked; DatasetError where the file was changed since."""
         file = self.path / "samples.jsonl"
-        samples = read_samples(file, kind)
-        if digest(file.read_bytes()) != self.manifest().samples_digest:
+        data = self.read(file.name)
+        samples = parse_samples(file, data, kind)
+        if digest(data) != self.manifest().samples_digest:
             raise DatasetError(file, None, "was changed after the run; its digest is another")
         return samples
 
@@ -206,15 +221,21 @@ class RunFolder:
         if wanted is None:
             return ()
         file = self.path / "materials.jsonl"
-        tables = read_materials(file)
-        if digest(file.read_bytes()) != wanted:
+        data = self.read(file.name)
+        tables = parse_materials(file, data)
+        if digest(data) != wanted:
             raise DatasetError(file, None, "was changed after the run; its digest is another")
         return tables
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from running episodes of this run; ConfigError where one does."""
-        with (self.path / ".lock").open("w") as file:
+        try:
+            check_file(self.path, self.path / ".lock")
+            file = (self.path / ".lock").open("a")
+        except OSError as exc:
+            raise ConfigError(f"cannot lock {self.path}: .lock: {exc.strerror}") from exc
+        with file:
             for left in range(LOCK_TRIES, 0, -1):
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -231,6 +252,7 @@ class RunFolder:
         """Whether a living process runs this run. Looking takes a shared lock for an instant, which
         is why `locked` tries more than once."""
         try:
+            check_file(self.path, self.path / ".lock")
             with (self.path / ".lock").open() as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -242,13 +264,7 @@ class RunFolder:
     def write_scores(self, scores: Sequence[Score]) -> None:
         """Write scores.jsonl anew, whole or not at all."""
         lines = b"".join(score.model_dump_json().encode() + b"\n" for score in scores)
-        file = self.path / "scores.jsonl"
-        part = file.with_suffix(".part")
-        try:
-            part.write_bytes(lines)
-            part.replace(file)
-        except OSError as exc:
-            raise StorageError(f"cannot write {file}: {exc.strerror}") from exc
+        self.write("scores.jsonl", lines)
 
 
 def _sync(path: Path) -> None:
@@ -278,11 +294,9 @@ def materials_beside(dataset: Path) -> Path:
 
 def write_whole(file: Path, data: bytes) -> None:
     """Write a file that the user named, whole or not at all."""
-    part = file.with_name(file.name + ".part")
     try:
-        part.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(data)
-        part.replace(file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(file, data)
     except OSError as exc:
         raise ConfigError(f"cannot write to {file}: {exc.strerror}") from exc
 
@@ -295,9 +309,14 @@ def digest(data: bytes) -> str:
 def read_samples(file: Path, kind: type[Sample]) -> tuple[Sample, ...]:
     """The samples of a file; the first defect is named by file, line and reason."""
     try:
-        lines = file.read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
+        return parse_samples(file, file.read_bytes(), kind)
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+
+
+def parse_samples(file: Path, data: bytes, kind: type[Sample]) -> tuple[Sample, ...]:
+    """The samples in the bytes of a file."""
+    lines = data.removeprefix(codecs.BOM_UTF8).splitlines()
     samples: list[Sample] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
@@ -316,10 +335,14 @@ def read_samples(file: Path, kind: type[Sample]) -> tuple[Sample, ...]:
 def read_materials(file: Path) -> tuple[MaterialTable, ...]:
     """The tables of a materials file; the first defect is named by file and line."""
     try:
-        lines = file.read_bytes().splitlines()
+        return parse_materials(file, file.read_bytes())
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
-    numbered = enumerate(lines, start=1)
+
+
+def parse_materials(file: Path, data: bytes) -> tuple[MaterialTable, ...]:
+    """The tables in the bytes of a file."""
+    numbered = enumerate(data.splitlines(), start=1)
     return tuple(_parse(file, n, line, MaterialTable) for n, line in numbered if line.strip())
 
 

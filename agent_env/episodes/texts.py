@@ -16,9 +16,12 @@ from pathlib import Path
 import zstandard
 
 from agent_env.errors import StorageError
-from agent_env.web.store_file import reading
+from agent_env.safe_files import check_database
+from agent_env.web.store_file import check_schema, reading
 
 NAME = "texts.db"
+LARGEST = 256 * 1024 * 1024
+"""Bytes of one text."""
 WAIT_S = 30.0
 """How long a writer waits for another process."""
 
@@ -66,7 +69,7 @@ class Texts:
         try:
             key = bytes.fromhex(digest)
             row = self._read(key)
-            data = self._unpack.decompress(row[0]) if row else None
+            data = self._unpacked(row[0]) if row else None
         except (ValueError, sqlite3.Error, zstandard.ZstdError) as exc:
             raise MissingText(f"text {digest[:12]}… cannot be read from {NAME}: {exc}") from exc
         if data is None:
@@ -75,11 +78,20 @@ class Texts:
             raise MissingText(f"text {digest[:12]}… was changed in {NAME}")
         return data.decode("utf-8", "surrogatepass")
 
+    def _unpacked(self, packed: bytes) -> bytes:
+        size = zstandard.frame_content_size(packed)
+        if not 0 <= size <= LARGEST:
+            raise ValueError(f"it says that it is {size} bytes long")
+        data: bytes = self._unpack.decompress(packed)
+        return data
+
     def _read(self, key: bytes) -> tuple[bytes] | None:
         if self._connection is None:
             if not self._file.exists():
                 return None
+            self._check()
             self._connection = reading(self._file)
+            check_schema(self._connection, _SCHEMA)
         query = "SELECT text FROM texts WHERE digest = ?"
         row: tuple[bytes] | None = self._connection.execute(query, (key,)).fetchone()
         return row
@@ -97,6 +109,13 @@ class Texts:
         finally:
             os.close(fd)
 
+    def _check(self) -> None:
+        """MissingText where SQLite would reach outside the run by this file."""
+        try:
+            check_database(self._file.parent, self._file)
+        except OSError as exc:
+            raise MissingText(f"{NAME} cannot be opened: {exc.strerror}") from exc
+
     def close(self) -> None:
         """Give the file back."""
         if self._connection is not None:
@@ -107,10 +126,15 @@ class Texts:
         if self._connection is not None and self._is_written:
             return self._connection
         self.close()
+        try:
+            self._check()
+        except MissingText as exc:
+            raise StorageError(str(exc)) from exc
         self._connection = connection = sqlite3.connect(self._file, timeout=WAIT_S)
         _keep_log(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(_SCHEMA)
+        check_schema(connection, _SCHEMA)
         self._is_written = True
         return connection
 

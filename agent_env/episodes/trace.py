@@ -23,6 +23,7 @@ from agent_env.episodes.spending import tokens_spent
 from agent_env.episodes.texts import MissingText, Texts
 from agent_env.episodes.trace_lines import Lines, TraceError, last_event, read_lines, seal
 from agent_env.errors import ConfigError, DatasetError, StorageError
+from agent_env.safe_files import UnsafeFile, check_file, check_inside, read_file
 from agent_env.schema import Episode, Message, PageRef, ToolSpec, Usage
 from agent_env.trace_events import (
     TRACE_VERSION,
@@ -41,6 +42,9 @@ Fsync = Literal["replies", "all", "none"]
 
 LONG = 400
 """Characters from which on a text stands in the run's store and not in the trace."""
+
+PLACES = ("episodes", "interrupted", "broken")
+"""Folders of traces in a run."""
 
 RESERVE = 1024 * 1024
 """Bytes that must be free before a step, so that replies in flight find room."""
@@ -62,6 +66,7 @@ class TraceWriter:
         fsync: Fsync = "none",
     ) -> None:
         try:
+            check_inside(_folder_of(path), path)
             path.parent.mkdir(parents=True, exist_ok=True)
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         except OSError as exc:
@@ -77,13 +82,16 @@ class TraceWriter:
         """A writer that goes on below the last whole line, and the events so far. A torn line is
         cut off; raises TraceError for any other defect."""
         try:
+            check_file(_folder_of(path), path)
             fd = os.open(path, os.O_RDWR | os.O_APPEND)
+        except UnsafeFile as exc:
+            raise _untouched(path, exc) from exc
         except OSError as exc:
             raise StorageError(f"cannot open the trace {path}: {exc.strerror}") from exc
         writer = cls.__new__(cls)
         writer._begin(path, "", clock, texts, fsync, fd)
         try:
-            lines = read_lines(path, path.read_bytes())
+            lines = read_lines(path, read_file(_folder_of(path), path))
             os.ftruncate(fd, lines.size)
             events = resolved(path, lines, texts)
         except BaseException:
@@ -242,7 +250,9 @@ def read_trace(path: Path, texts: Texts | None = None) -> list[Event]:
 def read_events(path: Path) -> Lines:
     """As read_trace, but texts that stand in the run's store are left there."""
     try:
-        data = path.read_bytes()
+        data = read_file(_folder_of(path), path)
+    except UnsafeFile as exc:
+        raise _untouched(path, exc) from exc
     except IsADirectoryError as exc:
         raise ConfigError(
             f"{path} is a folder, no trace; agent-env episodes {path} lists a run's episodes"
@@ -252,6 +262,19 @@ def read_events(path: Path) -> Lines:
     except OSError as exc:
         raise StorageError(f"cannot read the trace {path}: {exc.strerror}") from exc
     return read_lines(path, data)
+
+
+def _folder_of(path: Path) -> Path:
+    """The folder that the trace must not lead out of: its run's, by its place; for one that stands
+    elsewhere, where it really stands."""
+    folders = path.absolute().parents
+    if len(folders) > 2 and folders[1].name in PLACES:
+        return folders[2]
+    return Path(os.path.realpath(path)).parent
+
+
+def _untouched(path: Path, exc: UnsafeFile) -> TraceError:
+    return TraceError(path, None, str(exc.strerror), Lines([], 0, 0), mendable=False)
 
 
 def resolved(path: Path, lines: Lines, texts: Texts | None) -> list[Event]:
@@ -295,7 +318,8 @@ def is_finished(path: Path) -> bool:
     the file is broken. Checks every checksum, but reads the last event only, and the verdicts
     behind it."""
     try:
-        return isinstance(last_event(path, path.read_bytes()), EpisodeFinished)
+        data = read_file(_folder_of(path), path)
+        return isinstance(last_event(path, data), EpisodeFinished)
     except (DatasetError, OSError):
         return False
 

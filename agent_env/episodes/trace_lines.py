@@ -25,7 +25,9 @@ _SEAL = len(_MARK) + 8 + 2
 class TraceError(DatasetError):
     """A trace with a defect; `sound` holds the events above it, `size` their bytes."""
 
-    def __init__(self, file: Path, line: int, reason: str, sound: Lines, mendable: bool = True):
+    def __init__(
+        self, file: Path, line: int | None, reason: str, sound: Lines, mendable: bool = True
+    ):
         super().__init__(file, line, reason)
         self.sound = sound
         self.mendable = mendable

@@ -131,9 +131,14 @@ def sample_digest(sample: Sample) -> str:
 def read_contexts(file: Path) -> Contexts:
     """The contexts of a file; the first defect is named by file, line and reason."""
     try:
-        lines = file.read_bytes().splitlines()
+        return parse_contexts(file, file.read_bytes())
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+
+
+def parse_contexts(file: Path, data: bytes) -> Contexts:
+    """The contexts in the bytes of a file."""
+    lines = data.splitlines()
     if not lines:
         raise DatasetError(file, None, "is empty; make it by: agent-env context build")
     header = _parse(file, 1, lines[0], ContextHeader)

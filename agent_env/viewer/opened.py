@@ -19,9 +19,10 @@ from agent_env.episodes.index_pages import Group, IndexPages
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace import fold, read_trace
 from agent_env.episodes.trace_lines import TraceError
-from agent_env.errors import AgentEnvError
+from agent_env.errors import AgentEnvError, DatasetError
 from agent_env.manifest import Manifest
 from agent_env.protocols import Task
+from agent_env.safe_files import check_database, is_safe
 from agent_env.schema import Sample, Score
 from agent_env.tasks.faults import ConstraintRef
 from agent_env.trace_events import Event
@@ -142,7 +143,8 @@ class OpenRun:
     def _index_file(self) -> Path:
         """In the run's folder; elsewhere where that is only to be read."""
         own = self.folder.path
-        return own / NAME if os.access(own, os.W_OK) else self._spare / f"{self.key}.db"
+        is_ours = os.access(own, os.W_OK) and not _is_odd(own, own / NAME)
+        return own / NAME if is_ours else self._spare / f"{self.key}.db"
 
     def update(self) -> None:
         """Make the table fit the traces; takes as long as reading the new ones."""
@@ -232,7 +234,7 @@ class OpenRun:
         if not _is_name(condition) or not _is_name(name):
             return None
         file = self.folder.path / "episodes" / condition / f"{name}.jsonl"
-        return file if file.is_file() else None
+        return file if is_safe(self.folder.path, file) else None
 
     def read(self, trace: Path) -> Read:
         """The trace's events with all texts; where one is not sound, those above it."""
@@ -245,8 +247,8 @@ class OpenRun:
     def sample(self, name: str) -> Sample | None:
         """The sample of this name, found without reading the others."""
         try:
-            data = (self.folder.path / "samples.jsonl").read_bytes()
-        except OSError:
+            data = self.folder.read("samples.jsonl")
+        except DatasetError:
             return None
         mark = b'"id":"%b"' % name.encode()
         place = data.find(mark)
@@ -288,6 +290,15 @@ class OpenRun:
             maker = family_of(self.task.name).fault_finder
             self._finder.append(maker() if maker is not None else None)
         return self._finder[0]
+
+
+def _is_odd(folder: Path, file: Path) -> bool:
+    """Whether the table must not be opened where it lies."""
+    try:
+        check_database(folder, file)
+    except OSError:
+        return True
+    return False
 
 
 def _inode(file: Path) -> int | None:

@@ -34,6 +34,8 @@ from agent_env.web.store_rows import (
     same_fetch,
 )
 
+LARGEST = 256 * 1024 * 1024
+"""Bytes of a page, or of its text."""
 _PACKED_BODY = 3
 _PACKED_TEXT = 1
 
@@ -291,6 +293,8 @@ class SqlitePages:
             raise StorageError(f"{self.file} lacks the bytes of a page; run agent-env pages verify")
         packed, size = row
         try:
+            if max(size, zstandard.frame_content_size(packed)) > LARGEST:
+                raise zstandard.ZstdError("it would be larger than any page")
             return self._unpack.decompress(packed, max_output_size=size)
         except zstandard.ZstdError as exc:
             raise StorageError(

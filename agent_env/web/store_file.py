@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from agent_env.errors import ConfigError, StorageError
@@ -91,6 +93,7 @@ def _check_format(connection: sqlite3.Connection, file: Path, read_only: bool) -
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     if application == APPLICATION and version == FORMAT:
+        check_schema(connection, _TABLES, besides="search")
         return
     if application == APPLICATION:
         age = "an older" if version < FORMAT else "a newer"
@@ -107,6 +110,30 @@ def _check_format(connection: sqlite3.Connection, file: Path, read_only: bool) -
         f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {APPLICATION};"
         f"PRAGMA user_version = {FORMAT}; COMMIT;"
     )
+
+
+def check_schema(connection: sqlite3.Connection, wanted: str, besides: str | None = None) -> None:
+    """sqlite3.DatabaseError where the file's tables are not the wanted ones: a stranger's may hold
+    views and triggers that never end. A full-text index of the name `besides` may be there."""
+    own = _schema_of(wanted)
+    query = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+    found = {(kind, name): sql for kind, name, sql in connection.execute(query)}
+    for (kind, name), sql in found.items():
+        if own.get((kind, name)) == sql:
+            continue
+        is_index = kind == "table" and besides is not None and name.startswith(besides)
+        if not is_index or (name == besides and " USING fts5" not in sql):
+            raise sqlite3.DatabaseError(f"its {kind} {name[:40]!r} is not ours")
+    if own.keys() - found.keys():
+        raise sqlite3.DatabaseError("a table is missing")
+
+
+@cache
+def _schema_of(script: str) -> dict[tuple[str, str], str]:
+    with closing(sqlite3.connect(":memory:")) as made:
+        made.executescript(script)
+        rows = made.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {(kind, name): sql for kind, name, sql in rows}
 
 
 def _told(file: Path, error: sqlite3.Error) -> ConfigError | StorageError:

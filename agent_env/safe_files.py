@@ -1,0 +1,126 @@
+"""Files of a folder that somebody else may have made.
+
+Guaranteed: nothing in the folder leads outside it, by links or by `..`; only plain files are
+opened, so that no fifo, socket or device keeps a reader waiting or feeds it without end; what is
+written is a new file that is then put in its place, so that no link is written through; SQLite
+finds no journal that it would act on.
+Not guaranteed: anything against someone who changes the folder meanwhile.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+
+LARGEST = 512 * 1024 * 1024
+"""Bytes of a file that is read whole."""
+
+_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""How a rollback journal begins, and how one with a super-journal ends."""
+
+_KINDS = {
+    stat.S_IFIFO: "a fifo",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class UnsafeFile(OSError):
+    """A file that is not touched; `strerror` says why."""
+
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(number, reason)
+
+
+def check_inside(folder: Path, path: Path) -> None:
+    """UnsafeFile where the path, or a link on its way, leads out of the folder."""
+    if _is_plainly_inside(str(folder), str(path), bool):
+        return
+    root, real = os.path.realpath(folder), os.path.realpath(path)
+    if real != root and not real.startswith(f"{root.rstrip(os.sep)}{os.sep}"):
+        raise UnsafeFile(errno.ELOOP, f"it leads out of {folder}")
+
+
+def _is_plainly_inside(folder: str, path: str, is_end: Callable[[int], bool]) -> bool:
+    """Whether the path goes down from the folder, no step of it is a link, and there is such an
+    end; the usual case, fast."""
+    if not path.startswith(f"{folder}{os.sep}"):
+        return False
+    way, mode = folder, 0
+    with suppress(OSError):
+        for step in path[len(folder) + 1 :].split(os.sep):
+            way = f"{way}{os.sep}{step}"
+            mode = os.lstat(way).st_mode
+            if step in ("", ".", "..") or stat.S_ISLNK(mode):
+                return False
+        return is_end(mode)
+    return False
+
+
+def check_plain(file: Path) -> None:
+    """UnsafeFile where there is something that is no plain file; links are followed."""
+    try:
+        mode = os.stat(file).st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise UnsafeFile(errno.EINVAL, f"it is {kind}, not a file")
+
+
+def check_file(folder: Path, file: Path) -> None:
+    """Both, for a file that is about to be opened."""
+    check_inside(folder, file)
+    check_plain(file)
+
+
+def is_safe(folder: Path, file: Path) -> bool:
+    """Whether there is a plain file that does not lead out of the folder."""
+    with suppress(OSError):
+        check_file(folder, file)
+        return file.exists()
+    return False
+
+
+def read_file(folder: Path, file: Path, most: int = LARGEST) -> bytes:
+    """The bytes of a file in the folder."""
+    if not _is_plainly_inside(str(folder), str(file), stat.S_ISREG):
+        check_file(folder, file)
+    fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb", buffering=0) as opened:
+        size = os.fstat(fd).st_size
+        if size > most:
+            raise UnsafeFile(errno.EFBIG, f"it holds {size} bytes; at most {most} are read")
+        return opened.read()
+
+
+def replace_file(file: Path, data: bytes) -> None:
+    """Write the file anew, whole or not at all; a link in its place is replaced, not followed."""
+    part = file.with_name(f".{file.name}.{token_hex(4)}.part")
+    try:
+        with part.open("xb") as opened:
+            opened.write(data)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def check_database(folder: Path, file: Path) -> None:
+    """UnsafeFile where SQLite would reach outside the folder by this file or those beside it: a
+    rollback journal that names a super-journal has any file deleted (sqlite.org/fileformat.html,
+    3: the name, its length, a checksum and the magic number stand at the end)."""
+    for end in ("", "-wal", "-shm", "-journal"):
+        check_file(folder, file.with_name(file.name + end))
+    journal = file.with_name(f"{file.name}-journal")
+    with suppress(FileNotFoundError), journal.open("rb") as opened:
+        opened.seek(max(0, os.fstat(opened.fileno()).st_size - len(_MAGIC)))
+        if opened.read(len(_MAGIC)) == _MAGIC:
+            raise UnsafeFile(errno.EINVAL, f"{journal.name} beside it names another file")

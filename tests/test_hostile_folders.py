@@ -1,0 +1,288 @@
+"""Run folders in which a file is something else: nothing outside is read or written, no command
+waits, and the other runs are shown and compared."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.errors import DatasetError
+from agent_env.safe_files import UnsafeFile, check_database, check_inside, read_file, replace_file
+from tests.commands import agent_env
+from tests.viewer.stage import viewer
+
+SECRET = b"the secret outside\n"
+WAIT_S = 60
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting() -> Iterator[None]:
+    """A command that waits for a fifo would wait for ever."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError("it waits")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(WAIT_S)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("made") / "run"
+    words = ("--limit", "2", "--condition", "base", "--condition", "explicit", "--out", str(run))
+    assert agent_env("run", "time-puzzles", *words).returncode == 0
+    assert agent_env("episodes", str(run)).returncode == 0  # makes index.db
+    return run
+
+
+@pytest.fixture
+def runs(finished: Path, tmp_path: Path) -> Path:
+    """A folder of two runs; the one called `odd` is a stranger's."""
+    for name in ("odd", "sound"):
+        shutil.copytree(finished, tmp_path / "runs" / name)
+    (tmp_path / "outside").write_bytes(SECRET)
+    return tmp_path / "runs"
+
+
+def _link(file: Path, outside: Path) -> None:
+    file.symlink_to(outside)
+
+
+def _fifo(file: Path, outside: Path) -> None:
+    os.mkfifo(file)
+
+
+def _socket(file: Path, outside: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        fd = os.open(file.parent, os.O_RDONLY)
+        try:
+            made.bind(f"/proc/self/fd/{fd}/{file.name}")
+        finally:
+            os.close(fd)
+
+
+def _endless(file: Path, outside: Path) -> None:
+    file.symlink_to("/dev/zero")
+
+
+KINDS: dict[str, Callable[[Path, Path], None]] = {
+    "link": _link, "fifo": _fifo, "socket": _socket, "endless": _endless,
+}  # fmt: skip
+TRACE = "episodes/base/tp-1-00001.1.jsonl"
+FILES = (
+    "run.json", "samples.jsonl", TRACE, "texts.db", "texts.db-wal", "scores.jsonl", "scored.json",
+    "index.db", "index.db-journal", ".lock",
+)  # fmt: skip
+
+
+def _commands(runs: Path) -> dict[str, tuple[str, ...]]:
+    odd = str(runs / "odd")
+    return {
+        "show": ("show", f"{odd}/{TRACE}"),
+        "score": ("score", odd),
+        "episodes": ("episodes", odd),
+        "diagnose": ("diagnose", odd),
+        "replay": ("replay", odd),
+        "replay model": ("replay", odd, "--model", "live"),
+        "export": ("export", odd, "--to", "jsonl"),
+        "resume": ("resume", odd),
+        "compare": ("compare", str(runs)),
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FILES)
+def test_no_command_waits_or_touches_what_is_outside(runs: Path, name: str, kind: str) -> None:
+    outside, file = runs.parent / "outside", runs / "odd" / name
+    file.unlink(missing_ok=True)
+    KINDS[kind](file, outside)
+    for command in _commands(runs).values():
+        done = agent_env(*command)
+        assert done.returncode in (0, 1, 2), (command, done.stderr)
+        assert "Traceback" not in done.stderr
+        assert SECRET.decode().strip() not in done.stdout + done.stderr
+        assert outside.read_bytes() == SECRET, command
+        assert sorted(path.name for path in runs.parent.iterdir()) == ["outside", "runs"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_trace_that_is_no_file_is_named_and_the_others_are_scored(runs: Path, kind: str) -> None:
+    file = runs / "odd" / TRACE
+    file.unlink()
+    KINDS[kind](file, runs.parent / "outside")
+    done = agent_env("score", str(runs / "odd"))
+    assert done.returncode == 0
+    assert f"left out: {file}: it " in done.stderr
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_without_a_plain_run_json_keeps_no_command_from_the_others(
+    runs: Path, kind: str
+) -> None:
+    shutil.copytree(runs / "sound", runs / "second")
+    (runs / "odd/run.json").unlink()
+    KINDS[kind](runs / "odd/run.json", runs.parent / "outside")
+    done = agent_env("compare", str(runs))
+    assert done.returncode == 0
+    assert f"passed over: {runs}/odd/run.json is no plain file" in done.stderr
+    assert agent_env("score", str(runs / "odd")).returncode == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["run.json", "samples.jsonl", TRACE, "texts.db", "index.db"])
+def test_the_viewer_shows_the_other_runs(runs: Path, name: str, kind: str) -> None:
+    file = runs / "odd" / name
+    file.unlink()
+    KINDS[kind](file, runs.parent / "outside")
+    trace = TRACE.removeprefix("episodes/").removesuffix(".jsonl")
+    with viewer(runs) as client:
+        for page in ("/", "/run/sound/", f"/run/sound/episode/{trace}", "/run/sound/samples"):
+            assert client.get(page).status_code == 200, page
+        for page in ("/run/odd/", f"/run/odd/episode/{trace}", "/run/odd/samples", "/state/odd"):
+            found = client.get(page)
+            assert found.status_code in (200, 404, 500), page
+            assert SECRET.decode().strip() not in found.text
+    assert (runs.parent / "outside").read_bytes() == SECRET
+
+
+def test_score_writes_through_no_link(runs: Path) -> None:
+    outside = runs.parent / "outside"
+    for name in ("scores.jsonl", "scored.json"):
+        (runs / "odd" / name).unlink()
+        (runs / "odd" / name).symlink_to(outside)
+        (runs / "odd" / f"{name.split('.')[0]}.part").symlink_to(outside)
+    assert agent_env("score", str(runs / "odd")).returncode == 0
+    assert outside.read_bytes() == SECRET
+    assert not (runs / "odd/scores.jsonl").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["episodes", "episodes/base", "exports", "replays", "broken"])
+def test_a_folder_that_leads_elsewhere_is_not_followed(runs: Path, name: str) -> None:
+    elsewhere, place = runs.parent / "elsewhere", runs / "odd" / name
+    if place.exists():
+        place.rename(elsewhere)
+        (elsewhere / "mine.jsonl").write_bytes(SECRET)
+    else:
+        (elsewhere / "jsonl").mkdir(parents=True)
+        (elsewhere / "jsonl/mine").write_bytes(SECRET)
+    place.symlink_to(elsewhere)
+    before = _files(elsewhere)
+    for command in _commands(runs).values():
+        done = agent_env(*command)
+        assert SECRET.decode().strip() not in done.stdout + done.stderr
+    assert _files(elsewhere) == before
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("name", ["../../outside", "/tmp/x", "a/b", "..", ".", "a\0b", ""])
+def test_a_condition_that_would_lead_elsewhere_is_refused(runs: Path, name: str) -> None:
+    file = runs / "odd/run.json"
+    words = file.read_text().replace('"name": "base"', f'"name": {_json(name)}')
+    file.write_text(words)
+    done = agent_env("resume", str(runs / "odd"))
+    assert (done.returncode, "conditions.0.name" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "name", ["../outside", "/etc/passwd", "contexts/../../outside", "run.json"]
+)
+def test_a_context_that_would_lead_elsewhere_is_refused(runs: Path, name: str) -> None:
+    use = (
+        f'"contexts": [{{"name": "cited", "file": {_json(name)}, "digest": "0", "source_run": "r", '
+        '"source_model": "m", "source_condition": "c", "kinds": [], "budget": 1, '
+        '"tokenizer": "estimate", "samples": 2, "empty": 0}]'
+    )
+    file = runs / "odd/run.json"
+    file.write_text(file.read_text().replace('"contexts": []', use))
+    done = agent_env("replay", str(runs / "odd"))
+    assert (done.returncode, "contexts.0.file" in done.stderr) == (2, True)
+
+
+def test_a_table_that_never_ends_is_made_again(runs: Path) -> None:
+    """An index with views in the place of tables, as a stranger may send it."""
+    file = runs / "odd/index.db"
+    with sqlite3.connect(file) as base:
+        base.execute("DROP TABLE metrics")
+        base.execute(
+            "CREATE VIEW metrics AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) "
+            "SELECT 'a' AS episode, 'b' AS name, i AS value FROM n"
+        )
+    base.close()
+    assert agent_env("episodes", str(runs / "odd")).returncode == 0
+    with sqlite3.connect(file) as base:
+        assert base.execute("SELECT type FROM sqlite_master WHERE name = 'metrics'").fetchall() == [
+            ("table",)
+        ]
+    base.close()
+
+
+def test_a_store_of_texts_that_never_ends_is_named(runs: Path) -> None:
+    file = runs / "odd/texts.db"
+    file.unlink()
+    with sqlite3.connect(file) as base:
+        base.execute(
+            "CREATE VIEW texts AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) "
+            "SELECT 'a' AS digest, 'b' AS text FROM n"
+        )
+    base.close()
+    done = agent_env("score", str(runs / "odd"))
+    assert "its view 'texts' is not ours" in done.stderr
+
+
+def test_a_journal_that_has_another_file_deleted_is_refused(tmp_path: Path) -> None:
+    """SQLite deletes the super-journal that a rollback journal names, wherever it is."""
+    base = tmp_path / "texts.db"
+    base.write_bytes(b"")
+    tail = b"\0\0\0\0" + b"/home/user/file" + b"\0" * 8 + bytes.fromhex("d9d505f920a163d7")
+    base.with_name("texts.db-journal").write_bytes(b"\0" * 512 + tail)
+    with pytest.raises(UnsafeFile, match="names another file"):
+        check_database(tmp_path, base)
+
+
+def test_a_file_larger_than_any_of_ours_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(UnsafeFile, match="1099511627776 bytes"):
+        read_file(tmp_path, tmp_path / "file")
+    with pytest.raises(DatasetError, match="cannot be read"):
+        RunFolder(tmp_path).read("file")
+
+
+def test_links_within_the_folder_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("real")
+    assert read_file(tmp_path, tmp_path / "link") == b"x"
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../../x", "/x"])
+def test_paths_lead_nowhere_else(tmp_path: Path, path: str) -> None:
+    with pytest.raises(UnsafeFile):
+        check_inside(tmp_path, tmp_path / path)
+
+
+def test_a_replaced_file_leaves_nothing_where_it_fails(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        replace_file(tmp_path / "folder", b"x")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def _json(text: str) -> str:
+    import json
+
+    return json.dumps(text)
