@@ -62,13 +62,10 @@ class MeanSoFar:
 
     def add(self, trace: Path) -> str:
         """Count the episode of this trace; its stop reason, "" where it is not finished."""
-        from agent_env.episodes.trace_lines import last_event
+        from agent_env.episodes.trace import read_end
         from agent_env.schema import Episode
 
-        try:
-            event = last_event(trace, trace.read_bytes())
-        except (AgentEnvError, OSError):
-            return ""
+        event = read_end(trace)
         if not isinstance(event, EpisodeFinished):
             return ""
         name, _, repeat = trace.stem.rpartition(".")

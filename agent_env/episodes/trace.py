@@ -315,13 +315,17 @@ def _moved_in(event: Event, texts: Texts) -> Event:
 
 def is_finished(path: Path) -> bool:
     """Whether the episode of this file came to its end; not so where it failed, was cut off, or
-    the file is broken. Checks every checksum, but reads the last event only, and the verdicts
-    behind it."""
+    the file is broken."""
+    return isinstance(read_end(path), EpisodeFinished)
+
+
+def read_end(path: Path) -> Event | None:
+    """The episode's last event; None where there is none, or the file is broken. Checks every
+    checksum, but reads that event only, and the verdicts behind it."""
     try:
-        data = read_file(_folder_of(path), path)
-        return isinstance(last_event(path, data), EpisodeFinished)
+        return last_event(path, read_file(_folder_of(path), path))
     except (DatasetError, OSError):
-        return False
+        return None
 
 
 def own_events(events: Iterable[Event]) -> list[Event]:
