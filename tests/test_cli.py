@@ -294,11 +294,12 @@ def test_a_run_goes_on_at_the_server_that_is_named(tmp_path: Path) -> None:
 
 
 def test_a_run_in_which_nothing_succeeds_says_why_and_fails(tmp_path: Path) -> None:
+    url = "http://127.0.0.1:9/v1"
     done = small_run(
-        tmp_path / "run", "--model", "compatible/x", "--base-url", "http://127.0.0.1:9/v1"
+        tmp_path / "run", "--model", "compatible/x", "--base-url", url, "--retry-time-s", "1"
     )
     assert done.returncode == 1
-    assert "failed 2 times: ModelError: " in done.stderr
+    assert f"the model's server was away for 0 s, the last error: {url} (x) cannot" in done.stderr
     assert "0 of 2" in done.stdout
 
 
