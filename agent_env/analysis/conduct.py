@@ -95,7 +95,7 @@ def is_without_call(episode: Episode, condition: Condition, calls: Sequence[Call
 
 def repeats_itself(text: str) -> bool:
     """Whether the end of the text says the same again and again."""
-    tail = text[-TAIL:].encode()
+    tail = text[-TAIL:].encode("utf-8", "replace")
     return len(tail) >= TAIL / 2 and len(zlib.compress(tail)) * REPEATS < len(tail)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import Any
 
 _DECODER = json.JSONDecoder(strict=False)
@@ -13,7 +14,7 @@ _SCALAR = re.compile(r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.:-])|[^\s,
 _DEEPEST = 20
 """Brackets inside each other; deeper ones are no answer."""
 _MOST = 50
-"""Places at which a field is looked for."""
+"""Places at which a field may stand; of more no one value can be told."""
 _CLOSES = re.compile(r"\s*(?:[,:}\]]|$)")
 
 
@@ -37,7 +38,10 @@ def pick_fields(text: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
     picked: dict[str, Any] = {}
     for key in keys:
         pattern = rf"[\"']{re.escape(key)}[\"']\s*:\s*(?=\S)"
-        values = [_value(text, m.end()) for m in re.finditer(pattern, text)]
+        places = [m.end() for m in islice(re.finditer(pattern, text), _MOST + 1)]
+        if len(places) > _MOST:
+            return None
+        values = [_value(text, place) for place in places]
         known = {json.dumps(v[0]): v[0] for v in values if v is not None}
         if len(known) != 1 or len(values) == 0:
             return None

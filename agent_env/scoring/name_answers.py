@@ -189,12 +189,16 @@ def _index(known: tuple[str, ...]) -> dict[str, list[tuple[tuple[str, ...], str]
 
 
 def _how(text: str, span: tuple[int, int]) -> Literal["given", "denied", "aside"]:
-    before = re.split(r"[.;:\n]\s", text[max(0, span[0] - 60) : span[0]])[-1]
+    how = _how_behind(text[max(0, span[0] - 60) : span[0]])
+    return "aside" if how == "given" and _ASIDE_BEHIND.match(text, span[1]) else how
+
+
+@lru_cache(maxsize=4096)  # a text that loops says the same before each mention
+def _how_behind(words: str) -> Literal["given", "denied", "aside"]:
+    before = re.split(r"[.;:\n]\s", words)[-1]
     if _DENIED.search(before):
         return "denied"
-    if _ASIDE.search(before) or _ASIDE_BEHIND.match(text, span[1]):
-        return "aside"
-    return "given"
+    return "aside" if _ASIDE.search(before) else "given"
 
 
 def _unknown_entries(text: str, begin: int, found: Sequence[Mention]) -> tuple[str, ...]:
@@ -233,6 +237,7 @@ _NUMBER = re.compile(
     rf"(?<![\w.,])(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?![\w]|[.,]\d)|\b(?:{'|'.join(_NUMBER_WORDS)})\b",
     re.I,
 )
+_MOST_DIGITS = 40
 _EITHER = re.compile(r"\s*(?:or|to|-|/)\s*", re.I)
 _COUNTED = re.compile(r"[\s*_`]*(?:times|days?|terms?|stints?)\b", re.I)
 
@@ -264,6 +269,9 @@ def _is_within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
     return any(start <= place < end for start, end in nearest)
 
 
-def _number(text: str) -> int:
+def _number(text: str) -> int | None:
+    """Its value; None where it has more digits than any count."""
     plain = text.lower().replace(",", "")
-    return int(plain) if plain.isdigit() else _NUMBER_WORDS[plain]
+    if len(plain) > _MOST_DIGITS:
+        return None
+    return int(plain) if plain.isdigit() else _NUMBER_WORDS.get(plain)

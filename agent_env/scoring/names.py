@@ -31,6 +31,8 @@ _SEPARATOR = re.compile(r"[,;\n]")
 _AND = re.compile(r"(?<!\s)\s++and\s+")
 _MARKS = 8
 """Pieces of a name that hold no word, and characters of it to one that count, at the most."""
+LONGEST = 20_000
+"""Characters of an answer that are read as names."""
 SHORT = 300
 """Characters up to which a text without an answer line may be the answer itself."""
 
@@ -88,6 +90,8 @@ def _read(said: str, rule: str, known: Iterable[str]) -> NamesRead:
             return NamesRead(None, "a list that is not JSON", said)
         return NamesRead(tuple(n for n in names if normalise(n) not in _NONE), f"{rule}, JSON")
     said = said.split("\n\n", 1)[0].strip() if rule == "answer line" else said
+    if len(said) > LONGEST:
+        said, rule = said[:LONGEST], f"{rule}, cut to {LONGEST:,} characters"
     if normalise(said) in _NONE:
         return NamesRead((), rule, said)
     return NamesRead(split_names(said, known), rule, said)

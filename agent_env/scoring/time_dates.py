@@ -87,15 +87,14 @@ def impossible(text: str, day_first: bool = False) -> bool:
 
 def _from_match(match: re.Match[str], day_first: bool) -> ReadDate | None:
     number = next(n for n, lead in _LEADS.items() if match[lead] is not None)
-    parts = match.groupdict()
-    era = (parts.get(f"era{number}") or "").lower()
+    written, month_text, day_text = (_part(match, f"{name}{number}") for name in "ymd")
+    era = (_part(match, f"era{number}") or "").lower()
     before = era.startswith("b")
-    written = parts.get(f"y{number}")
     year = None if written is None else (1 - int(written) if before else int(written))
-    month, day = _month(parts.get(f"m{number}")), _int(parts.get(f"d{number}"))
+    month, day = _month(month_text), _int(day_text)
     if number == "4":
-        month, day = _numeric(int(parts["a4"]), int(parts["b4"]), day_first)
-    if parts.get(f"m{number}") is not None and month is None:
+        month, day = _numeric(int(match["a4"]), int(match["b4"]), day_first)
+    if month_text is not None and month is None:
         return None
     if month is not None and not (1 <= month <= 12):
         return None
@@ -105,6 +104,11 @@ def _from_match(match: re.Match[str], day_first: bool) -> ReadDate | None:
         year, month, day, match.end(), match.start(), bool(era) or number == "9",
         number == "1" and ":" in match[0],
     )  # fmt: skip
+
+
+def _part(match: re.Match[str], name: str) -> str | None:
+    """A group's text; None where the form has no such group."""
+    return match[name] if name in _DATE.groupindex else None
 
 
 def _numeric(a: int, b: int, day_first: bool) -> tuple[int, int]:

@@ -56,7 +56,10 @@ def in_words(text: str) -> int | None:
     """The value of a number in words; None where the words make no number (`five six`)."""
     total = group = 0
     last = 10_000
-    for word in re.findall(r"[a-z]+", text.lower()):
+    words = re.findall(r"[a-z]+", text.lower())
+    if not words:
+        return None
+    for word in words:
         if word == "and":
             continue
         if word in _SCALES:

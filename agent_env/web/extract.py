@@ -69,6 +69,7 @@ def extract(html: bytes | str, base: str = "") -> Extracted:
     Addresses of links are made whole where `base`, the page's own URL, is given.
     """
     source = decode(html) if isinstance(html, bytes) else html
+    source = source.encode("utf-8", "replace").decode()  # half letters are none
     document = _parsed(source)
     if document is None:
         return Extracted("", "")

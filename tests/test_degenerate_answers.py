@@ -1,0 +1,158 @@
+"""Answers of a model that loops, and worse: every scorer copes, in less than a CPU second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agent_env.analysis.diagnosis import diagnose
+from agent_env.analysis.families import family_of
+from agent_env.protocols import Task
+from agent_env.schema import Episode, Message, Sample, ToolCall
+from agent_env.scoring import paper_answers
+from agent_env.scoring.evidence import follow
+from agent_env.scoring.name_answers import prepared, read_names, read_number
+from agent_env.scoring.names import split_names
+from agent_env.scoring.time_answers import read_response
+from agent_env.scoring.time_dates import impossible
+from agent_env.scoring.time_numbers import in_words, value_of
+from agent_env.scoring.time_references import time_references
+from agent_env.scoring.time_wanted import Wanted
+from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.judging import read_verdict
+from agent_env.tasks.tdbench.reading import iso
+from agent_env.tasks.temp_answers.reasoning import arithmetic_steps
+from agent_env.wiring import load_family
+
+SIZE = 200_000
+FAMILIES = ("time-puzzles", "tdbench", "tempreason", "timeqa", "traveler", "temp-answers")
+UNITS = (
+    "\n", " ", " \n", "1", "1 ", "1,", "a", "a, ", "- a\n", "[", '{"a":', '["', "(", ",", '"', "'",
+    "January ", "12 January 2001 ", "2001-02-30 ", "\u202e", "\u200b", "\0", "\ud800", "Answer: ",
+    "MY ANSWER: 1\n", "Final Answer: 1 ", "| a ", "**", "```\n", "x and ", "not ", "no one ended ",
+    "from 1999 to 2001 ", "one two ", "1 + ", '"answer": "', "extracted_info = {", "½", "٣",
+    "{gold}, ", "{gold} and ", "- {gold}\n",
+)  # fmt: skip
+LEADS = ("", "MY ANSWER: ", "Final Answer: ", '{"explanation": "x", "answer": ')
+
+
+def looped(unit: str, lead: str = "") -> str:
+    return lead + unit * (SIZE // len(unit))
+
+
+def texts(gold: str) -> list[str]:
+    units = [unit.replace("{gold}", gold) for unit in UNITS]
+    return [looped(unit, LEADS[at % len(LEADS)]) for at, unit in enumerate(units)] + [
+        looped(unit) for unit in units[:20]
+    ]
+
+
+def asked(name: str) -> tuple[Task, tuple[Sample, ...]]:
+    """A family's task, and a sample of each of its kinds, three at the most."""
+    family = load_family(name)
+    options = family.options()
+    made = family.make_samples(12, 5, options)
+    task = family.make_task("default", options, {table.digest: table for table in made.tables})
+    kinds = {getattr(s, "template", getattr(s, "relation", None)): s for s in made.samples}
+    return task, tuple(kinds.values())[:3]
+
+
+def episode(sample: Sample, text: str) -> Episode:
+    call = ToolCall(id="1", name="python", arguments=text[:1000])
+    said = Message(role="assistant", content=text, tool_calls=(call,))
+    result = Message(role="tool", tool_call_id="1", content=text)
+    return Episode(
+        sample=sample.id, condition="web", repeat=1, model="m", status="finished", answer=text,
+        stop_reason="answered", messages=(said, result),
+    )  # fmt: skip
+
+
+def cpu_seconds(work: Callable[[], Any]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_each_scorer_takes_less_than_a_cpu_second_and_raises_nothing(name: str) -> None:
+    task, samples = asked(name)
+    maker = family_of(task.name).fault_finder
+    finder = maker() if maker is not None else None
+    condition = parse_condition("web")
+    slow = []
+    for at, text in enumerate(texts(samples[0].gold[0] if samples[0].gold else "none")):
+        sample = samples[at % len(samples)]
+        told = episode(sample, text)
+        scored = task.score(sample, told)
+        assert scored.outcome in ("read", "unreadable"), (text[:40], scored.rule)
+        seconds = cpu_seconds(lambda told=told, sample=sample: task.scorer(sample, told))
+        diagnose(sample, told, scored, condition, task.right_metric, finder)
+        follow(sample, told, scored)
+        slow += [(text[:40], seconds)] if seconds >= 1 else []
+    assert slow == []
+
+
+DURATION = Wanted("duration", "years")
+READERS: dict[str, Callable[[str], object]] = {
+    "published line": lambda t: paper_answers.read_line(t, "%B %d, %Y"),
+    "published number": lambda t: paper_answers.read_line(t, "yyyy"),
+    "published object": lambda t: paper_answers.read_object(t, prefilled=False),
+    "time answer": lambda t: read_response(t, DURATION),
+    "verdict of a judge": read_verdict,
+    "arithmetic": arithmetic_steps,
+    "dates": impossible,
+    "dates with their roles": time_references,
+    "names": lambda t: split_names(t, ["Bob", "Smith, John"]),
+    "names in prose": lambda t: read_names(prepared(t), ["Bob", "a"]),
+    "a number": lambda t: read_number(t, ()),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_each_reader_takes_less_than_two_cpu_seconds_on_any_loop(reader: str) -> None:
+    seconds = {
+        text[:40]: cpu_seconds(lambda text=text: READERS[reader](text)) for text in texts("Bob")
+    }
+    assert {text: took for text, took in seconds.items() if took >= 2} == {}
+
+
+@pytest.mark.parametrize("depth", [1500, 100_000])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_brackets_inside_each_other_are_no_recursion(name: str, depth: int) -> None:
+    task, samples = asked(name)
+    for opening, closing in (("[", "]"), ('{"a":', "}"), ('{"answer": [', "]}"), ("(", ")")):
+        for middle in ("1", '"x"', ""):
+            for lead in LEADS:
+                text = lead + opening * depth + middle + closing * depth
+                scored = task.score(samples[0], episode(samples[0], text))
+                assert scored.outcome in ("read", "unreadable"), (text[:40], scored.rule)
+
+
+@pytest.mark.parametrize("text", ["1" * 5000, "²", "1x", "foo", "ſix", "1e999", ""])
+def test_what_is_no_number_has_no_value(text: str) -> None:
+    assert value_of(text) is None
+    assert read_number(text, ()) is None
+
+
+def test_words_that_are_no_number_have_no_value() -> None:
+    assert in_words("ſix") is None
+    assert in_words("twenty foo") is None
+    assert in_words("one hundred and five") == 105
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("January", "January"),
+        ("May of", "May of"),
+        ("May ²", "May ²"),
+        ("May " + "9" * 5000, "May " + "9" * 5000),
+        ("12 May 2001", "2001-05-12"),
+        ("May 2001", "2001-05"),
+    ],
+)
+def test_a_text_that_is_no_date_stays_what_it_is(text: str, date: str) -> None:
+    assert iso(text) == date
