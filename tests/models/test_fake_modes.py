@@ -52,7 +52,10 @@ def talk(policy, script, **options):
     """Runs `script(post)` against a server; `post` sends a chat request."""
 
     async def run():
-        async with FakeServer(policy, **options) as server, httpx.AsyncClient() as client:
+        async with (
+            FakeServer(policy, **options) as server,
+            httpx.AsyncClient(verify=False) as client,
+        ):
 
             async def post(messages, path="chat/completions", **fields):
                 tools = {"tools": [TOOL]} if fields.pop("offer", True) else {}
@@ -424,7 +427,10 @@ def responses(script, mode="openai"):
     """Runs `script(post)`; `post` sends a Responses request of these items."""
 
     async def run():
-        async with FakeServer(agent, mode=mode) as server, httpx.AsyncClient() as client:
+        async with (
+            FakeServer(agent, mode=mode) as server,
+            httpx.AsyncClient(verify=False) as client,
+        ):
 
             async def post(items, **fields):
                 body = {"model": "m", "input": items, "tools": [FUNCTION]} | RESPONSE | fields

@@ -176,7 +176,7 @@ def test_faults_come_at_their_rates_and_not_by_the_order_of_arrival():
     async def outcomes(numbers) -> dict[int, int | str]:
         errors = {"429": 0.2, "500": 0.1}
         async with FakeServer(saying(Answer("x")), errors=errors, seed=3) as server:
-            async with httpx.AsyncClient() as client:
+            async with httpx.AsyncClient(verify=False) as client:
 
                 async def post(number):
                     messages = [{"role": "user", "content": str(number)}]
@@ -195,7 +195,7 @@ def test_faults_come_at_their_rates_and_not_by_the_order_of_arrival():
 def test_a_repeated_request_is_drawn_for_anew():
     async def run():
         server = FakeServer(saying(Answer("x")), errors={"500": 0.5})
-        async with server, httpx.AsyncClient() as client:
+        async with server, httpx.AsyncClient(verify=False) as client:
             body = {"messages": [{"role": "user", "content": "x"}]}
             url = f"{server.url}/chat/completions"
             return {(await client.post(url, json=body)).status_code for _ in range(20)}
@@ -238,7 +238,7 @@ def test_a_model_of_this_package_can_be_served():
 
     async def run():
         async with serve(Echo()) as server:
-            async with httpx.AsyncClient() as client:
+            async with httpx.AsyncClient(verify=False) as client:
                 models = (await client.get(f"{server.url}/models")).json()
             return models, await generate(server, Responses, True, tools=[LOOKUP])
 
@@ -342,7 +342,10 @@ def test_errors_that_cannot_be_are_refused(text, found):
 )
 def test_requests_are_checked(path, body, status):
     async def run():
-        async with FakeServer(saying(Answer("x"))) as server, httpx.AsyncClient() as client:
+        async with (
+            FakeServer(saying(Answer("x"))) as server,
+            httpx.AsyncClient(verify=False) as client,
+        ):
             return await client.post(f"{server.url}/{path}", content=body)
 
     got = asyncio.run(run())

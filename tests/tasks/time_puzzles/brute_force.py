@@ -68,13 +68,20 @@ def lunar(day: date) -> Any:
     return Solar.fromYmd(day.year, day.month, day.day).getLunar()
 
 
+@cache
+def row_of(event: str) -> dict[str, str]:
+    (row,) = [row for row in rows("events") if row["event"] == event]
+    return row
+
+
+@cache
+def spans_of(name: str, person: str) -> list[tuple[date, date]]:
+    ended = [row for row in rows(name) if row["person"] == person and row["end"]]
+    return [(date.fromisoformat(row["start"]), date.fromisoformat(row["end"])) for row in ended]
+
+
 def inside(day: date, name: str, person: str) -> bool:
-    for row in rows(name):
-        if row["person"] == person and row["end"]:
-            start, end = date.fromisoformat(row["start"]), date.fromisoformat(row["end"])
-            if start < day < end:
-                return True
-    return False
+    return any(start < day < end for start, end in spans_of(name, person))
 
 
 def sign(day: date) -> str:
@@ -91,7 +98,7 @@ def nth(day: date, unit: str, fact: dict[str, Any]) -> bool:
 
 
 def event(day: date, fact: dict[str, Any]) -> bool:
-    (row,) = [row for row in rows("events") if row["event"] == fact["event"]]
+    row = row_of(fact["event"])
     if fact["aspect"] == "multi_year" and not row["multi_year_spans"]:
         return row["start"][:4] <= str(day.year) <= row["end"][:4]
     if fact["aspect"] == "multi_year":
