@@ -1,5 +1,5 @@
 """python -m agent_env is the same as agent-env."""
 
-from agent_env.cli import main
+from agent_env.cli.app import main
 
 main()

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from agent_env.schema import Usage
+    from agent_env.records.schema import Usage
 
 ModelErrorKind = Literal[
     "rate_limit",

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Literal, Protocol, Self, runtime_checkable
 
 from agent_env.errors import ConfigError
-from agent_env.schema import (
+from agent_env.records.schema import (
     Condition,
     Episode,
     ExecResult,

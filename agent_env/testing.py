@@ -8,8 +8,9 @@ from types import TracebackType
 from typing import Self
 
 from agent_env.errors import ToolError
+from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.protocols import ReplyOptions
-from agent_env.schema import (
+from agent_env.records.schema import (
     ExecResult,
     Hit,
     Message,
@@ -20,7 +21,6 @@ from agent_env.schema import (
     ToolSpec,
     Usage,
 )
-from agent_env.tasks.time_puzzles.sample import TimePuzzle
 
 
 class ScriptedModel:

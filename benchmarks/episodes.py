@@ -25,23 +25,23 @@ from agent_env.episodes.index import Index
 from agent_env.episodes.results import score_run
 from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
 from agent_env.episodes.runner import Runner, Seams, utc_now
-from agent_env.episodes.texts import Texts
-from agent_env.episodes.trace import TraceWriter
+from agent_env.episodes.trace.file import TraceWriter
+from agent_env.episodes.trace.texts import Texts
+from agent_env.families.time_puzzles.task import generate, make_task
 from agent_env.graph.strategies import make_strategy
-from agent_env.manifest import Manifest
 from agent_env.models.tokenizers import Estimate
-from agent_env.preparing import RunOptions
 from agent_env.protocols import Limits, ReplyOptions
-from agent_env.reruns import ReplayOptions, replay
-from agent_env.runs import Listener, start_run, task_of
-from agent_env.schema import Condition, Message, Reply, Sample, ToolSpec
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Condition, Message, Reply, Sample, ToolSpec
+from agent_env.runs.again import ReplayOptions, replay
+from agent_env.runs.prepare import RunOptions
+from agent_env.runs.start import Listener, start_run, task_of
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.time_puzzles.task import generate, make_task
 from agent_env.tasks.where import parse_where
 from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
-from agent_env.wiring import versions
+from agent_env.wiring.rooms import versions
 from tests.episodes.killing import ordeal
 
 MANY = 10_000
@@ -76,8 +76,13 @@ def trace_cost(where: Path) -> None:
 
 
 async def _write_episode(path: Path, texts: Texts, fsync: Any) -> int:
-    from agent_env.schema import ToolCall, ToolResult
-    from agent_env.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
+    from agent_env.records.schema import ToolCall, ToolResult
+    from agent_env.records.trace_events import (
+        EpisodeFinished,
+        EpisodeStarted,
+        ModelCalled,
+        ToolCalled,
+    )
 
     trace = TraceWriter(path, f"web/{path.stem}", utc_now, texts, fsync)
     message = (Message(role="user", content="Which date is it? " * 60),)

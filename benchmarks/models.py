@@ -24,19 +24,19 @@ from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams
+from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.chat_completions import ChatCompletions
 from agent_env.models.counting import CountedModel
 from agent_env.models.responses import Responses
 from agent_env.models.tokenizers import Estimate, Tiktoken
 from agent_env.models.wire import Parameters
-from agent_env.preparing import RunOptions
 from agent_env.protocols import Limits, Model, Tokenizer
-from agent_env.run_scores import score_folder
-from agent_env.runs import Listener, start_run
-from agent_env.schema import Condition, Message, Sample
+from agent_env.records.schema import Condition, Message, Sample
+from agent_env.runs.prepare import RunOptions
+from agent_env.runs.score import score_folder
+from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.episodes.export.source import Source
-from agent_env.episodes.keeper import Keeper, Left, Opened, Said
+from agent_env.episodes.remote.keeper import Keeper, Left, Opened, Said
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
-from agent_env.runs import task_of
-from agent_env.schema import Message, ToolCall, ToolResult, ToolSpec, Usage
+from agent_env.records.schema import Message, ToolCall, ToolResult, ToolSpec, Usage
+from agent_env.runs.start import task_of
 from agent_env.testing import answer, calls
 from tests.episodes.runs import WEB, make_run
 

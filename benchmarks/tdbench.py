@@ -13,8 +13,8 @@ from collections.abc import Callable
 from datetime import date
 from random import Random
 
-from agent_env.tasks.tdbench.generator import make
-from agent_env.tasks.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.temporal.facts.temporal_join import natural_join
 from agent_env.temporal.facts.temporal_table import TemporalRow, TemporalTable
 

@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from statistics import fmean, median
 
-from agent_env.tasks.tdbench.generator import make
-from agent_env.tasks.tdbench.options import TdbenchOptions
-from agent_env.tasks.tdbench.sample import GoldRow, TdbenchSample
-from agent_env.tasks.tdbench.score import measure
+from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.sample import GoldRow, TdbenchSample
+from agent_env.families.tdbench.score import measure
 
 KINDS = ("relation", "current", "nth", "longest", "count", "duration", "hops")
 MADE = 1000

@@ -20,15 +20,15 @@ from typing import TypeVar
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests' brute-force solver
 
+from agent_env.families.time_puzzles.audit import audit
+from agent_env.families.time_puzzles.candidates import Candidates
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import WEEKDAYS, MultiWeekday
+from agent_env.families.time_puzzles.guessers import guess_rates
+from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
+from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
-from agent_env.tasks.time_puzzles.audit import audit
-from agent_env.tasks.time_puzzles.candidates import Candidates
-from agent_env.tasks.time_puzzles.day_sets import DaySets
-from agent_env.tasks.time_puzzles.facts import WEEKDAYS, MultiWeekday
-from agent_env.tasks.time_puzzles.guessers import guess_rates
-from agent_env.tasks.time_puzzles.puzzle_sets import SetOptions, make_set
-from agent_env.tasks.time_puzzles.sample import TimePuzzle
 from agent_env.temporal.days import CLOSURE_DAYS, PUZZLE_DAYS, DayRange
 from agent_env.temporal.facts.tables import FactTables, shipped_tables
 
@@ -122,7 +122,7 @@ def scores(puzzles: tuple[TimePuzzle, ...]) -> None:
 
 def compare_with_brute_force(tables: FactTables, count: int) -> None:
     """Solve puzzles by plain dates and count where the answers differ."""
-    from tests.tasks.time_puzzles.brute_force import solve
+    from tests.families.time_puzzles.brute_force import solve
 
     found = make_set(tables, SetOptions(count=count, seed=99), processes=2).puzzles
     first, last = date(1800, 1, 1), date(2050, 12, 31)

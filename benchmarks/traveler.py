@@ -11,11 +11,11 @@ from random import Random
 from statistics import fmean, median
 from typing import TypeVar
 
-from agent_env.schema import Episode
-from agent_env.tasks.traveler.family import Options, make_samples
-from agent_env.tasks.traveler.sample import CATEGORIES, TravelerSample, traveler_sample
-from agent_env.tasks.traveler.task import measured, score
-from agent_env.tasks.traveler.truth import possible_answers
+from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.sample import CATEGORIES, TravelerSample, traveler_sample
+from agent_env.families.traveler.task import measured, score
+from agent_env.families.traveler.truth import possible_answers
+from agent_env.records.schema import Episode
 
 T = TypeVar("T")
 ROUNDS = 5

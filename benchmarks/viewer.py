@@ -24,13 +24,13 @@ from agent_env.analysis.report import report_html
 from agent_env.analysis.simulated import Plant, study
 from agent_env.episodes.index import Index
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
-from agent_env.episodes.texts import Texts
-from agent_env.episodes.trace import TraceWriter
-from agent_env.manifest import Manifest
-from agent_env.schema import Message, Reply, Score, ToolCall, ToolResult, Usage
+from agent_env.episodes.trace.file import TraceWriter
+from agent_env.episodes.trace.texts import Texts
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Message, Reply, Score, ToolCall, ToolResult, Usage
+from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import puzzle
-from agent_env.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 
 CONDITIONS = ("base", "web", "ci", "web+ci", "explicit")
 REPEATS = 4

@@ -18,10 +18,10 @@ from pathlib import Path
 from random import Random
 
 from agent_env.protocols import SearchProvider
+from agent_env.runs.web import BuildOptions, build_web
 from agent_env.temporal.fiction.world import make_world
 from agent_env.web.full_text import FullText
 from agent_env.web.tantivy_text import TantivyText
-from agent_env.web_commands import BuildOptions, build_web
 
 QUERIES = 400
 

@@ -12,11 +12,11 @@ import asyncio
 import sys
 from pathlib import Path
 
-from agent_env.environments import Environment, make_environment, open_environment
 from agent_env.episodes.driven import Turn
-from agent_env.models.reference.policy import Reference
-from agent_env.preparing import RunOptions
-from agent_env.schema import Message
+from agent_env.families.reference.policy import Reference
+from agent_env.records.schema import Message
+from agent_env.runs.environment import Environment, make_environment, open_environment
+from agent_env.runs.prepare import RunOptions
 
 
 async def policy(turn: Turn) -> Message:

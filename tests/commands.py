@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from agent_env.cli import main
+from agent_env.cli.app import main
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ FLAGS_AT = {"compile": 1, "search": 2, "match": 2, "fullmatch": 2, "finditer": 2
 """Where a call of `re` has its flags, unless by name."""
 WORD = "Ab"
 """Stands for what a function is given, in a pattern that it writes."""
-NEEDS_AN_EXTRA = ("agent_env.verifiers_env",)
+NEEDS_AN_EXTRA = ("agent_env.runs.verifiers",)
 """Not importable with the packages of the extra `dev`; it has no pattern."""
 
 Uses = dict[str, set[str]]

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace import read_trace
+from agent_env.episodes.trace.file import read_trace
+from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server.server import serve
-from agent_env.models.reference.policy import Reference
-from agent_env.preparing import RunOptions
-from agent_env.ray_engine import RayOptions, require_ray, run_on_ray
-from agent_env.run_scores import score_folder
-from agent_env.runs import Listener, start_run
-from agent_env.trace_events import EpisodeResumed, ModelCalled
+from agent_env.records.trace_events import EpisodeResumed, ModelCalled
+from agent_env.runs.prepare import RunOptions
+from agent_env.runs.ray.engine import RayOptions, require_ray, run_on_ray
+from agent_env.runs.score import score_folder
+from agent_env.runs.start import Listener, start_run
 
 
 async def ordeal(where: Path, samples: int, concurrency: int, latency_s: float) -> dict[str, Any]:

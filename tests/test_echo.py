@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace import fold, read_trace
+from agent_env.episodes.trace.file import fold, read_trace
 from agent_env.models.fake_server import FakeServer, script_policy
-from agent_env.schema import Message
-from agent_env.trace_events import ModelCalled
+from agent_env.records.schema import Message
+from agent_env.records.trace_events import ModelCalled
 
 from .commands import Done, agent_env
 

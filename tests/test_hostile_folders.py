@@ -16,7 +16,13 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import DatasetError
-from agent_env.safe_files import UnsafeFile, check_database, check_inside, read_file, replace_file
+from agent_env.records.safe_files import (
+    UnsafeFile,
+    check_database,
+    check_inside,
+    read_file,
+    replace_file,
+)
 from tests.commands import agent_env
 from tests.viewer.stage import viewer
 

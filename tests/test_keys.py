@@ -13,7 +13,7 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
-from agent_env.web_wiring import search_access
+from agent_env.wiring.web import search_access
 
 from .commands import agent_env
 

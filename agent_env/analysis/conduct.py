@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from agent_env.schema import Condition, Episode, Message, Record, Score
+from agent_env.records.schema import Condition, Episode, Message, Record, Score
 from agent_env.scoring.calls_in_text import answer_with_call
 
 WEB_TOOLS = ("web_search", "open_page")

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from agent_env.analysis.paired import bootstrap
 from agent_env.analysis.spread import wilson
-from agent_env.schema import Sample, Score
+from agent_env.records.schema import Sample, Score
 
 MEASURES = ("same_verdict", "same_answer", "agreement")
 

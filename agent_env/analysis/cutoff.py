@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from agent_env.schema import ModelFacts, Sample
+from agent_env.records.schema import ModelFacts, Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from agent_env.analysis.conduct import (
     repeated,
 )
 from agent_env.analysis.families import FaultFinder
-from agent_env.schema import Condition, Episode, Record, Sample, Score
+from agent_env.records.schema import Condition, Episode, Record, Sample, Score
 from agent_env.tasks.faults import Faults
 
 Kind = Literal[

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agent_env.episodes.index import SUMS, Row, Totals
-from agent_env.schema import Episode, Score
+from agent_env.records.schema import Episode, Score
 
 
 def episode_table(rows: Sequence[Row], totals: Totals) -> Table:

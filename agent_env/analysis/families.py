@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol
 
-from agent_env.schema import Sample
+from agent_env.records.schema import Sample
 from agent_env.tasks.faults import Faults
 
 
@@ -36,10 +36,10 @@ class Family:
 
 
 MODULES = {
-    "time-puzzles": "agent_env.tasks.time_puzzles.hooks",
-    "tdbench": "agent_env.tasks.tdbench.hooks",
-    "temp-answers": "agent_env.tasks.temp_answers.hooks",
-    "traveler": "agent_env.tasks.traveler.hooks",
+    "time-puzzles": "agent_env.families.time_puzzles.hooks",
+    "tdbench": "agent_env.families.tdbench.hooks",
+    "temp-answers": "agent_env.families.temp_answers.hooks",
+    "traveler": "agent_env.families.traveler.hooks",
 }
 """Modules with `groups`, `cluster`, `fault_finder` and `SHARED`, imported when asked for."""
 

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from agent_env.analysis.spread import wilson
 from agent_env.models.prices import cost_usd
-from agent_env.schema import Episode, ModelFacts, Sample, Score, Usage, Verdict
+from agent_env.records.schema import Episode, ModelFacts, Sample, Score, Usage, Verdict
 
 RESAMPLES = 2000
 SEED = 20261121

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.sheets import Cell, Column, Sheet
-from agent_env.manifest import Manifest, Preflight
+from agent_env.records.manifest import Manifest, Preflight
 
 
 def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> list[str]:

@@ -23,7 +23,7 @@ from agent_env.analysis.figures import all_figures
 from agent_env.analysis.layouts import all_sheets
 from agent_env.analysis.method import method_words, settings
 from agent_env.analysis.sheets import Cell, Column, Sheet, shown, text_of
-from agent_env.manifest import Manifest
+from agent_env.records.manifest import Manifest
 
 CAPTIONS = {
     "by-solutions": "The main metric over the number of solutions, a panel per run.",

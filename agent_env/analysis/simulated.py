@@ -14,7 +14,7 @@ import numpy as np
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.resampling import Floats, Ints
 from agent_env.analysis.study import Arm, Study
-from agent_env.schema import Sample
+from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition
 
 

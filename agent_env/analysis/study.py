@@ -13,8 +13,8 @@ from agent_env.analysis.observations import Observation
 from agent_env.analysis.totals import Totals
 from agent_env.analysis.treatment import MARK, marked, served_notice
 from agent_env.errors import ConfigError
-from agent_env.manifest import Manifest
-from agent_env.schema import Condition, Sample
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Condition, Sample
 
 
 @dataclass(frozen=True, slots=True)

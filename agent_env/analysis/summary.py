@@ -9,7 +9,7 @@ from statistics import fmean
 
 from agent_env.analysis.spread import Interval, mean_intervals
 from agent_env.analysis.totals import Totals, episode_cost, totals
-from agent_env.schema import Episode, ModelFacts, Score
+from agent_env.records.schema import Episode, ModelFacts, Score
 
 
 @dataclass(frozen=True, slots=True)

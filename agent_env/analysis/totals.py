@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agent_env.models.prices import cost_usd, is_priced
-from agent_env.schema import Episode, ModelFacts, Usage
+from agent_env.records.schema import Episode, ModelFacts, Usage
 
 
 @dataclass(frozen=True, slots=True)

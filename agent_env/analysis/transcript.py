@@ -12,9 +12,8 @@ from agent_env.analysis.diagnosis import Diagnosis
 from agent_env.analysis.diagnosis_sheets import in_lines
 from agent_env.models.prices import cost_usd
 from agent_env.models.text_protocol import in_text, result_block
-from agent_env.schema import Message, ModelFacts, Sample, Score, ToolCall, Usage
-from agent_env.tasks.judging import shown_gold
-from agent_env.trace_events import (
+from agent_env.records.schema import Message, ModelFacts, Sample, Score, ToolCall, Usage
+from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
     EpisodeResumed,
@@ -24,6 +23,7 @@ from agent_env.trace_events import (
     ModelCalled,
     ToolCalled,
 )
+from agent_env.tasks.judging import shown_gold
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a page or model could steer a terminal
 

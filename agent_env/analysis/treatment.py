@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 
 from agent_env.analysis.sheets import Cell, Column, Sheet
-from agent_env.manifest import Manifest
 from agent_env.models.addresses import served_name
 from agent_env.models.server_facts import is_listed
-from agent_env.schema import Condition, Episode
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Condition, Episode
 from agent_env.scoring.calls_in_text import answer_with_call
 
 MARK = " (!)"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
-from agent_env.schema import Episode, Message, Reply, Score, ToolSpec
+from agent_env.records.schema import Episode, Message, Reply, Score, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace import fold, read_events
+from agent_env.episodes.trace.file import fold, read_events
 from agent_env.errors import ConfigError, DatasetError, StorageError
-from agent_env.safe_files import UnsafeFile, check_database, check_inside
-from agent_env.schema import Score
+from agent_env.records.safe_files import UnsafeFile, check_database, check_inside
+from agent_env.records.schema import Score
+from agent_env.records.trace_events import EpisodeStarted, Event
 from agent_env.scoring.calls_in_text import call_in_text
 from agent_env.tasks.where import Filter
-from agent_env.trace_events import EpisodeStarted, Event
 from agent_env.web.store_file import check_schema
 
 NAME = "index.db"

@@ -14,19 +14,19 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agent_env.episodes.calling import Call, Caller, Calls
-from agent_env.episodes.recording import RequestDigest, failure_fields
-from agent_env.episodes.reply_cache import Asking
+from agent_env.episodes.calls.caller import Call, Caller, Calls
+from agent_env.episodes.calls.recording import RequestDigest, failure_fields
+from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import first_failure
-from agent_env.episodes.texts import Texts
-from agent_env.episodes.trace import Clock, Fsync, TraceWriter, stamp
+from agent_env.episodes.trace.file import Clock, Fsync, TraceWriter, stamp
+from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import EpisodeError, RunStopped
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Model, ReplyOptions
-from agent_env.schema import Condition, JudgeCall, Message, Verdict
+from agent_env.records.schema import Condition, JudgeCall, Message, Verdict
+from agent_env.records.trace_events import Judged
 from agent_env.tasks.judging import read_verdict
-from agent_env.trace_events import Judged
 
 FAILED = "failed"
 """What a verdict says where no reply came; it is asked for again the next time."""

@@ -15,7 +15,7 @@ import agent_env.scoring
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import DatasetError
 from agent_env.protocols import Scorer
-from agent_env.schema import Record, Score
+from agent_env.records.schema import Record, Score
 
 
 class ScorerVersion(Record):

@@ -17,10 +17,16 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
-from agent_env.manifest import Manifest
-from agent_env.safe_files import UnsafeFile, check_file, check_inside, read_file, replace_file
-from agent_env.schema import MaterialTable, Record, Sample, Score
-from agent_env.trace_events import Event
+from agent_env.records.manifest import Manifest
+from agent_env.records.safe_files import (
+    UnsafeFile,
+    check_file,
+    check_inside,
+    read_file,
+    replace_file,
+)
+from agent_env.records.schema import MaterialTable, Record, Sample, Score
+from agent_env.records.trace_events import Event
 
 Parsed = TypeVar("Parsed", bound=Record)
 

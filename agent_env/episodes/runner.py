@@ -11,16 +11,16 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from agent_env.episodes.calling import CUT_OFF, Caller, Calls
+from agent_env.episodes.again.resume import TraceOpener, come_back
+from agent_env.episodes.again.tape import Recording, as_begun
+from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls
+from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.recording import RecordingModel, RecordingToolbox
+from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.garbage import rarely_collected
-from agent_env.episodes.pacing import Pace
-from agent_env.episodes.recording import RecordingModel, RecordingToolbox
-from agent_env.episodes.reply_cache import Asking
-from agent_env.episodes.resume import TraceOpener, come_back
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.tape import Recording, as_begun
-from agent_env.episodes.texts import Texts
-from agent_env.episodes.trace import Clock, Fsync, TraceWriter, is_finished, stamp
+from agent_env.episodes.trace.file import Clock, Fsync, TraceWriter, is_finished, stamp
+from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.watch import Watch, WatchedModel
 from agent_env.errors import (
     AgentEnvError,
@@ -34,8 +34,8 @@ from agent_env.graph.fitting import Fit
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Limits, Model, RemoteTokenizer, Strategy, Tokenizer, Toolbox
-from agent_env.schema import Condition, Sample
-from agent_env.trace_events import EpisodeFailed, EpisodeFinished, EpisodeStarted
+from agent_env.records.schema import Condition, Sample
+from agent_env.records.trace_events import EpisodeFailed, EpisodeFinished, EpisodeStarted
 
 
 @dataclass(frozen=True, slots=True)

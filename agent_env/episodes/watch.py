@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_env.protocols import Model, ReplyOptions
-from agent_env.schema import Message, Reply, ToolSpec
+from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.scoring.calls_in_text import call_in_text
 
 

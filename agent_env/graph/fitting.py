@@ -14,7 +14,7 @@ from math import ceil
 
 from agent_env.errors import ModelError
 from agent_env.graph.meter import LETTERS_PER_TOKEN, estimated_tokens
-from agent_env.schema import Message, ToolSpec
+from agent_env.records.schema import Message, ToolSpec
 
 LEAST = 200
 """Letters of an output that always stay."""

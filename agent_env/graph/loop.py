@@ -31,7 +31,7 @@ from agent_env.protocols import (
     Toolbox,
     ToolChoice,
 )
-from agent_env.schema import (
+from agent_env.records.schema import (
     Message,
     Reply,
     Sample,

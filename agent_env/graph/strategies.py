@@ -19,7 +19,7 @@ from agent_env.protocols import (
     StrategyMaker,
     StrategyParts,
 )
-from agent_env.schema import Condition, Message, Sample
+from agent_env.records.schema import Condition, Message, Sample
 
 ANSWER_NOW = Message(
     role="user",

@@ -38,7 +38,7 @@ from agent_env.models.wire import (
     usage,
 )
 from agent_env.protocols import ReplyOptions
-from agent_env.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 
 FinishReason = Literal["stop", "tool_calls", "length", "refused"]
 FINISH_REASONS: dict[str, FinishReason] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_env.protocols import Model, ReplyOptions, Tokenizer
-from agent_env.schema import Message, Reply, ToolSpec, Usage
+from agent_env.records.schema import Message, Reply, ToolSpec, Usage
 
 
 class CountedModel:

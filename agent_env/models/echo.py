@@ -14,7 +14,7 @@ from typing import Literal
 from agent_env.errors import ModelError
 from agent_env.models.cleaning import Json
 from agent_env.models.provider_fields import given_back, names_in
-from agent_env.schema import Message
+from agent_env.records.schema import Message
 
 EchoMode = Literal["auto", "always", "never"]
 WANTED = re.compile(r"must be|missing|is required|passed back|must include|must contain", re.I)

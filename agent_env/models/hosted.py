@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from agent_env.models.cleaning import Json
 from agent_env.models.wire import record, records, text
-from agent_env.schema import PageRef, ToolSpec
+from agent_env.records.schema import PageRef, ToolSpec
 
 INCLUDED: dict[str, str] = {
     "web_search": "web_search_call.action.sources",

@@ -20,7 +20,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from agent_env.models.cleaning import Json
-from agent_env.schema import Message, ProviderFields, ReasoningSpan, ToolCall
+from agent_env.records.schema import Message, ProviderFields, ReasoningSpan, ToolCall
 
 MOST = 2_000_000
 DEEPEST = 48

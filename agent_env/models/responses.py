@@ -29,7 +29,7 @@ from agent_env.models.wire import (
     usage,
 )
 from agent_env.protocols import ReplyOptions
-from agent_env.schema import Message, ProviderFields, Reply, ToolCall, ToolSpec, Usage
+from agent_env.records.schema import Message, ProviderFields, Reply, ToolCall, ToolSpec, Usage
 
 REASONING_MODELS = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.{0,200}chat)")
 """By their names, as far as anything tells."""

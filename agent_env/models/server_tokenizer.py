@@ -22,7 +22,7 @@ from agent_env.models.counting import texts_of
 from agent_env.models.tokenizers import Estimate
 from agent_env.models.wire import Endpoint, text
 from agent_env.protocols import Count, ReplyOptions
-from agent_env.schema import Message, Reply, ToolSpec, Usage
+from agent_env.records.schema import Message, Reply, ToolSpec, Usage
 
 Dialect = Literal["vllm", "llama.cpp"]
 SAMPLE = "How many tokens are these?"

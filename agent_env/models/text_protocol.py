@@ -24,7 +24,7 @@ from pydantic import JsonValue
 
 from agent_env.models.wire import ids_in, unique_id
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
-from agent_env.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 
 FENCE = "```"
 CALL = "tool_call"

@@ -25,7 +25,7 @@ from agent_env.models.cleaning import DEEPEST, Json, clean, encoded, loaded, sha
 from agent_env.models.overflow import OUTPUT_LIMITS
 from agent_env.models.verdicts import Verdict, judge, retry_after_s, status_in
 from agent_env.protocols import ReplyOptions
-from agent_env.schema import Message, Usage
+from agent_env.records.schema import Message, Usage
 
 if TYPE_CHECKING:
     import ssl

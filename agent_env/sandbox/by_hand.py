@@ -9,8 +9,8 @@ from pathlib import Path
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import Sandbox, SandboxBackend
+from agent_env.records.schema import ExecResult
 from agent_env.sandbox.limits import DEFAULT_TIMEOUT_S
-from agent_env.schema import ExecResult
 
 Read = Callable[[str], str | None]
 """Shows a prompt and gives the line typed, or None at the end of input; may block."""

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Collection
 
-from agent_env.schema import Episode
+from agent_env.records.schema import Episode
 
 TAGS: dict[str, re.Pattern[str]] = {
     # gpt-oss: the recipient stands after the channel or before it

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_env.schema import Episode, Proof, Sample, Score
+from agent_env.records.schema import Episode, Proof, Sample, Score
 
 Verdict = Literal["fine", "unproved", "retrieval", "reading", "reasoning", "unseen"]
 VERDICTS: tuple[Verdict, ...] = (

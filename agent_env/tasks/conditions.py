@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import ToolChoice
-from agent_env.schema import Condition
+from agent_env.records.schema import Condition
 
 PARTS = ("base", "explicit", "cited", "web", "web-once", "cal", "events", "ci", "sql")
 """Known parts, in the order in which a condition's name gives them; `base` stands alone, and

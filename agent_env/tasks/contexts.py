@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agent_env.errors import ConfigError, DatasetError, first_problem
-from agent_env.schema import Condition, Message, Record, Sample
+from agent_env.records.schema import Condition, Message, Record, Sample
 from agent_env.tasks.context_text import Cut, put_before
 
 R = TypeVar("R", bound=BaseModel)

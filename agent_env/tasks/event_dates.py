@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from agent_env.schema import Sample
+from agent_env.records.schema import Sample
 from agent_env.temporal.facts.tables import EventRow
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agent_env.schema import Record
+from agent_env.records.schema import Record
 
 Source = Literal["lookup", "calculation"]
 """Whether a constraint needs something looked up, or only computed."""

@@ -10,7 +10,7 @@ import hashlib
 import re
 from typing import Literal
 
-from agent_env.schema import Episode, Message, Sample
+from agent_env.records.schema import Episode, Message, Sample
 
 Says = Literal["right", "wrong", "unparsable"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_env.errors import ConfigError
-from agent_env.schema import Sample
+from agent_env.records.schema import Sample
 
 
 @dataclass(frozen=True, slots=True)

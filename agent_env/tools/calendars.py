@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.errors import ToolError
-from agent_env.schema import ToolResult
+from agent_env.records.schema import ToolResult
 from agent_env.temporal.systems.base import CalendarDate, CalendarError, CalendarSystem
 from agent_env.temporal.systems.catalogue import CALENDARS, DAY_NAMES, open_calendar, open_day_names
 from agent_env.temporal.systems.chinese import Chinese

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_env.errors import ToolError
-from agent_env.schema import ToolResult, ToolSpec
+from agent_env.records.schema import ToolResult, ToolSpec
 
 HOSTED = {"web_search": "web_search", "open_page": "web_search", "python": "code_interpreter"}
 """The provider's tool that stands for each of ours; what is not here stays ours."""

@@ -7,7 +7,7 @@ import asyncio
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.protocols import Sandbox
-from agent_env.schema import ExecResult, ToolResult
+from agent_env.records.schema import ExecResult, ToolResult
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 MAX_CODE = 200_000

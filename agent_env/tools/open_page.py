@@ -7,7 +7,7 @@ import hashlib
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.protocols import Fetcher
-from agent_env.schema import Page, PageRef, ToolResult
+from agent_env.records.schema import Page, PageRef, ToolResult
 from agent_env.tools.finding import find
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.errors import ToolError
-from agent_env.schema import MaterialTable, ToolResult
+from agent_env.records.schema import MaterialTable, ToolResult
 from agent_env.temporal.partial import PartialDate
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 

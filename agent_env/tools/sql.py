@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.errors import ToolError
-from agent_env.schema import MaterialTable, ToolResult
+from agent_env.records.schema import MaterialTable, ToolResult
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 MOST_ROWS = 200

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent_env.errors import ToolError
 from agent_env.protocols import Tool
-from agent_env.schema import ToolCall, ToolResult, ToolSpec
+from agent_env.records.schema import ToolCall, ToolResult, ToolSpec
 
 A = TypeVar("A", bound=BaseModel)
 LONGEST = 200_000

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.protocols import SearchProvider
-from agent_env.schema import Hit, PageRef, ToolResult
+from agent_env.records.schema import Hit, PageRef, ToolResult
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 

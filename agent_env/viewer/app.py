@@ -19,11 +19,11 @@ from starlette.staticfiles import StaticFiles
 
 from agent_env.episodes.index_pages import SORTS, VERDICTS, Wanted
 from agent_env.errors import AgentEnvError
+from agent_env.runs.opened import OpenRun, Read, Verdict
 from agent_env.viewer.bars import time_chart, token_chart
 from agent_env.viewer.beside import aligned, parted_at
 from agent_env.viewer.guard import Guard
 from agent_env.viewer.library import Library
-from agent_env.viewer.opened import OpenRun, Read, Verdict
 from agent_env.viewer.render import environment, page
 from agent_env.viewer.story import Story, story
 

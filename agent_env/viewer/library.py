@@ -18,7 +18,7 @@ from threading import Event
 
 from agent_env.errors import AgentEnvError
 from agent_env.protocols import Task
-from agent_env.viewer.opened import OpenRun
+from agent_env.runs.opened import OpenRun
 
 PAUSE_S = 2.0
 """Between two looks at a run's traces."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_env.errors import ConfigError
-from agent_env.manifest import WebSettings
 from agent_env.protocols import Fetcher, SearchProvider
+from agent_env.records.manifest import WebSettings
 from agent_env.web.full_text import FullText
 from agent_env.web.kept import KeptFetcher, KeptSearch, ToldSearch
 from agent_env.web.page_store import SqlitePages

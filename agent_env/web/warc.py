@@ -263,7 +263,7 @@ def _fields(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _search(told: dict[str, Any]) -> Search:
-    from agent_env.schema import Hit
+    from agent_env.records.schema import Hit
 
     hits = told["hits"]
     return Search(

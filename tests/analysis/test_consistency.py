@@ -7,9 +7,9 @@ import pytest
 from agent_env.analysis.consistency import MEASURES, consistency, queries_of
 from agent_env.analysis.families import family_of
 from agent_env.analysis.summary import Result, summarise
-from agent_env.schema import Episode, Score
-from agent_env.tasks.tdbench.generator import make
-from agent_env.tasks.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.records.schema import Episode, Score
 
 QUERIES = {f"q{query}-{n}": f"q{query}" for query in range(5) for n in range(3)}
 

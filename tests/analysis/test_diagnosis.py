@@ -10,12 +10,12 @@ import pytest
 from agent_env.analysis.diagnosis import Diagnosis, diagnose
 from agent_env.analysis.diagnosis_sheets import RunDiagnosis, diagnosis_sheets, in_lines
 from agent_env.analysis.sheets import written
-from agent_env.schema import Episode, Message, PageRef, Sample, ToolCall
+from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, OnWeekday
+from agent_env.families.time_puzzles.hooks import fault_finder
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.task import score
+from agent_env.records.schema import Episode, Message, PageRef, Sample, ToolCall
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.time_puzzles.facts import ExplicitYear, KbEvent, Month, OnWeekday
-from agent_env.tasks.time_puzzles.hooks import fault_finder
-from agent_env.tasks.time_puzzles.sample import TimePuzzle
-from agent_env.tasks.time_puzzles.task import score
 from agent_env.testing import FakeSandbox
 from agent_env.tools.interpreter import Interpreter
 from agent_env.tools.toolbox import ToolSet

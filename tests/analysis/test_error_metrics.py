@@ -11,7 +11,7 @@ from agent_env.analysis.figures import all_figures
 from agent_env.analysis.layouts import all_sheets, conditions
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.study import Arm, Study
-from agent_env.schema import Sample
+from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition
 
 OFF = {"base": [4.0, 6.0, None, 0.0, 9.0, 1.0], "ci": [1.0, 0.0, 2.0, 0.0, 9.0, 0.0]}

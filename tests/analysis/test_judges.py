@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_env.analysis.judges import Figure, cohen, judge_agreements, last_says
-from agent_env.schema import Episode, JudgeCall, ModelFacts, Sample, Score, Usage, Verdict
+from agent_env.records.schema import Episode, JudgeCall, ModelFacts, Sample, Score, Usage, Verdict
 from agent_env.testing import answer, puzzle
 
 J = "compatible/j"

@@ -13,7 +13,7 @@ from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.method import settings
 from agent_env.analysis.report import report_html
 from agent_env.analysis.simulated import Plant, study
-from agent_env.manifest import WebSettings
+from agent_env.records.manifest import WebSettings
 from tests.viewer.stage import make_run
 
 HOSTILE = "</script><script>hacked=1</script><img src=x onerror=hacked=1>--><b>"

@@ -7,8 +7,8 @@ import pytest
 from agent_env.analysis.observations import Observation, observe
 from agent_env.analysis.study import RunData, assemble
 from agent_env.errors import ConfigError
-from agent_env.manifest import Manifest, WebSettings
-from agent_env.schema import Episode, Sample, Score
+from agent_env.records.manifest import Manifest, WebSettings
+from agent_env.records.schema import Episode, Sample, Score
 from agent_env.tasks.conditions import parse_condition
 
 METRICS = ("exact_match",)

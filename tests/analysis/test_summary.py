@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_env.analysis.summary import Result, Summary, summarise
-from agent_env.schema import Episode, Score
+from agent_env.records.schema import Episode, Score
 
 
 def result(sample: str, outcome: str = "read", value: float = 1.0, **fields: Any) -> Result:

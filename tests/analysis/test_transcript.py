@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agent_env.analysis.transcript import transcript, verdict_lines
-from agent_env.schema import Condition, Message, Score, ToolCall, ToolResult, ToolSpec
+from agent_env.records.schema import Condition, Message, Score, ToolCall, ToolResult, ToolSpec
+from agent_env.records.trace_events import EpisodeStarted, Event, ModelCalled, ToolCalled
 from agent_env.testing import answer, calls, puzzle
-from agent_env.trace_events import EpisodeStarted, Event, ModelCalled, ToolCalled
 
 COMMON = {"episode": "web/a.1", "seq": 0, "at": "2026-01-01T00:00:00Z"}
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agent_env.analysis.transcript import transcript
-from agent_env.schema import ModelFacts, Usage
+from agent_env.records.schema import ModelFacts, Usage
+from agent_env.records.trace_events import ModelCalled
 from agent_env.testing import answer
-from agent_env.trace_events import ModelCalled
 
 FACTS = ModelFacts(
     input_per_million=1.0, output_per_million=10.0, date="2026-01-01", source="made up"

@@ -10,8 +10,8 @@ from agent_env.analysis.treatment import (
     treatment_sheet,
     treatments_of,
 )
-from agent_env.manifest import Manifest, Preflight
-from agent_env.schema import Condition, Episode
+from agent_env.records.manifest import Manifest, Preflight
+from agent_env.records.schema import Condition, Episode
 
 BASE = Condition(name="base")
 WEB = Condition(name="web", tools=("web_search",), first_step="required")

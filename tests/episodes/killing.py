@@ -21,13 +21,13 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from agent_env.cli import main
+from agent_env.cli.app import main
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace import read_trace
+from agent_env.episodes.trace.file import read_trace
 from agent_env.errors import DatasetError
+from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server import serve
-from agent_env.models.reference.policy import Reference
-from agent_env.trace_events import EpisodeStarted, ModelCalled
+from agent_env.records.trace_events import EpisodeStarted, ModelCalled
 
 Asked = tuple[str, int]
 """The first message's text, and how many replies the request holds."""
@@ -140,8 +140,8 @@ def run_command(arguments: list[str], said: Path) -> None:
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([  # so that a process is there at once
-    "tests.episodes.killing", "openai", "agent_env.graph.loop", "agent_env.reruns",
-    "agent_env.analysis.tables", "agent_env.tasks.time_puzzles.task",
+    "tests.episodes.killing", "openai", "agent_env.graph.loop", "agent_env.runs.again",
+    "agent_env.analysis.tables", "agent_env.families.time_puzzles.task",
     "agent_env.models.chat_completions", "agent_env.web.sealed", "agent_env.episodes.runner",
 ])  # fmt: skip
 

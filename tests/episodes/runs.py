@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
-from agent_env.episodes.trace import TraceWriter
-from agent_env.manifest import Manifest
-from agent_env.schema import Message, PageRef, Reply, ToolCall, ToolResult
-from agent_env.tasks.conditions import parse_condition
-from agent_env.testing import puzzle
-from agent_env.trace_events import (
+from agent_env.episodes.trace.file import TraceWriter
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult
+from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
     EpisodeStarted,
     ModelCalled,
     ToolCalled,
 )
+from agent_env.tasks.conditions import parse_condition
+from agent_env.testing import puzzle
 
 WEB = parse_condition("web")
 

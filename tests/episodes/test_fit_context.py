@@ -11,24 +11,24 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.replay import Replayer
+from agent_env.episodes.again.replay import Replayer
+from agent_env.episodes.again.tape import Recording
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams
-from agent_env.episodes.tape import Recording
-from agent_env.episodes.trace import read_trace
+from agent_env.episodes.trace.file import read_trace
 from agent_env.errors import ModelError
+from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.loop import AgentLoop
 from agent_env.graph.meter import estimated_tokens
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.schema import Condition, Episode, Message, Reply, Sample, ToolSpec
+from agent_env.records.schema import Condition, Episode, Message, Reply, Sample, ToolSpec
+from agent_env.records.trace_events import ModelCalled
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
-from agent_env.trace_events import ModelCalled
 
 WEB = parse_condition("web")
 FITTING = Limits(fit_context=True)

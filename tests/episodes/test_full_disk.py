@@ -12,17 +12,17 @@ import pytest
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams
-from agent_env.episodes.trace import read_trace
+from agent_env.episodes.trace.file import read_trace
 from agent_env.errors import StorageError
+from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.schema import Condition, Sample
+from agent_env.records.schema import Condition, Sample
+from agent_env.records.trace_events import ModelCalled
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
-from agent_env.trace_events import ModelCalled
 from tests.episodes.test_run_folder import disk_of
 
 WEB = parse_condition("web")

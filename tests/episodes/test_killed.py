@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from agent_env.episodes.run_folder import samples_bytes
-from agent_env.tasks.time_puzzles.task import generate
+from agent_env.families.time_puzzles.task import generate
 from agent_env.temporal.facts.tables import shipped_tables
 from tests.episodes.killing import ordeal
 

@@ -13,8 +13,8 @@ from agent_env.episodes.rescoring import (
     version_of,
 )
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.run_scores import score_folder
-from agent_env.tasks.time_puzzles.task import score
+from agent_env.families.time_puzzles.task import score
+from agent_env.runs.score import score_folder
 
 RUN = Path(__file__).parents[1] / "data/runs/version-1"
 
@@ -44,7 +44,7 @@ def test_a_changed_verdict_is_told_with_both_sides(tmp_path: Path) -> None:
 
 def test_a_scorer_is_named_with_a_digest_of_its_sources() -> None:
     version = version_of(score)
-    assert version.scorer == "agent_env.tasks.time_puzzles.task.score"
+    assert version.scorer == "agent_env.families.time_puzzles.task.score"
     assert len(version.source) == 12
     assert version == version_of(score)
 

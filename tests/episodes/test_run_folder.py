@@ -11,9 +11,9 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder, read_samples, samples_bytes
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.manifest import Manifest
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.records.manifest import Manifest
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.time_puzzles.sample import TimePuzzle
 from agent_env.testing import puzzle
 from tests.episodes.runs import make_run
 

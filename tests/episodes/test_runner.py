@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.calling import Calls
-from agent_env.episodes.pacing import Pace
+from agent_env.episodes.calls.caller import Calls
+from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
-from agent_env.episodes.retries import Retries
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams
-from agent_env.episodes.trace import read_trace
+from agent_env.episodes.trace.file import read_trace
 from agent_env.errors import ModelError, SandboxError, StorageError
+from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits, Model
-from agent_env.schema import Condition, Episode, Sample
+from agent_env.records.schema import Condition, Episode, Sample
+from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
-from agent_env.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 
 WEB = parse_condition("web")
 

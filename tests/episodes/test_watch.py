@@ -3,7 +3,7 @@
 import asyncio
 
 from agent_env.episodes.watch import Watch, WatchedModel
-from agent_env.schema import Message, ToolSpec
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.testing import ScriptedModel, answer
 
 SEARCH = ToolSpec(name="web_search", description="", parameters={})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_env.errors import ModelError
 from agent_env.graph.fitting import Fit, excess, shortened
-from agent_env.schema import Message, ToolCall
+from agent_env.records.schema import Message, ToolCall
 
 
 def overflow(context: int | None = None, request: int | None = None) -> ModelError:

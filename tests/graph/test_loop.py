@@ -8,12 +8,12 @@ import threading
 import pytest
 
 from agent_env.errors import ModelError
+from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.strategies import ANSWER_NOW, make_strategy
 from agent_env.protocols import Limits, Model
-from agent_env.schema import Reply, ToolResult, Usage
+from agent_env.records.schema import Reply, ToolResult, Usage
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
 

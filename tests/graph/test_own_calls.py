@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 
+from agent_env.families.timed_facts.strategies import REPAIR
+from agent_env.families.timed_facts.task import make_task
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
-from agent_env.schema import Condition, Message, Reply, Sample
-from agent_env.tasks.timed_facts.strategies import REPAIR
-from agent_env.tasks.timed_facts.task import make_task
+from agent_env.records.schema import Condition, Message, Reply, Sample
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls
 from agent_env.tools.toolbox import ToolSet
-from tests.tasks.timed_facts.test_score import ASKED
+from tests.families.timed_facts.test_score import ASKED
 
 PROGRAM = "Here:\n```python\nprint(1)\n```"
 

@@ -11,7 +11,7 @@ from agent_env.models.chat_completions import ChatCompletions
 from agent_env.models.responses import Responses
 from agent_env.models.wire import Parameters
 from agent_env.protocols import ReplyOptions
-from agent_env.schema import Message, Reply, ToolSpec
+from agent_env.records.schema import Message, Reply, ToolSpec
 
 KEY = "sk-planted-0123456789abcdef"
 USER = Message(role="user", content="Which day?")

@@ -6,7 +6,7 @@ from agent_env.errors import ConfigError
 from agent_env.models.chat_completions import ChatCompletions
 from agent_env.models.wire import Parameters
 from agent_env.protocols import ReplyOptions
-from agent_env.schema import Message, ToolCall, Usage
+from agent_env.records.schema import Message, ToolCall, Usage
 
 from .raw_server import LOOKUP, USER, ask, events, failure, reply
 

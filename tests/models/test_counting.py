@@ -4,7 +4,7 @@ import asyncio
 
 from agent_env.models.counting import CountedModel
 from agent_env.models.tokenizers import Estimate, Tiktoken
-from agent_env.schema import Message, Reply, ToolCall, Usage
+from agent_env.records.schema import Message, Reply, ToolCall, Usage
 from agent_env.testing import ScriptedModel, answer, calls
 
 USER = Message(role="user", content="12345678")

@@ -21,7 +21,7 @@ from agent_env.models.fake_server import (
 )
 from agent_env.models.responses import Responses
 from agent_env.models.wire import Parameters
-from agent_env.schema import Message, Reply, ToolCall, Usage
+from agent_env.records.schema import Message, Reply, ToolCall, Usage
 
 from .raw_server import KEY, LOOKUP, USER
 

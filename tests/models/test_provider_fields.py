@@ -6,7 +6,7 @@ import pytest
 
 from agent_env.models.chat_completions import ChatCompletions
 from agent_env.models.provider_fields import merged
-from agent_env.schema import Message
+from agent_env.records.schema import Message
 
 from .raw_server import LOOKUP, USER, RawServer, ask, events, failure, reply
 

@@ -11,7 +11,7 @@ from agent_env.models.server_tokenizer import CountedByServer, ServerTokenizer
 from agent_env.models.text_protocol import TextProtocol
 from agent_env.models.wire import Parameters
 from agent_env.protocols import Count
-from agent_env.schema import Message, Reply, ToolSpec, Usage
+from agent_env.records.schema import Message, Reply, ToolSpec, Usage
 from tests.models.raw_server import KEY, LOOKUP, RawServer, reply
 
 USER = Message(role="user", content="12345678")

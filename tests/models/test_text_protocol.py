@@ -11,7 +11,7 @@ from agent_env.models.fake_server.talk import Answer, Turn
 from agent_env.models.fake_server.text_turns import in_text as speaks_text
 from agent_env.models.text_protocol import FORM, TextProtocol, in_text
 from agent_env.protocols import ReplyOptions
-from agent_env.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 from agent_env.testing import ScriptedModel, answer
 
 LOOKUP = ToolSpec(name="lookup", description="Looks a word up.", parameters={"type": "object"})

@@ -12,7 +12,7 @@ from agent_env.models.chat_completions import ChatCompletions
 from agent_env.models.fake_server.server import serve
 from agent_env.models.responses import Responses
 from agent_env.models.wire import Endpoint, Parameters
-from agent_env.schema import Message, Reply, ToolCall
+from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.testing import ScriptedModel, answer
 
 from .raw_server import KEY, USER, RawServer, ask, events, failure, reply

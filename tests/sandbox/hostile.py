@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_env.protocols import Sandbox
+from agent_env.records.schema import ExecResult
 from agent_env.sandbox.limits import SandboxLimits
-from agent_env.schema import ExecResult
 
 LIMITS = SandboxLimits(
     memory_mb=96, processes=24, disk_mb=8, files=200, output_bytes=4096, descriptors=64

@@ -8,10 +8,10 @@ import os
 import pytest
 
 from agent_env.protocols import Sandbox, SandboxBackend
+from agent_env.records.schema import ExecResult
 from agent_env.sandbox.docker_profile import MASKED
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
-from agent_env.schema import ExecResult
 from tests.sandbox.channels import CHANNELS, PREAMBLE, Channel
 from tests.sandbox.conftest import Bench
 

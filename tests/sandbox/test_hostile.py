@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.records.schema import ExecResult
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
-from agent_env.schema import ExecResult
 from tests.sandbox.conftest import Bench
 from tests.sandbox.hostile import (
     KEY_NAME,

@@ -7,8 +7,8 @@ import os
 
 import pytest
 
+from agent_env.records.schema import ExecResult
 from agent_env.sandbox.packages import importable
-from agent_env.schema import ExecResult
 from tests.sandbox.conftest import Bench
 from tests.sandbox.hostile import LIMITS
 
@@ -201,7 +201,7 @@ def test_the_harness_s_own_packages_are_not_there(bench: Bench) -> None:
         "[n for n in ('openai', 'langgraph', 'pydantic', 'pip') if u.find_spec(n)]"
     )
     assert run(bench, code)[0].value == "[]"
-    gone = run(bench, "import agent_env.schema")[0]
+    gone = run(bench, "import agent_env.records.schema")[0]
     assert "ModuleNotFoundError" in (gone.error or "")
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent_env.schema import Episode
+from agent_env.records.schema import Episode
 from agent_env.scoring.calls_in_text import answer_with_call, call_in_text
 
 CALL = '{"name": "web_search", "arguments": {"query": "Falklands War"}}'

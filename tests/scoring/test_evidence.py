@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from agent_env.schema import Episode, Message, PageRef, Proof, Sample, Score, ToolCall
+from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, Score, ToolCall
 from agent_env.scoring.evidence import Lookup, follow, stands_in
 
 URL = "https://encyclopedia.example/article/War"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.schema import Condition
+from agent_env.records.schema import Condition
 from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
 
 

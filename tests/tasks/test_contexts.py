@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.schema import Message, Sample
+from agent_env.records.schema import Message, Sample
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.contexts import (
     ContextHeader,

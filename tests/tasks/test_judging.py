@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.schema import Episode
+from agent_env.records.schema import Episode
 from agent_env.tasks.judging import judge_prompt, read_verdict
 from agent_env.testing import puzzle
-from tests.tasks.tdbench.leaders import current, question
+from tests.families.tdbench.leaders import current, question
 
 
 def asked(sample, answer: str | None, metric: str) -> str:  # type: ignore[no-untyped-def]

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.schema import Message
+from agent_env.families.event_facts.screen import make_task as make_screen
+from agent_env.families.time_puzzles.task import make_task
+from agent_env.records.schema import Message
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.event_facts.screen import make_task as make_screen
 from agent_env.tasks.templates import (
     example_turns,
     fill,
@@ -15,7 +16,6 @@ from agent_env.tasks.templates import (
     with_system,
     with_template,
 )
-from agent_env.tasks.time_puzzles.task import make_task
 from agent_env.testing import puzzle
 
 BASE = parse_condition("base")

@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.schema import ToolResult
+from agent_env.records.schema import ToolResult
 from agent_env.testing import MemoryPages, page
 from agent_env.tools.finding import find
 from agent_env.tools.open_page import OpenPage

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agent_env.errors import ToolError
-from agent_env.schema import MaterialTable
+from agent_env.records.schema import MaterialTable
 from agent_env.tools.query_events import ROWS, QueryEvents
 
 TABLE = MaterialTable(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ToolError
-from agent_env.schema import MaterialTable
+from agent_env.records.schema import MaterialTable
 from agent_env.tools.sql import MOST_ROWS, Sql
 
 TABLE = MaterialTable(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from agent_env.errors import ToolError
-from agent_env.schema import ToolCall, ToolResult, ToolSpec
+from agent_env.records.schema import ToolCall, ToolResult, ToolSpec
 from agent_env.tools.toolbox import ToolSet
 
 HALF = "\ud800"

@@ -8,7 +8,7 @@ import pytest
 
 from agent_env.errors import ToolError
 from agent_env.protocols import Tool
-from agent_env.schema import ExecResult, Hit, ToolResult
+from agent_env.records.schema import ExecResult, Hit, ToolResult
 from agent_env.testing import FakeSandbox, FakeSearch, MemoryPages, page
 from agent_env.tools.calendars import Calendars
 from agent_env.tools.interpreter import Interpreter

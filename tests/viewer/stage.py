@@ -12,15 +12,15 @@ import httpx
 import uvicorn
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
-from agent_env.episodes.texts import Texts
-from agent_env.episodes.trace import TraceWriter
-from agent_env.manifest import Manifest
-from agent_env.run_scores import score_folder
-from agent_env.runs import task_of
-from agent_env.schema import Message, PageRef, Reply, ToolCall, ToolResult, Usage
+from agent_env.episodes.trace.file import TraceWriter
+from agent_env.episodes.trace.texts import Texts
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, Usage
+from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.runs.score import score_folder
+from agent_env.runs.start import task_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import puzzle
-from agent_env.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.viewer.app import make_app
 from agent_env.viewer.library import Library
 from agent_env.viewer.serve import listening

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_env.episodes.trace import read_trace
-from agent_env.schema import Message, Reply, ToolCall
-from agent_env.schema import ToolResult as Result
-from agent_env.trace_events import EpisodeResumed, ModelCalled, ToolCalled
+from agent_env.episodes.trace.file import read_trace
+from agent_env.records.schema import Message, Reply, ToolCall
+from agent_env.records.schema import ToolResult as Result
+from agent_env.records.trace_events import EpisodeResumed, ModelCalled, ToolCalled
 from agent_env.viewer.bars import HEIGHT, token_chart
 from agent_env.viewer.beside import aligned, parted_at
 from agent_env.viewer.story import Story, arguments, story

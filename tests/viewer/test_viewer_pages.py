@@ -12,8 +12,8 @@ from threading import Event
 import httpx
 import pytest
 
-from agent_env.manifest import Preflight
-from agent_env.viewer.opened import OpenRun
+from agent_env.records.manifest import Preflight
+from agent_env.runs.opened import OpenRun
 from tests.viewer.stage import RIGHT, WRONG, begin, end, make_run, score, step, viewer, write
 
 HOSTILE = "</pre><script>hacked=1</script><img src=x onerror=hacked=1>"
@@ -291,7 +291,7 @@ def test_a_folder_that_is_only_to_be_read_is_shown_too(
 ) -> None:
     folder = make_run(tmp_path / "run", ["s1"])
     write(folder, "s1")
-    monkeypatch.setattr("agent_env.viewer.opened.os.access", lambda path, mode: False)
+    monkeypatch.setattr("agent_env.runs.opened.os.access", lambda path, mode: False)
     with viewer(tmp_path / "run") as client:
         assert rows(client.get("/run/run/").text) == 1
     assert not (tmp_path / "run/index.db").exists()

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agent_env.schema import Hit, Page
+from agent_env.records.schema import Hit, Page
 from agent_env.testing import FakeSearch, MemoryPages, page, puzzle
 from agent_env.tools.open_page import OpenPage
 from agent_env.tools.web_search import WebSearch

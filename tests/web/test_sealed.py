@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ToolError
-from agent_env.tasks.time_puzzles.generator import evidence_of
-from agent_env.tasks.time_puzzles.task import generate
+from agent_env.families.time_puzzles.generator import evidence_of
+from agent_env.families.time_puzzles.task import generate
 from agent_env.temporal.facts.articles import article_url, event_title
 from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.web.extract import extract

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from agent_env.errors import ConfigError, SearchError
-from agent_env.facts_commands import Built, import_wikidata
+from agent_env.families.event_facts.commands import Built, import_wikidata
 from agent_env.web.wikidata import Patience, QueryService, parse_kinds
 
 ENTITY = "http://www.wikidata.org/entity/"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_env.schema import Message, ToolCall, ToolSpec
+from agent_env.records.schema import Message, ToolCall, ToolSpec
 
 
 def chat_message(message: Message) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from typing import Any
 
 from agent_env.episodes.export.chat import storable
 from agent_env.episodes.export.source import Source, Told
-from agent_env.episodes.trace import gave_nothing
-from agent_env.manifest import Manifest
+from agent_env.episodes.trace.file import gave_nothing
 from agent_env.models.prices import cost_usd
-from agent_env.schema import Message, Reply, ToolCall, ToolSpec, Usage
-from agent_env.trace_events import EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage
+from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 
 STOPS = {
     "stop": "stop", "tool_calls": "tool_calls", "length": "max_tokens", "refused": "content_filter"

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.export.chat import chat_tools, storable
 from agent_env.episodes.export.source import Source, Told
-from agent_env.episodes.trace import gave_nothing, trajectory
+from agent_env.episodes.trace.file import gave_nothing, trajectory
 from agent_env.errors import ConfigError, StorageError
 from agent_env.models.addresses import served_name
-from agent_env.schema import Message, Usage
-from agent_env.trace_events import ModelCalled, ToolCalled
+from agent_env.records.schema import Message, Usage
+from agent_env.records.trace_events import ModelCalled, ToolCalled
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from agent_env.episodes.export.source import Source, Told
-from agent_env.episodes.trace import gave_nothing
+from agent_env.episodes.trace.file import gave_nothing
 from agent_env.models.prices import cost_usd
-from agent_env.schema import ModelFacts, Usage
-from agent_env.trace_events import ModelCalled, ToolCalled
+from agent_env.records.schema import ModelFacts, Usage
+from agent_env.records.trace_events import ModelCalled, ToolCalled
 
 Kind = Literal["text", "int", "float", "bool", "texts"]
 Row = dict[str, Any]

@@ -25,7 +25,7 @@ from agent_env.models.fake_server.talk import (
 )
 from agent_env.models.fake_server.text_turns import in_text
 from agent_env.protocols import Model
-from agent_env.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 
 HostedKind = Literal["search", "open_page", "find_in_page", "code"]
 

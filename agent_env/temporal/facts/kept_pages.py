@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, StorageError
-from agent_env.schema import Record
+from agent_env.records.schema import Record
 from agent_env.temporal.facts.statements import Item
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Literal
 
-from agent_env.schema import Record
+from agent_env.records.schema import Record
 from agent_env.temporal.facts.articles import event_title
 from agent_env.temporal.facts.rules import row_defects
 from agent_env.temporal.facts.tables import EventRow

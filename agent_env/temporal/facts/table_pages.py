@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from agent_env.schema import MaterialTable
+from agent_env.records.schema import MaterialTable
 from agent_env.temporal.facts.articles import slug
 
 TABLES = "https://tables.example/"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from agent_env.schema import MaterialTable
+from agent_env.records.schema import MaterialTable
 from agent_env.temporal.allen import Granularity, Interval, cut
 
 TIME_COLUMNS = ("start", "end")

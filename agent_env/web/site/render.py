@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from agent_env.schema import MaterialTable
+from agent_env.records.schema import MaterialTable
 from agent_env.temporal.facts.tables import EventRow, FactTables, TermRow
 from agent_env.web.site.crosslinks import CrossLinks
 from agent_env.web.site.difficulty import DEFAULT, LEVELS, Difficulty

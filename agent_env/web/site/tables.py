@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from random import Random
 
-from agent_env.schema import MaterialTable
+from agent_env.records.schema import MaterialTable
 from agent_env.temporal.facts.table_pages import RowPage, TablePages, time_places
 from agent_env.temporal.partial import PartialDate
 from agent_env.web.site.difficulty import Difficulty

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from agent_env.episodes.export.source import Choice, Source
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace import TraceWriter
-from agent_env.runs import task_of
-from agent_env.schema import Message, PageRef, Reply, ToolCall, ToolResult, ToolSpec, Usage
-from agent_env.trace_events import (
+from agent_env.episodes.trace.file import TraceWriter
+from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, ToolSpec, Usage
+from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
     EpisodeStarted,
     ModelCalled,
     ToolCalled,
 )
+from agent_env.runs.start import task_of
 from tests.episodes.runs import WEB, make_run
 
 SEARCH = ToolSpec(

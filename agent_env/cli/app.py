@@ -1,0 +1,113 @@
+"""agent-env: the command line. Its commands stand in the modules beside."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import ClassVar
+
+import typer
+
+from agent_env.cli.help import PLAIN, CommandTable
+from agent_env.cli.run import say
+
+
+class Commands(CommandTable):
+    """Every command, in its section."""
+
+    table: ClassVar = {
+        "Ask models": {
+            "run": "ask:run",
+            "resume": "ask:resume",
+            "fake-server": "server:fake_server",
+            "context": "context:contexts",
+        },
+        "See what happened": {
+            "score": "score:score",
+            "compare": "compare:compare",
+            "diagnose": "compare:diagnose",
+            "show": "score:show",
+            "view": "view:view",
+            "episodes": "episodes:episodes",
+            "export": "export:export",
+            "label": "label:label",
+            "score-answers": "families.answers:score_answers",
+            "judge": "judge:judge",
+        },
+        "Run it again": {
+            "replay": "episodes:replay",
+            "fork": "episodes:fork",
+            "forks": "episodes:forks",
+        },
+        "Make questions, facts and pages": {
+            "generate": "data:generate",
+            "audit": "data:audit",
+            "facts": "data:facts",
+            "web": "web:web",
+            "pages": "pages:pages",
+        },
+        "Families of questions": {
+            "tdbench": "families.tdbench:tdbench",
+            "tempreason": "families.reason:reason",
+            "traveler": "families.traveler:traveler",
+        },
+        "This machine": {
+            "doctor": "sandbox:doctor",
+            "sandbox": "sandbox:sandbox_commands",
+        },
+    }
+
+
+app = typer.Typer(
+    cls=Commands,
+    context_settings=PLAIN,
+    rich_markup_mode=None,
+    help="Does this model get better with web search, a calendar, a code interpreter?\n\n"
+    "Example: agent-env run time-puzzles --limit 12",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _commands() -> None:
+    """What makes a typer application of a table alone."""
+
+
+UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
+"""What typer raises for any mistake in the options; it has no public name of its own."""
+
+
+def main() -> None:
+    """Entry point: the user's mistakes end with one line and exit code 2."""
+    from agent_env.errors import AgentEnvError, ConfigError, DatasetError
+
+    try:
+        code = app(prog_name="agent-env", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
+    except (ConfigError, DatasetError) as exc:
+        _fail(str(exc), 2)
+    except UsageError as exc:
+        _fail(_with_hint(exc.format_message(), sys.argv), 2)
+    except AgentEnvError as exc:
+        _fail(str(exc), 1)
+    except BrokenPipeError:  # the reader of our output went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as exc:
+        _fail(f"cannot write the output: {exc.strerror}", 1)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("stopped", 130)
+
+
+def _with_hint(text: str, words: list[str]) -> str:
+    """Options that are repeated take one value each; who gives several hears it."""
+    if "--condition" in words and "unexpected extra argument" in text:
+        return f"{text}; --condition is repeated: --condition base --condition web"
+    return text
+
+
+def _fail(text: str, code: int) -> None:
+    say(f"agent-env: {' '.join(text.split())}")
+    sys.exit(code)

@@ -1,0 +1,197 @@
+"""Commands on cited contexts: build one from a run, show it, prove that runs read the same."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_env.cli.run import AsJson, TrustRun, say
+
+if TYPE_CHECKING:
+    from agent_env.episodes.contexts.check import Row
+    from agent_env.runs.context import Built
+    from agent_env.tasks.contexts import SampleContext
+
+
+contexts = typer.Typer(
+    help="The same pages for every model: build them from a run, verify who read what.",
+    no_args_is_help=True,
+)
+
+
+@contexts.command()
+def build(
+    run: Annotated[Path, typer.Argument(help="A run whose model had a web.", metavar="RUN")],
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    condition: Annotated[
+        str | None, typer.Option(help="Whose pages.", show_default="web, or the only one")
+    ] = None,
+    kinds: Annotated[
+        str, typer.Option(help="Joined by commas: cited, opened, returned.")
+    ] = "cited,opened",
+    budget: Annotated[int, typer.Option(min=200, help="Tokens of one sample's pages.")] = 8000,
+    page_budget: Annotated[int, typer.Option(min=50, help="Tokens of one page.")] = 3000,
+    tokenizer: Annotated[
+        str, typer.Option(help="Counts them: estimate, o200k_base, cl100k_base.")
+    ] = "estimate",
+    repeat: Annotated[int, typer.Option(min=1, help="Which of a sample's episodes.")] = 1,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Get pages that no store holds from the live web.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="HOST:PORT of your own network to fetch from. Repeatable."),
+    ] = None,
+    trust_run: TrustRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write, for each sample, the pages that a run's model found, to be given to any model.
+
+    Example: agent-env context build runs/first --out pages.jsonl
+    """
+    from agent_env.runs import context as commands
+
+    options = commands.BuildOptions(
+        run=run,
+        out=out,
+        condition=condition,
+        kinds=tuple(part.strip() for part in kinds.split(",")),
+        budget=budget,
+        page_budget=page_budget,
+        tokenizer=tokenizer,
+        repeat=repeat,
+        fetch=fetch,
+        allow_hosts=tuple(allow_host or ()),
+        trust_run=trust_run,
+    )
+    built = commands.build(options, note=say)
+    if as_json:
+        print(json.dumps(_built_json(built, out)))
+    else:
+        header = built.contexts.header
+        counts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in built.counts().items())
+        print(
+            f"{header.samples} contexts in {out}, {header.empty} of them empty; "
+            f"pages of {header.source_condition}: {counts or 'none'}"
+        )
+        _tell_gaps(built)
+
+
+def _built_json(built: Built, out: Path) -> dict[str, object]:
+    header = built.contexts.header
+    rows = built.contexts.by_sample.values()
+    return {
+        "out": str(out),
+        **header.model_dump(mode="json"),
+        "pages": built.counts(),
+        "empty_samples": {row.sample: row.episode for row in rows if not row.text},
+        "missing_pages": [
+            {"sample": row.sample, **page.model_dump(), "reason": built.dead.get(page.url)}
+            for row in rows
+            for page in row.missing
+        ],
+    }
+
+
+def _tell_gaps(built: Built) -> None:
+    """Every page that is missing and every sample without a page, a line each."""
+    for row in built.contexts.by_sample.values():
+        for page in row.missing:
+            reason = built.dead.get(page.url, page.why.replace("_", " "))
+            say(f"missing: {row.sample}: {page.kind} {page.url}: {reason}")
+        for held in row.pages:
+            if held.read_digest is not None:
+                say(f"changed: {row.sample}: {held.url}: the store has other bytes than were read")
+        if not row.text:
+            say(f"empty: {row.sample}: the episode {_why_empty(row)}; it is asked without pages")
+
+
+def _why_empty(row: SampleContext) -> str:
+    if row.episode == "finished":
+        named = row.pages or row.missing
+        return "names no page that could be given" if named else "names no page"
+    return {
+        "failed": "failed",
+        "unfinished": "did not finish",
+        "missing": "is missing",
+        "unreadable": "cannot be read",
+    }[row.episode]
+
+
+@contexts.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="What `context build` wrote.", metavar="FILE")],
+    sample: Annotated[str | None, typer.Option(help="Print what this one is given.")] = None,
+) -> None:
+    """Print a context file's header and samples, or the very text that one sample is given.
+
+    Example: agent-env context show pages.jsonl --sample tp-1-00001
+    """
+    from agent_env.errors import ConfigError
+    from agent_env.tasks.contexts import read_contexts
+
+    found = read_contexts(file)
+    if sample is None:
+        print(found.header.model_dump_json(indent=2))
+        for row in found.by_sample.values():
+            kinds = ", ".join(f"{page.kind} {page.cut}" for page in row.pages) or row.episode
+            print(f"{row.sample}  {row.digest[:12]}  {row.tokens} tokens  {kinds}")
+    elif sample not in found.by_sample:
+        raise ConfigError(f"{file} has no sample '{sample}'")
+    else:
+        print(found.by_sample[sample].text, end="")
+
+
+@contexts.command()
+def verify(
+    runs: Annotated[list[Path], typer.Argument(help="Runs with cited pages.", metavar="RUN...")],
+    all_samples: Annotated[bool, typer.Option("--all", help="A line for equal ones too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say for each sample whether the runs' models read the same bytes; exit 1 where not.
+
+    Example: agent-env context verify runs/gpt runs/qwen
+    """
+    from agent_env.runs.context import verify as compared
+
+    rows = compared(runs)
+    if as_json:
+        print(json.dumps({"equal": all(r.is_equal for r in rows), "rows": _rows_json(rows)}))
+    else:
+        for row in rows:
+            if all_samples or not row.is_equal:
+                print(f"{row.context}  {row.sample}  {_verdict(row)}")
+        equal = sum(row.is_equal for row in rows)
+        where = "every run" if len(runs) > 1 else "every condition of the run"
+        print(f"{equal} of {len(rows)} contexts: the same bytes in {where}")
+    if not all(row.is_equal for row in rows):
+        sys.exit(1)
+
+
+def _rows_json(rows: Sequence[Row]) -> list[dict[str, object]]:
+    return [
+        {
+            "context": row.context,
+            "sample": row.sample,
+            "equal": row.is_equal,
+            "digests": row.digests,
+            "absent": row.absent,
+            "broken": row.broken,
+        }
+        for row in rows
+    ]
+
+
+def _verdict(row: Row) -> str:
+    if row.is_equal:
+        return f"equal {row.digests[0]}"
+    if row.broken:
+        return f"unproven: {', '.join(row.broken)}: the text is not what the trace states"
+    if row.absent:
+        return f"not in {', '.join(row.absent)}"
+    return f"different: {', '.join(row.digests)}"

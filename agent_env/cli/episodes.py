@@ -1,0 +1,174 @@
+"""Commands on recorded episodes: replay, fork, list."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from agent_env.cli import limits as bound
+from agent_env.cli.run import AsJson, Run, TrustRun, listening, say
+from agent_env.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from agent_env.episodes.again.replay import Replayed
+
+Source = Literal["recorded", "live"]
+SHOWN = 3
+"""Episodes with drift that are printed with their diff."""
+
+
+def replay(
+    folder: Run,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Go on behind a difference, and report them all.")
+    ] = False,
+    tools: Annotated[Source, typer.Option(help="live runs the tools anew.")] = "recorded",
+    model: Annotated[Source, typer.Option(help="live asks the model anew.")] = "recorded",
+    out: Annotated[
+        Path | None, typer.Option(help="With a live model: its traces; default: RUN/replays/…")
+    ] = None,
+    trust_run: TrustRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run recorded episodes again without network or key; exit 1 where one differs.
+
+    Example: agent-env replay runs/first
+    """
+    import asyncio
+
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.runs.again import ReplayOptions
+    from agent_env.runs.again import replay as replay_run
+
+    options = ReplayOptions(not lenient, tools == "live", model == "live", out, trust_run)
+    results = asyncio.run(replay_run(RunFolder(folder), options, say))
+    if not results:
+        say(f"{folder} holds no episode")
+    counts: Counter[str] = Counter(result.verdict for result in results)
+    if as_json:
+        print(
+            json.dumps({"run": str(folder), **counts, "episodes": [r.as_json() for r in results]})
+        )
+    else:
+        _print_replay(results, counts)
+    if set(counts) != {"same"}:
+        sys.exit(1)
+
+
+def _print_replay(results: list[Replayed], counts: Counter[str]) -> None:
+    told = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
+    print(f"{len(results)} episodes replayed: {told or 'none'}")
+    for result in results:
+        if result.reason is not None:
+            print(f"\nbroken: {result.reason}")
+    drifted = [result for result in results if result.drift]
+    for result in drifted[:SHOWN]:
+        first = result.drift[0]
+        more = f" ({len(result.drift) - 1} more after it)" if len(result.drift) > 1 else ""
+        print(f"\n{result.episode}: step {first.step}: {first.what}{more}\n{first.diff}")
+    if len(drifted) > SHOWN:
+        print(f"\nand {len(drifted) - SHOWN} more with drift; --json has all")
+
+
+def fork(
+    trace: Annotated[
+        Path,
+        typer.Argument(help="A trace: RUN/episodes/CONDITION/SAMPLE.1.jsonl", metavar="EPISODE"),
+    ],
+    at: Annotated[int, typer.Option(min=0, help="The last step to keep; 0: only the prompt.")],
+    out: Annotated[Path, typer.Option(help="The folder of the forks' run.")],
+    repeats: Annotated[int, typer.Option(min=1, help="How many forks.")] = 1,
+    model: Annotated[str | None, typer.Option(help="Another model from there on.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Of the model's server.")] = None,
+    api_key_env: bound.ApiKeyEnv = None,
+    condition: Annotated[str | None, typer.Option(help="Other tools from there on.")] = None,
+    edit: Annotated[
+        Path | None,
+        typer.Option(help="Another result for step K's call: a text, or JSON {call id: text}."),
+    ] = None,
+    sandbox: Annotated[str, typer.Option(help="Where code runs, if the parent ran none.")] = "auto",
+    trust_run: TrustRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Keep an episode up to step K and let it go on otherwise.
+
+    Example: agent-env fork runs/first/episodes/web/tp-1-00001.1.jsonl --at 2
+    --edit page.txt --repeats 3 --out runs/forked
+    """
+    import asyncio
+
+    from agent_env.runs.again import ForkOptions
+    from agent_env.runs.again import fork as fork_episode
+
+    options = ForkOptions(
+        at, out, repeats, model, base_url, api_key_env, condition, edit, sandbox, trust_run
+    )
+    with listening() as (listener, _):
+        asyncio.run(fork_episode(trace, options, listener))
+    _print_forks(out, as_json)
+
+
+def forks(folder: Run, as_json: AsJson = False) -> None:
+    """Show the forks of a run beside their parent.
+
+    Example: agent-env forks runs/forked
+    """
+    _print_forks(folder, as_json)
+
+
+def _print_forks(folder: Path, as_json: bool) -> None:
+    from agent_env.analysis.episode_tables import fork_table
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.runs.again import read_forks
+
+    found = read_forks(RunFolder(folder), say)
+    if as_json:
+        rows = [
+            {
+                "name": name,
+                **episode.model_dump(exclude={"messages", "pages", "citations", "judged"}),
+                "read": score.answer,
+                **score.metrics,
+            }
+            for name, episode, score in found.episodes
+        ]
+        told = {"run": str(folder), "parent": found.parent.model_dump(), "episodes": rows}
+        print(json.dumps(told))
+        return
+    edited = ", with another tool result" if found.parent.edited else ""
+    title = f"{found.parent.episode} from step {found.parent.step} on{edited} · {folder}"
+    print_table(fork_table(found.episodes, found.metrics, title))
+
+
+def episodes(
+    folder: Run,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="FIELD=A,B: condition, status, stop_reason, a metric, … Repeatable."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="Rows at most; the sums are over all. 0: sums alone.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List a run's episodes with sums, from an index of its traces.
+
+    Example: agent-env episodes runs/first --where condition=web --where exact_match=0
+    """
+    from dataclasses import asdict
+
+    from agent_env.analysis.episode_tables import episode_table
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.runs.again import list_episodes
+
+    rows, totals = list_episodes(RunFolder(folder), where or (), limit)
+    if as_json:
+        listed = [row.values | {"metrics": row.metrics} for row in rows]
+        print(json.dumps({"run": str(folder), "totals": asdict(totals), "episodes": listed}))
+        return
+    print_table(episode_table(rows, totals))

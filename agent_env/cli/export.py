@@ -1,0 +1,58 @@
+"""`agent-env export`: a run in another tool's format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_env.cli.run import Run, say
+
+
+def export(
+    folder: Run,
+    to: Annotated[str, typer.Option(help="jsonl, parquet, inspect, otel, verifiers or sft.")],
+    out: Annotated[
+        Path | None, typer.Option(help="A new folder; default: RUN/exports/FORMAT, made anew.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="FIELD=A,B as in `agent-env episodes`. Repeatable."),
+    ] = None,
+    min_score: Annotated[
+        float | None, typer.Option(help="Only episodes with at least this score.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="The score meant; default: the task's main metric.")
+    ] = None,
+    endpoint: Annotated[
+        str,
+        typer.Option(help="otel: the collector.", envvar="OTEL_EXPORTER_OTLP_ENDPOINT"),
+    ] = "http://127.0.0.1:4318",
+    content: Annotated[
+        bool, typer.Option("--content", help="otel: send messages and tool results too.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, for machines.")
+    ] = False,
+) -> None:
+    """Write a run's episodes as tables, Inspect logs, spans, or training data.
+
+    Example: agent-env export runs/first --to sft --min-score 1 --where condition=web
+    """
+    from dataclasses import asdict
+
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.runs.export import ExportOptions
+    from agent_env.runs.export import export as export_run
+
+    options = ExportOptions(to, out, where or (), metric, min_score, endpoint, content)
+    done = export_run(RunFolder(folder), options, say)
+    if as_json:
+        print(json.dumps({"run": str(folder), "to": to, **asdict(done)}))
+        return
+    counted = ", ".join(f"{number} {name}" for name, number in done.counts.items())
+    left_out = f"; {done.left_out} episodes left out" if done.left_out else ""
+    print(f"{done.where}: {counted or 'nothing'}{left_out}")

@@ -1,0 +1,239 @@
+"""The command on response files: score-answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_env.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from agent_env.families.temp_answers.commands import ScoredAnswers
+    from agent_env.families.temp_answers.responses import ResponseFile
+
+
+def score_answers(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Response files (CSV, JSON lines), or folders of runs of temp-answers."
+        ),
+    ],
+    mode: Annotated[
+        str | None, typer.Option(help="paper (the published rules) or v2 (ours); default: both.")
+    ] = None,
+    mapping: Annotated[
+        Path | None, typer.Option(help="JSON that says which column of your file is what.")
+    ] = None,
+    centroids: Annotated[
+        Path | None, typer.Option(help="Centroids for paper's MASE, instead of clustering.")
+    ] = None,
+    questions: Annotated[
+        list[Path] | None, typer.Option(help="Question files; rows of no question are reported.")
+    ] = None,
+    disagreements: Annotated[
+        Path | None, typer.Option(help="Write here a CSV of what the modes judge differently.")
+    ] = None,
+    tables: Annotated[
+        Path | None, typer.Option(help="Write the paper's tables and figures as CSV into here.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Draw the paper's figures into this folder, SVG and PNG.")
+    ] = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(help="YYYY-MM-DD: today, for paper's date finder. Default: 2025-01-01."),
+    ] = None,
+    intervals: Annotated[
+        bool, typer.Option("--intervals/--no-intervals", help="With or without intervals.")
+    ] = True,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, for machines.")
+    ] = False,
+) -> None:
+    """Score time answers as numbers: exact match, sMAPE, MASE, errors and their causes.
+
+    Example: agent-env score-answers responses/ttqa_head_*.csv --mode v2 --json
+    """
+    from agent_env.families.temp_answers import commands
+
+    options = commands.ScoreOptions(
+        files=tuple(files),
+        modes=commands.MODES if mode is None else (mode,),
+        mapping=mapping,
+        centroids=centroids,
+        questions=tuple(questions or ()),
+        clock=_day(clock),
+        intervals=intervals,
+    )
+    scored = commands.score_answers(options)
+    if disagreements is not None:
+        _write(disagreements, scored)
+    if tables is not None:
+        commands.write_layouts(tables, scored)
+    if figures is not None:
+        print(f"drew {len(commands.draw(figures, scored))} files in {figures}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(commands.as_json(scored)))
+        return
+    _print_files(scored)
+    _print_errors(scored)
+    _print_left_out(scored)
+    _print_disagreements(scored)
+
+
+def _write(path: Path, scored: ScoredAnswers) -> None:
+    from agent_env.errors import ConfigError
+    from agent_env.families.temp_answers.commands import write_disagreements
+
+    if len(scored.summaries) < 2:
+        raise ConfigError("--disagreements compares the modes; leave --mode out")
+    try:
+        write_disagreements(path, scored.disagreements)
+    except OSError as exc:
+        raise ConfigError(f"cannot write to {path}: {exc.strerror}") from exc
+
+
+def _print_files(scored: ScoredAnswers) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    from agent_env.families.temp_answers.commands import guessed
+
+    for mode, summaries in scored.summaries.items():
+        table = Table(title=f"mode {mode}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+        for name in (
+            "file",
+            "n",
+            "EM %",
+            "sMAPE %",
+            "(n)",
+            "MASE",
+            "(n)",
+            "unparsed",
+            "±1 of wrong",
+        ):
+            table.add_column(name, justify="left" if name == "file" else "right")
+        for file, s in zip(scored.files, summaries, strict=True):
+            known = s.intervals or {}
+            table.add_row(
+                escape(file.label),
+                str(s.n),
+                _shown(s.exact_match, known.get("exact_match")),
+                _shown(s.smape, known.get("smape")),
+                str(s.n_smape),
+                _shown(s.mase, known.get("mase")),
+                str(s.n_mase),
+                str(s.unparsed),
+                "–" if s.errors.off_by_one_share is None else f"{s.errors.off_by_one_share:.1%}",
+            )
+        for g in guessed(scored, mode):
+            shown = [_shown(value, None) for value in (g.exact_match, g.smape, g.mase)]
+            name = escape(f"always the {g.name}: {g.dataset} {g.split}")
+            table.add_row(name, "", shown[0], shown[1], "", shown[2], "", "", "")
+        print_table(table)
+
+
+def _print_errors(scored: ScoredAnswers) -> None:
+    """Size and direction of the errors by our rules, where they were asked for."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    from agent_env.families.temp_answers.commands import right_steps
+
+    mode = list(scored.summaries)[-1]
+    summaries = scored.summaries[mode]
+    if not any(s.bands for s in summaries):
+        return
+    table = Table(
+        title=f"errors, mode {mode}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1)
+    )
+    bands = list(next(s.bands for s in summaries if s.bands))
+    heads = [f"EM@{k} %" for k in bands]
+    heads += ["median error", "too small", "too large", "off by 1", "transitional", "read %"]
+    table.add_column("file")
+    for head in (*heads, "calculations right %"):
+        table.add_column(head, justify="right")
+    for file, s in zip(scored.files, summaries, strict=True):
+        e, steps = s.errors, right_steps(file)
+        table.add_row(
+            escape(file.label),
+            *(_shown(s.bands.get(k), (s.intervals or {}).get(f"within_{k}")) for k in bands),
+            "–" if e.median_signed is None else f"{e.median_signed:+g}",
+            *(str(n) for n in (e.too_small, e.too_large, e.off_by_one, e.transitional)),
+            _shown(100 * (1 - s.unparsed / s.n) if s.n else None, None),
+            "–" if steps.share is None else f"{100 * steps.share:.1f} of {steps.total}",
+        )
+    print_table(table)
+
+
+def _shown(value: float | None, interval: tuple[float, float] | None) -> str:
+    if value is None:
+        return "–"
+    from rich.markup import escape
+
+    shown = [f"{v:.2f}" if abs(v) < 1e6 else f"{v:.3g}" for v in (value, *(interval or ()))]
+    return escape(f"{shown[0]} [{shown[1]}, {shown[2]}]" if interval else shown[0])
+
+
+def _print_left_out(scored: ScoredAnswers) -> None:
+    """Whatever is not in a mean, by name; what lies with the questions once for all files."""
+    unscaled: dict[tuple[str, str, str], list[int]] = {}
+    for k, file in enumerate(scored.files):
+        if file.duplicates:
+            count, first = len(file.duplicates), file.duplicates[0]
+            _say(file, f"{count} rows repeat a question (row {first} first); scored all the same")
+        if unmatched := scored.unmatched.get(file.path):
+            count, first = len(unmatched), unmatched[0].line
+            _say(file, f"{count} rows match no question (row {first} first); left out")
+        if unanswered := scored.unanswered.get(file.path):
+            _say(file, f"{unanswered} questions have no row")
+        for mode, summaries in scored.summaries.items():
+            what = "in no mean" if mode == "v2" else "counted as wrong"
+            for problem, count in summaries[k].problems.items():
+                _say(file, f"{mode}: {count} rows {what}: {problem}")
+            for unit, count in summaries[k].unscaled.items():
+                unscaled.setdefault((file.dataset, mode, unit), []).append(count)
+            if coarse := summaries[k].coarse:
+                _say(file, f"{mode}: {coarse} dates coarser than asked; wrong, and in no MASE")
+    for (dataset, mode, unit), counts in unscaled.items():
+        files = f"{len(counts)} file{'s' if len(counts) > 1 else ''}"
+        why = f"the gold answers in {unit} do not differ"
+        print(f"{dataset}, {mode}: {sum(counts)} answers of {files} in no MASE: {why}")
+
+
+def _say(file: ResponseFile, text: str) -> None:
+    print(f"{file.label}: {text}")
+
+
+def _print_disagreements(scored: ScoredAnswers) -> None:
+    from collections import Counter
+
+    if len(scored.summaries) < 2:
+        return
+    counts = Counter(d.cause for d in scored.disagreements)
+    print(f"{len(scored.disagreements)} answers are read or judged differently in the two modes")
+    for cause, count in counts.most_common():
+        first = next(d for d in scored.disagreements if d.cause == cause)
+        print(
+            f"  {count:6} {cause}; first {first.file} row {first.row.line}: label "
+            f"{first.row.label}, paper {first.paper}, v2 {first.v2}"
+        )
+
+
+def _day(text: str | None) -> date | None:
+    from agent_env.errors import ConfigError
+
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f"--clock '{text}' is not a date; write YYYY-MM-DD") from None

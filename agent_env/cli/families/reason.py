@@ -1,0 +1,100 @@
+"""Commands on questions of timed facts: tempreason inspect, draw, table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_env.cli.run import AsJson
+
+File = Annotated[Path, typer.Argument(help="Questions: our samples, or a published file.")]
+SHOWN = 20
+
+reason = typer.Typer(
+    help="TempReason and TimeQA: look into a file, draw from it, tables.", no_args_is_help=True
+)
+
+
+@reason.command()
+def inspect(file: File, as_json: AsJson = False) -> None:
+    """Count a file's questions, list what could not be read, hold the solver against the answers.
+
+    Example: agent-env tempreason inspect test_l2.json
+    """
+    from agent_env.families.timed_facts.commands import inspect_file
+
+    found = inspect_file(file)
+    if as_json:
+        print(json.dumps(found.as_json()))
+        return
+    print(f"{found.questions} questions, {found.facts} facts")
+    for cell, count in found.cells.items():
+        solved, agree = found.solved[cell], found.agree[cell]
+        print(f"  {cell:12} {count:6}   solver agrees on {agree} of {solved} that it could read")
+    print(f"statements that could not be read: {len(found.unread)}")
+    for sample, text in found.unread[:SHOWN]:
+        print(f"  {sample}: {text}")
+    if len(found.unread) > SHOWN:
+        print(f"  and {len(found.unread) - SHOWN} more; --json lists all")
+    if found.differ:
+        print(f"solver and answer differ: {', '.join(found.differ[:SHOWN])}")
+
+
+@reason.command()
+def draw(
+    file: File,
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    per_cell: Annotated[int, typer.Option(min=1, help="Questions of each cell.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed draws the same.")] = 1,
+) -> None:
+    """Draw so many questions of each level and number of answers.
+
+    Example: agent-env tempreason draw test_l2.json --per-cell 500 --out drawn.jsonl
+    """
+    from agent_env.families.timed_facts.commands import draw_cells
+
+    for cell, count in draw_cells(file, per_cell, seed, out).items():
+        short = f", as the file has no more (wanted {per_cell})" if count < per_cell else ""
+        print(f"{cell}: {count}{short}", file=sys.stderr)
+
+
+@reason.command()
+def table(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, one or more a strategy.")],
+    layout: Annotated[
+        str | None, typer.Option(help="3, 4 or 7: a table of the paper, with its figures below.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Strategies by level and number of answers; extraction and reasoning apart.
+
+    Example: agent-env tempreason table runs/standard runs/extract --layout 4
+    """
+    from agent_env.cli.run import one_of, say
+    from agent_env.cli.tables import print_table
+    from agent_env.families.timed_facts.commands import cell_scores
+    from agent_env.families.timed_facts.layouts import (
+        LAYOUTS,
+        as_object,
+        every_cell,
+        extraction_means,
+        extraction_table,
+        means,
+        timed_table,
+    )
+
+    if layout is not None:
+        one_of(layout, tuple(LAYOUTS), "--layout")
+    scores = cell_scores(runs, say)
+    columns = LAYOUTS[layout] if layout else every_cell(scores)
+    found, extracted = means(scores, columns), extraction_means(scores)
+    if as_json:
+        print(json.dumps(as_object(found, extracted)))
+        return
+    print_table(timed_table(found, columns, layout))
+    if extracted:
+        print_table(extraction_table(extracted))

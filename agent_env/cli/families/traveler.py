@@ -1,0 +1,107 @@
+"""Commands on TRAVELER: the study of the slides, and its tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_env.cli import limits as bound
+
+traveler = typer.Typer(help="TRAVELER: its study and its tables.", no_args_is_help=True)
+
+
+@traveler.command()
+def study(
+    out: Annotated[Path, typer.Option(help="The study's folder; the same one goes on.")],
+    model: Annotated[
+        list[str] | None, typer.Option(help="As for run; the first ranks. Repeatable.")
+    ] = None,
+    configurations: Annotated[
+        str, typer.Option(help="all twelve, or names such as zero-shot+date-only+json,…")
+    ] = "all",
+    keep: Annotated[int, typer.Option(min=1, help="How many go on to all models.")] = 4,
+    chosen: Annotated[
+        str | None, typer.Option(help="Names of those that go on, in place of the best.")
+    ] = None,
+    final: Annotated[
+        str | None, typer.Option(help="Name of the last stage's, in place of the best.")
+    ] = None,
+    per_cell: Annotated[
+        int, typer.Option(min=1, help="Questions of each number of events and category.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(help="Of the questions.")] = 1,
+    option: Annotated[
+        list[str] | None, typer.Option(help="As for run traveler: KEY=VALUE. Repeatable.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Of compatible/NAME models.")] = None,
+    api_key_env: bound.ApiKeyEnvs = None,
+    temperature: Annotated[float | None, typer.Option(help="Sent if given.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Episodes at the same time.")] = 8,
+) -> None:
+    """Rank configurations by one model, ask the best of all models, then everything by one.
+
+    Example: agent-env traveler study --model openai/gpt-5 --configurations all --out runs/study
+    """
+    import asyncio
+
+    from agent_env.cli.run import say
+    from agent_env.families.traveler.study import Plan, named_configurations, run_study
+    from agent_env.runs.start import Listener
+
+    plan = Plan(
+        models=tuple(model or ["reference"]),
+        configurations=named_configurations(configurations),
+        keep=keep,
+        chosen=named_configurations(chosen) if chosen else (),
+        final=named_configurations(final)[0] if final else None,
+        per_cell=per_cell,
+        seed=seed,
+        options=tuple(option or ()),
+        base_url=base_url,
+        api_key_envs=tuple(api_key_env or ()),
+        temperature=temperature,
+    )
+    listener = Listener(say, lambda folder, total: say(f"{total} episodes"), lambda key, end: None)
+    try:
+        asyncio.run(run_study(plan, out, listener, concurrency))
+    except KeyboardInterrupt:
+        say("the same command goes on with the study")
+        raise
+    _print([out], "text", None)
+
+
+@traveler.command()
+def tables(
+    runs: Annotated[list[Path], typer.Argument(help="Runs, or a study's folder.", metavar="RUN…")],
+    form: Annotated[str, typer.Option("--format", help="text, markdown, csv or json.")] = "text",
+    curves: Annotated[
+        Path | None, typer.Option(help="Write accuracy by number of events here, as SVG.")
+    ] = None,
+) -> None:
+    """The slides' Tables 4, 5 and 6 and accuracy by number of events.
+
+    Example: agent-env traveler tables runs/study --curves lengths.svg
+    """
+    _print(runs, form, curves)
+
+
+def _print(runs: list[Path], form: str, curves: Path | None) -> None:
+    from agent_env.cli.run import one_of, say
+    from agent_env.errors import ConfigError
+    from agent_env.families.traveler.study import sheets, write_curves
+
+    one_of(form, ("text", "markdown", "csv", "json"), "--format")
+    found = sheets(runs, say)
+    if not found:
+        raise ConfigError("no episode finished, so there is nothing to tell")
+    if form == "json":
+        print(json.dumps([asdict(sheet) for sheet in found]))
+    else:
+        print("\n".join(getattr(sheet, form)() for sheet in found), end="")
+    if curves is not None:
+        write_curves(runs, curves, say)
+        say(f"curves in {curves}")

@@ -1,0 +1,104 @@
+"""Help in sections, as plain text: typer's own boxes need rich, whose parts take longer to import
+than everything else that `agent-env --help` does."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+WIDTH = 100
+PLAIN: dict[str, Any] = {"max_content_width": WIDTH}
+"""Context settings of the whole command line."""
+
+
+class Sectioned(TyperCommand):
+    """A command whose options stand in sections, by their `rich_help_panel`."""
+
+    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write arguments first, then the sections in the order in which they come up."""
+        rows = []
+        for parameter in self.get_params(ctx):
+            if (row := parameter.get_help_record(ctx)) is None:
+                continue
+            plain = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            rows.append((getattr(parameter, "rich_help_panel", None) or plain, row))
+        _write(formatter, rows)
+
+
+class SectionedGroup(TyperGroup):
+    """Commands, each told by its first sentence; help, and exit code 2, where none is named."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """What is left of the arguments for the command."""
+        if not args:
+            print(ctx.get_help())
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the names with what they do."""
+        _write(formatter, (("Commands", row) for row in self._rows(ctx)))
+
+    def _rows(self, ctx: typer.Context) -> Iterator[tuple[str, str]]:
+        for name in self.list_commands(ctx):
+            if (command := self.get_command(ctx, name)) is not None and not command.hidden:
+                yield name, command.get_short_help_str(WIDTH)
+
+
+class CommandTable(SectionedGroup):
+    """Commands in sections, each made from its module when it is asked for: to make them all takes
+    longer than to import typer."""
+
+    table: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    """By section and name: `module:attribute` in this package, a function or a typer group."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.paths = {name: path for its in self.table.values() for name, path in its.items()}
+        self.commands: dict[str, Any] = dict.fromkeys(self.paths)  # so that a typo is understood
+
+    def get_command(self, ctx: typer.Context, name: str) -> Any:  # type: ignore[override]
+        """The command; None where there is none of that name."""
+        if name not in self.paths:
+            return None
+        found, holder = _load(self.paths[name]), typer.Typer(rich_markup_mode=None)
+        if isinstance(found, typer.Typer):
+            holder.add_typer(found, name=name, cls=SectionedGroup)
+        else:
+            holder.command(name, cls=Sectioned)(found)
+        return typer.main.get_group(holder).commands[name]
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the sections, no command made."""
+        rows = (
+            (section, (name, _told(path)))
+            for section, its in self.table.items()
+            for name, path in its.items()
+        )
+        _write(formatter, rows)
+
+
+def _load(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(f"agent_env.cli.{module}"), name)
+
+
+def _told(path: str) -> str:
+    """The first sentence of what stands behind a path."""
+    found = _load(path)
+    text = str(found.info.help if isinstance(found, typer.Typer) else inspect.getdoc(found))
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def _write(formatter: Any, rows: Iterable[tuple[str, tuple[str, str]]]) -> None:
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for section, row in rows:
+        sections.setdefault(section, []).append(row)
+    for section, its in sections.items():
+        with formatter.section(section):
+            formatter.write_dl(its)

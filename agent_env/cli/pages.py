@@ -1,0 +1,181 @@
+"""Commands on page stores: pages list, show, verify, merge, export, import."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from agent_env.web.page_store import SqlitePages
+    from agent_env.web.store_rows import Fetch
+
+Store = Annotated[Path, typer.Argument(help="A page store, or the folder of a run.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Warc = Annotated[Path, typer.Option("--warc", help="A WARC file; .warc.gz is packed.")]
+
+pages = typer.Typer(help="Stored pages and searches.", no_args_is_help=True)
+
+
+def _opened(file: Path, read_only: bool = True) -> SqlitePages:
+    from agent_env.web.page_store import SqlitePages
+    from agent_env.wiring.web import store_path
+
+    return SqlitePages(store_path(file), read_only)
+
+
+@pages.command("list")
+def list_pages(
+    file: Store,
+    every: Annotated[bool, typer.Option("--all", help="Earlier answers too.")] = False,
+    searches: Annotated[bool, typer.Option("--searches", help="Searches, not pages.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List what a store holds, a line each.
+
+    Example: agent-env pages list runs/first
+    """
+    store = _opened(file)
+    if searches:
+        for search in store.searches():
+            said = search.error or f"{len(search.hits or ())} results"
+            row = [search.provider, str(search.limit), search.query, said]
+            print(json.dumps(row) if as_json else "  ".join(row))
+        return
+    for fetch in store.fetches(stands_only=not every):
+        print(json.dumps(_as_json(fetch)) if as_json else _line(fetch))
+
+
+def _as_json(fetch: Fetch) -> dict[str, object]:
+    from dataclasses import asdict
+
+    told = asdict(fetch)
+    return {**told, "headers": json.loads(fetch.headers) if fetch.headers else {}}
+
+
+def _line(fetch: Fetch) -> str:
+    digest = fetch.digest[:12] if fetch.digest else "-" * 12
+    asked = fetch.asked if fetch.asked == fetch.url else f"{fetch.asked} -> {fetch.url}"
+    said = fetch.error or fetch.title or ""
+    return f"{digest}  {fetch.status or '---'}  {fetch.fetched_at}  {asked}  {said}"
+
+
+@pages.command()
+def show(
+    file: Store,
+    page: Annotated[str, typer.Argument(help="An address, or the beginning of a digest.")],
+    raw: Annotated[bool, typer.Option("--raw", help="The bytes as they came.")] = False,
+) -> None:
+    """Print a page as models read it, or its bytes.
+
+    Example: agent-env pages show runs/first https://example.org/
+    """
+    from agent_env.errors import ConfigError
+    from agent_env.web.kept import page_key
+
+    store = _opened(file)
+    wanted = page_key(page)
+    fetch = next(
+        (
+            row
+            for row in store.fetches(stands_only=False)
+            if wanted in (row.asked, row.url)
+            or (len(page) >= 6 and (row.digest or "").startswith(page))
+        ),
+        None,
+    )
+    if fetch is None:
+        raise ConfigError(f"{store.file} has no page {page}; agent-env pages list names them")
+    if fetch.digest is None:
+        print(f"{fetch.asked}\nnot stored: {fetch.error}")
+    elif raw:
+        sys.stdout.buffer.write(store.body(fetch.digest))
+    else:
+        told = {k: v for k, v in _as_json(fetch).items() if v is not None}
+        print("\n".join(f"{name}: {value}" for name, value in told.items()), end="\n\n")
+        print(store.text(fetch.text_digest or ""))
+
+
+@pages.command()
+def verify(file: Store, as_json: AsJson = False) -> None:
+    """Check every page against its digest; exit code 1 where something is wrong.
+
+    Example: agent-env pages verify runs/first
+    """
+    from agent_env.web.store_care import problems
+
+    store = _opened(file)
+    found = list(problems(store))
+    counts = Counter("failures" if row.error else "pages" for row in store.fetches())
+    held = {
+        "pages": counts["pages"],
+        "failures": counts["failures"],
+        "searches": sum(1 for _ in store.searches()),
+        "digest": store.digest(),
+        "problems": found,
+    }
+    if as_json:
+        print(json.dumps(held))
+    else:
+        for name, value in held.items():
+            print(f"{name:10} {len(found) if name == 'problems' else value}")
+        for problem in found:
+            print(problem)
+    if found:
+        sys.exit(1)
+
+
+@pages.command()
+def merge(
+    out: Annotated[Path, typer.Argument(help="The store to add to; made where it is new.")],
+    others: Annotated[list[Path], typer.Argument(help="Stores to take in.")],
+) -> None:
+    """Take other stores into one; where both have an answer, that of the first goes on to stand.
+
+    Example: agent-env pages merge all.db runs/first runs/second
+    """
+    from agent_env.web.store_care import merge as merge_stores
+
+    sources = [_opened(other) for other in others]
+    store = _opened(out, read_only=False)
+    for source in sources:
+        done = merge_stores(store, source)
+        print(
+            f"{source.file}: {done.pages} pages and {done.searches} searches were new, "
+            f"{done.differing} differ from what stands"
+        )
+
+
+@pages.command()
+def export(file: Store, warc: Warc) -> None:
+    """Write a store as a WARC file.
+
+    Example: agent-env pages export runs/first --warc first.warc.gz
+    """
+    from agent_env.web.warc import export_warc
+
+    print(f"{export_warc(_opened(file), warc)} pages in {warc}")
+
+
+@pages.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="The store to add to; made where it is new.")],
+    warc: Warc,
+) -> None:
+    """Add the pages of a WARC file to a store.
+
+    Example: agent-env pages import pages.db --warc crawl.warc.gz
+    """
+    from agent_env.cli.run import say
+    from agent_env.errors import ConfigError
+    from agent_env.web.warc import import_warc
+
+    if not warc.is_file():
+        raise ConfigError(f"there is no file {warc}")
+    done = import_warc(_opened(file, read_only=False), warc, say)
+    left_out = ", ".join(f"{n} {why}" for why, n in done.left_out.items()) or "nothing"
+    print(f"{done.pages} pages and {done.searches} searches are new; left out: {left_out}")

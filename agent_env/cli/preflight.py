@@ -1,0 +1,82 @@
+"""What a preflight tells, for people and machines: `run --check`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent_env.cli.run import say
+from agent_env.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from agent_env.records.manifest import Manifest, Preflight
+    from agent_env.runs.prepare import RunOptions
+
+
+def print_checks(runs: Sequence[RunOptions], as_json: bool) -> None:
+    """The preflight of each model's run, which is not begun; exit code 2 where one would be
+    refused."""
+    import asyncio
+
+    from agent_env.episodes.calls.preflight import refusal, remarks
+    from agent_env.runs.start import check_run
+
+    reasons = []
+    for options in runs:
+        manifest = asyncio.run(check_run(options, say))
+        if not manifest.preflights:
+            say(f"{manifest.model} is a script: there is no server to try")
+            continue
+        (found,) = manifest.preflights
+        if as_json:
+            print(json.dumps(found.model_dump(mode="json")))
+        else:
+            _print(manifest, found)
+            for remark in remarks(found):
+                print(f"  {remark}")
+        in_text = manifest.model_parameters.get("tool_protocol") == "text"
+        reasons.append(refusal(found, in_text))
+    for reason in filter(None, reasons):
+        say(reason)
+    if any(reasons) and not any(options.preflight == "anyway" for options in runs):
+        sys.exit(2)
+
+
+def _print(manifest: Manifest, found: Preflight) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    facts = {
+        "model asked for": found.model,
+        "model that answers": found.served_model,
+        "models listed": ", ".join(found.listed_models) if found.listed_models else None,
+        "context, tokens": found.context_tokens,
+        "template, SHA-256": found.template_digest and found.template_digest[:16],
+        "template knows tools": _word(found.supports_tools),
+        "usage told": _word(found.tells_usage),
+        "calls made": len(found.probes),
+    }
+    for name, value in facts.items():
+        print(f"  {name}: {'unknown' if value is None else value}")
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
+    for name in ("condition", "first step", "added tokens in", "tools reach the model",
+                 "required obeyed", "calls parsed"):  # fmt: skip
+        table.add_column(name, no_wrap=True)
+    first_steps = {condition.name: condition.first_step for condition in manifest.conditions}
+    for check in found.conditions:
+        added = check.added_input_tokens
+        table.add_row(
+            escape(check.condition), first_steps[check.condition],
+            "–" if added is None else f"{added:+d}",
+            *(_word(value) or "–"
+              for value in (check.is_reached, check.required_obeyed, check.calls_parsed)),
+        )  # fmt: skip
+    if found.conditions:
+        print_table(table)
+
+
+def _word(value: bool | None) -> str | None:
+    return None if value is None else "yes" if value else "no"

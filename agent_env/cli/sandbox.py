@@ -1,0 +1,89 @@
+"""Commands about this machine: what works here; a sandbox, tried by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_env.cli.run import AsJson
+
+Backend = Annotated[str, typer.Option("--sandbox", help="auto or a backend that doctor lists.")]
+Memory = Annotated[int, typer.Option("--memory", min=1, help="MB for the whole session.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=0.01, help="Seconds for a call.")]
+
+sandbox_commands = typer.Typer(help="Try a sandbox by hand.", no_args_is_help=True)
+
+
+@sandbox_commands.command("run")
+def run_file(
+    file: Annotated[Path, typer.Argument(help="Python source.")],
+    sandbox: Backend = "auto",
+    timeout: Timeout = 30.0,
+    memory: Memory = 512,
+) -> None:
+    """Run one file in a fresh session and print the ExecResult as JSON.
+
+    Example: agent-env sandbox run attack.py --sandbox namespaces --timeout 5
+    """
+    import asyncio
+
+    from agent_env.records.schema import ExecResult
+    from agent_env.sandbox import by_hand
+    from agent_env.wiring.rooms import choose_sandbox
+
+    by_hand.read_code(file)  # a mistake in the file's name is said before a sandbox is looked for
+
+    async def go() -> ExecResult:
+        backend = await choose_sandbox(sandbox, memory_mb=memory)
+        return await by_hand.run_file(file, backend, timeout)
+
+    print(asyncio.run(go()).model_dump_json(indent=2))
+
+
+@sandbox_commands.command()
+def shell(sandbox: Backend = "auto", timeout: Timeout = 30.0, memory: Memory = 512) -> None:
+    """A Python prompt inside a sandbox; Ctrl-D ends it.
+
+    Example: agent-env sandbox shell --sandbox bubblewrap
+    """
+    import asyncio
+
+    from agent_env.sandbox import by_hand
+    from agent_env.wiring.rooms import choose_sandbox
+
+    async def go() -> None:
+        backend = await choose_sandbox(sandbox, memory_mb=memory)
+        await by_hand.shell(backend, _read, _write, timeout)
+
+    asyncio.run(go())
+
+
+def _write(text: str) -> None:
+    print(text, end="", flush=True)
+
+
+def _read(prompt: str) -> str | None:
+    try:
+        return input(prompt)
+    except EOFError:
+        return None
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Say what works here: sandboxes, keys, tokenizers, extras.
+
+    Example: agent-env doctor
+    """
+    import asyncio
+
+    from agent_env.wiring.doctor import examine
+
+    checks = asyncio.run(examine())
+    if as_json:
+        print(json.dumps({check.name: {"ok": check.ok, "says": check.says} for check in checks}))
+        return
+    for check in checks:
+        print(f"{'ok' if check.ok else '--':3} {check.name:24} {check.says}")

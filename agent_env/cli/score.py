@@ -1,0 +1,64 @@
+"""Commands that look at what a run has: its scores, one of its episodes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_env.cli.limits import Prices
+from agent_env.cli.run import AsJson, Run, print_scores, print_trails
+
+
+def score(
+    folder: Run,
+    prices: Prices = None,
+    evidence: Annotated[
+        bool,
+        typer.Option("--evidence", help="Failures of retrieval, reading and reasoning instead."),
+    ] = False,
+    as_json: AsJson = False,
+    fail_on_change: Annotated[
+        bool, typer.Option("--fail-on-change", help="Exit 1 where an earlier verdict changed.")
+    ] = False,
+) -> None:
+    """Score a run from its traces alone, and say which earlier verdicts changed.
+
+    With --prices, at other prices than the run's.
+
+    Example: agent-env score runs/time-puzzles-20260101-120000
+    """
+    if evidence:
+        print_trails(folder, as_json)
+        return
+    rescored = print_scores(folder, as_json, prices, changes=True)
+    if fail_on_change and rescored.changed:
+        sys.exit(1)
+
+
+def show(
+    file: Annotated[Path, typer.Argument(help="A trace: RUN/episodes/CONDITION/SAMPLE.1.jsonl")],
+    full: Annotated[bool, typer.Option("--full", help="Do not cut long texts.")] = False,
+) -> None:
+    """Print an episode readably: how it was asked, what was said, what is thought of its answer.
+
+    Example: agent-env show runs/first/episodes/web/tp-1-00001.1.jsonl
+    """
+    from agent_env.analysis.transcript import transcript, verdict_lines
+    from agent_env.episodes.trace.file import read_trace
+    from agent_env.errors import DatasetError
+    from agent_env.runs.score import beside
+
+    events = read_trace(file)
+    if not events:
+        raise DatasetError(file, None, "holds no event")
+    run = beside(file, events)
+    facts = run.manifest.model_facts if run.manifest else None
+    parameters = run.manifest.model_parameters if run.manifest else None
+    for part in transcript(events, full, facts, parameters):
+        print(part, end="\n\n")
+    verdict = run.verdict
+    for line in verdict_lines(run.sample, verdict.score, verdict.diagnosis, verdict.why_not):
+        print(line)

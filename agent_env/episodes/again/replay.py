@@ -1,0 +1,220 @@
+"""Running recorded episodes again, without the world: the same loop, recorded replies and results.
+
+It shows whether today's code sends what was sent then and ends as it ended then. Tool specs are
+taken from the recording where the tools are not live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from agent_env.episodes.again.tape import (
+    RecordedFailure,
+    RecordedModel,
+    RecordedToolbox,
+    Recording,
+    Step,
+    Tape,
+    as_begun,
+    text_diff,
+)
+from agent_env.episodes.run_folder import EpisodeKey
+from agent_env.episodes.runner import episode_seed
+from agent_env.errors import AgentEnvError, EpisodeError, ReplayError, boundary
+from agent_env.graph.fitting import Fit
+from agent_env.graph.loop import AgentLoop, Attempt, Outcome
+from agent_env.graph.meter import Meter
+from agent_env.protocols import Limits, Model, ReplyOptions, Strategy, Toolbox
+from agent_env.records.schema import (
+    Condition,
+    Message,
+    ModelFacts,
+    Reply,
+    Sample,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
+from agent_env.records.trace_events import Drift, EpisodeFailed, EpisodeFinished
+
+Verdict = Literal["same", "drift", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How one episode went the second time."""
+
+    episode: str
+    verdict: Verdict
+    """`broken`: the trace cannot be read or its sample is not there."""
+    steps: int
+    """Steps that were played; a strict replay ends at the first difference."""
+    drift: tuple[Drift, ...] = ()
+    reason: str | None = None
+    """Why it is broken."""
+
+    def as_json(self) -> dict[str, object]:
+        """The object that `--json` prints."""
+        return {
+            "episode": self.episode,
+            "verdict": self.verdict,
+            "steps": self.steps,
+            "drift": [drift.model_dump() for drift in self.drift],
+            "reason": self.reason,
+        }
+
+
+OpenTools = Callable[[Sample, Condition], AbstractAsyncContextManager[Toolbox]]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayer:
+    """How recorded episodes are played; the same for all episodes of a run."""
+
+    make_strategy: Callable[[Sample, Condition], Strategy]
+    limits: Limits
+    model_seed: int | None = None
+    """Of the server's sampling; part of what was sent."""
+    facts: ModelFacts | None = None
+    """Prices, which a cost limit goes by."""
+    strict: bool = True
+    open_tools: OpenTools | None = None
+    """Live tools; None plays the recorded results."""
+
+    async def play(self, recording: Recording, sample: Sample, loop: AgentLoop) -> Replayed:
+        """Run the episode again and say where it parted from the recording."""
+        tape = Tape(recording, strict=self.strict)
+        try:
+            async with self._toolbox(tape, sample) as toolbox:
+                await self._run(tape, sample, loop, toolbox)
+        except ReplayError as exc:
+            if not tape.drift:
+                tape.drift.append(Drift(step=tape.played, what="end", diff=str(exc)))
+        except AgentEnvError as exc:  # a live tool failed where the recorded one did not
+            tape.drift.append(Drift(step=tape.played, what="failure", diff=str(exc)))
+        verdict: Verdict = "drift" if tape.drift else "same"
+        return Replayed(recording.start.episode, verdict, tape.played, tuple(tape.drift))
+
+    async def _run(self, tape: Tape, sample: Sample, loop: AgentLoop, toolbox: Toolbox) -> None:
+        meter, start = Meter(self.facts), tape.recording.start
+        key = EpisodeKey(start.sample, start.condition.name, start.repeat)
+        attempt = Attempt(
+            model=RecordedModel(tape, count=meter.count),
+            meter=meter,
+            toolbox=toolbox,
+            strategy=as_begun(self.make_strategy(sample, start.condition), tape.recording),
+            limits=replace(self.limits, time_s=None),  # recorded time has passed already
+            fit=Fit(tape.recording.kept),
+            first_step=start.condition.first_step,
+            seed=episode_seed(self.model_seed, key),
+        )
+        try:
+            with boundary(EpisodeError, "unexpected"):
+                outcome = await loop.run(sample, attempt)
+        except RecordedFailure:
+            return  # it got no further then either
+        compare_ends(tape, outcome)
+
+    @asynccontextmanager
+    async def _toolbox(self, tape: Tape, sample: Sample) -> AsyncIterator[Toolbox]:
+        if self.open_tools is None:
+            yield RecordedToolbox(tape)
+            return
+        start = tape.recording.start
+        async with self.open_tools(sample, start.condition) as live:
+            before, now = _specs_text(tape.recording.tools), _specs_text(live.specs)
+            if before != now:
+                tape.note(0, "tools", text_diff(before, now))
+            yield ComparedToolbox(tape, live)
+
+
+def compare_ends(tape: Tape, outcome: Outcome) -> None:
+    """Note on the tape where the episode ended otherwise than it did."""
+    end = tape.recording.end
+    if isinstance(end, EpisodeFinished):
+        before = f"{end.stop_reason}\n{end.answer}\n" + "\n".join(end.citations)
+        now = f"{outcome.stop_reason}\n{outcome.answer}\n" + "\n".join(outcome.citations)
+        if before != now:
+            tape.note(tape.played, "end", text_diff(before, now))
+    elif isinstance(end, EpisodeFailed):
+        diff = text_diff(f"failed: {end.error}: {end.message}", f"ended: {outcome.stop_reason}")
+        tape.note(tape.played, "end", diff)
+
+
+class ComparedToolbox:
+    """Runs the live tools and holds their results against the recorded ones."""
+
+    def __init__(self, tape: Tape, live: Toolbox) -> None:
+        self._tape = tape
+        self._live = live
+        self.specs = live.specs
+
+    async def run(self, call: ToolCall, offered: frozenset[str]) -> ToolResult:
+        recorded = self._tape.result_of(call)
+        result = await self._live.run(call, offered)
+        if recorded is None:
+            self._tape.note(self._tape.played, call.name, "no result was recorded")
+        elif recorded.result.output != result.output:
+            diff = text_diff(recorded.result.output, result.output)
+            self._tape.note(self._tape.played, call.name, diff)
+        return result
+
+
+class ComparedModel:
+    """Asks the live model and holds its replies against the recorded ones."""
+
+    def __init__(self, tape: Tape, live: Model) -> None:
+        self._tape = tape
+        self._live = live
+        self.name = live.name
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        options: ReplyOptions = ReplyOptions(),
+    ) -> Reply:
+        reply = await self._live.generate(messages, tools, options)
+        step = self._tape.next_step(messages, tools, options)
+        before, now = _reply_text(step), _message_text(reply.message)
+        if before != now:
+            self._tape.note(self._tape.played, "reply", text_diff(before, now))
+        return reply
+
+
+class ToolResultsByCall:
+    """Recorded results for a live model: by the tool's name and arguments, in recorded order; the
+    last one again where a call is repeated more often than it was then."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self.specs = tape.recording.tools
+        self._left: dict[tuple[str, str], list[ToolResult]] = {}
+        for step in tape.recording.steps:
+            for event in step.results:
+                key = (event.call.name, event.call.arguments)
+                self._left.setdefault(key, []).append(event.result)
+
+    async def run(self, call: ToolCall, offered: frozenset[str]) -> ToolResult:
+        results = self._left.get((call.name, call.arguments))
+        if results is None:
+            diff = f"no result was recorded for {call.name} {call.arguments}"
+            self._tape.note(self._tape.played, call.name, diff)
+            return ToolResult(output="Error: this call was not recorded", error="not recorded")
+        return results.pop(0) if len(results) > 1 else results[0]
+
+
+def _reply_text(step: Step | None) -> str:
+    return "" if step is None else _message_text(step.reply.message)
+
+
+def _message_text(message: Message) -> str:
+    called = (f"calls {call.name} {call.arguments}" for call in message.tool_calls)
+    return "\n".join([message.content, *called])
+
+
+def _specs_text(specs: Sequence[ToolSpec]) -> str:
+    return "\n".join(spec.model_dump_json(indent=1) for spec in specs)

@@ -1,0 +1,178 @@
+"""What a whole run may spend. A call's share is reserved before it is made.
+
+Guarantees: no call starts where what is spent and reserved, with its own share, is more than the
+limit; so a run overshoots by no more than the calls in flight cost beyond their shares. A call
+waits while others in flight may give back what they do not use. Where a call failed on the way and
+nobody told what it cost, its share stays taken. Not covered: calls in flight when this process is
+killed; they leave no trace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from math import ceil
+
+from agent_env.errors import RunStopped
+from agent_env.graph.meter import estimated_tokens
+from agent_env.models.prices import cost_usd
+from agent_env.records.schema import Message, ModelFacts, ToolSpec, Usage
+
+FIRST_OUTPUT = 512
+"""Output tokens reserved for a call before any reply was seen."""
+
+NOTHING = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """What a run may use; None is without limit."""
+
+    tokens: int | None = None
+    """Input and output of all calls, those of earlier starts included."""
+    cost_usd: float | None = None
+    """Of all calls, those of earlier starts included."""
+    time_s: float | None = None
+    """Wall time of this start."""
+
+
+@dataclass(slots=True)
+class Share:
+    """What one call may need: reserved before it, replaced by what it used."""
+
+    tokens: int
+    cost_usd: float
+    estimated_input: int = 0
+    """By letters, before it is corrected by what the server counted so far."""
+    needed: Usage = NOTHING
+    """The same tokens, input and output apart."""
+    used: Usage | None = None
+    """Set by the caller; None where the call cost nothing that anybody told us."""
+    held: Usage | None = None
+    """Set by the caller where the call failed and nobody told what it cost: stays taken."""
+
+
+@dataclass(slots=True)
+class RunBudget:
+    """The account of a run."""
+
+    limits: RunLimits = field(default_factory=RunLimits)
+    facts: ModelFacts | None = None
+    max_output: int | None = None
+    """Output tokens that the server may give for a call, where the user limits them."""
+    tokens: int = 0
+    """Spent so far."""
+    cost_usd: float = 0.0
+    held_tokens: int = 0
+    """Taken by failed calls of which nobody told the tokens."""
+    held_cost_usd: float = 0.0
+    in_flight: int = 0
+    _reserved_tokens: int = 0
+    _reserved_cost_usd: float = 0.0
+    _largest_output: int = 0
+    _most_per_estimate: float = 1.0
+    """The largest ratio of counted to estimated input tokens."""
+    _settled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @asynccontextmanager
+    async def share(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec]
+    ) -> AsyncIterator[Share]:
+        """Reserve what the call may need, waiting for room; RunStopped where there is none."""
+        estimated = estimated_tokens(messages, tools) if self.is_limited else 0
+        async with self.share_of(estimated) as share:
+            yield share
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether tokens or money are limited at all."""
+        return self.limits.tokens is not None or self.limits.cost_usd is not None
+
+    @asynccontextmanager
+    async def share_of(self, estimated: int) -> AsyncIterator[Share]:
+        """The same for a call of so many input tokens by letters."""
+        share = self._needed(estimated)
+        while (lacking := self._lacking(share)) is not None:
+            if not self.in_flight:
+                raise lacking
+            self._settled.clear()
+            await self._settled.wait()
+        self._book(share, 1)
+        try:
+            yield share
+        finally:
+            self._book(share, -1)
+            self.settle(share)
+            self._settled.set()
+
+    def settle(self, share: Share) -> None:
+        """Put what the call used, or may have used, in the place of its share."""
+        if share.held is not None:
+            self.hold(share.held)
+        if share.used is not None:
+            self.spend(share.used)
+            if share.estimated_input and share.used.input_tokens:
+                ratio = share.used.input_tokens / share.estimated_input
+                self._most_per_estimate = max(self._most_per_estimate, ratio)
+
+    @asynccontextmanager
+    async def wall_time(self) -> AsyncIterator[None]:
+        """Ends what runs inside when the run's time is up, calls in flight too: RunStopped."""
+        try:
+            async with asyncio.timeout(self.limits.time_s):
+                yield
+        except TimeoutError as exc:
+            text = f"the run has used its {self.limits.time_s:g} s"
+            raise RunStopped(text, reason="time") from exc
+
+    def spend(self, usage: Usage) -> None:
+        """Add what a call used, as far as it is known."""
+        self.tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
+        self.cost_usd += cost_usd(usage, self.facts) or 0.0
+        self._largest_output = max(self._largest_output, usage.output_tokens or 0)
+
+    def hold(self, usage: Usage) -> None:
+        """Keep for a failed call what it may have used."""
+        self.held_tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
+        self.held_cost_usd += cost_usd(usage, self.facts) or 0.0
+
+    def may_need(self, estimated: int) -> Usage:
+        """What a call of so many input tokens by letters may use, by what was seen so far."""
+        return Usage(
+            input_tokens=ceil(estimated * self._most_per_estimate),
+            output_tokens=self.max_output or self._largest_output or FIRST_OUTPUT,
+            source="estimate",
+        )
+
+    def _needed(self, estimated: int) -> Share:
+        if not self.is_limited:
+            return Share(0, 0.0)
+        need = self.may_need(estimated)
+        tokens = (need.input_tokens or 0) + (need.output_tokens or 0)
+        return Share(tokens, cost_usd(need, self.facts) or 0.0, estimated, need)
+
+    def _lacking(self, share: Share) -> RunStopped | None:
+        most = self.limits.tokens
+        taken = self.tokens + self.held_tokens + self._reserved_tokens
+        if most is not None and taken + share.tokens > most:
+            text = f"the run has used {self.tokens} of its {most} tokens"
+            if self.held_tokens:
+                text += f", and up to {self.held_tokens} by failed calls that told nothing"
+            text += f"; the next call may need {share.tokens}"
+            return RunStopped(text, reason="tokens", at_least=taken + share.tokens)
+        limit = self.limits.cost_usd
+        spent = self.cost_usd + self.held_cost_usd + self._reserved_cost_usd
+        if limit is not None and spent + share.cost_usd > limit:
+            text = f"the run has cost {self.cost_usd:.4f} of its {limit:g} USD"
+            if self.held_cost_usd:
+                text += f", and up to {self.held_cost_usd:.4f} by failed calls that told nothing"
+            text += f"; the next call may cost {share.cost_usd:.4f}"
+            return RunStopped(text, reason="cost", at_least=spent + share.cost_usd)
+        return None
+
+    def _book(self, share: Share, sign: int) -> None:
+        self.in_flight += sign
+        self._reserved_tokens += sign * share.tokens
+        self._reserved_cost_usd += sign * share.cost_usd

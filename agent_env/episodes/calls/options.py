@@ -1,0 +1,230 @@
+"""From what the user asks to what all model calls of a run share, and into run.json on the way."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass, field
+from math import ceil, floor, log10
+from pathlib import Path
+from typing import Any
+
+from agent_env.episodes.calls.breaker import Breaker
+from agent_env.episodes.calls.budget import RunBudget, RunLimits
+from agent_env.episodes.calls.caller import Calls
+from agent_env.episodes.calls.outages import IsUp, Outage
+from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.reply_cache import ReplyCache
+from agent_env.episodes.calls.retries import Retries
+from agent_env.episodes.calls.spending import charges
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.file import read_events
+from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
+from agent_env.models.addresses import split_address
+from agent_env.models.prices import is_priced, read_prices
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import ModelFacts
+from agent_env.records.trace_events import Event
+
+FILES_PER_EPISODE = 4
+"""A trace, a connection, and what a sandbox holds open."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """What the user asks of a run's model calls."""
+
+    run: RunLimits = field(default_factory=RunLimits)
+    retries: Retries = field(default_factory=Retries)
+    breaker: int | None = 20
+    """Failed calls in a row after which the run stops."""
+    prices: Path | None = None
+    reply_cache: Path | None = None
+
+
+def manifest_fields(
+    options: CallOptions, model: str, limits: Mapping[str, Any], note: Callable[[str], None]
+) -> dict[str, Any]:
+    """What run.json keeps of them; ConfigError where a cost limit has no price to go by."""
+    facts = model_facts(options.prices, model, note)
+    asked = limits.get("cost_usd") is not None or options.run.cost_usd is not None
+    if asked and not is_priced(facts):
+        raise ConfigError(
+            f"a cost limit needs the prices of {model}; name a table that has them with --prices"
+        )
+    cache = options.reply_cache
+    if cache is not None:
+        ReplyCache(cache).close()  # fails before anything else
+    return {
+        "run_limits": asdict(options.run),
+        "retries": asdict(options.retries) | {"breaker": options.breaker},
+        "reply_cache": None if cache is None else str(cache.absolute()),
+        "model_facts": facts,
+    }
+
+
+def model_facts(file: Path | None, model: str, note: Callable[[str], None]) -> ModelFacts | None:
+    """The model's row in the table; None where it has none, which `note` hears."""
+    if file is None:
+        return None
+    table = read_prices(file)
+    facts = table.get(model) or table.get(split_address(model)[0])  # wherever it is
+    if facts is None:
+        note(f"{file} has no model {model}: its cost and its knowledge cutoff stay unknown")
+    return facts
+
+
+def open_calls(
+    folder: RunFolder,
+    manifest: Manifest,
+    concurrency: int,
+    stack: AsyncExitStack,
+    note: Callable[[str], None],
+    is_up: IsUp | None = None,
+) -> Calls:
+    """What the calls of this start share. What earlier starts spent is in the budget where there is
+    a limit to hold it against; else no trace is read. `is_up` asks the server's health."""
+    stored = dict(manifest.retries)
+    breaker = stored.pop("breaker", Breaker().calls)
+    budget = RunBudget(
+        limits=run_limits(manifest),
+        facts=manifest.model_facts,
+        max_output=max_output(manifest),
+    )
+    if budget.is_limited:
+        for probe in (probe for each in manifest.preflights for probe in each.probes):
+            budget.spend(probe.charged or probe.usage)
+        for events in all_events(folder):
+            used, held = charges(events)
+            for usage in used:
+                budget.spend(usage)
+            for usage in held:
+                budget.hold(usage)
+    cache = _cache(manifest, stack, note)
+    retries = Retries(**stored)  # type: ignore[arg-type]
+    return Calls(
+        pace=Pace(most=concurrency),
+        retries=retries,
+        budget=budget,
+        outage=outage_of(retries, is_up, note),
+        breaker=Breaker(None if breaker is None else int(breaker)),
+        cache=cache,
+    )
+
+
+def outage_of(retries: Retries, is_up: IsUp | None, note: Callable[[str], None]) -> Outage:
+    """How a server that is away is waited for; `note` hears of it."""
+    first, longest = retries.first_wait_s, retries.longest_wait_s
+    return Outage(retries.time_s, is_up, note, first_wait_s=first, longest_wait_s=longest)
+
+
+def max_output(manifest: Manifest) -> int | None:
+    """Output tokens of one call, where the user limits them."""
+    found = manifest.model_parameters.get("max_output_tokens")
+    return found if isinstance(found, int) else None
+
+
+def _cache(
+    manifest: Manifest, stack: AsyncExitStack, note: Callable[[str], None]
+) -> ReplyCache | None:
+    if manifest.reply_cache is None:
+        return None
+    cache = ReplyCache(Path(manifest.reply_cache))
+    stack.callback(cache.close)
+    if foreign := cache.foreign():
+        note(
+            f"{cache.file} holds {foreign} replies under another version of the key; "
+            "they are not found by this version"
+        )
+    stack.callback(
+        lambda: note(f"reply cache: {cache.hits} replies found, {cache.misses} asked for")
+    )
+    return cache
+
+
+def all_events(folder: RunFolder) -> Iterator[list[Event]]:
+    """Of every trace of the run, those of interrupted attempts too."""
+    yield from _readable(folder.traces())
+    yield from interrupted(folder)
+
+
+def interrupted(folder: RunFolder) -> Iterator[list[Event]]:
+    """The events of each attempt that was cut off and run again."""
+    yield from _readable(sorted((folder.path / "interrupted").glob("*/*.jsonl")))
+
+
+def _readable(files: Iterable[Path]) -> Iterator[list[Event]]:
+    """Broken and empty traces are passed over; scoring names them."""
+    for file in files:
+        try:
+            events = read_events(file).events  # their texts cost nothing
+        except (DatasetError, StorageError):
+            continue
+        if events:
+            yield events
+
+
+def run_limits(manifest: Manifest) -> RunLimits:
+    """The limits of the whole run as run.json has them."""
+    return RunLimits(**manifest.run_limits)  # type: ignore[arg-type]
+
+
+def change_run_limits(folder: RunFolder, given: RunLimits) -> None:
+    """Put the limits that are given in the place of those in run.json."""
+    manifest = folder.manifest()
+    new = {name: value for name, value in asdict(given).items() if value is not None}
+    if not new:
+        return
+    if "cost_usd" in new and not is_priced(manifest.model_facts):
+        raise ConfigError(f"the run has no prices of {manifest.model}; a cost limit cannot hold")
+    limits = {**manifest.run_limits, **new}
+    folder.rewrite(manifest.model_copy(update={"run_limits": limits}))
+
+
+def how_to_go_on(folder: Path, stopped: RunStopped) -> str:
+    """The command that resumes the run, with a limit twice as high where one was reached, or higher
+    where the next call needs it."""
+    command = f"agent-env resume {folder}"
+    limits = run_limits(RunFolder(folder).manifest())
+    least = rounded_up(stopped.at_least or 0.0)
+    if stopped.reason == "tokens" and limits.tokens is not None:
+        return f"{command} --run-tokens {max(limits.tokens * 2, int(least))}"
+    if stopped.reason == "cost" and limits.cost_usd is not None:
+        return f"{command} --run-cost-usd {max(limits.cost_usd * 2, least):g}"
+    return command
+
+
+def rounded_up(amount: float) -> float:
+    """To two digits that count; not less than the amount."""
+    if amount <= 0:
+        return 0.0
+    unit = 10.0 ** (floor(log10(amount)) - 1)
+    return round(ceil(amount / unit) * unit, 9)
+
+
+def allow_open_files(episodes: int) -> None:
+    """Raise this process's limit of open files as far as it may be, for so many episodes at
+    once; ConfigError where that is too little."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 200 + FILES_PER_EPISODE * episodes
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted // 2:
+        raise ConfigError(
+            f"{episodes} episodes at once may need {wanted} open files, and this system allows "
+            f"{hard}; take a lower --concurrency, or raise ulimit -n"
+        )
+
+
+def per_tool(texts: tuple[str, ...]) -> dict[str, int]:
+    """`python=10` and the like, by tool; ConfigError where one is no such thing."""
+    found: dict[str, int] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if not name or not number.isdecimal() or int(number) < 1:
+            raise ConfigError(f"--tool-limit {text!r}: write TOOL=CALLS, such as python=10")
+        found[name] = int(number)
+    return found

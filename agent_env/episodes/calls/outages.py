@@ -1,0 +1,139 @@
+"""A server that is away: all calls of a run wait for it together, by time.
+
+Guarantees: refused connections, 502 to 504 and connections that broke off while the server is down
+count for no limit on failures and use no time of an episode; one waiter at a time asks whether the
+server is up, and the others wait for it; `longest_s` after the last sign of life the run stops, to
+be resumed. Not covered: a server that accepts and says nothing, which is a timeout; an error that
+comes while other calls get replies, which is a failure of its call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from agent_env.episodes.calls.retries import error_kind
+from agent_env.errors import ModelError, RunStopped
+
+AWAY = frozenset({502, 503, 504})
+"""Statuses of a proxy without its server, and of a server that still loads its model."""
+TELL_EVERY_S = 30.0
+QUIET_S = 60.0
+"""After so long without a reply the user is told that calls are in flight."""
+
+IsUp = Callable[[], Awaitable[bool]]
+"""Asks a server's health address."""
+
+
+def _silent(text: str) -> None:
+    """Says nothing."""
+
+
+@dataclass(slots=True)
+class Outage:
+    """What a run knows of its server being away."""
+
+    longest_s: float | None = 600.0
+    """Without a reply for so long the run stops; None: never."""
+    is_up: IsUp | None = None
+    """None where nothing tells; then calls are tried again at a growing distance."""
+    note: Callable[[str], None] = _silent
+    """Hears that the run waits, how long it has done so, and that it goes on."""
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 30.0
+    poll_s: float = 2.0
+    clock: Callable[[], float] = time.monotonic
+    replies: int = 0
+    since_s: float | None = None
+    """When the server was found away; None while it is there."""
+    _rounds: int = 0
+    """Waits since then; all calls that failed together wait once."""
+    _passed: int = 0
+    _told_s: float = 0.0
+    _waiting: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether a wait is on."""
+        return self._waiting.locked()
+
+    async def passage(self) -> None:
+        """Come back when no wait is on."""
+        async with self._waiting:
+            pass
+
+    def answered(self) -> None:
+        """A reply came."""
+        self.replies += 1
+        if self.since_s is not None:
+            self.note(f"the server is back after {self.away_s:.0f} s; the run goes on")
+            self.since_s, self._rounds = None, 0
+
+    @property
+    def away_s(self) -> float:
+        """How long the server has been away."""
+        return 0.0 if self.since_s is None else self.clock() - self.since_s
+
+    async def is_outage(self, error: ModelError, mark: int) -> bool:
+        """Whether a call failed because the server is away, and not the call; `mark` is how many
+        replies there were when it was made."""
+        if self.replies != mark:
+            return False
+        if self.since_s is not None or error.unsent or error.status in AWAY:
+            return error.unsent or error.status in AWAY or error_kind(error) == "connection"
+        if error_kind(error) != "connection" or self.is_up is None:
+            return False
+        async with self._waiting:  # of calls that broke off together the first one asks
+            if self.since_s is None and not await self.is_up():
+                self._begin(error)
+        return self.since_s is not None
+
+    async def wait(self, error: ModelError) -> bool:
+        """Come back when another call is worth a try; False where none is, though the server is
+        up, and RunStopped where it is not."""
+        passed = self._passed
+        if self.since_s is None:
+            self._begin(error)
+        async with self._waiting:
+            if self._passed != passed:
+                return True  # somebody has waited for all of us
+            is_worth_it = await self._until_up(error)
+            self._passed += 1
+            return is_worth_it
+
+    async def tell_quiet(self, in_flight: Callable[[], int]) -> None:
+        """Say, now and then and for ever, that calls are in flight and none of them comes back."""
+        seen, since = self.replies, self.clock()
+        while True:
+            await asyncio.sleep(QUIET_S / 4)
+            if self.replies != seen or self.since_s is not None or not in_flight():
+                seen, since = self.replies, self.clock()
+            elif (quiet_s := self.clock() - since) >= QUIET_S:
+                self.note(f"no reply for {quiet_s:.0f} s; {in_flight()} calls in flight")
+                await asyncio.sleep(QUIET_S)
+
+    def _begin(self, error: ModelError) -> None:
+        self.since_s = self._told_s = self.clock()
+        most = "" if self.longest_s is None else f", at most {self.longest_s:g} s"
+        self.note(f"the run waits for its server{most}: {error}")
+
+    async def _until_up(self, error: ModelError) -> bool:
+        wait_s = min(self.longest_wait_s, self.first_wait_s * 2.0**self._rounds)
+        wait_s = max(wait_s, error.retry_after_s or 0.0)
+        self._rounds += 1
+        while self.longest_s is None or self.away_s + wait_s <= self.longest_s:
+            await asyncio.sleep(wait_s)
+            if self.is_up is None or await self.is_up():
+                return True
+            wait_s = self.poll_s
+            if self.clock() - self._told_s >= TELL_EVERY_S:
+                self._told_s = self.clock()
+                self.note(f"the server is still away after {self.away_s:.0f} s")
+        if self.is_up is not None and await self.is_up():
+            return False
+        raise RunStopped(
+            f"the model's server was away for {self.away_s:.0f} s, the last error: {error}",
+            reason="failures",
+        )

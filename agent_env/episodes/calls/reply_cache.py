@@ -1,0 +1,107 @@
+"""A file of replies by what was asked, for repeated runs; off unless the user names the file.
+
+Guarantees: a reply is found again only where everything that determines it is the same: model,
+base URL, parameters, messages, tools, what the condition sets, and which repeat it is. The key has
+a version; replies under another version are counted and said, never silently missed. Only replies
+are kept: no key, no error. Several processes may share a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent_env.errors import ConfigError, StorageError
+from agent_env.records.schema import Condition, Message, Reply, ToolSpec
+
+KEY_VERSION = 1
+"""Raised whenever the same request would get another key."""
+
+TABLE = """
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, version INTEGER NOT NULL, at TEXT NOT NULL, reply TEXT NOT NULL
+) WITHOUT ROWID
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks: what determines an episode's replies beside messages and tools."""
+
+    model: str
+    parameters: Mapping[str, Any]
+    """As run.json has them, base URL included."""
+    condition: Condition
+    repeat: int
+
+
+class ReplyCache:
+    """The replies of one file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.hits = 0
+        self.misses = 0
+        try:
+            self._db = sqlite3.connect(file, timeout=30.0, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute(TABLE)
+            self._db.execute("SELECT key, version, at, reply FROM replies LIMIT 0")
+        except sqlite3.Error as exc:
+            raise ConfigError(f"cannot use {file} as a reply cache: {exc}") from exc
+
+    def foreign(self) -> int:
+        """How many replies stand under another key version; they are never found."""
+        row = self._execute("SELECT count(*) FROM replies WHERE version != ?", (KEY_VERSION,))
+        return int(row.fetchone()[0])
+
+    def get(self, key: str) -> Reply | None:
+        """The reply with the time at which it was first given."""
+        row = self._execute("SELECT at, reply FROM replies WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            self.misses += 1
+            return None
+        self.hits += 1
+        at, text = row
+        return Reply.model_validate_json(text).model_copy(update={"cached_at": at})
+
+    def put(self, key: str, reply: Reply, at: str) -> None:
+        """Keep a reply; the first one under a key stays."""
+        text = reply.model_dump_json(exclude_none=True)
+        self._execute(
+            "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", (key, KEY_VERSION, at, text)
+        )
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._db.close()
+
+    def _execute(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(statement, values)
+        except sqlite3.Error as exc:
+            raise StorageError(f"cannot use the reply cache {self.file}: {exc}") from exc
+
+
+def cache_key(asking: Asking, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
+    """SHA-256 over everything that determines the reply. Fields at their defaults are left out, so
+    that a field added later does not change the keys of requests that do not use it."""
+    whole = {
+        "version": KEY_VERSION,
+        "model": asking.model,
+        "parameters": {k: v for k, v in asking.parameters.items() if v is not None},
+        "condition": asking.condition.model_dump(
+            mode="json", exclude_defaults=True, exclude={"name"}
+        ),
+        "repeat": asking.repeat,
+        "messages": [m.model_dump(mode="json", exclude_defaults=True) for m in messages],
+        "tools": [t.model_dump(mode="json", exclude_defaults=True) for t in tools],
+    }
+    text = json.dumps(whole, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

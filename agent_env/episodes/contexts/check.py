@@ -1,0 +1,90 @@
+"""Did the models of several runs read the same bytes? Told by the traces alone.
+
+Of each episode the digest that its trace states is compared with that of the text that really
+stands before the question, then the digests of all episodes that had the same-named pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.file import read_trace
+from agent_env.errors import DatasetError
+from agent_env.records.trace_events import EpisodeStarted
+from agent_env.tasks.context_text import split
+from agent_env.tasks.contexts import text_digest
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What one episode was given to read."""
+
+    run: str
+    episode: str
+    context: str
+    """`cited` or `cited:NAME`."""
+    sample: str
+    digest: str | None
+    """Of the text before the question, where it is the one that the trace states; else None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One sample under one set of cited pages, over all runs."""
+
+    context: str
+    sample: str
+    digests: tuple[str, ...]
+    """The different ones, sorted."""
+    absent: tuple[str, ...]
+    """Runs without an episode of it."""
+    broken: tuple[str, ...]
+    """Episodes whose trace states another digest than its text has, or none."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether every run read the same bytes."""
+        return len(self.digests) == 1 and not self.absent and not self.broken
+
+
+def contexts_read(folder: RunFolder) -> Iterator[Read]:
+    """Every episode of the run that was given cited pages; an unreadable trace counts as broken."""
+    named = {c.name: c.context for c in folder.manifest().conditions if c.context is not None}
+    for trace in folder.traces():
+        context = named.get(trace.parent.name)
+        if context is not None:
+            sample = trace.stem.rpartition(".")[0]
+            key = folder.key_of(trace)
+            yield Read(str(folder.path), key, context, sample, _digest(folder, trace))
+
+
+def _digest(folder: RunFolder, trace: object) -> str | None:
+    try:
+        events = read_trace(trace)  # type: ignore[arg-type]
+    except DatasetError:
+        return None
+    start = events[0] if events else None
+    if not isinstance(start, EpisodeStarted):
+        return None
+    said = next((m.content for m in start.messages if m.role == "user"), "")
+    found = text_digest(split(said)[0])
+    return found if found == start.context else None
+
+
+def compare_reads(reads: Iterable[Read], runs: Sequence[str]) -> list[Row]:
+    """A row for each set of pages and sample, in order."""
+    groups: dict[tuple[str, str], list[Read]] = {}
+    for read in reads:
+        groups.setdefault((read.context, read.sample), []).append(read)
+    return [
+        Row(
+            context=context,
+            sample=sample,
+            digests=tuple(sorted({r.digest for r in group if r.digest is not None})),
+            absent=tuple(run for run in runs if run not in {r.run for r in group}),
+            broken=tuple(f"{r.run} {r.episode}" for r in group if r.digest is None),
+        )
+        for (context, sample), group in sorted(groups.items())
+    ]

@@ -1,0 +1,113 @@
+"""The context files that a run is given: read, checked against its samples, kept in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_env.episodes.run_folder import RunFolder, digest
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.records.manifest import ContextUse, Manifest
+from agent_env.records.schema import Sample
+from agent_env.tasks.conditions import CONTEXT_NAME
+from agent_env.tasks.contexts import Contexts, check_covers, parse_contexts, read_contexts
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A `--cited-from` of the user."""
+
+    name: str
+    """`cited` or `cited:NAME`."""
+    file: Path
+
+
+def parse_given(options: Sequence[str]) -> tuple[Given, ...]:
+    """FILE or NAME=FILE each; a file whose own name has a `=` is written ./a=b.jsonl."""
+    given = tuple(map(_parse, options))
+    names = [each.name for each in given]
+    for name in names:
+        if names.count(name) > 1:
+            what = f"name '{name[6:]}'" if ":" in name else "option without a name"
+            raise ConfigError(f"--cited-from: the {what} is given twice; write NAME=FILE")
+    return given
+
+
+def _parse(option: str) -> Given:
+    name, equals, file = option.partition("=")
+    if not equals or "/" in name:
+        return Given("cited", Path(option))
+    if not CONTEXT_NAME.fullmatch(name):
+        raise ConfigError(
+            f"--cited-from: '{name}' is no name; use up to 40 letters, digits, dots, - and _"
+        )
+    return Given(f"cited:{name}", Path(file))
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A context file as the run keeps it."""
+
+    use: ContextUse
+    data: bytes
+
+
+def take_in(
+    given: Sequence[Given], samples: Sequence[Sample], note: Callable[[str], None]
+) -> tuple[Copy, ...]:
+    """Each file with what run.json says of it; ConfigError where it is not for these samples.
+    `note` hears how many samples are without a page."""
+    return tuple(_take_in(each, samples, note) for each in given)
+
+
+def _take_in(given: Given, samples: Sequence[Sample], note: Callable[[str], None]) -> Copy:
+    contexts = read_contexts(given.file)
+    check_covers(given.file, contexts, samples)
+    data, header = contexts.data(), contexts.header
+    use = ContextUse(
+        name=given.name,
+        file=f"contexts/{given.name.replace(':', '-')}.jsonl",
+        digest=digest(data),
+        source_run=header.source_run,
+        source_model=header.source_model,
+        source_condition=header.source_condition,
+        kinds=header.kinds,
+        budget=header.budget,
+        tokenizer=header.tokenizer,
+        samples=len(samples),
+        empty=sum(not contexts.by_sample[sample.id].text for sample in samples),
+    )
+    if header.samples > len(samples):
+        note(f"{given.file} has contexts for {header.samples} samples, {len(samples)} are asked")
+    if use.empty:
+        note(told(use))
+    return Copy(use, data)
+
+
+def told(use: ContextUse) -> str:
+    """One line: whose pages these are, and how many samples have none."""
+    return (
+        f"{use.name}: pages that {use.source_model} {' or '.join(use.kinds)} in {use.source_run} "
+        f"({use.source_condition}); {use.empty} of {use.samples} samples have none and are asked "
+        "without"
+    )
+
+
+def copied(folder: RunFolder, manifest: Manifest) -> dict[str, bytes]:
+    """The copies by their paths in the folder, for a run that goes by the same pages; DatasetError
+    where one was changed since."""
+    read_copies(folder, manifest)
+    return {use.file: folder.read(use.file) for use in manifest.contexts}
+
+
+def read_copies(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:
+    """The contexts by name, from the run's folder; DatasetError where one was changed since."""
+    found = {}
+    for use in manifest.contexts:
+        file = folder.path / use.file
+        data = folder.read(use.file)
+        found[use.name] = parse_contexts(file, data)
+        if digest(data) != use.digest:
+            raise DatasetError(file, None, "was changed after the run; its digest is another")
+    return found

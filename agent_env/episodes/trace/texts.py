@@ -1,0 +1,153 @@
+"""Long texts of a run, each distinct one once: RUN/texts.db.
+
+Guaranteed: a text is stored before the trace line that names it is written; a killed process
+loses none; several processes may write at the same time; what is read has the digest asked for.
+Not guaranteed: what a power loss takes, unless `sync` was called after the text was put.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+import zstandard
+
+from agent_env.errors import StorageError
+from agent_env.records.safe_files import check_database
+from agent_env.web.store_file import check_schema, reading
+
+NAME = "texts.db"
+LARGEST = 256 * 1024 * 1024
+"""Bytes of one text."""
+WAIT_S = 30.0
+"""How long a writer waits for another process."""
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS texts (digest BLOB PRIMARY KEY, text BLOB NOT NULL)"
+
+
+class MissingText(Exception):
+    """A text that the store does not hold, or holds damaged; the message says which."""
+
+
+class Texts:
+    """The store; opened when the first text is put or asked for, and for writing only to put."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._connection: sqlite3.Connection | None = None
+        self._is_written = False
+        self._known: set[bytes] = set()
+        self._pack = zstandard.ZstdCompressor(level=3)
+        self._unpack = zstandard.ZstdDecompressor()
+
+    @classmethod
+    def beside(cls, trace: Path) -> Texts:
+        """The store of the run whose trace this is."""
+        return cls(trace.resolve().parents[2] / NAME)
+
+    def put(self, text: str) -> str:
+        """Store the text, and give its digest (SHA-256, hexadecimal)."""
+        data = text.encode("utf-8", "surrogatepass")
+        key = hashlib.sha256(data).digest()
+        if key not in self._known:
+            try:
+                with self._open() as connection:
+                    connection.execute(
+                        "INSERT OR IGNORE INTO texts VALUES (?, ?)",
+                        (key, self._pack.compress(data)),
+                    )
+            except sqlite3.Error as exc:
+                raise StorageError(f"cannot write {self._file}: {exc}") from exc
+            self._known.add(key)
+        return key.hex()
+
+    def get(self, digest: str) -> str:
+        """The text of this digest; raises MissingText."""
+        try:
+            key = bytes.fromhex(digest)
+            row = self._read(key)
+            data = self._unpacked(row[0]) if row else None
+        except (ValueError, sqlite3.Error, zstandard.ZstdError) as exc:
+            raise MissingText(f"text {digest[:12]}… cannot be read from {NAME}: {exc}") from exc
+        if data is None:
+            raise MissingText(f"text {digest[:12]}… is not in {NAME}")
+        if hashlib.sha256(data).digest() != key:
+            raise MissingText(f"text {digest[:12]}… was changed in {NAME}")
+        return data.decode("utf-8", "surrogatepass")
+
+    def _unpacked(self, packed: bytes) -> bytes:
+        size = zstandard.frame_content_size(packed)
+        if not 0 <= size <= LARGEST:
+            raise ValueError(f"it says that it is {size} bytes long")
+        data: bytes = self._unpack.decompress(packed)
+        return data
+
+    def _read(self, key: bytes) -> tuple[bytes] | None:
+        if self._connection is None:
+            if not self._file.exists():
+                return None
+            self._check()
+            self._connection = reading(self._file)
+            check_schema(self._connection, _SCHEMA)
+        query = "SELECT text FROM texts WHERE digest = ?"
+        row: tuple[bytes] | None = self._connection.execute(query, (key,)).fetchone()
+        return row
+
+    def sync(self) -> None:
+        """Force what was put to the disk. SQLite itself does so only now and then (NORMAL); the
+        log is where the newest texts stand."""
+        log = self._file.with_name(f"{self._file.name}-wal")
+        try:
+            fd = os.open(log, os.O_RDONLY)
+        except FileNotFoundError:
+            return
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _check(self) -> None:
+        """MissingText where SQLite would reach outside the run by this file."""
+        try:
+            check_database(self._file.parent, self._file)
+        except OSError as exc:
+            raise MissingText(f"{NAME} cannot be opened: {exc.strerror}") from exc
+
+    def close(self) -> None:
+        """Give the file back."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection, self._is_written = None, False
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is not None and self._is_written:
+            return self._connection
+        self.close()
+        try:
+            self._check()
+        except MissingText as exc:
+            raise StorageError(str(exc)) from exc
+        self._connection = connection = sqlite3.connect(self._file, timeout=WAIT_S)
+        _keep_log(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(_SCHEMA)
+        check_schema(connection, _SCHEMA)
+        self._is_written = True
+        return connection
+
+
+def _keep_log(connection: sqlite3.Connection) -> None:
+    """Switch a new store to a write-ahead log. Where another process does so at the same moment
+    SQLite says "locked" at once, whatever the timeout, so the waiting is done here."""
+    until = time.monotonic() + WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.02)

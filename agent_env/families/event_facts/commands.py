@@ -1,0 +1,214 @@
+"""What the commands on event tables do: import, build, screen, check."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError, SearchError
+from agent_env.temporal.facts.tables import EventRow, shipped_tables
+from agent_env.temporal.facts.user_tables import Imported, import_events, read_user_events
+from agent_env.temporal.facts.writing import write_csv, write_events
+
+if TYPE_CHECKING:
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.families.event_facts.sample import EventSample
+    from agent_env.records.schema import Episode, Score
+    from agent_env.runs.prepare import RunOptions
+    from agent_env.runs.start import Listener
+    from agent_env.temporal.facts.kept_pages import KeptPages, Wanted
+    from agent_env.temporal.facts.statements import Gathered
+    from agent_env.web.wikidata import Patience, QueryService
+
+__all__ = ["Asked", "Built", "Imported", "check", "import_events", "import_wikidata", "screen"]
+
+PAGE_SIZE = 200
+SITELINKS = 15
+
+
+# Tables from a query service --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What came of building a table from a query service."""
+
+    out: Path
+    events: int
+    pages: int
+    """Pages read in all, those of earlier attempts included."""
+    left_out: Mapping[str, int]
+    """Items that gave no row, by reason, the most frequent first."""
+
+
+async def import_wikidata(
+    out: Path,
+    kinds: Sequence[str],
+    limit: int,
+    now: date,
+    endpoint: str | None = None,
+    languages: Sequence[str] = ("en",),
+    contact: str = "",
+    sitelinks: int = SITELINKS,
+    page_size: int = PAGE_SIZE,
+    note: Callable[[str], None] = lambda text: None,
+    patience: Patience | None = None,
+) -> Built:
+    """Write a table of at most `limit` events of the kinds (`battle`, or `opera=Q1344`).
+
+    Pages are kept beside `out` as they come; where the service fails, the same call goes on
+    behind the last of them. `languages` in order of preference; `sitelinks` is how many
+    encyclopedias must have an article. SearchError where the service cannot be made use of.
+    """
+    from agent_env.temporal.facts.kept_pages import KeptPages, Wanted
+    from agent_env.temporal.facts.statements import Gathered
+    from agent_env.web.wikidata import WIKIDATA, QueryService, parse_kinds
+
+    wanted = Wanted(
+        endpoint=endpoint or WIKIDATA,
+        kinds=parse_kinds(kinds),
+        languages=_languages(languages),
+        sitelinks=sitelinks,
+        page_size=page_size,
+    )
+    kept = KeptPages(out.with_name(out.name + ".pages.jsonl"))
+    gathered = Gathered(wanted.languages, now)
+    async with QueryService(wanted.endpoint, contact, patience, note) as service:
+        try:
+            pages = await _gather(service, wanted, kept, gathered, limit, note)
+        except SearchError as exc:
+            again = f"what came so far is kept in {kept.file}; the same command goes on from there"
+            raise SearchError(f"{exc}; {again}") from exc
+    rows = gathered.rows(limit)
+    if rows:
+        write_events(rows, out)
+    kept.discard()
+    if not rows:
+        names = ", ".join(kind.name for kind in wanted.kinds)
+        why = ", ".join(f"{reason}: {n}" for reason, n in gathered.left_out.most_common())
+        raise ConfigError(f"no event to be had of the kinds {names}; left out: {why or 'none'}")
+    return Built(out, len(rows), pages, dict(gathered.left_out.most_common()))
+
+
+def _languages(codes: Sequence[str]) -> tuple[str, ...]:
+    for code in codes:
+        if re.fullmatch(r"[a-z]{2,3}(?:-[a-z0-9]+)*", code) is None:
+            raise ConfigError(f"'{code}' is no language code, like en or zh-hans")
+    if not codes:
+        raise ConfigError("name at least one language, like en")
+    return tuple(codes)
+
+
+async def _gather(
+    service: QueryService,
+    wanted: Wanted,
+    kept: KeptPages,
+    gathered: Gathered,
+    limit: int,
+    note: Callable[[str], None],
+) -> int:
+    """Pages, kept ones first, until there are enough rows or no more items; how many it took."""
+    from agent_env.web.wikidata import next_page
+
+    pages = kept.open(wanted)
+    for page in pages:
+        gathered.add(page.items)
+    for kind in wanted.kinds:
+        own = [page for page in pages if page.kind == kind.name]
+        after, more = (own[-1].last, own[-1].more) if own else ("", True)
+        while more and len(gathered) < limit:
+            page = await next_page(service, wanted, kind, after)
+            kept.add(page)
+            pages.append(page)
+            gathered.add(page.items)
+            after, more = page.last, page.more
+            note(f"{kind.name}: {len(gathered)} events after {len(pages)} pages")
+    return len(pages)
+
+
+# Tables before models ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of asking a model about a table."""
+
+    out: Path
+    run: Path
+    """The run's folder, with every reply."""
+    counts: Mapping[str, int]
+    """Rows by what was found."""
+
+
+async def screen(
+    table: Path | None, out: Path, options: RunOptions, listener: Listener, now: date
+) -> Asked:
+    """Have a model date each event of a table without tools, and write which it knows: `yes`,
+    `no`, `unreadable`, or `failed` where no answer came. None is the shipped table.
+
+    Of the options, task, dataset, conditions, repeats and prompt are set here. An `options.out`
+    that holds the same questions to the same model already is gone on with.
+    """
+    from agent_env.families.event_facts.screen import NAME, make_samples
+    from agent_env.runs.ask import ask
+
+    samples = make_samples(_table(table, now), now)
+    folder = await ask(replace(options, task=NAME, conditions=("base",)), samples, listener)
+    lines = []
+    for sample, _, score in _results(folder):
+        lines.append((sample.event, _known(score), "; ".join(score.answer or ())))
+    write_csv(("event", "known", "answer"), lines, out)
+    return Asked(out, folder.path, _counts(line[1] for line in lines))
+
+
+def _known(score: Score) -> str:
+    if score.outcome != "read":
+        return "unreadable" if score.outcome == "unreadable" else "failed"
+    return "yes" if score.metrics["known"] == 1.0 else "no"
+
+
+async def check(
+    table: Path | None, out: Path, options: RunOptions, listener: Listener, now: date
+) -> Asked:
+    """Have a model with web tools judge each row of a table, and write its verdicts: `correct`,
+    `not correct`, `unclear`, `unreadable`, or `failed`, with reasons and pages. Options as in
+    `screen`.
+    """
+    from agent_env.families.event_facts.check import NAME, judgement, make_samples
+    from agent_env.runs.ask import ask
+
+    samples = make_samples(_table(table, now), now)
+    folder = await ask(replace(options, task=NAME, conditions=("web",)), samples, listener)
+    lines = []
+    for sample, episode, score in _results(folder):
+        found = judgement(episode)
+        verdict = score.outcome if score.outcome == "unreadable" else found.verdict or "failed"
+        dates = (sample.start, sample.end, sample.years)
+        lines.append((sample.event, *dates, verdict, found.why, " ".join(found.pages)))
+    header = ("event", "start", "end", "multi_year_spans", "verdict", "why", "pages")
+    write_csv(header, lines, out)
+    return Asked(out, folder.path, _counts(line[4] for line in lines))
+
+
+def _table(file: Path | None, now: date) -> tuple[EventRow, ...]:
+    return shipped_tables().events if file is None else read_user_events(file, now)
+
+
+def _results(folder: RunFolder) -> list[tuple[EventSample, Episode, Score]]:
+    """Samples with their episodes and scores, in the order of the table."""
+    from agent_env.families.event_facts.sample import EventSample, event_sample
+    from agent_env.runs.score import score_folder
+
+    _, _, scored = score_folder(folder, lambda reason: None)
+    by_sample = {episode.sample: (episode, score) for episode, score in scored}
+    samples = [event_sample(sample) for sample in folder.samples(EventSample)]
+    return [(sample, *by_sample[sample.id]) for sample in samples if sample.id in by_sample]
+
+
+def _counts(found: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(found).most_common())

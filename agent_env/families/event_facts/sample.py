@@ -1,0 +1,60 @@
+"""The record of one row that a model is asked about."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from datetime import date
+
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Sample
+from agent_env.temporal.facts.tables import EventRow
+from agent_env.temporal.facts.writing import spans_text
+
+ONGOING = "ongoing"
+
+
+class EventSample(Sample):
+    """An event with the dates that its table states, as they are written there."""
+
+    event: str
+    kind: str
+    start: str = ""
+    end: str = ""
+    """Empty beside a start: it still lasts."""
+    years: str = ""
+    """All years in which it held, as spans such as `1908;1948~1950`."""
+    now: str
+    """The day as of which it still lasts."""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it still lasts, as its table states."""
+        return bool(self.start) and not self.end
+
+
+def make_sample(row: EventRow, task: str, gold: tuple[str, ...], now: date) -> EventSample:
+    """The row as a sample; its id depends on the event's name alone."""
+    return EventSample(
+        id=f"event-{hashlib.sha256(row.event.encode()).hexdigest()[:16]}",
+        task=task,
+        gold=gold,
+        event=row.event,
+        kind=row.kind,
+        start=str(row.start or ""),
+        end=str(row.end or ""),
+        years=spans_text(row.years),
+        now=str(row.now or now),
+    )
+
+
+def event_sample(sample: Sample) -> EventSample:
+    """The sample itself, where it is one of this family."""
+    if not isinstance(sample, EventSample):
+        raise ConfigError(f"sample '{sample.id}' is no row of an event table")
+    return sample
+
+
+def stated(rows: Iterable[EventRow]) -> tuple[EventRow, ...]:
+    """The rows that state any date."""
+    return tuple(row for row in rows if row.start or row.end or row.years)

@@ -1,0 +1,126 @@
+"""What the commands on TDBench do: import a published set, lay runs out as in the paper."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError
+from agent_env.families.tdbench.published import Difference
+
+if TYPE_CHECKING:
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.families.tdbench.layouts import Layout, Scored
+    from agent_env.records.schema import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import found."""
+
+    tables: dict[str, int]
+    """Rows by table."""
+    questions: int
+    """Entries with a statement."""
+    equal: int
+    """Those whose statement gives their stored rows."""
+    differences: tuple[Difference, ...]
+    by_relation: dict[str, tuple[int, int]]
+    """Entries, and those of them that differ."""
+    samples: int
+    """Written: one for each phrasing of an entry that can be run, and for each gap."""
+    blanks: int
+    unworded: int
+    """Entries that can be run and hold no `questions`; no sample is made of them."""
+    ignored: tuple[str, ...]
+    out: Path | None
+
+    def as_json(self) -> dict[str, object]:
+        """The object that `--json` prints."""
+        return {
+            "tables": self.tables,
+            "questions": self.questions,
+            "equal": self.equal,
+            "different": len(self.differences),
+            "by_relation": {
+                name: {"questions": n, "different": d} for name, (n, d) in self.by_relation.items()
+            },
+            "samples": self.samples,
+            "blanks": self.blanks,
+            "unworded": self.unworded,
+            "ignored": list(self.ignored),
+            "out": str(self.out) if self.out else None,
+            "differences": [
+                {
+                    "file": d.file,
+                    "idx": d.idx,
+                    "relation": d.relation,
+                    "reason": d.reason,
+                    "missing": list(d.missing),
+                    "extra": list(d.extra),
+                }
+                for d in self.differences
+            ],
+        }
+
+
+def import_published(folder: Path, now: date, out: Path | None) -> Imported:
+    """Check a published set, and write its samples where `out` says."""
+    from agent_env.episodes.run_folder import materials_beside, samples_bytes, write_whole
+    from agent_env.families.tdbench.published import read_published
+    from agent_env.families.tdbench.published_samples import published_samples
+
+    found = read_published(folder, now)
+    made = published_samples(found, now)
+    if out is not None:
+        if made.tables:
+            write_whole(materials_beside(out), samples_bytes(made.tables))
+        write_whole(out, samples_bytes(made.samples))
+    differences = tuple(c.difference for c in found.checked if c.difference is not None)
+    entries = Counter(c.question.relation for c in found.checked)
+    wrong = Counter(d.relation for d in differences)
+    runnable = [c for c in found.checked if c.found is not None]
+    return Imported(
+        tables={table.name: len(table.rows) for table in found.tables},
+        questions=len(found.checked),
+        equal=len(found.checked) - len(differences),
+        differences=differences,
+        by_relation={name: (entries[name], wrong[name]) for name in sorted(entries)},
+        samples=len(made.samples),
+        blanks=len(found.blanks),
+        unworded=sum(not c.question.questions for c in runnable),
+        ignored=tuple(found.ignored),
+        out=out,
+    )
+
+
+def lay_out(
+    runs: Sequence[Path], name: str, domain: str | None, note: Callable[[str], None]
+) -> Layout:
+    """The table or figure of the paper, of any runs of this family."""
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.families.tdbench.layouts import make_layout, scored
+    from agent_env.families.tdbench.sample import NAME, tdbench_sample
+    from agent_env.runs.score import score_folder
+
+    answers: list[Scored] = []
+    for path in runs:
+        folder = RunFolder(path)
+        if (task := folder.manifest().task) != NAME:
+            raise ConfigError(f"{path} is a run of {task}; these layouts are of {NAME}")
+        _, manifest, found = score_folder(folder, note)
+        samples = {sample.id: tdbench_sample(sample) for sample in _samples(folder)}
+        answers += scored(manifest, [(samples[score.sample], score) for _, score in found])
+    if domain is not None:
+        answers = [answer for answer in answers if answer.sample.domain == domain]
+    return make_layout(name, answers)
+
+
+def _samples(folder: RunFolder) -> Sequence[Sample]:
+    from agent_env.families.tdbench.sample import TdbenchSample
+
+    return folder.samples(TdbenchSample)

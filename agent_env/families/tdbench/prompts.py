@@ -1,0 +1,201 @@
+"""How a question from a temporal table is put: plain, with reasoning, with a timeline, with rows
+found by search.
+
+What is asked for (paper, section C.1): of `current` questions the answer with `since`, month and
+year; of all others the answer with its dates, a list where there are several, `No answer`, or
+`unsure`. The words are our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from agent_env.errors import ConfigError
+from agent_env.families.tdbench.retrieval import Retriever
+from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
+from agent_env.protocols import Example
+from agent_env.records.schema import Condition, MaterialTable, Sample
+
+PROMPTS = ("default", "cot", "time-cot", "retrieval")
+"""Names: the standard one, worked chains of thought, the same by timelines (Time-CoT), and rows
+found by a search for the question's words."""
+RETRIEVED = 6
+"""Rows that `retrieval` gives."""
+
+TEMPLATE = "{context}{examples}Question: {question}\n\n{wish}"
+"""What a prompt is made of; a user's own may leave out all but the question."""
+
+_UNITS = {
+    "day": ("to the day", "day"),
+    "month": ("to the month", "month"),
+    "year": ("to the year", "year"),
+}
+
+CURRENT_WISH = """\
+Answer as of {now}. Write the answer on one line, then the word "since" and the month and year \
+in which this came to hold, like this: NAME, since May 2004. If you do not know, write "unsure". \
+Write nothing else."""
+
+WISH = """\
+Write the answer with the dates on which it rests: when it began to hold and when it ended, each \
+{precision}. An end is the first {unit} in which it held no more; where it still lasts, write \
+"present".
+- One right answer: one line, like this: NAME, from START to END
+- Several: each on a line of its own that begins with "- ", with its dates
+- Nothing fits: No answer
+- You do not know: unsure
+Keep it short."""
+
+NUMBER_WISH = """\
+Write the number in digits. If you do not know, write "unsure"."""
+
+FINISH = """\
+Then finish with a line that begins with "ANSWER:" and holds, with the lines below it, nothing but \
+the answer."""
+
+HOPS = """\
+Name first each fact that you need on the way, with its date. """
+
+THINK = """\
+Reason step by step before you answer: say what the question asks for, which facts bear on it, and \
+which of them meet its condition on time. """
+
+TIMELINE = """\
+Reason by a timeline before you answer. First find the time that the question speaks of. Then \
+write down everything that bears on it in the order of time, each entry as START to END: NAME. \
+Then hold each entry against the condition, the start and the end apart. """
+
+
+def make_fields(
+    name: str, open_book: bool, tables: Mapping[str, MaterialTable]
+) -> Callable[[Sample, Condition], Mapping[str, str]]:
+    """The placeholders' texts of a sample: question, context, examples, wish."""
+    if name not in PROMPTS:
+        raise ConfigError(f"unknown prompt '{name}'; known: {', '.join(PROMPTS)}")
+    search = Retriever(tables) if name == "retrieval" else None
+
+    def fields(sample: Sample, condition: Condition) -> Mapping[str, str]:
+        asked = tdbench_sample(sample)
+        context = shown_rows(asked, tables) if open_book else ""
+        if search is not None and not open_book:
+            context = search.passages(asked, RETRIEVED)
+        return {
+            "question": asked.question,
+            "context": f"{context}\n\n" if context else "",
+            "examples": _worked(name, asked),
+            "wish": wish(asked, name),
+        }
+
+    return fields
+
+
+def worded(fields: Mapping[str, str]) -> str:
+    """The text of a prompt."""
+    return TEMPLATE.format(**fields)
+
+
+def wish(sample: TdbenchSample, name: str) -> str:
+    """In what form the answer is wanted."""
+    reasons = {"cot": THINK, "time-cot": TIMELINE}.get(name, HOPS if sample.hops else "")
+    form = _form(sample)
+    return f"{reasons}{FINISH}\n\n{form}" if reasons else form
+
+
+def _form(sample: TdbenchSample) -> str:
+    if sample.answer_type == "number":
+        return NUMBER_WISH
+    if sample.kind == "current":
+        return CURRENT_WISH.format(now=sample.now)
+    precision, unit = _UNITS[sample.granularity]
+    return WISH.format(precision=precision, unit=unit)
+
+
+# What stands before the question ----------------------------------------------------------------
+
+
+def shown_rows(sample: TdbenchSample, tables: Mapping[str, MaterialTable]) -> str:
+    """The sample's rows of each of its tables, as tables of text."""
+    shown = [
+        rows_text(tables[digest], rows)
+        for digest, rows in zip(sample.materials, sample.context, strict=False)
+        if rows
+    ]
+    return "\n\n".join(shown)
+
+
+def rows_text(table: MaterialTable, rows: Sequence[int]) -> str:
+    """Some rows of a table, in the order given; an empty end says that it still lasts."""
+    head = " | ".join(table.columns)
+    cells = [[_cell(cell) for cell in table.rows[number]] for number in rows]
+    lines = [f"| {head} |", "|" + "---|" * len(table.columns)]
+    lines += ["| " + " | ".join(line) + " |" for line in cells]
+    return f"Rows of the table {table.name}:\n" + "\n".join(lines)
+
+
+def _cell(cell: str | int | float | None) -> str:
+    return "" if cell is None else str(cell).replace("|", "\\|").replace("\n", " ")
+
+
+# Worked examples --------------------------------------------------------------------------------
+
+_KEEPERS = """\
+1931-04-01 to 1938-09-12: Osk Tamm
+1938-09-12 to 1944-02-01: Lene Varga
+1944-02-01 to 1951-06-30: Piet Orrin"""
+
+COT_EXAMPLES = (
+    (
+        "Who became keeper of the Tarn light after 1 March 1937 and left before 5 May 1945?",
+        "The question asks for a keeper whose term lies between the two days. Osk Tamm began too "
+        "early, on 1 April 1931. Lene Varga began on 12 September 1938 and left on 1 February "
+        "1944; both days lie between. Piet Orrin left in 1951, too late.\n"
+        "ANSWER: Lene Varga, from 1938-09-12 to 1944-02-01",
+    ),
+    (
+        "Who left the post of keeper of the Tarn light exactly two months before 1 July 1950?",
+        "Two months before 1 July 1950 is 1 May 1950. The keeper of that time, Piet Orrin, left "
+        "on 30 June 1951, and nobody left on 1 May 1950.\n"
+        "ANSWER: No answer",
+    ),
+)
+TIMELINE_EXAMPLES = (
+    (
+        COT_EXAMPLES[0][0],
+        f"The time: after 1937-03-01 and before 1945-05-05.\n{_KEEPERS}\n"
+        "Osk Tamm: start 1931-04-01, too early. Lene Varga: start 1938-09-12, after 1937-03-01; "
+        "end 1944-02-01, before 1945-05-05; fits. Piet Orrin: end 1951-06-30, too late.\n"
+        "ANSWER: Lene Varga, from 1938-09-12 to 1944-02-01",
+    ),
+    (
+        COT_EXAMPLES[1][0],
+        f"The time: an end on 1950-05-01, two months before 1950-07-01.\n{_KEEPERS}\n"
+        "Osk Tamm: end 1938-09-12, no. Lene Varga: end 1944-02-01, no. Piet Orrin: end "
+        "1951-06-30, no.\n"
+        "ANSWER: No answer",
+    ),
+)
+CURRENT_EXAMPLE = (
+    "Who holds the post of keeper of the Tarn light now?",
+    "The last keeper on record began on 30 June 1951 and has not left.\n"
+    "ANSWER: Mara Quell, since June 1951",
+)
+
+
+def _worked(name: str, sample: TdbenchSample) -> str:
+    """The worked examples of a prompt that reasons, of the same form as the question."""
+    if name not in ("cot", "time-cot") or sample.answer_type == "number":
+        return ""
+    pairs: tuple[tuple[str, str], ...]
+    pairs = TIMELINE_EXAMPLES if name == "time-cot" else COT_EXAMPLES
+    if sample.kind == "current":
+        pairs = (CURRENT_EXAMPLE,)
+    told = "\n\n".join(f"Question: {question}\n{answer}" for question, answer in pairs)
+    return f"Worked examples, about other matters:\n\n{told}\n\nNow yours.\n\n"
+
+
+def examples(sample: Sample, condition: Condition) -> tuple[Example, ...]:
+    """The same for the strategy `few-shot`, as turns."""
+    asked = tdbench_sample(sample)
+    pairs = (CURRENT_EXAMPLE,) if asked.kind == "current" else COT_EXAMPLES
+    empty = {"context": "", "examples": "", "wish": wish(asked, "cot")}
+    return tuple(Example({**empty, "question": q}, answer) for q, answer in pairs)

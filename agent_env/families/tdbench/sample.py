@@ -1,0 +1,105 @@
+"""One question from a temporal table, with all that is needed to check it again."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Record, Sample
+
+NAME = "tdbench"
+
+Role = Literal["start", "end"]
+Granularity = Literal["year", "month", "day"]
+Cardinality = Literal["unique", "multiple", "none"]
+Kind = Literal["relation", "current", "nth", "longest", "count", "duration", "hops"]
+"""`relation`: one of Allen's 13 with an interval b; `current`: as of now; `nth`: whose turn it was,
+or who began for the n-th time; `longest`; `count`: how often; `duration`: for how many days two
+rows overlap; `hops`: a join whose first facts are not named in the question."""
+
+
+class GoldRow(Record):
+    """One row of the table that answers the question."""
+
+    answer: str
+    """The value asked for; several attributes are joined by `, `."""
+    start: str
+    """YYYY, YYYY-MM or YYYY-MM-DD, as the granularity says: when it began."""
+    end: str | None
+    """When it ended, the first day (month, year) on which it held no more; None while it lasts."""
+    row: int
+    """Its place in the first table of `materials`, from 0."""
+
+
+class Hop(Record):
+    """One fact on the way to the answer, in the order in which they are needed; the last hop is the
+    answer's own."""
+
+    asks: str
+    """What this hop finds out, in words, such as `the host of the 24th Games`."""
+    gold: tuple[str, ...]
+    """Its right values; for a period, its two dates too."""
+    start: str | None = None
+    end: str | None = None
+
+
+class TdbenchSample(Sample):
+    """`gold` holds the distinct answers in order; it is empty where no row answers."""
+
+    query: str
+    """Names the query; all phrasings of it share this and the gold."""
+    phrasing: int
+    """0, 1, 2, … within the query."""
+    question: str
+    domain: str
+    kind: Kind
+    relation: str
+    """One of Allen's 13 names, or the kind where there is no b."""
+    cardinality: Cardinality
+    asked: dict[str, str]
+    """The question attributes and their values."""
+    answers: tuple[str, ...]
+    """The answer attributes."""
+    answer_type: Literal["name", "number"] = "name"
+    """A `number` is counted or in days; it has no time reference."""
+    b_start: str | None = None
+    """The interval that the relation refers to, half-open like the rows; None where there is
+    none."""
+    b_end: str | None = None
+    granularity: Granularity
+    now: str
+    """YYYY-MM-DD: the table is as of this day."""
+    golds: tuple[GoldRow, ...]
+    """The rows that answer; none where there is no answer."""
+    others: tuple[str, ...]
+    """Wrong values: what the other rows of the same group answer, without the gold."""
+    outdated: tuple[str, ...] = ()
+    """For `current`: those of the others that held before now."""
+    roles: tuple[Role, ...] = ()
+    """Which dates a time reference must give for each gold row; the end of a row that still lasts
+    is not asked for. Empty where T is undefined."""
+    hops: tuple[Hop, ...] = ()
+    sql: dict[str, str] = Field(default_factory=dict)
+    """The query's text for `sqlite` and for `duckdb`."""
+    context: tuple[tuple[int, ...], ...] = ()
+    """For each table of `materials`: the rows shown with the question in the open-book setting, by
+    their places there, in the order shown; never all empty."""
+    relevant: tuple[tuple[int, ...], ...] = ()
+    """Those of them that the query without its temporal condition finds."""
+    fictional: bool = False
+    """Whether the table is invented, so that nobody can know the answer by heart."""
+    worded_by: str = "template"
+    """`template`, or the model that worded the question."""
+    wording_prompt: str | None = None
+    """Digest of the prompt by which a model worded it; None for a template's words."""
+    generator: int | None = None
+    """Version of the generator that made it; None for published sets and those made before."""
+
+
+def tdbench_sample(sample: Sample) -> TdbenchSample:
+    """The sample itself, where it is one of this family."""
+    if not isinstance(sample, TdbenchSample):
+        raise ConfigError(f"sample '{sample.id}' is no question from a temporal table")
+    return sample

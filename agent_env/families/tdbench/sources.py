@@ -1,0 +1,167 @@
+"""The tables that questions are made of: loaded or invented, checked, as of now."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from agent_env.errors import ConfigError
+from agent_env.families.tdbench.domains import DOMAINS, ENTRY, GAMES, Domain, user_domain
+from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.temporal.facts import tables as facts
+from agent_env.temporal.facts.temporal_files import load_table
+from agent_env.temporal.facts.temporal_table import (
+    TemporalTable,
+    Tfd,
+    as_of,
+    coalesced,
+    coarser,
+    tfd_violations,
+)
+from agent_env.temporal.fiction.tables import make_tables
+
+SHIPPED = facts.SHIPPED / "temporal"
+REAL = ("offices", "organisations", "games")
+"""Shipped tables of real facts; the others are invented."""
+NOW = date(2025, 6, 30)
+"""As of when the shipped and the invented tables are."""
+SHOWN = 5
+"""How many rows that break a dependency an error spells out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A checked table with its words, and how many of its rows are left out, by reason."""
+
+    domain: Domain
+    table: TemporalTable
+    left_out: Mapping[str, int]
+
+
+def read_now(options: TdbenchOptions) -> date:
+    """The stated day; ConfigError where a file's tables come without one."""
+    if options.now is not None:
+        try:
+            return date.fromisoformat(options.now)
+        except ValueError as exc:
+            raise ConfigError(f"now {options.now} is not a day: {exc}") from exc
+    if options.tables not in ("fictional", "shipped"):
+        raise ConfigError("questions from a file need the day it is as of: --option now=YYYY-MM-DD")
+    return NOW
+
+
+def sources(options: TdbenchOptions, seed: int) -> tuple[Source, ...]:
+    """The tables in order; DatasetError or ConfigError names what is wrong with one."""
+    now = read_now(options)
+    if options.tables not in ("fictional", "shipped"):
+        return _of_files(options, now)
+    wanted = options.domains or tuple(DOMAINS)
+    for name in wanted:
+        if name not in DOMAINS:
+            raise ConfigError(f"no domain '{name}'; known: {', '.join(DOMAINS)}")
+    if "hops" in options.kinds:
+        wanted = tuple(dict.fromkeys((*wanted, "offices", "games")))
+    if options.tables == "shipped":
+        own = {name: _shipped(name) for name in wanted}
+    else:
+        made_from = seed if options.tables_seed is None else options.tables_seed
+        own = make_tables(options.rows, made_from, wanted)
+    return tuple(
+        _source(_domain(name, options), table, options, now) for name, table in own.items()
+    )
+
+
+def _shipped(name: str) -> TemporalTable:
+    return load_table(SHIPPED / f"{name}.csv", fictional=name not in REAL)
+
+
+def _domain(name: str, options: TdbenchOptions) -> Domain:
+    """The domain's own ways of asking, or the user's choice of attributes."""
+    domain = GAMES if name == "games" else DOMAINS[name]
+    if not options.question or name == "games":
+        return domain
+    return user_domain(name, options.question, options.answer, options.unique)
+
+
+def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
+    """A file's table; of several tables, those that hops lead through."""
+    loaded = [_load(file, name, options) for file, name in _places(options)]
+    tables = [table for table, _ in loaded]
+    hops = set(options.kinds) == {"hops"}
+    if len(tables) > 1 and not hops:
+        raise ConfigError("several tables make questions of hops only: --option kinds=hops")
+    if hops and len(tables) == 1:
+        raise ConfigError("hops need two or three tables: --option tables=ONE.csv,OTHER.csv")
+    if not options.question or not options.answer:
+        columns = "; ".join(f"{table.name} has {', '.join(table.columns)}" for table in tables)
+        raise ConfigError(
+            f"say what to ask: --option question=COLUMNS --option answer=COLUMNS; {columns}"
+        )
+    if hops:
+        found = (Domain(table.name, ENTRY, (), ()) for table in tables)
+    else:
+        found = (
+            user_domain(table.name, options.question, options.answer, options.unique)
+            for table in tables
+        )
+    return tuple(
+        _source(domain, table, options, now, short)
+        for domain, (table, short) in zip(found, loaded, strict=True)
+    )
+
+
+def _load(file: Path, name: str | None, options: TdbenchOptions) -> tuple[TemporalTable, int]:
+    """The table, and how many of its rows the granularity leaves without time."""
+    short: list[int] = []
+    cut = (options.granularity, options.end_included)
+    return load_table(file, name, *cut, too_short=short), len(short)
+
+
+def _places(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
+    """The files with the names of their tables: one file with several, or several files, whose
+    databases take the names in turn."""
+    names = [name.strip() for name in (options.table or "").split(",") if name.strip()]
+    if Path(options.tables).is_file() or "," not in options.tables:
+        return [(Path(options.tables), name) for name in names or [None]]  # type: ignore[list-item]
+    files = [Path(text.strip()) for text in options.tables.split(",") if text.strip()]
+    turn = iter(names)
+    return [(f, None if f.suffix in (".csv", ".parquet") else next(turn, None)) for f in files]
+
+
+def _source(
+    domain: Domain, table: TemporalTable, options: TdbenchOptions, now: date, cut: int = 0
+) -> Source:
+    for ask in domain.asks:
+        if both := set(ask.asked) & set(ask.answers):
+            raise ConfigError(f"column '{min(both)}' is asked and answered")
+        for name in (*ask.asked, *ask.answers):
+            if name not in table.columns:
+                raise ConfigError(
+                    f"{table.name} has no column '{name}'; its columns are "
+                    f"{', '.join(table.columns)}"
+                )
+    for tfd in domain.tfds:
+        check_tfd(table, tfd)
+    if options.granularity is not None and options.granularity != table.granularity:
+        table, cut = coarser(table, options.granularity)
+    left_out = {f"rows of {table.name} that begin and end in one {table.granularity}": cut}
+    known = as_of(table, now)
+    left_out[f"rows of {table.name} that begin after {now}"] = len(table.rows) - len(known.rows)
+    return Source(domain, coalesced(known), left_out)
+
+
+def check_tfd(table: TemporalTable, tfd: Tfd) -> None:
+    """ConfigError names the first rows that break it, and how many pairs do."""
+    broken = list(itertools.islice(tfd_violations(table, tfd), 1000))
+    if broken:
+        raise ConfigError(
+            f"{tfd} does not hold in {table.name}, in {len(broken)} pairs of rows: "
+            f"{_listed(map(str, broken[:SHOWN]))}. Mend them, or say --option unique=false"
+        )
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return "; ".join(texts)

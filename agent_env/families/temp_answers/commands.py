@@ -1,0 +1,303 @@
+"""What `agent-env score-answers` does: read response files, score them in both modes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
+from agent_env.families.temp_answers.responses import (
+    Response,
+    ResponseFile,
+    question_keys,
+    read_mapping,
+    read_responses,
+)
+from agent_env.families.temp_answers.scoring.paper_answers import CLOCK
+from agent_env.families.temp_answers.study.curves import all_layouts
+from agent_env.families.temp_answers.study.disagreements import Disagreement, disagreements
+from agent_env.families.temp_answers.study.layouts import Answers, Guess, baselines
+from agent_env.families.temp_answers.study.means import Summary, summarize
+from agent_env.families.temp_answers.study.modes import (
+    Group,
+    ModeScores,
+    paper_group,
+    score_paper,
+    score_v2,
+)
+
+MODES = ("paper", "v2")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOptions:
+    """What the user asks."""
+
+    files: tuple[Path, ...]
+    modes: tuple[str, ...] = MODES
+    mapping: Path | None = None
+    centroids: Path | None = None
+    questions: tuple[Path, ...] = ()
+    clock: date | None = None
+    intervals: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredAnswers:
+    """Everything about the files."""
+
+    files: tuple[ResponseFile, ...]
+    summaries: Mapping[str, tuple[Summary, ...]]
+    """By mode, in the order of the files."""
+    scores: Mapping[str, ModeScores]
+    disagreements: tuple[Disagreement, ...] = ()
+    """Only where both modes were asked for."""
+    unmatched: Mapping[Path, tuple[Response, ...]] = field(default_factory=dict)
+    """Rows of questions that the question files do not have; they are in no mean."""
+    unanswered: Mapping[Path, int] = field(default_factory=dict)
+    """Questions of the file's splits without a row."""
+
+
+def score_answers(options: ScoreOptions) -> ScoredAnswers:
+    """Read and score; ConfigError and DatasetError say what is wrong with a file."""
+    for mode in options.modes:
+        if mode not in MODES:
+            raise ConfigError(f"unknown mode '{mode}'; known: {', '.join(MODES)}")
+    mapping = read_mapping(options.mapping) if options.mapping else None
+    dated: dict[str, bool] = {}
+    read: list[ResponseFile] = []
+    for path in options.files:
+        read += _run_files(path) if path.is_dir() else [read_responses(path, mapping, dated)]
+    files, unmatched, unanswered = _matched(read, options.questions)
+    centroids = read_centroids(options.centroids) if options.centroids else None
+    scores: dict[str, ModeScores] = {}
+    if "paper" in options.modes:
+        scores["paper"] = score_paper(files, centroids, options.clock or CLOCK)
+    if "v2" in options.modes:
+        scores["v2"] = score_v2(files)
+    summaries = {
+        mode: tuple(summarize(items, mode, options.intervals) for items in found.items)
+        for mode, found in scores.items()
+    }
+    differ: tuple[Disagreement, ...] = ()
+    if set(scores) == set(MODES):
+        differ = tuple(disagreements(files, scores["paper"].items, scores["v2"].items))
+    return ScoredAnswers(tuple(files), summaries, scores, differ, unmatched, unanswered)
+
+
+def _run_files(path: Path) -> list[ResponseFile]:
+    """The finished episodes of a run of temp-answers."""
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.families.temp_answers.making import AnswerOptions
+    from agent_env.families.temp_answers.sample import NAME, TimeQuestion
+    from agent_env.families.temp_answers.study.runs import run_files
+    from agent_env.runs.score import score_folder
+
+    folder = RunFolder(path)
+    manifest = folder.manifest()
+    if manifest.task != NAME:
+        raise ConfigError(f"{path} is a run of {manifest.task}; score-answers reads {NAME}")
+    _, _, scored = score_folder(folder, lambda text: None)
+    questions = {q.id: q for q in folder.samples(TimeQuestion) if isinstance(q, TimeQuestion)}
+    options = AnswerOptions.model_validate(manifest.options)
+    return run_files(path, manifest, options, questions, [episode for episode, _ in scored])
+
+
+def write_layouts(folder: Path, scored: ScoredAnswers) -> list[Path]:
+    """Each table and figure of the paper as a CSV, by mode."""
+    written = []
+    for mode, summaries in scored.summaries.items():
+        answers = Answers(scored.files, mode, scored.scores[mode], summaries)
+        for layout in all_layouts(answers):
+            path = folder / mode / f"{layout.name}.csv"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("w", encoding="utf-8", newline="") as opened:
+                writer = csv.writer(opened)
+                writer.writerow(layout.columns)
+                writer.writerows(layout.rows)
+            written.append(path)
+    return written
+
+
+def right_steps(file: ResponseFile) -> Steps:
+    """Right and wrong calculations in the texts of a file."""
+    found = [arithmetic_steps(row.response or "") for row in file.rows]
+    return Steps(sum(s.right for s in found), sum(s.wrong for s in found))
+
+
+def guessed(scored: ScoredAnswers, mode: str) -> list[Guess]:
+    """What guessing scores in a mode, by dataset and split."""
+    answers = Answers(scored.files, mode, scored.scores[mode], scored.summaries[mode])
+    return baselines(answers)
+
+
+def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
+    """The paper's figures as SVG and PNG, by mode. ConfigError without matplotlib."""
+    from agent_env.runs.compare import need_extra
+
+    need_extra("matplotlib", "numpy")
+    from agent_env.analysis.drawing import save
+    from agent_env.families.temp_answers.study.figures import all_figures
+
+    return [
+        path
+        for mode, summaries in scored.summaries.items()
+        for name, figure in all_figures(
+            Answers(scored.files, mode, scored.scores[mode], summaries)
+        ).items()
+        for path in save(figure, folder / mode, name)
+    ]
+
+
+def _matched(
+    files: Sequence[ResponseFile], questions: Sequence[Path]
+) -> tuple[list[ResponseFile], dict[Path, tuple[Response, ...]], dict[Path, int]]:
+    """The files without the rows whose question is unknown."""
+    if not questions:
+        return list(files), {}, {}
+    known = [key for path in questions for key in question_keys(path)]
+    kept, unmatched, unanswered = [], {}, {}
+    for file in files:
+        rows = [row for row in file.rows if row.key in known]
+        unmatched[file.path] = tuple(row for row in file.rows if row.key not in known)
+        asked = {key for key in known if any(_in_split(key, file.dataset, s) for s in file.splits)}
+        unanswered[file.path] = len(asked - {row.key for row in rows})
+        kept.append(replace(file, rows=tuple(rows)))
+    return kept, unmatched, unanswered
+
+
+def _in_split(key: str, dataset: str, split: str) -> bool:
+    return key.split("\x1f")[:2] == [dataset, split]
+
+
+def read_centroids(path: Path) -> dict[Group, tuple[float, ...]]:
+    """From a report of this command, or JSON `{"tot": {"arithmetic": {"days": [12.5]}}, "ttqa":
+    {"years": [31.0]}}`, or CSV with the columns dataset, split, unit, centroid."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise DatasetError(path, None, f"cannot be read: {exc}") from exc
+    if path.suffix.lower() == ".csv":
+        return _csv_centroids(path, text)
+    try:
+        found = json.loads(text)
+    except ValueError as exc:
+        raise DatasetError(path, None, f"is no JSON: {exc}") from exc
+    if isinstance(found, dict) and isinstance(found.get("centroids"), dict):
+        found = found["centroids"]
+    groups: dict[Group, tuple[float, ...]] = {}
+    for dataset, inner in _members(path, found):
+        for name, value in _members(path, inner):
+            if dataset == "ttqa":
+                groups["ttqa", name] = _numbers(path, value)
+            elif dataset == "tot":
+                for unit, numbers in _members(path, value):
+                    groups["tot", name, unit] = _numbers(path, numbers)
+            else:
+                raise DatasetError(path, None, f"unknown dataset '{dataset}'; known: tot, ttqa")
+    return groups
+
+
+def _members(path: Path, value: object) -> list[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        raise DatasetError(path, None, "is not {dataset: {split: {unit: [centroids]}}}")
+    return list(value.items())
+
+
+def _numbers(path: Path, value: Any) -> tuple[float, ...]:
+    numbers = value if isinstance(value, list) else [value]
+    if not numbers or not all(
+        isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers
+    ):
+        raise DatasetError(path, None, f"'{value}' is no list of centroids")
+    return tuple(float(number) for number in numbers)
+
+
+def _csv_centroids(path: Path, text: str) -> dict[Group, tuple[float, ...]]:
+    groups: dict[Group, tuple[float, ...]] = {}
+    for line, row in enumerate(csv.DictReader(text.splitlines()), start=2):
+        try:
+            group = paper_group(row["dataset"], row.get("split") or "", row["unit"])
+            groups[group] = (*groups.get(group, ()), float(row["centroid"]))
+        except (KeyError, TypeError, ValueError) as exc:
+            raise DatasetError(path, line, f"needs dataset, split, unit, centroid: {exc}") from exc
+    return groups
+
+
+# As JSON ------------------------------------------------------------------------------------------
+
+
+def as_json(scored: ScoredAnswers) -> dict[str, Any]:
+    """One object: each file's figures by mode; what was left out, by name."""
+    modes = list(scored.summaries)
+    return {
+        "modes": modes,
+        "files": [_file_json(scored, k, modes) for k in range(len(scored.files))],
+        "disagreements": dict(Counter(d.cause for d in scored.disagreements).most_common()),
+        "baselines": {mode: [asdict(g) for g in guessed(scored, mode)] for mode in modes},
+        "centroids": _nested(scored.scores["paper"].centroids) if "paper" in modes else {},
+        "scales": {
+            "/".join(group): asdict(scale)
+            for mode in modes
+            for group, scale in scored.scores[mode].scales.items()
+        },
+    }
+
+
+def _file_json(scored: ScoredAnswers, k: int, modes: Sequence[str]) -> dict[str, Any]:
+    file = scored.files[k]
+    told: dict[str, Any] = {
+        "file": str(file.path),
+        "dataset": file.dataset,
+        "splits": list(file.splits),
+        "model": file.model,
+        "prompting": file.prompting,
+        "calculations": asdict(right_steps(file)),
+        "duplicates": list(file.duplicates),
+        "unmatched": [row.line for row in scored.unmatched.get(file.path, ())],
+        "unanswered": scored.unanswered.get(file.path, 0),
+    }
+    figures = {mode: summary_json(scored.summaries[mode][k]) for mode in modes}
+    return told | (figures[modes[0]] if len(modes) == 1 else figures)
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    """The figures; an infinite mean is null and said in `mase_infinite`."""
+    told = asdict(summary)
+    infinite = summary.mase is not None and summary.mase == float("inf")
+    told["mase"] = None if infinite else summary.mase
+    told["mase_infinite"] = infinite
+    told["bands"] = {str(k): value for k, value in summary.bands.items()}
+    return told
+
+
+def _nested(centroids: Mapping[Group, Sequence[float]]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for group, values in centroids.items():
+        inner = nested
+        for name in group[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[group[-1]] = list(values)
+    return nested
+
+
+def write_disagreements(path: Path, found: Sequence[Disagreement]) -> None:
+    """A CSV with one line for each."""
+    with path.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(
+            ["file", "row", "cause", "question", "label", "unit", "paper", "v2",
+             "paper_exact", "v2_exact", "response"]
+        )  # fmt: skip
+        for d in found:
+            writer.writerow(
+                [d.file, d.row.line, d.cause, d.row.question, d.row.label, d.row.unit, d.paper,
+                 d.v2, d.paper_exact, d.v2_exact, d.row.response]
+            )  # fmt: skip

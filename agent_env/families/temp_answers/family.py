@@ -1,0 +1,10 @@
+"""temp-answers as a family."""
+
+from __future__ import annotations
+
+from agent_env.families.temp_answers.making import AnswerOptions, make_samples
+from agent_env.families.temp_answers.sample import NAME
+from agent_env.families.temp_answers.task import make_task
+from agent_env.tasks.family import Family
+
+FAMILY = Family(NAME, make_task, make_samples, AnswerOptions)

@@ -1,0 +1,131 @@
+"""How far a time answer is from its gold, item by item, and the means of that (paper, section 3.2).
+
+Where a measure is not defined for an item it is None, and the mean says over how many items it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from agent_env.families.temp_answers.scoring.time_units import Amount, same
+from agent_env.families.temp_answers.scoring.time_wanted import Kind, Outcome, TimeAnswer, Wanted
+
+NO_RATIO: tuple[Kind, ...] = ("year", "month", "date", "time")
+"""Points in time have no zero, so no percentage error; durations have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the gold answers of one split and unit are like; fixed before any model is seen."""
+
+    mean: float
+    deviation: float
+    """Mean absolute deviation from the mean; 0 for a single answer or equal ones."""
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimeError:
+    """One answer against its gold."""
+
+    outcome: Outcome
+    exact: bool
+    error: Amount | None
+    """Answer less gold in the declared unit; None where the answer gives no amount."""
+    percentage: float | None
+    """100 · |ŷ − y| / (|ŷ| + |y|), 0/0 is 0, 100 where the answer gives no amount; None for points
+    in time."""
+    scaled: float | None
+    """|e| / mean absolute deviation of the gold answers; None without an amount or a deviation."""
+    scaled_by_item: float | None
+    """The paper's formula: |e| / |y − mean of the gold answers|; 0/0 is 0."""
+
+
+def measure(answer: TimeAnswer, gold: Amount, wanted: Wanted, scale: Scale | None) -> TimeError:
+    """All measures of one answer."""
+    given = answer.amount
+    ratio = wanted.kind not in NO_RATIO
+    if given is None:
+        return TimeError(answer.outcome, False, None, 100.0 if ratio else None, None, None)
+    exact = same(given, gold)
+    error: Amount = 0 if exact else given - gold
+    return TimeError(
+        answer.outcome,
+        exact,
+        error,
+        (0.0 if exact else percentage(given, gold)) if ratio else None,
+        None if scale is None or scale.deviation == 0 else float(abs(error)) / scale.deviation,
+        None if scale is None else _by_item(error, gold, scale),
+    )
+
+
+def percentage(given: Amount, gold: Amount) -> float:
+    """The summand of sMAPE in percent, between 0 and 100; without the factor ½ below."""
+    below = abs(given) + abs(gold)
+    return 0.0 if below == 0 else min(100.0, 100.0 * (abs(given - gold) / below))
+
+
+def _by_item(error: Amount, gold: Amount, scale: Scale) -> float | None:
+    below = abs(gold - scale.mean)
+    if below == 0:
+        return 0.0 if error == 0 else None
+    return float(abs(error)) / below
+
+
+def scale_of(golds: Iterable[Amount]) -> Scale | None:
+    """Of the gold answers of distinct questions; None of none."""
+    values = sorted(golds)
+    if not values:
+        return None
+    mean = fmean(values)
+    return Scale(mean, fmean(abs(value - mean) for value in values), len(values))
+
+
+def within(error: Amount | None, band: float) -> bool:
+    """EM@k: at most k of the declared unit away; False where no amount was given."""
+    return error is not None and abs(error) <= band
+
+
+def is_transitional(error: Amount | None, wanted: Wanted, years_only: bool) -> bool:
+    """Off by one year where the question gives nothing but years: both answers can be true."""
+    return years_only and error is not None and abs(error) == 1 and wanted.unit == "years"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorProfile:
+    """Size and direction of the errors that are not 0."""
+
+    wrong: int
+    """Answers with an amount that is not the gold's."""
+    median_signed: float | None
+    """Over all answers with an amount, right ones included."""
+    mean_signed: float | None
+    too_small: int
+    too_large: int
+    off_by_one: int
+    off_by_one_share: float | None
+    """Of the wrong ones."""
+    transitional: int
+    histogram: tuple[tuple[Amount, int], ...]
+    """|e| and how often, the most frequent first."""
+
+
+def profile(errors: Sequence[Amount], transitional: int = 0, most: int = 10) -> ErrorProfile:
+    """Of the errors of answers that gave an amount, in their declared units."""
+    wrong = [error for error in errors if error != 0]
+    ones = sum(abs(error) == 1 for error in wrong)
+    counts = Counter(abs(error) for error in wrong)
+    return ErrorProfile(
+        len(wrong),
+        float(median(errors)) if errors else None,
+        fmean(errors) if errors else None,
+        sum(error < 0 for error in wrong),
+        sum(error > 0 for error in wrong),
+        ones,
+        ones / len(wrong) if wrong else None,
+        transitional,
+        tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]),
+    )

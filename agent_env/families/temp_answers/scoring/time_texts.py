@@ -1,0 +1,243 @@
+"""Reads one line or one value as an amount, a time of day or a date, by what the question wants."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from agent_env.families.temp_answers.scoring.time_dates import ReadDate, find_dates, impossible
+from agent_env.families.temp_answers.scoring.time_numbers import DIGITS, NUMBER, value_of
+from agent_env.families.temp_answers.scoring.time_units import (
+    SECONDS,
+    Amount,
+    convert,
+    divided,
+    unit_named,
+    whole,
+)
+from agent_env.families.temp_answers.scoring.time_wanted import TimeAnswer, Wanted, unparsable
+
+LONGEST = 1000
+"""Characters of a line that is still read as an answer."""
+REFUSED = re.compile(
+    r"\b(?:unanswerable|unknown|not\s+(?:possible|available|enough|specified|provided|given|known)"
+    r"|(?:can(?:no|')t|cannot|could\s+not|unable\s+to)\s+(?:be\s+)?"
+    r"(?:determine|answer|calculate|provide|find|help)|insufficient|n/a|i(?:'m| am) sorry)",
+    re.I,
+)
+_UNIT = (
+    r"(?:years?|months?|weeks?|days?|hours?|minutes?|seconds?|yrs?|mos?|wks?|hrs?|mins?|secs?|h|s)"
+)
+_QUANTITY = re.compile(
+    rf"(?P<n>{NUMBER})\s*+(?:[-‐]\s*+)?(?P<u>{_UNIT})(?![a-z])(?P<old>[\s-]+old)?", re.I
+)
+PLAIN = re.compile(NUMBER, re.I)
+_WHOLE = re.compile(r"[-+−]?\d{1,15}")
+_RANGE = re.compile(
+    rf"(?:{NUMBER}\s*+(?:{_UNIT}\s*+)?(?:to|or|and)\s*{NUMBER}|{DIGITS}\s*[-–—]\s*{DIGITS})"
+    rf"\s*{_UNIT}(?![a-z])",
+    re.I,
+)
+_NOTE = re.compile(r"\((?:not|instead of|rather than|and not)\b[^()]*\)", re.I)
+_JOINS = re.compile(r"[\s,;&]*+(?:(?:and|plus)[\s,;&]*+)?", re.I)
+_CLOCK = re.compile(
+    r"(?P<sign>[-−])?(?<![\d:])(?P<a>\d{1,9}):(?P<b>\d{2})(?::(?P<c>\d{2}(?:\.\d+)?))?(?![\d:])"
+    r"\s*(?P<half>[ap]\.?m\b\.?)?",
+    re.I,
+)
+_EMPHASIS = re.compile(r"\*\*(.+?)\*\*|\\boxed\{([^{}]+)\}")
+
+
+def read_text(text: str, wanted: Wanted) -> TimeAnswer:
+    """What one line or one value says."""
+    if len(text) > LONGEST:
+        return unparsable("longer than an answer")
+    if wanted.kind in ("number", "duration") and _WHOLE.fullmatch(text):
+        return of_number(int(text.replace("−", "-")), wanted)
+    found = _read_plain(text, wanted)
+    if found.outcome == "unparsable":
+        marked = {a or b for a, b in _EMPHASIS.findall(text)}
+        if len(marked) == 1 and (inner := _read_plain(marked.pop(), wanted)).outcome == "parsed":
+            return inner
+        if REFUSED.search(text):
+            return TimeAnswer("refused", rule=found.rule)
+    return found
+
+
+def _read_plain(text: str, wanted: Wanted) -> TimeAnswer:
+    plain = (
+        re.sub(r"[*`$\\~]|(?<!\d)_|_(?!\d)", " ", _NOTE.sub(" ", text))
+        .strip()
+        .strip("\"'“”")
+        .rstrip(".!")
+    )
+    if wanted.kind == "duration" and _CLOCK.search(plain) is not None:
+        seconds = read_clock(plain, wanted)
+        return (
+            unparsable("not a time") if seconds is None else TimeAnswer("parsed", seconds, "clock")
+        )
+    if wanted.kind == "time":
+        seconds = read_clock(plain, wanted, of_day=True)
+        return (
+            unparsable("no time of day")
+            if seconds is None
+            else TimeAnswer("parsed", seconds, "clock")
+        )
+    if wanted.kind in ("number", "duration"):
+        return _amount(plain, wanted)
+    return _date(plain, wanted)
+
+
+def of_number(value: Amount, wanted: Wanted) -> TimeAnswer:
+    """A bare number: so many of the wanted unit, or a year."""
+    if wanted.kind in ("number", "duration"):
+        return TimeAnswer("parsed", value, "number")
+    if wanted.kind == "year" and isinstance(value, int):
+        if value < 0:  # -7 stands for 7 BC
+            return TimeAnswer("parsed", value + 1, "year", ReadDate(value + 1))
+        return TimeAnswer("parsed", value, "year", ReadDate(value))
+    return unparsable(f"a number is no {wanted.kind}")
+
+
+def _amount(text: str, wanted: Wanted) -> TimeAnswer:
+    """A number with its unit; or the only bare number that is no calendar date."""
+    if _RANGE.search(text) and not _is_sum(text):
+        return unparsable("a range")
+    quantities = list(_QUANTITY.finditer(text))
+    if quantities:
+        return _quantities(text, quantities, wanted)
+    if "=" in text:
+        text = text.rsplit("=", 1)[1]
+    spans = [(d.start, d.end) for d in find_dates(text) if _is_calendar(text, d)]
+    numbers = [
+        (m[0], value_of(m[0]))
+        for m in PLAIN.finditer(text)
+        if not any(start <= m.end() - 1 < end for start, end in spans)
+    ]
+    values = {value for _, value in numbers if value is not None}
+    if not numbers and len(spans) == 1 and wanted.unit == "years":
+        only = next(d for d in find_dates(text) if _is_calendar(text, d))
+        if only.precision == "year" and only.year is not None and text.strip().isdigit():
+            return TimeAnswer("parsed", only.year, "number")
+    if len(values) == 1:
+        return of_number(values.pop(), wanted)
+    return unparsable("several numbers" if values else "no number")
+
+
+def _is_sum(text: str) -> bool:
+    """`2 hours and 5 minutes` is one duration, not two ends of a range."""
+    units = [unit_named(m["u"]) for m in _QUANTITY.finditer(text)]
+    return len(units) > 1 and len(set(units)) == len(units)
+
+
+def _is_calendar(text: str, date: ReadDate) -> bool:
+    """Whether what was found is a date and no mere number: a day, a month, or a year that is
+    written like one (`in 2009`, `(1905)`, `44 BC`)."""
+    if date.precision != "year" or date.era:
+        return True
+    return len(text[date.start : date.end].strip()) == 4 and 1000 <= (date.year or 0) <= 2999
+
+
+def _quantities(text: str, found: list[re.Match[str]], wanted: Wanted) -> TimeAnswer:
+    """The first run of quantities that are joined to one (`2 years, 3 months`)."""
+    runs: list[list[re.Match[str]]] = [[found[0]]]
+    for before, match in pairwise(found):
+        joined = _JOINS.fullmatch(text[before.end() : match.start()])
+        if joined and unit_named(before["u"]) != unit_named(match["u"]):
+            runs[-1].append(match)
+        else:
+            runs.append([match])
+    sums = [_sum(run, wanted.unit) for run in runs]
+    values = [value for value in sums if value is not None]
+    if not values:
+        units = ", ".join(dict.fromkeys(str(unit_named(m["u"])) for m in found))
+        return unparsable(f"{units} where {wanted.unit} are asked")
+    ages = [v for run, v in zip(runs, sums, strict=True) if run[-1]["old"] and v is not None]
+    own = [
+        value
+        for run, value in zip(runs, sums, strict=True)
+        if value is not None and any(unit_named(m["u"]) == wanted.unit for m in run)
+    ]
+    chosen = ages or own or values
+    if len(set(chosen)) > 1 and "=" in text:
+        chosen = chosen[-1:]
+    if len(set(chosen)) > 1:
+        return unparsable("several quantities")
+    return TimeAnswer("parsed", whole(chosen[0]), "quantity")
+
+
+def _sum(run: list[re.Match[str]], unit: str) -> Amount | None:
+    total: Amount = 0
+    sign = 1
+    for k, match in enumerate(run):
+        value, named = value_of(match["n"]), unit_named(match["u"])
+        part = None if value is None or named is None else convert(value, named, unit)
+        if part is None:
+            return None
+        if k == 0 and part < 0:
+            sign = -1
+        total += sign * abs(part)
+    return total
+
+
+def read_clock(text: str, wanted: Wanted, of_day: bool = False) -> Amount | None:
+    """`HH:MM[:SS]` in the wanted unit; None for none, for two, and for minutes above 59."""
+    found = list({m[0].strip(): m for m in _CLOCK.finditer(text)}.values())
+    if len(found) != 1:
+        return None
+    match = found[0]
+    a, b = int(match["a"]), int(match["b"])
+    c: Amount = (
+        whole(float(match["c"])) if match["c"] and "." in match["c"] else int(match["c"] or 0)
+    )
+    if match["c"] is None and wanted.clock == "m:s" and not of_day:
+        a, b, c = 0, a, b
+    elif b > 59:
+        return None
+    if c >= 60:
+        return None
+    if half := (match["half"] or "").lower():
+        if not 1 <= a <= 12:
+            return None
+        a = a % 12 + (12 if half.startswith("p") else 0)
+    if of_day and a > 24:
+        return None
+    seconds = a * 3600 + b * 60 + c
+    return divided(-seconds if match["sign"] else seconds, SECONDS.get(wanted.unit, 1))
+
+
+def _date(text: str, wanted: Wanted) -> TimeAnswer:
+    """The one date, month or year; a finer one than wanted counts, a coarser one has no amount."""
+    if re.fullmatch(r"[-−]\d{1,5}", text) and wanted.kind == "year":
+        return of_number(int(text.replace("−", "-")), wanted)
+    if impossible(text, wanted.day_first):
+        return unparsable("a day that does not exist")
+    found = [d for d in find_dates(text, wanted.day_first) if _may_be(text, d, wanted)]
+    order = {"none": 0, "year": 1, "month": 2, "day": 3}
+    need = {"year": 1, "month": 2, "date": 3}[wanted.kind]
+    fine = [d for d in found if order[d.precision] >= need] or found
+    if "=" in text and len(fine) > 1:
+        fine = fine[-1:]
+    if not fine:
+        return unparsable(f"no {wanted.kind}")
+    if len({(d.year, d.month, d.day)[:need] for d in fine}) > 1:
+        return unparsable("several dates" if wanted.kind == "date" else f"several {wanted.kind}s")
+    one = fine[0]
+    if one.precision == "none":
+        return unparsable("a date without a year")
+    if order[one.precision] < need:
+        return TimeAnswer("parsed", None, f"only a {one.precision} is given", one)
+    assert one.year is not None
+    if wanted.kind == "year":
+        return TimeAnswer("parsed", one.year, "year", one)
+    if wanted.kind == "month":
+        return TimeAnswer("parsed", 12 * one.year + (one.month or 1) - 1, "month", one)
+    return TimeAnswer("parsed", one.ordinal, "date", one)
+
+
+def _may_be(text: str, date: ReadDate, wanted: Wanted) -> bool:
+    """A bare number counts as a year where it stands alone or has three digits or more."""
+    if date.precision != "year" or date.era:
+        return True
+    written = text[date.start : date.end].strip()
+    return len(written) in (3, 4) or (wanted.kind == "year" and written == text.strip())

@@ -1,0 +1,339 @@
+"""The paper's Figures 2–13 for any scored answers, drawn from the tables of `answer_curves`.
+
+Every figure says how many answers, questions or files it is of; bars are 95 % intervals, and there
+is none where the table has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import ConnectionPatch
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from agent_env.analysis.drawing import COLOURS, clean, literal, pale
+from agent_env.families.temp_answers.study import curves
+from agent_env.families.temp_answers.study.histograms import error_sizes, label_densities
+from agent_env.families.temp_answers.study.layouts import Answers, Cell
+from agent_env.families.temp_answers.study.rows import Row, bars, number, rows_of
+
+WORDS = {"exact_match": "exact match (%)", "smape": "sMAPE (%)", "mase": "MASE"}
+Fill = Literal["full", "none", "left", "top"]
+FILLS: tuple[Fill, ...] = ("full", "none", "left", "top")
+"""By way of prompting."""
+SHAPES = "osD^v<>p"
+"""By model; all can be hollow."""
+BETTER, WORSE, SAME = "#0072B2", "#D55E00", "#777777"
+
+
+def all_figures(answers: Answers) -> dict[str, Figure]:
+    """By file name, those for which there is something to draw."""
+    makers: dict[str, Callable[[Answers], Figure | None]] = {
+        "figure_2_ranking_smape": lambda found: ranking(found, "smape"),
+        "figure_3_ranking_mase": lambda found: ranking(found, "mase"),
+        "figure_4_correlations": correlations,
+        "figure_5_possible": possible_smape,
+        "figure_11_reasoning": reasoning,
+        "figure_12_smape": lambda found: scatter(found, "smape"),
+        "figure_13_mase": lambda found: scatter(found, "mase"),
+        "table_3_errors": error_sizes,
+    }
+    made = ((name, make(answers)) for name, make in makers.items())
+    return {name: f for name, f in made if f is not None} | label_densities(answers)
+
+
+def _plain(value: float, _: object = None) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
+
+
+def _log(axis: Axes, which: str) -> None:
+    """A logarithmic axis whose numbers are written out."""
+    getattr(axis, f"set_{which}scale")("log")
+    place = axis.xaxis if which == "x" else axis.yaxis
+    place.set_major_formatter(FuncFormatter(_plain))
+    place.set_minor_formatter(NullFormatter())
+
+
+# Rankings (Figures 2 and 3) -----------------------------------------------------------------------
+
+
+def ranking(answers: Answers, metric: str) -> Figure | None:
+    """Models by exact match and by another metric, with lines between their ranks."""
+    rows = rows_of(curves.rankings(answers))
+    sides = [[row for row in rows if row["metric"] == name] for name in ("exact_match", metric)]
+    if not sides[1]:
+        return None
+    points = rows_of(curves.scatter(answers))
+    most = max(map(len, sides))
+    figure = Figure(figsize=(10.5, 0.42 * most + 1.9), layout="constrained")
+    panels = figure.subplots(1, 2, gridspec_kw={"wspace": 0.22})
+    for axes, name, found in zip(panels, ("exact_match", metric), sides, strict=True):
+        if name == "mase" and all(number(row["mean"]) > 0 for row in found):
+            _log(axes, "x")
+            axes.axvline(1, color=SAME, linestyle=":", linewidth=1)
+        for place, row in enumerate(found, start=1):
+            own = [number(p[name]) for p in points if p["model"] == row["model"]]
+            axes.plot(own, [place] * len(own), "o", color="#999999", markersize=4, alpha=0.6,
+                      zorder=1)  # fmt: skip
+            axes.errorbar(number(row["mean"]), place, xerr=bars(row, "mean", "low", "high"),
+                          color="black", marker="s", markersize=4, capsize=4)  # fmt: skip
+        axes.set_yticks(
+            range(1, len(found) + 1),
+            [literal(f"{row['rank']}  {row['model']}") for row in found], fontsize=9,
+        )  # fmt: skip
+        axes.set_ylim(most + 0.6, 0.4)
+        if name != "mase":
+            axes.set_xlim(0, 100)
+        axes.set_xlabel(f"{WORDS[name]}, {'more' if name == 'exact_match' else 'less'} is better")
+        clean(axes, "x")
+    panels[1].yaxis.tick_right()
+    panels[1].spines[["left", "right"]].set_visible(False)
+    _moves(figure, panels, *sides)
+    _key(
+        figure,
+        [Line2D([], [], color="black", marker="s", markersize=4, label="mean, 95 % interval"),
+         Line2D([], [], color="#999999", marker="o", linestyle="none", label="one file"),
+         Line2D([], [], color=BETTER, label="rank rises"),
+         Line2D([], [], color=WORSE, linestyle="--", label="rank falls"),
+         Line2D([], [], color=SAME, linestyle=":", label="rank stays")],
+        f"n = {_files(sides[0])}, {sum(s.n for s in answers.summaries):,} answers"
+        + (f"; on the right {_files(sides[1])}" if _files(sides[0]) != _files(sides[1]) else ""),
+    )  # fmt: skip
+    _say_left_out(figure, answers, metric)
+    return figure
+
+
+def _files(rows: Sequence[Row]) -> str:
+    count = sum(int(number(row["files"])) for row in rows)
+    return f"{count} file" if count == 1 else f"{count} files"
+
+
+def _say_left_out(figure: Figure, answers: Answers, *metrics: str) -> None:
+    """Below the figure: the files that cannot be drawn."""
+    told = [
+        f"{answers.infinite(name)} of {len(answers.files)} files not drawn: infinite {WORDS[name]}"
+        for name in metrics
+        if answers.infinite(name)
+    ]
+    if told:
+        figure.text(0.01, -0.01, "; ".join(told), fontsize=8.5, va="top")
+
+
+def _moves(
+    figure: Figure, panels: Sequence[Axes], before: Sequence[Row], after: Sequence[Row]
+) -> None:
+    """A line from each model's rank on the left to that on the right."""
+    places = {row["model"]: place for place, row in enumerate(before, start=1)}
+    for new, row in enumerate(after, start=1):
+        old, gained = places[row["model"]], number(row["ranks_gained_on_exact_match"])
+        colour, line = (BETTER, "-") if gained > 0 else (WORSE, "--") if gained else (SAME, ":")
+        figure.add_artist(
+            ConnectionPatch(
+                (1.01, old), (-0.01, new), panels[0].get_yaxis_transform(),
+                panels[1].get_yaxis_transform(), color=colour, linestyle=line, linewidth=1.6,
+                arrowstyle="->", mutation_scale=12,
+            )
+        )  # fmt: skip
+
+
+def _key(figure: Figure, handles: Sequence[Line2D], told: str) -> None:
+    """What the marks mean, and n, above the panels."""
+    figure.legend(handles=[*handles, Line2D([], [], linestyle="none", label=told)],
+                  loc="outside upper center", ncols=6, frameon=False,
+                  fontsize=8.5)  # fmt: skip
+
+
+# Correlations (Figure 4) --------------------------------------------------------------------------
+
+
+def correlations(answers: Answers) -> Figure | None:
+    """Spearman's rank correlations between the metrics, a matrix for each dataset."""
+    rows = [row for row in rows_of(curves.correlations(answers)) if row["spearman"] is not None]
+    datasets = list(dict.fromkeys(str(row["dataset"]) for row in rows))
+    if not datasets:
+        return None
+    figure = Figure(figsize=(3.9 * len(datasets) + 0.8, 3.3), layout="constrained")
+    panels = figure.subplots(1, len(datasets), squeeze=False)
+    across, down = ("exact match", "sMAPE"), ("sMAPE", "MASE")
+    names = {"exact_match": "exact match", "smape": "sMAPE", "mase": "MASE"}
+    for axes, dataset in zip(panels.flat, datasets, strict=True):
+        grid = [[math.nan] * 2 for _ in range(2)]
+        own = [row for row in rows if row["dataset"] == dataset]
+        for row in own:
+            x, y = across.index(names[str(row["metric"])]), down.index(names[str(row["other"])])
+            value = grid[y][x] = number(row["spearman"])
+            told = f"{value:+.2f}"
+            if row["low"] is not None:
+                told += f"\n[{number(row['low']):+.2f}, {number(row['high']):+.2f}]"
+            axes.text(x, y, told, ha="center", va="center", fontsize=9,
+                      color="white" if abs(value) > 0.6 else "black")  # fmt: skip
+        image = axes.imshow(grid, cmap="PuOr", vmin=-1, vmax=1)
+        axes.set_xticks(range(2), across)
+        axes.set_yticks(range(2), down)
+        axes.spines[:].set_visible(False)
+        counts = sorted({int(number(row["n"])) for row in own})
+        told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        axes.set_title(f"{literal(dataset)} (n = {told} files)", fontsize=10)
+    _say_left_out(figure, answers, "mase")
+    figure.colorbar(image, ax=list(panels.flat), label="Spearman's rank correlation", shrink=0.9)
+    return figure
+
+
+# Possible sMAPE (Figure 5) ------------------------------------------------------------------------
+
+
+def possible_smape(answers: Answers) -> Figure:
+    """What sMAPE can be at an exact match, with the files as points."""
+    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+    axes = figure.subplots()
+    bands: dict[Cell, list[Row]] = {}
+    for row in rows_of(curves.possible_smape(answers)):
+        bands.setdefault(row["least_error"], []).append(row)
+    for k, (least, band) in enumerate(bands.items()):
+        xs = [number(row["exact_match"]) for row in band]
+        lows = [number(row["low"]) for row in band]
+        axes.fill_between(xs, lows, [number(row["high"]) for row in band], alpha=0.55,
+                          facecolor=pale(COLOURS[k + 1]), edgecolor=COLOURS[k + 1],
+                          hatch=("", "//", "xx")[k % 3], linewidth=1.2,
+                          label=f"wrong answers off by at least {least} %")  # fmt: skip
+    points = [p for p in rows_of(curves.scatter(answers)) if p["smape"] is not None]
+    axes.plot([number(p["exact_match"]) for p in points], [number(p["smape"]) for p in points],
+              linestyle="none", marker="o", color="black", markersize=4,
+              label=f"files (n = {len(points)})")  # fmt: skip
+    axes.set_xlabel(WORDS["exact_match"])
+    axes.set_ylabel(WORDS["smape"])
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 100)
+    clean(axes)
+    axes.legend(loc="upper right", frameon=False, fontsize=9)
+    return figure
+
+
+# Reasoning (Figure 11) ----------------------------------------------------------------------------
+
+
+def reasoning(answers: Answers) -> Figure | None:
+    """The share of right calculations in the text, of right and of wrong answers."""
+    rows = rows_of(curves.reasoning(answers))
+    if not rows:
+        return None
+    datasets = list(dict.fromkeys(str(row["dataset"]) for row in rows))
+    models = list(dict.fromkeys(str(row["model"]) for row in rows))
+    figure = Figure(figsize=(4.6 * len(datasets) + 1.5, 0.5 * len(models) + 1.7),
+                    layout="constrained")  # fmt: skip
+    panels = figure.subplots(1, len(datasets), squeeze=False)
+    looks: dict[bool, tuple[str, str, Fill, float]]
+    looks = {True: (BETTER, "o", "full", -0.13), False: (WORSE, "s", "none", 0.13)}
+    for axes, dataset in zip(panels.flat, datasets, strict=True):
+        own = [row for row in rows if row["dataset"] == dataset]
+        counts = {(r["model"], r["answer_right"]): int(number(r["responses"])) for r in own}
+        for row in own:
+            colour, marker, fill, shift = looks[bool(row["answer_right"])]
+            percent = {k: number(row[k]) * 100 for k in ("right_steps", "low", "high")}
+            axes.errorbar(percent["right_steps"], models.index(str(row["model"])) + shift,
+                          xerr=bars(dict(percent), "right_steps", "low", "high"), color=colour,
+                          marker=marker, fillstyle=fill, capsize=2, markersize=6)  # fmt: skip
+        axes.set_yticks(
+            range(len(models)),
+            [f"{literal(m)}\n(n = {counts.get((m, True), 0):,} / {counts.get((m, False), 0):,})"
+             for m in models], fontsize=8,
+        )  # fmt: skip
+        axes.set_ylim(len(models) - 0.5, -0.5)
+        axes.set_xlim(-2, 102)
+        axes.set_title(literal(dataset), fontsize=10)
+        clean(axes, "x")
+    figure.supxlabel("right calculations in the text (%)", fontsize=10)
+    handles = [
+        Line2D([], [], color=colour, marker=marker, fillstyle=fill,
+               label=f"{'right' if right else 'wrong'} answers")
+        for right, (colour, marker, fill, _) in looks.items()
+    ]  # fmt: skip
+    _key(figure, handles, "n = right / wrong answers with a calculation")
+    return figure
+
+
+# Scatter (Figures 12 and 13) ----------------------------------------------------------------------
+
+
+def scatter(answers: Answers, metric: str) -> Figure | None:
+    """Each file by exact match and another metric, a panel for each dataset and split."""
+    rows = [r for r in rows_of(curves.scatter(answers)) if not math.isnan(number(r[metric]))]
+    if not rows:
+        return None
+    splits = list(dict.fromkeys((str(r["dataset"]), str(r["split"])) for r in rows))
+    models = list(dict.fromkeys(str(r["model"]) for r in rows))
+    ways = list(dict.fromkeys(str(r["prompting"]) for r in rows))
+    columns = min(2, len(splits))
+    down = -(-len(splits) // columns)
+    figure = Figure(figsize=(4.4 * columns + 2.2, 3.5 * down + 0.5), layout="constrained")
+    panels = figure.subplots(down, columns, sharex=True, sharey=True, squeeze=False)
+    for axes in panels.flat[len(splits) :]:
+        axes.set_visible(False)
+    for axes, split in zip(panels.flat, splits, strict=False):
+        own = [r for r in rows if (r["dataset"], r["split"]) == split]
+        for row in own:
+            k = models.index(str(row["model"]))
+            axes.errorbar(
+                number(row["exact_match"]), number(row[metric]), capsize=2, elinewidth=0.8,
+                xerr=bars(row, "exact_match", "exact_match_low", "exact_match_high"),
+                yerr=bars(row, metric, f"{metric}_low", f"{metric}_high"),
+                fillstyle=FILLS[ways.index(str(row["prompting"])) % len(FILLS)],
+                markersize=7, **_mark(k),
+            )  # fmt: skip
+        told = f"{own[0]['n']:,}" if len({r["n"] for r in own}) == 1 else "different numbers of"
+        axes.set_title(f"{literal(' '.join(split))} (n = {told} answers a file)", fontsize=10)
+        axes.set_xlim(-2, 102)
+        if metric == "smape":
+            axes.plot([0, 100], [100, 0], color=SAME, linestyle="--", linewidth=1)
+            axes.set_ylim(bottom=0)
+        else:
+            axes.axhline(1, color=SAME, linestyle=":", linewidth=1)
+        clean(axes)
+    if metric == "smape":
+        panels.flat[0].set_ylim(0, min(105, 1.25 * max(_top(r, metric) for r in rows) or 1))
+    elif all(number(r[metric]) > 0 for r in rows):
+        _log(panels.flat[0], "y")
+    figure.supxlabel(WORDS["exact_match"], fontsize=10)
+    figure.supylabel(WORDS[metric], fontsize=10)
+    line = (
+        Line2D([], [], color=SAME, linestyle="--", label="largest possible")
+        if metric == "smape"
+        else Line2D([], [], color=SAME, linestyle=":", label="MASE 1")
+    )
+    bars_told = Line2D([], [], color="black", linestyle="none", marker="|", label="bars: 95 %")
+    handles = [*_models(models), *_ways(ways), line, bars_told]
+    _say_left_out(figure, answers, metric)
+    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8.5)
+    return figure
+
+
+def _top(row: Row, metric: str) -> float:
+    high = number(row[f"{metric}_high"])
+    return number(row[metric]) if math.isnan(high) else high
+
+
+def _mark(k: int) -> dict[str, str]:
+    """Colour and marker of the k-th model; 64 differ."""
+    return {
+        "color": COLOURS[k % len(COLOURS)],
+        "marker": SHAPES[(k + k // len(COLOURS)) % len(SHAPES)],
+        "linestyle": "none",
+    }
+
+
+def _models(models: Iterable[str]) -> list[Line2D]:
+    return [Line2D([], [], label=literal(m), **_mark(k)) for k, m in enumerate(models)]  # type: ignore[arg-type]
+
+
+def _ways(ways: Sequence[str]) -> list[Line2D]:
+    return [
+        Line2D([], [], color="#999999", marker="h", linestyle="none", markersize=8,
+               label=f"fill: {literal(way or '–')}",
+               fillstyle=FILLS[k % len(FILLS)])
+        for k, way in enumerate(ways)
+    ]  # fmt: skip

@@ -1,0 +1,63 @@
+"""Runs of temp-answers as response files, so that both are scored by the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from agent_env.families.temp_answers.making import AnswerOptions
+from agent_env.families.temp_answers.responses import Response, ResponseFile
+from agent_env.families.temp_answers.sample import TimeQuestion
+from agent_env.families.temp_answers.task import is_prefilled
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Episode
+
+FINISH = {"truncated": "length"}
+
+
+def run_files(
+    path: Path,
+    manifest: Manifest,
+    options: AnswerOptions,
+    questions: Mapping[str, TimeQuestion],
+    episodes: Sequence[Episode],
+) -> list[ResponseFile]:
+    """One for each condition and way of answering, of the finished episodes; final lines count as
+    `ttqa`, objects as `tot`. Failed episodes are no answers."""
+    files = []
+    for condition in manifest.conditions:
+        own = [e for e in episodes if e.condition == condition.name and e.status == "finished"]
+        for dataset in ("ttqa", "tot"):
+            asked = [(questions[e.sample], e) for e in own if e.sample in questions]
+            chosen = [(q, e) for q, e in asked if bool(q.keys) == (dataset == "tot")]
+            if not chosen:
+                continue
+            rows = tuple(_row(n, q, e) for n, (q, e) in enumerate(chosen, start=1))
+            files.append(
+                ResponseFile(
+                    path / f"{condition.name} {dataset}",
+                    dataset,
+                    f"{manifest.model} {condition.name}",
+                    f"{options.shots} shots, {options.turns}",
+                    any(is_prefilled(q, condition, options) for q, _ in chosen),
+                    rows,
+                )
+            )
+    return files
+
+
+def _row(line: int, question: TimeQuestion, episode: Episode) -> Response:
+    return Response(
+        line=line,
+        question=question.question,
+        label=question.label,
+        format=question.answer_format,
+        unit=question.answer_unit,
+        split=question.split,
+        response=episode.answer,
+        key=question.id,
+        cluster=question.materials[0] if question.materials else question.id,
+        question_type=question.question_type,
+        stopped=FINISH.get(episode.stop_reason or ""),
+        years_only=question.years_only,
+    )

@@ -1,0 +1,101 @@
+"""The prompts: a system message with the rules, examples as turns or in one message, a prefill."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from agent_env.families.temp_answers.sample import TimeQuestion
+from agent_env.families.temp_answers.tables import TODAY
+from agent_env.records.schema import MaterialTable, Message
+
+PREFILL = 'JSON = {"explanation":'
+TABLE_RULES = f"""\
+You get a table about one person and a question about it. Work out the answer step by step. Then \
+finish with one last line that begins with Final Answer: and holds nothing else but the answer in \
+the form asked for. In the table, lines are rows, a tab separates an entry from its date, and an \
+empty line separates sections. The current date is {TODAY}. Full years and months are completed \
+ones. Where the table gives a year only, take the difference of the years."""
+OBJECT_RULES = """\
+Answer with one JSON object and nothing else. Its first key is "explanation" and holds your way to \
+the answer, step by step, as one string; {keys} Write it like this: JSON = {example}"""
+FACT_RULES = "These are facts. They are all there is to know; nothing else happened:\n{facts}"
+
+
+def messages(
+    question: TimeQuestion,
+    table: MaterialTable | None,
+    examples: Sequence[tuple[TimeQuestion, MaterialTable | None]],
+    turns: str,
+    prefilled: bool,
+) -> tuple[Message, ...]:
+    """All messages: `turns` is `chat` or `one`; examples are answered questions of other tables."""
+    rules = _rules(question, table)
+    shots = [(_ask(shot, own), example_answer(shot)) for shot, own in examples]
+    asked = _ask(question, table)
+    if turns == "one":
+        worked = "".join(f"{ask}\n\n{answer}\n\n----\n\n" for ask, answer in shots)
+        said = [Message(role="user", content=f"{rules}\n\n{worked}{asked}")]
+    else:
+        said = [Message(role="system", content=rules)]
+        for ask, answer in shots:
+            said += [Message(role="user", content=ask), Message(role="assistant", content=answer)]
+        said.append(Message(role="user", content=asked))
+    if prefilled:
+        said.append(Message(role="assistant", content=PREFILL))
+    return tuple(said)
+
+
+def _rules(question: TimeQuestion, table: MaterialTable | None) -> str:
+    if not question.keys:
+        return TABLE_RULES
+    rules = OBJECT_RULES.format(keys=_about_keys(question.keys), example=_shape(question))
+    if table is None:
+        return rules
+    return f"{FACT_RULES.format(facts=render_facts(table))}\n\n{rules}"
+
+
+def _about_keys(keys: Mapping[str, str]) -> str:
+    named = ", ".join(f'"{key}"' for key in keys)
+    return f"the other {'key is' if len(keys) == 1 else 'keys are'} {named}."
+
+
+def _shape(question: TimeQuestion) -> str:
+    places = ", ".join(f'"{key}": <{key}>' for key in question.keys)
+    return '{"explanation": "<your steps>", ' + places + "}"
+
+
+def _ask(question: TimeQuestion, table: MaterialTable | None) -> str:
+    form = f"Write the answer as {question.form}."
+    if question.keys or table is None:
+        return f"{question.question} {form}"
+    return f"Table:\n{render_table(table)}\n\nQ: {question.question} {form}\nA:"
+
+
+def example_answer(question: TimeQuestion) -> str:
+    """A worked example's answer in the form that is asked for; its steps are not spelled out."""
+    if not question.keys:
+        return f"I take the dates from the table and count.\nFinal Answer: {question.gold[0]}"
+    import ast
+
+    found = {"explanation": "I take the dates and count."} | ast.literal_eval(question.label)
+    return f"JSON = {json.dumps(found)}"
+
+
+def render_table(table: MaterialTable) -> str:
+    """The person's name, then sections of `entry TAB date`."""
+    lines, last = [str(table.rows[0][1])], None
+    for section, entry, when in table.rows[1:]:
+        if section != last:
+            lines += ["", str(section)]
+            last = section
+        lines.append(f"{entry}\t{when}")
+    return "\n".join(lines)
+
+
+def render_facts(table: MaterialTable) -> str:
+    """One sentence a fact."""
+    return "\n".join(
+        f"{who} was the {what} of {whom} from {start} to {end}."
+        for who, what, whom, start, end in table.rows
+    )

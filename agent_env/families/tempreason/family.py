@@ -1,0 +1,79 @@
+"""TempReason as a family: options, own questions from a seed, published files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from agent_env.errors import ConfigError
+from agent_env.families.tempreason.arithmetic import make_sums
+from agent_env.families.tempreason.published import NAME, read_foreign
+from agent_env.families.timed_facts.drawing import draw_in, draw_neighbour
+from agent_env.families.timed_facts.generating import Draw, Plan, make_questions
+from agent_env.families.timed_facts.sample import Level, Setting
+from agent_env.families.timed_facts.task import make_task
+from agent_env.protocols import Task
+from agent_env.records.schema import Record
+from agent_env.tasks.family import Family, Made, Materials
+
+DRAWS: dict[Level, Draw] = {"L2": draw_in, "L3": draw_neighbour}
+
+
+class TempReasonOptions(Record):
+    """What `--option KEY=VALUE` may say."""
+
+    setting: Setting = "reasonqa"
+    """closed-book, reasonqa (facts as lines), open-book (running text) or open-web."""
+    levels: tuple[Literal["L1", "L2", "L3"], ...] = ("L2", "L3")
+    answers: tuple[Literal["single", "multi", "none"], ...] = ("single", "multi")
+    """How many answers questions have; `none` asks for a time at which nothing held."""
+    per_cell: int | None = Field(default=None, ge=1)
+    """So many questions of each level and number of answers; None shares out the count."""
+    kinds: tuple[str, ...] = ()
+    """Relations, such as team,employer; empty for all eight."""
+    distractors: int = Field(default=2, ge=0, le=7)
+    """Facts on another topic in the context."""
+    intervals: Path | None = None
+    """A CSV of subject,relation,object,start,end to draw from, such as `web build` writes beside
+    a fictional web, which open-web needs; None invents stories, except for closed-book, which
+    then asks for US presidents: of invented people nobody can know anything."""
+
+
+def _make(count: int, seed: int, options: TempReasonOptions) -> Made:
+    if options.setting == "open-web" and options.intervals is None:
+        raise ConfigError(
+            "setting=open-web needs the facts of its web: --option intervals=FILE, as `agent-env "
+            "web build --world fictional` writes it, and --pages with the web itself"
+        )
+    draws = tuple((level, DRAWS[level]) for level in options.levels if level != "L1")
+    sums = 0
+    if "L1" in options.levels:
+        sums = options.per_cell or count // (len(draws) * len(options.answers) + 1)
+    found = make_sums(NAME, "tr", sums, seed)
+    if draws:
+        plan = Plan(
+            task=NAME,
+            prefix="tr",
+            draws=draws,
+            several=options.answers,
+            count=count - sums,
+            seed=seed,
+            per_cell=options.per_cell,
+            distractors=options.distractors,
+            kinds=options.kinds,
+            intervals=options.intervals,
+            real=options.setting == "closed-book",
+            evidence=options.setting == "open-web",
+        )
+        found += make_questions(plan)
+    return Made(found)
+
+
+def _task(prompt: str, options: TempReasonOptions, tables: Materials) -> Task:
+    conditions = ("web",) if options.setting == "open-web" else ("base",)
+    return make_task(NAME, prompt, options.setting, conditions)
+
+
+FAMILY = Family(NAME, _task, _make, TempReasonOptions, read_foreign)

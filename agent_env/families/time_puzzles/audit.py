@@ -1,0 +1,260 @@
+"""Audits a puzzle file of any origin: is the gold right, closed, necessary, plain, guessable?
+
+Everything is computed anew from the facts, and from a table of events where one is given.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from agent_env.families.time_puzzles.audit_causes import Causes
+from agent_env.families.time_puzzles.audit_events import UNKNOWN_EVENT, Resolved, Resolver
+from agent_env.families.time_puzzles.audit_solved import (
+    Solved,
+    common_days,
+    solved,
+    window_of,
+    year_bounds,
+)
+from agent_env.families.time_puzzles.audit_texts import TextJudge
+from agent_env.families.time_puzzles.checks import Checker
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import Fact, KbEvent, YearRange
+from agent_env.families.time_puzzles.guessers import (
+    Case,
+    GuessRates,
+    chance_of,
+    event_of,
+    gold_days,
+    rates_of,
+)
+from agent_env.families.time_puzzles.published import identifier_of
+from agent_env.families.time_puzzles.readings import Readings
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.temporal.days import PUZZLE_DAYS
+from agent_env.temporal.facts.tables import EventRow, FactTables
+
+NOT_JUDGED = "not_judged"
+MAX_CHANCE = 0.1
+"""How likely a random value of the event may be right in one puzzle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found of one puzzle."""
+
+    identifier: str | int
+    wrong_gold: tuple[str, ...] = ()
+    """Causes of a wrong gold set; none where it is right."""
+    defects: tuple[str, ...] = ()
+    """What else is wrong with the puzzle."""
+    notes: tuple[str, ...] = ()
+    """What no table knows, and what the puzzle itself says of its limits."""
+    solutions: tuple[str, ...] | None = None
+    """Recomputed; None where a fact names what no table knows."""
+    open_universe: bool = False
+    event_unnecessary: bool = False
+    any_unnecessary: bool = False
+    readings: tuple[str, ...] = ()
+    """The readings under which the answer would be another."""
+    guess_chance: float | None = None
+    """How likely a random value of the event is right."""
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Everything that is wrong, the gold first."""
+        return tuple(dict.fromkeys((*self.wrong_gold, *self.defects)))
+
+    def as_json(self) -> dict[str, object]:
+        """The puzzle's entry in the report."""
+        return {
+            "identifier": self.identifier,
+            "causes": list(self.causes),
+            "solutions": None if self.solutions is None else list(self.solutions),
+            "wrong_gold": None if NOT_JUDGED in self.notes else bool(self.wrong_gold),
+            "readings": list(self.readings),
+            "guess_chance": self.guess_chance,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """All findings, in the order of the puzzles, and what guessing gives."""
+
+    findings: tuple[Finding, ...]
+    guess_rates: GuessRates | None
+    """Of the puzzles whose facts are all known, against their stored gold; None where there are
+    none, or where puzzles name events that no table has, for the others' rates would pass for the
+    set's."""
+
+    @property
+    def judged(self) -> int:
+        """Puzzles whose facts are known, so that something can be said of them."""
+        return sum(NOT_JUDGED not in finding.notes for finding in self.findings)
+
+    @property
+    def without_event(self) -> int:
+        """Puzzles about an event that no table has."""
+        return sum(UNKNOWN_EVENT in finding.notes for finding in self.findings)
+
+    def as_json(self) -> dict[str, object]:
+        """The object that `--json` prints; counts are of the judged puzzles, and null where none
+        was judged."""
+        wrong = [finding.wrong_gold for finding in self.findings if finding.wrong_gold]
+        by_cause = Counter(cause for causes in wrong for cause in causes)
+        counts = {
+            "wrong_gold": len(wrong),
+            "wrong_gold_by_cause": dict(sorted(by_cause.items())),
+            "open_universe": sum(finding.open_universe for finding in self.findings),
+            "event_unnecessary": sum(finding.event_unnecessary for finding in self.findings),
+            "any_unnecessary": sum(finding.any_unnecessary for finding in self.findings),
+            "convention_dependent": sum(bool(finding.readings) for finding in self.findings),
+            "guess_rates": None if self.guess_rates is None else self.guess_rates.as_json(),
+        }
+        return {
+            "puzzles": len(self.findings),
+            "judged": self.judged,
+            **(counts if self.judged else dict.fromkeys(counts)),
+            "per_puzzle": [finding.as_json() for finding in self.findings],
+        }
+
+
+def audit(
+    puzzles: Sequence[TimePuzzle],
+    tables: FactTables,
+    events: Sequence[EventRow] | None = None,
+    rng: Random | None = None,
+) -> AuditReport:
+    """Every puzzle checked; `events` outrank the tables' own, `rng` draws the guesses."""
+    resolver = Resolver(tables, events)
+    resolved = [resolver.resolve(puzzle) for puzzle in puzzles]
+    auditor = _Auditor(puzzles, resolver.known())
+    findings = tuple(map(auditor.finding, puzzles, resolved))
+    known = not any(UNKNOWN_EVENT in finding.notes for finding in findings)
+    rates = (
+        rates_of(auditor.cases, auditor.sets, rng or Random(0)) if known and auditor.cases else None
+    )
+    return AuditReport(findings, rates)
+
+
+def corrected(puzzles: Sequence[TimePuzzle], report: AuditReport) -> tuple[TimePuzzle, ...]:
+    """The puzzles with right gold and count; `puzzle_bytes` writes them as they came. What was
+    verified of a changed puzzle, and its digest, no longer hold and are cleared."""
+    pairs = zip(puzzles, report.findings, strict=True)
+    return tuple(_corrected(puzzle, finding) for puzzle, finding in pairs)
+
+
+def _corrected(puzzle: TimePuzzle, finding: Finding) -> TimePuzzle:
+    if not finding.wrong_gold or finding.solutions is None:
+        return puzzle
+    changed = {"gold": finding.solutions, "solution_count": len(finding.solutions)}
+    return puzzle.model_copy(update={**changed, "checks": None, "digest": ""})
+
+
+class _Auditor:
+    """Audits puzzle by puzzle over day sets that all of them share."""
+
+    def __init__(self, puzzles: Sequence[TimePuzzle], tables: FactTables) -> None:
+        self.sets = DaySets(common_days(puzzles), tables)
+        self._tables = tables
+        self._checker = Checker(self.sets, tables)
+        self._readings = Readings(self.sets)
+        ranges = {year_bounds(puzzle) for puzzle in puzzles}
+        ranges.add((PUZZLE_DAYS.first.year, PUZZLE_DAYS.last.year))
+        self._causes = Causes(self.sets, self._readings, sorted(ranges))
+        self._texts = TextJudge(tables, self.sets)
+        self.cases: list[Case] = []
+        """What guessers see of the puzzles judged so far."""
+
+    def finding(self, puzzle: TimePuzzle, resolved: Resolved) -> Finding:
+        """All that is found of one puzzle."""
+        notes = tuple(dict.fromkeys(resolved.notes))
+        identifier = identifier_of(puzzle)
+        if not resolved.judged or not puzzle.facts or self._is_out_of_reach(puzzle):
+            return Finding(identifier, notes=(*notes, NOT_JUDGED))
+        try:
+            window = window_of(year_bounds(puzzle), self.sets.days)
+            if resolved.event_cause:
+                solved(resolved.given, window, self.sets)  # what the causes will ask for
+            found = solved(resolved.facts, window, self.sets)
+        except (KeyError, ValueError):  # a name or number that no calendar has
+            return Finding(identifier, notes=(*notes, "unknown_name", NOT_JUDGED))
+        return self._judged(puzzle, resolved, found, notes)
+
+    def _is_out_of_reach(self, puzzle: TimePuzzle) -> bool:
+        """Whether the puzzle's years go beyond those that can be judged, and its gold too."""
+        first, last = year_bounds(puzzle)
+        days = self.sets.days
+        if window_of((first, last), days) == 0:
+            return True
+        years = [int(text[:4]) for text in puzzle.gold if text[:4].isdigit()]
+        return any(first <= year <= last and year not in days.years for year in years)
+
+    def _judged(
+        self, puzzle: TimePuzzle, resolved: Resolved, found: Solved, notes: tuple[str, ...]
+    ) -> Finding:
+        wrong = self._causes.of(puzzle, found, resolved)
+        unnecessary = self._checker.unnecessary(found.rests, found.answer)
+        events = [i for i, fact in enumerate(found.facts) if isinstance(fact, KbEvent)]
+        is_open = not self._checker.is_closed(found.facts, found.answer)
+        readings = self._checker.other_answers(found.facts, found.rests, found.answer)
+        chance = self._chance(puzzle, found)
+        without_event = any(index in unnecessary for index in events)
+        defects = {
+            "event_value": resolved.event_cause == "event_value",
+            "open_universe": is_open and not _says_it_is_open(puzzle),
+            "event_unnecessary": without_event,
+            "any_unnecessary": bool(unnecessary),
+            "convention_dependent": not set(readings) <= _readings_said(puzzle),
+            "guessable": chance is not None and (chance > MAX_CHANCE or without_event),
+            "wording": self._wording_differs(puzzle, found),
+        }
+        own = {"open_universe": is_open, "convention_dependent": bool(readings)}
+        noted = tuple(name for name, holds in own.items() if holds and not defects[name])
+        return Finding(
+            identifier=identifier_of(puzzle),
+            wrong_gold=wrong,
+            defects=tuple(name for name, holds in defects.items() if holds),
+            notes=(*notes, *noted),
+            solutions=tuple(day.isoformat() for day in self.sets.days.dates(found.answer)),
+            open_universe=is_open,
+            event_unnecessary=without_event,
+            any_unnecessary=bool(unnecessary),
+            readings=readings,
+            guess_chance=chance,
+        )
+
+    def _chance(self, puzzle: TimePuzzle, found: Solved) -> float | None:
+        """How likely a random value gives the right answer, whatever the file has for it."""
+        event = event_of(found.facts)
+        if event is None:
+            self.cases.append(Case(None, found.answer, gold_days(puzzle, self.sets)))
+            return None
+        rest = found.rests[found.facts.index(event)]
+        self.cases.append(Case(event, rest, gold_days(puzzle, self.sets)))
+        return chance_of(Case(event, rest, found.answer), self.sets)
+
+    def _wording_differs(self, puzzle: TimePuzzle, found: Solved) -> bool:
+        if self._texts.differ(puzzle, found):
+            return True
+        return self._texts.is_ours(puzzle) and not self._is_faithful(puzzle, found)
+
+    def _is_faithful(self, puzzle: TimePuzzle, found: Solved) -> bool:
+        """Spelled-out facts hold in the years that the others leave; so does the puzzle's range of
+        years, which stands in the prompt."""
+        first, last = year_bounds(puzzle)
+        facts: list[Fact] = [*found.facts, YearRange(start=first, end=last)]
+        rests = [*found.rests, found.answer]
+        return self._checker.is_faithful(facts, rests, found.answer)
+
+
+def _says_it_is_open(puzzle: TimePuzzle) -> bool:
+    return puzzle.checks is not None and not puzzle.checks.closed
+
+
+def _readings_said(puzzle: TimePuzzle) -> set[str]:
+    return set(puzzle.checks.readings) if puzzle.checks else set()

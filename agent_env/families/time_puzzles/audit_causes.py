@@ -1,0 +1,133 @@
+"""Why a stored gold set is wrong: the mistake that would have given just this set.
+
+Each cause is a hypothesis that is tried on the puzzle; the first that explains the stored gold is
+taken, together with the event's wrong date where that is part of it. docs/audit.md explains them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from agent_env.families.time_puzzles.audit_events import Resolved
+from agent_env.families.time_puzzles.audit_solved import (
+    Solved,
+    few_days,
+    solved,
+    window_of,
+    year_bounds,
+)
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import ChineseZodiac, KbEvent, LunarMonth, UsPresident
+from agent_env.families.time_puzzles.readings import Readings
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.solver import solve
+from agent_env.temporal.days import DaySet
+
+LUNAR = (LunarMonth, ChineseZodiac)
+LIBRARIES_RIGHT_FROM = date(1900, 1, 31)
+"""Widespread lunar libraries are silently wrong before 1888-02-12 or before this day."""
+
+
+class Causes:
+    """Finds the causes of wrong gold sets over the day sets of many puzzles."""
+
+    def __init__(
+        self, sets: DaySets, readings: Readings, ranges: Sequence[tuple[int, int]]
+    ) -> None:
+        self._sets = sets
+        self._readings = readings
+        self._windows = [window_of(bounds, sets.days) for bounds in ranges]
+        self._early = sets.days.span(sets.days.first, LIBRARIES_RIGHT_FROM)
+
+    def of(self, puzzle: TimePuzzle, found: Solved, resolved: Resolved) -> tuple[str, ...]:
+        """The causes, none where the gold is right; `found` solves the facts of `resolved`."""
+        dates, readable = _dates(puzzle.gold)
+        first, last = year_bounds(puzzle)
+        inside = few_days((day for day in dates if first <= day.year <= last), self._sets.days)
+        causes = []
+        if inside.bit_count() < len(dates):
+            causes.append("year_range")
+        if not readable:
+            causes.append("other")
+        elif not self._is_right(inside, found):
+            causes += self._explained(inside, found, resolved)
+        if puzzle.solution_count != len(puzzle.gold):
+            causes.append("solution_count")
+        return tuple(dict.fromkeys(causes))
+
+    def _is_right(self, gold: DaySet, found: Solved) -> bool:
+        """Whether the gold is the answer, or that and days of a term in office that lasts still,
+        of which nobody can say yet."""
+        return gold & ~self._days_of_open_terms(found) == found.answer
+
+    def _days_of_open_terms(self, found: Solved) -> DaySet:
+        """The days that satisfy the puzzle if such a term goes on to the end of the range."""
+        days = 0
+        for fact, rest in zip(found.facts, found.rests, strict=True):
+            if isinstance(fact, UsPresident):
+                for start, end in self._sets.terms.get(fact.person, ()):
+                    if end is None:
+                        days |= rest & self._sets.days.span(start, self._sets.days.last)
+        return days & ~found.answer
+
+    def _explained(self, gold: DaySet, found: Solved, resolved: Resolved) -> list[str]:
+        """What gives `gold` instead of the answer: the file's date of the event, another mistake,
+        or both."""
+        mistakes = [*self._hypotheses(gold, found)]
+        if self._is_one_of_several_years(gold, found):
+            # a file that states all of the event's years hardly took one of them
+            mistakes.insert(len(mistakes) if resolved.years_stated else 0, "event_in_several_years")
+        cause = resolved.event_cause
+        if cause is None:
+            return [*mistakes, "other"][:1]
+        as_given = solved(resolved.given, found.window, self._sets)
+        if gold == as_given.answer:
+            return [cause]
+        return mistakes[:1] or [cause, *self._hypotheses(gold, as_given), "other"][:2]
+
+    def _hypotheses(self, gold: DaySet, found: Solved) -> Iterator[str]:
+        differing = gold ^ found.answer
+        if self._is_lunar(gold, found) and not differing & ~self._early:
+            yield "lunar_calendar"
+        yield from self._by_reading(gold, found)
+        if self._is_lunar(gold, found) and gold & ~found.answer:
+            yield "lunar_calendar"
+        if any(gold == solve(found.sets, window) for window in self._windows):
+            yield "year_range"
+
+    def _by_reading(self, gold: DaySet, found: Solved) -> Iterator[str]:
+        for fact, rest in zip(found.facts, found.rests, strict=True):
+            for name, days in self._readings.others(fact):
+                if rest & days == gold:
+                    yield name
+
+    def _is_one_of_several_years(self, gold: DaySet, found: Solved) -> bool:
+        """Whether the gold is what a single year of the event leaves."""
+        for fact, rest in zip(found.facts, found.rests, strict=True):
+            if isinstance(fact, KbEvent) and fact.aspect == "multi_year" and gold:
+                year = self._sets.days.day(gold.bit_length() - 1).year
+                return rest & self._sets.days.year(year) == gold
+        return False
+
+    def _is_lunar(self, gold: DaySet, found: Solved) -> bool:
+        """Whether the differing days satisfy everything but perhaps the lunar facts."""
+        others = [
+            days
+            for fact, days in zip(found.facts, found.sets, strict=True)
+            if not isinstance(fact, LUNAR)
+        ]
+        if len(others) == len(found.sets):
+            return False
+        return not gold & ~solve(others, found.window)
+
+
+def _dates(gold: Sequence[str]) -> tuple[set[date], bool]:
+    """The gold days, and whether all of them are dates."""
+    found = set()
+    for text in gold:
+        try:
+            found.add(date.fromisoformat(text))
+        except ValueError:
+            return found, False
+    return found, True

@@ -1,0 +1,221 @@
+"""What the tables know of the names and dates in a puzzle's facts.
+
+A published file states an event's date itself; a table of events is the second witness. Names are
+matched whatever their letter case, spaces and dots, persons also without their single initials.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+
+from agent_env.errors import DatasetError
+from agent_env.families.time_puzzles.audit_texts import dates_in
+from agent_env.families.time_puzzles.day_sets import years_held
+from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
+from agent_env.families.time_puzzles.published import PublishedPuzzle
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.temporal.facts.tables import EventRow, FactTables, LifeRow, parse_years
+from agent_env.temporal.partial import PartialDate
+
+COLUMNS = ("event", "start", "end", "multi_year_spans")
+UNKNOWN_EVENT = "unknown_event"
+OPEN_ENDED = ("present", "now", "ongoing", "nan", "none", "null", "-")
+
+
+@dataclass(slots=True)
+class Resolved:
+    """A puzzle's facts as the tables have them, and where its file has them otherwise."""
+
+    facts: list[Fact] = field(default_factory=list)
+    given: list[Fact] = field(default_factory=list)
+    """As the file has them; other than `facts` only in an event's date."""
+    event_cause: str | None = None
+    """`event_value` or `event_in_several_years`, where the file contradicts the table."""
+    years_stated: bool = False
+    """Whether the file says in which years a multi_year event held."""
+    notes: list[str] = field(default_factory=list)
+    """What no table knows."""
+    judged: bool = True
+    """Whether the days of every fact are known."""
+
+
+def read_event_dates(path: Path) -> tuple[EventRow, ...]:
+    """The rows of a table with the COLUMNS, further ones ignored: dates may be partial, spans look
+    like `1908;1948~1950`; the first defect is a DatasetError with its line."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise DatasetError(path, None, f"cannot be read: {exc}") from exc
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+    if missing:
+        raise DatasetError(path, 1, f"no column {', '.join(missing)}")
+    rows: list[EventRow] = []
+    for raw in reader:
+        try:
+            rows.append(_row({name: (raw[name] or "").strip() for name in COLUMNS}))
+        except ValueError as exc:
+            raise DatasetError(path, reader.line_num, str(exc)) from exc
+    return tuple(rows)
+
+
+def _row(raw: dict[str, str]) -> EventRow:
+    if not raw["event"]:
+        raise ValueError("the event has no name")
+    start, end = _date(raw["start"]), _date(raw["end"])
+    if start and end and end.last < start.first:
+        raise ValueError(f"'{raw['event']}' ends on {end}, before its start on {start}")
+    spans = raw["multi_year_spans"].replace("–", "~").replace(",", ";")
+    years = () if spans.casefold() in OPEN_ENDED else parse_years(re.sub(r"\.0\b", "", spans))
+    return EventRow(raw["event"], "", "", "", start, end, years, "")
+
+
+def _date(text: str) -> PartialDate | None:
+    if not text or text.casefold() in OPEN_ENDED:
+        return None
+    return PartialDate.parse(text.removesuffix(".0"))
+
+
+class Resolver:
+    """Looks up what facts name; `tables` grows by what the puzzles themselves state."""
+
+    def __init__(self, tables: FactTables, events: Sequence[EventRow] | None) -> None:
+        self.tables = tables
+        self._events = {_key(row.event): row for row in (*tables.events, *(events or ()))}
+        self._people = _names(row.person for row in tables.people)
+        self._presidents = _names(row.person for row in tables.presidents)
+        self._lives: dict[str, LifeRow] = {}
+        self._rows: dict[str, EventRow] = {}
+
+    def known(self) -> FactTables:
+        """The tables with all that was met so far."""
+        return replace(
+            self.tables,
+            people=(*self.tables.people, *self._lives.values()),
+            events=(*self.tables.events, *self._rows.values()),
+        )
+
+    def resolve(self, puzzle: TimePuzzle) -> Resolved:
+        """The puzzle's facts with the names and dates of the tables."""
+        found = Resolved()
+        for index, fact in enumerate(puzzle.facts):
+            match fact:
+                case KbEvent():
+                    self._event(puzzle, fact, found)
+                    continue
+                case PersonAlive():
+                    fact = self._person(puzzle, index, fact, found)
+                case UsPresident():
+                    fact = self._president(fact, found)
+            found.facts.append(fact)
+            found.given.append(fact)
+        return found
+
+    def _person(
+        self, puzzle: TimePuzzle, index: int, fact: PersonAlive, found: Resolved
+    ) -> PersonAlive:
+        """A person whom no table knows lived between the two dates of the explicit wording."""
+        name = _find(fact.person, self._people)
+        if name is not None:
+            return PersonAlive(person=name)
+        found.notes.append("unknown_person")
+        life = _stated_life(puzzle, index)
+        if life is None:
+            found.judged = False
+            return fact
+        name = f"{fact.person} ({life[0]} to {life[1]})"
+        self._lives[name] = LifeRow(name, "", *life, "the puzzle's explicit wording")
+        return PersonAlive(person=name)
+
+    def _president(self, fact: UsPresident, found: Resolved) -> UsPresident:
+        name = _find(fact.person, self._presidents)
+        if name is None:
+            found.notes.append("unknown_person")
+            found.judged = False
+            return fact
+        return UsPresident(person=name)
+
+    def _event(self, puzzle: TimePuzzle, fact: KbEvent, found: Resolved) -> None:
+        row = self._events.get(_key(fact.event))
+        if row is None:
+            found.notes.append(UNKNOWN_EVENT)
+        given = _given(puzzle, fact)
+        right = _right(fact, row) if row else ()
+        found.years_stated |= fact.aspect == "multi_year" and bool(given)
+        if not given and not right:
+            found.judged = False
+            found.facts.append(fact)
+            found.given.append(fact)
+            return
+        given, right = given or right, right or given
+        if set(given) != set(right):
+            several = set(given) < set(right)
+            found.event_cause = "event_in_several_years" if several else "event_value"
+        found.facts.append(self._as_fact(fact, right))
+        found.given.append(self._as_fact(fact, given))
+
+    def _as_fact(self, fact: KbEvent, values: tuple[int, ...]) -> KbEvent:
+        """The fact with these values; several years need a row of their own."""
+        if fact.aspect != "multi_year" and len(values) == 1:
+            return fact.model_copy(update={"value": values[0]})
+        name = f"{fact.event} in {', '.join(map(str, values))}"
+        self._rows[name] = EventRow(name, "", "", "", None, None, values, "")
+        return KbEvent(event=name, aspect="multi_year", level="year")
+
+
+def _given(puzzle: TimePuzzle, fact: KbEvent) -> tuple[int, ...]:
+    """The years, the month or the day that the file gives the event."""
+    if fact.aspect == "multi_year" and isinstance(puzzle, PublishedPuzzle) and puzzle.event_years:
+        return puzzle.event_years
+    return () if fact.value is None else (fact.value,)
+
+
+def _right(fact: KbEvent, row: EventRow) -> tuple[int, ...]:
+    """The same by the table; () where it does not tell. An event that began in several years,
+    without one first day, began in each of them."""
+    if fact.aspect == "multi_year":
+        return years_held(row)
+    bound = row.start if fact.aspect == "start" else row.end
+    if bound is not None:
+        value = {"year": bound.year, "month": bound.month, "day": bound.day}[fact.level]
+        return () if value is None else (value,)
+    if fact.level != "year":
+        return ()
+    step = -1 if fact.aspect == "start" else 1
+    return tuple(year for year in row.years if year + step not in row.years)
+
+
+def _stated_life(puzzle: TimePuzzle, index: int) -> tuple[date, date] | None:
+    if len(puzzle.explicit_constraints) != len(puzzle.facts):
+        return None
+    dates = dates_in(puzzle.explicit_constraints[index])
+    return (dates[0], dates[1]) if len(dates) == 2 and dates[0] < dates[1] else None
+
+
+def _key(name: str) -> str:
+    return " ".join(name.replace(".", " ").casefold().split())
+
+
+def _names(names: Iterable[str]) -> dict[str, str | None]:
+    """Every name by its forms; a form that two persons share stands for none."""
+    unique = dict.fromkeys(names)
+    found: dict[str, str | None] = {}
+    for name in unique:
+        short = _short(name)
+        found[short] = None if short in found else name
+    return found | {_key(name): name for name in unique}
+
+
+def _find(name: str, known: dict[str, str | None]) -> str | None:
+    return known.get(_key(name)) or known.get(_short(name))
+
+
+def _short(name: str) -> str:
+    """Without single initials."""
+    return " ".join(part for part in _key(name).split() if len(part) > 1)

@@ -1,0 +1,122 @@
+"""Meta entries of foreign puzzle files as facts: one entry names a type and its parameters.
+
+Accepted beyond what we write ourselves, as it can mean one thing only: parameters flat, under
+`params`, `parameters` or `args`, or as an object under `value`; a single parameter under `value`;
+weekdays and months by name, abbreviation or number (Monday is 0); a decade as 1990 or "1990s";
+`<=`, `>=`, `before`, `after` (made strict); directions `forward`, `backward`, `start`, `end`, or a
+negative n; "fall"; other English names of the zodiac animals; type names in capitals or with
+`Fact` at their end; a number in quotes; a whole date where an event's year, month or day is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from agent_env.families.time_puzzles.audit_fields import FieldError, shown
+from agent_env.families.time_puzzles.audit_params import READERS, aspect_of, years_given
+from agent_env.families.time_puzzles.facts import (
+    CalendarMonth,
+    ChurchDay,
+    Fact,
+    JapaneseEra,
+    SolarTerm,
+)
+from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
+from agent_env.temporal.systems.japanese import ERAS
+
+FACTS: dict[str, Any] = {
+    kind.model_fields["type"].default: kind for kind in get_args(get_args(Fact)[0])
+}
+"""The record of each type."""
+
+TYPE_ALIASES = {
+    "knowledge_base_event": "kb_event",
+    "president": "us_president",
+    "day_of_month_range": "day_of_month",
+    "year": "explicit_year",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a meta entry says."""
+
+    fact: Fact
+    event_years: tuple[int, ...] = ()
+    """Years that the entry gives a multi_year event."""
+
+
+def read_entry(raw: object) -> Entry:
+    """The fact of one entry; FieldError names the parameter that is wrong."""
+    if isinstance(raw, str):
+        raw = {"type": raw}
+    if not isinstance(raw, Mapping):
+        raise FieldError("type", f"{shown(raw)} is no meta entry; write an object with a type")
+    kind = _type_of(raw)
+    values = _flat(raw)
+    years: tuple[int, ...] = ()
+    if kind == "kb_event" and aspect_of(values) == "multi_year":
+        years = years_given(values.get("value"))
+    return Entry(_fact(kind, values), years)
+
+
+def _type_of(raw: Mapping[str, Any]) -> str:
+    name = next((raw[key] for key in ("type", "fact_type", "kind") if key in raw), None)
+    if not isinstance(name, str):
+        raise FieldError("type", "is missing" if name is None else f"{shown(name)} is no name")
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower().removesuffix("_fact")
+    kind = TYPE_ALIASES.get(kind, kind)
+    if kind not in FACTS:
+        raise FieldError("type", f"'{name}' is unknown; known: {', '.join(sorted(FACTS))}")
+    return kind
+
+
+def _flat(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters, nested ones lifted up."""
+    values = dict(raw)
+    for key in ("params", "parameters", "args", "value"):
+        if isinstance(values.get(key), Mapping):
+            values.update(values.pop(key))
+    return values
+
+
+def _fact(kind: str, values: dict[str, Any]) -> Fact:
+    fields = READERS[kind](values) if kind in READERS else _as_written(kind, values)
+    try:
+        fact: Fact = FACTS[kind].model_validate(fields)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        field = str(first["loc"][0]) if first["loc"] else kind
+        raise FieldError(field, f"{shown(first['input'])}: {first['msg']}") from exc
+    _require_known(fact)
+    return fact
+
+
+def _as_written(kind: str, values: dict[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in FACTS[kind].model_fields if name in values} | {
+        "type": kind
+    }
+
+
+def _require_known(fact: Fact) -> None:
+    """Names that no calendar knows are refused here and not when days are computed."""
+    known: tuple[str, ...]
+    match fact:
+        case ChurchDay(name=name):
+            known = open_day_names("easter").names
+        case SolarTerm(name=name):
+            known = open_day_names("solar-terms").names
+        case JapaneseEra(era=name):
+            known = tuple(era.name for era in ERAS)
+        case CalendarMonth(calendar=calendar, month=month):
+            known = tuple(map(str, range(1, len(open_calendar(calendar).months) + 1)))
+            name = str(month)
+        case _:
+            return
+    if name not in known:
+        raise FieldError("name", f"'{name}' is unknown; known: {', '.join(known)}")

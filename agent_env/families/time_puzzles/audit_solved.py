@@ -1,0 +1,60 @@
+"""A puzzle solved within its own years, over day sets that many puzzles share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import Fact
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.solver import rests_of, solve
+from agent_env.temporal.days import CLOSURE_DAYS, PUZZLE_DAYS, DayRange, DaySet
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """Facts, their day sets and what follows from them; all within the puzzle's years."""
+
+    facts: tuple[Fact, ...]
+    sets: tuple[DaySet, ...]
+    window: DaySet
+    """The days of the puzzle's years."""
+    rests: tuple[DaySet, ...]
+    """For each fact, the days that all others allow."""
+    answer: DaySet
+
+
+def solved(facts: Sequence[Fact], window: DaySet, sets: DaySets) -> Solved:
+    """The facts solved among the days of `window`; KeyError for a name that no table knows."""
+    found = tuple(sets.of(fact) for fact in facts)
+    rests = tuple(rests_of(found, window))
+    return Solved(tuple(facts), found, window, rests, solve(found, window))
+
+
+def year_bounds(puzzle: TimePuzzle) -> tuple[int, int]:
+    """First and last of the years among which the answer lies."""
+    first, _, last = puzzle.years.partition("-")
+    return int(first), int(last)
+
+
+def window_of(bounds: tuple[int, int], days: DayRange) -> DaySet:
+    """The days of a range of years, as far as they lie in `days`."""
+    return days.span(date(bounds[0], 1, 1), date(bounds[1], 12, 31))
+
+
+def few_days(found: Iterable[date], days: DayRange) -> DaySet:
+    """The set of some days, those out of range left out; quick where they are few."""
+    return sum(1 << days.index(day) for day in set(found) if day in days)
+
+
+def common_days(puzzles: Iterable[TimePuzzle]) -> DayRange:
+    """One range that holds 1800 to 2050 and the years of every puzzle; never more than 1583 to
+    2400, the range over which closure is judged."""
+    first, last = PUZZLE_DAYS.first.year, PUZZLE_DAYS.last.year
+    for puzzle in puzzles:
+        low, high = year_bounds(puzzle)
+        first, last = min(first, low), max(last, high)
+    first, last = max(first, CLOSURE_DAYS.first.year), min(last, CLOSURE_DAYS.last.year)
+    return DayRange(date(first, 1, 1), date(last, 12, 31))

@@ -1,0 +1,165 @@
+"""Whether the two wordings of a puzzle mean the same days.
+
+Texts in our own wording must be what `wording` gives for the facts. Of a foreign explicit text
+only the dates, years, month or day that it names are read; where they leave another answer than
+the facts do, the text is wrong, and where nothing can be read, it is not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from itertools import pairwise
+
+from agent_env.families.time_puzzles.audit_solved import Solved
+from agent_env.families.time_puzzles.checks import SPELLED_OUT
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import (
+    MONTHS,
+    ExplicitYear,
+    Fact,
+    JapaneseEra,
+    KbEvent,
+    PersonAlive,
+    RecurringEvent,
+    UsPresident,
+)
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.wording import TooManySpans, Wording
+from agent_env.temporal.days import DaySet
+from agent_env.temporal.facts.tables import FactTables
+
+_MONTH = "|".join(MONTHS)
+_DATE = re.compile(
+    rf"\b(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)\b"
+    rf"|\b(?P<m1>{_MONTH}) (?P<d1>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y1>\d{{4}})\b"
+    rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)? (?P<m2>{_MONTH}),? (?P<y2>\d{{4}})\b",
+    re.I,
+)
+_JOINED = re.compile(r"\s*(?:to|and|through|until|before|[-–—~])\s*(?:before\s*)?", re.I)
+_YEARS = re.compile(r"\b([12]\d{3})\b(?:\s*(?:[-–—~]|to|through)\s*([12]\d{3})\b)?", re.I)
+_SPANS = (*SPELLED_OUT, PersonAlive, UsPresident, JapaneseEra)
+
+
+class TextJudge:
+    """Compares texts with what the facts mean, over the day sets of many puzzles."""
+
+    def __init__(self, tables: FactTables, sets: DaySets) -> None:
+        self._sets = sets
+        self._wording = Wording(tables, sets)
+
+    def is_ours(self, puzzle: TimePuzzle) -> bool:
+        """Whether at least half of the texts are in our own wording."""
+        pairs = zip(puzzle.facts, puzzle.constraints, strict=False)
+        same = sum(self._implicit(fact) == text for fact, text in pairs)
+        return 2 * same >= len(puzzle.constraints)
+
+    def differ(self, puzzle: TimePuzzle, found: Solved) -> bool:
+        """Whether any text is known to mean other days than its fact."""
+        if not len(puzzle.constraints) == len(puzzle.explicit_constraints) == len(found.facts):
+            return True
+        if self.is_ours(puzzle):
+            return self._not_as_worded(puzzle, found)
+        texts = enumerate(puzzle.explicit_constraints)
+        return any(self._means_other_days(text, index, found) for index, text in texts)
+
+    def _not_as_worded(self, puzzle: TimePuzzle, found: Solved) -> bool:
+        for index, fact in enumerate(puzzle.facts):
+            implicit = self._implicit(fact)
+            if implicit is not None and implicit != puzzle.constraints[index]:
+                return True
+            explicit = self._explicit(found.facts[index], found.rests[index])
+            if explicit is not None and explicit != puzzle.explicit_constraints[index]:
+                return True
+        return False
+
+    def _implicit(self, fact: Fact) -> str | None:
+        try:
+            return self._wording.implicit(fact)
+        except KeyError:  # a name that no table knows
+            return None
+
+    def _explicit(self, fact: Fact, rest: DaySet) -> str | None:
+        try:
+            return self._wording.explicit(fact, rest)
+        except (KeyError, TooManySpans):
+            return None
+
+    def _means_other_days(self, text: str, index: int, found: Solved) -> bool:
+        readings = self._read(text, found.facts[index])
+        return bool(readings) and all(
+            found.rests[index] & days != found.answer for days in readings
+        )
+
+    def _read(self, text: str, fact: Fact) -> list[DaySet]:
+        """The day sets that the text may mean; none where it cannot be read."""
+        if isinstance(fact, _SPANS):
+            return self._read_spans(text)
+        if isinstance(fact, KbEvent | ExplicitYear | RecurringEvent):
+            return self._read_values(text, fact.level if isinstance(fact, KbEvent) else "year")
+        return []
+
+    def _read_spans(self, text: str) -> list[DaySet]:
+        """Dates one by one, or in pairs as spans with and without their ends."""
+        days = self._sets.days
+        matches = list(_DATE.finditer(text))
+        dates = dates_in(text)
+        if not dates or len(dates) != len(matches):
+            return []
+        pairs = list(zip(dates[::2], dates[1::2], strict=False))
+        gaps = [text[a.end() : b.start()] for a, b in pairwise(matches)]
+        if len(dates) % 2 or not all(_JOINED.fullmatch(gap) for gap in gaps[::2]):
+            return [days.those(dates)]
+        inner = days.spans(pairs) & ~days.those(dates)
+        readings = [] if re.search(r"\bafter\b", text, re.I) else [days.spans(pairs)]
+        between = re.search(r"\b(?:after|between)\b", text, re.I)
+        return [*readings, inner] if between else readings
+
+    def _read_values(self, text: str, level: str) -> list[DaySet]:
+        patterns = self._sets.patterns
+        dates = dates_in(text)
+        if level == "year":
+            years = {day.year for day in dates} or _years_in(text)
+            return [patterns.years(sorted(years))] if years else []
+        if level == "month":
+            months = {day.month for day in dates} or _months_in(text)
+            return [patterns.months(months)] if len(months) == 1 else []
+        numbers = {day.day for day in dates} or _numbers_in(text)
+        return [patterns.days_of_month(numbers)] if len(numbers) == 1 else []
+
+
+def dates_in(text: str) -> list[date]:
+    """The dates that a text names, ISO or English with the month in full, in its order."""
+    found = []
+    for match in _DATE.finditer(text):
+        year, month, number = (part for part in _parts(match) if part)
+        try:
+            found.append(date(int(year), _month_number(month), int(number)))
+        except ValueError:  # no such day: the text cannot be read
+            return []
+    return found
+
+
+def _parts(match: re.Match[str]) -> tuple[str | None, ...]:
+    return match.group("y", "y1", "y2", "m", "m1", "m2", "d", "d1", "d2")
+
+
+def _month_number(text: str) -> int:
+    return int(text) if text.isdigit() else MONTHS.index(text.capitalize()) + 1
+
+
+def _years_in(text: str) -> set[int]:
+    years: set[int] = set()
+    for match in _YEARS.finditer(text):
+        years |= set(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return years
+
+
+def _months_in(text: str) -> set[int]:
+    return {MONTHS.index(name) + 1 for name in re.findall(rf"\b(?:{_MONTH})\b", text)}
+
+
+def _numbers_in(text: str) -> set[int]:
+    return {int(number) for number in re.findall(r"\b(\d{1,2})(?:st|nd|rd|th)?\b", text)} & set(
+        range(1, 32)
+    )

@@ -1,0 +1,254 @@
+"""Which days satisfy a fact: C(t) of the paper's section 2.1, as bit sets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import date, timedelta
+from functools import cached_property
+
+from agent_env.families.time_puzzles.facts import (
+    ANIMALS,
+    SEASONS,
+    SIGNS,
+    WEEKDAYS,
+    CalendarMonth,
+    ChineseZodiac,
+    ChurchDay,
+    DayOfMonthRange,
+    DayOfMonthSpecific,
+    DayOfYear,
+    Decade,
+    ExplicitYear,
+    Fact,
+    FirstDayOfMonth,
+    JapaneseEra,
+    KbEvent,
+    LastDayOfMonth,
+    LeapYear,
+    LunarMonth,
+    Month,
+    MultiWeekday,
+    OnWeekday,
+    PersonAlive,
+    RecurringEvent,
+    Season,
+    SolarTerm,
+    UsPresident,
+    WeekdayInMonth,
+    WeekdayInYear,
+    WesternZodiac,
+    YearRange,
+)
+from agent_env.temporal.days import DayRange, DaySet
+from agent_env.temporal.facts.recurring import SUMMER_OLYMPICS, WORLD_CUPS
+from agent_env.temporal.facts.tables import EventRow, FactTables
+from agent_env.temporal.patterns import Patterns
+from agent_env.temporal.systems.base import MonthSpan, last_day
+from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
+from agent_env.temporal.systems.chinese import Chinese
+from agent_env.temporal.systems.japanese import ERAS
+
+DAY = timedelta(days=1)
+RECURRING = {"summer_olympics": SUMMER_OLYMPICS, "world_cup": WORLD_CUPS}
+
+
+class DaySets:
+    """The day set of any fact over one range of whole years; each is computed once.
+
+    A calendar says nothing of days outside the range for which it was validated. There `of` does
+    not hold, and `unknown` does: what may be true is `of(fact) | unknown(fact)`.
+    """
+
+    def __init__(self, days: DayRange, tables: FactTables) -> None:
+        self.days = days
+        self.patterns = Patterns(days)
+        self.people = {row.person: row for row in tables.people}
+        self.events: dict[str, EventRow] = {row.event: row for row in tables.events}
+        self.terms: dict[str, list[tuple[date, date | None]]] = defaultdict(list)
+        for term in tables.presidents:
+            self.terms[term.person].append((term.start, term.end))
+        self._cache: dict[Fact, DaySet] = {}
+
+    def of(self, fact: Fact) -> DaySet:
+        """The days of the range on which the fact holds; KeyError for an unknown name."""
+        found = self._cache.get(fact)
+        if found is None:
+            found = self._cache[fact] = self._build(fact)
+        return found
+
+    def unknown(self, fact: Fact) -> DaySet:
+        """The days of the range on which it is not known whether the fact holds."""
+        match fact:
+            case ChineseZodiac() | LunarMonth():
+                return self._outside(Chinese.first, Chinese.last)
+            case CalendarMonth(calendar=name):
+                system = open_calendar(name)
+                return self._outside(system.first, system.last)
+            case SolarTerm():
+                terms = open_day_names("solar-terms")
+                return self._outside(terms.first, terms.last) | self.days.those(terms.unsettled)
+            case JapaneseEra(era="Meiji"):
+                return self._outside(ERAS[0].first, self.days.last)
+        return 0
+
+    def _outside(self, first: date, last: date) -> DaySet:
+        return self.days.everything & ~self.days.span(first, last)
+
+    def _build(self, fact: Fact) -> DaySet:
+        match fact:
+            case ExplicitYear(year=year):
+                return self.days.year(year)
+            case Decade(decade=first):
+                return self.days.span(date(first, 1, 1), date(first + 9, 12, 31))
+            case YearRange(start=first, end=last):
+                return self.days.span(date(first, 1, 1), date(last, 12, 31))
+            case LeapYear():
+                return self.patterns.leap_years
+            case RecurringEvent(name=name):
+                return self.patterns.years(RECURRING[name])
+            case PersonAlive(person=person):
+                life = self.people[person]
+                return self.days.span(life.start + DAY, life.end - DAY)
+            case UsPresident(person=person):
+                return self._in_office(person)
+            case JapaneseEra(era=era):
+                return self._era(era)
+            case ChineseZodiac(animal=animal):
+                return self._zodiac[ANIMALS.index(animal)]
+            case KbEvent():
+                return self._event(fact)
+        return self._month_level(fact)
+
+    def _month_level(self, fact: Fact) -> DaySet:
+        match fact:
+            case Month(month=month):
+                return self.patterns.months((month,))
+            case Season(season=season):
+                return self.patterns.months(SEASONS[season])
+            case WesternZodiac(sign=sign):
+                return self.patterns.month_days(*SIGNS[sign])
+            case LunarMonth(month=month):
+                return self._lunar_months[month]
+            case CalendarMonth(calendar=name, month=month):
+                return self._calendar_months(name)[month]
+        return self._day_level(fact)
+
+    def _day_level(self, fact: Fact) -> DaySet:
+        patterns = self.patterns
+        match fact:
+            case OnWeekday(weekday=weekday):
+                return patterns.weekdays((WEEKDAYS.index(weekday),))
+            case MultiWeekday(value=weekdays):
+                return patterns.weekdays(WEEKDAYS.index(weekday) for weekday in weekdays)
+            case DayOfMonthSpecific(day=number):
+                return patterns.days_of_month((number,))
+            case FirstDayOfMonth():
+                return patterns.days_of_month((1,))
+            case LastDayOfMonth():
+                return patterns.days_from_month_end((1,))
+            case DayOfMonthRange(operator=operator, value=value):
+                numbers = range(1, value) if operator == "<" else range(value + 1, 32)
+                return patterns.days_of_month(numbers)
+            case DayOfYear(day=number):
+                return patterns.days_of_year((number,))
+            case WeekdayInMonth(direction=direction, n=n):
+                numbers = range(7 * n - 6, min(7 * n, 31) + 1)
+                forward = direction == "first"
+                count = patterns.days_of_month if forward else patterns.days_from_month_end
+                return self._on(fact.weekday) & count(numbers)
+            case WeekdayInYear(direction=direction, n=n):
+                numbers = range(7 * n - 6, min(7 * n, 366) + 1)
+                forward = direction == "first"
+                count = patterns.days_of_year if forward else patterns.days_from_year_end
+                return self._on(fact.weekday) & count(numbers)
+            case ChurchDay(name=name):
+                return self._named_days("easter")[name]
+            case SolarTerm(name=name):
+                return self._named_days("solar-terms")[name]
+        raise TypeError(f"no day set for {fact.type}")
+
+    def _on(self, weekday: str) -> DaySet:
+        return self.patterns.weekdays((WEEKDAYS.index(weekday),))
+
+    def _in_office(self, person: str) -> DaySet:
+        """Between the first and the last day of each term; an open term has no known last day."""
+        return self.days.spans(
+            (start + DAY, end - DAY) for start, end in self.terms[person] if end is not None
+        )
+
+    def _era(self, name: str) -> DaySet:
+        names = [era.name for era in ERAS]
+        at = names.index(name)
+        last = ERAS[at + 1].first - DAY if at + 1 < len(ERAS) else self.days.last
+        return self.days.span(ERAS[at].first, last)
+
+    def _event(self, fact: KbEvent) -> DaySet:
+        if fact.aspect == "multi_year":
+            return self.patterns.years(years_held(self.events[fact.event]))
+        assert fact.value is not None
+        if fact.level == "year":
+            return self.days.year(fact.value)
+        if fact.level == "month":
+            return self.patterns.months((fact.value,))
+        return self.patterns.days_of_month((fact.value,))
+
+    @cached_property
+    def chinese_months(self) -> tuple[MonthSpan, ...]:
+        """Every Chinese month of the range, as far as the calendar is validated."""
+        return self._month_spans("chinese")
+
+    def _month_spans(self, calendar: str) -> tuple[MonthSpan, ...]:
+        system = open_calendar(calendar)
+        first, last = max(self.days.first, system.first), min(self.days.last, system.last)
+        return tuple(system.months_between(first, last)) if first <= last else ()
+
+    @cached_property
+    def _lunar_months(self) -> dict[int, DaySet]:
+        """By number; a leap month has the number of the month before it."""
+        return self._by_month(self.chinese_months, 12)
+
+    @cached_property
+    def _zodiac(self) -> dict[int, DaySet]:
+        spans: dict[int, list[tuple[date, date]]] = {animal: [] for animal in range(12)}
+        for span in self.chinese_months:
+            spans[(span.opens.year - 4) % 12].append((span.first, last_day(span)))
+        return {animal: self.days.spans(found) for animal, found in spans.items()}
+
+    def _calendar_months(self, calendar: str) -> dict[int, DaySet]:
+        found = self._calendars.get(calendar)
+        if found is None:
+            found = self._by_month(self._month_spans(calendar), 13)
+            self._calendars[calendar] = found
+        return found
+
+    def _by_month(self, months: tuple[MonthSpan, ...], count: int) -> dict[int, DaySet]:
+        spans: dict[int, list[tuple[date, date]]] = {n: [] for n in range(1, count + 1)}
+        for span in months:
+            spans[span.opens.month].append((span.first, last_day(span)))
+        return {month: self.days.spans(found) for month, found in spans.items()}
+
+    def _named_days(self, system: str) -> dict[str, DaySet]:
+        found = self._named.get(system)
+        if found is None:
+            names = open_day_names(system)
+            days: dict[str, list[date]] = {name: [] for name in names.names}
+            first, last = max(self.days.first, names.first), min(self.days.last, names.last)
+            for day, name in names.days_between(first, last):
+                days[name].append(day)
+            found = self._named[system] = {name: self.days.those(d) for name, d in days.items()}
+        return found
+
+    @cached_property
+    def _calendars(self) -> dict[str, dict[int, DaySet]]:
+        return {}
+
+    @cached_property
+    def _named(self) -> dict[str, dict[str, DaySet]]:
+        return {}
+
+
+def years_held(row: EventRow) -> tuple[int, ...]:
+    """Every year in which the event held: as listed, or from its first to its last day."""
+    if row.years or row.start is None or row.end is None:
+        return row.years
+    return tuple(range(row.start.year, row.end.year + 1))

@@ -1,0 +1,179 @@
+"""Which constraints a wrong date violates, and which one a missed date's absence points to.
+
+Rules, in this order, for the constraint most likely misread where a gold date is missing:
+
+1. the constraint that most of the answer's wrong dates violate (the reader took it otherwise, and
+   so found other dates instead);
+2. a constraint with another common reading that excludes the date and fits the answer better;
+3. a constraint that allows several values (a decade, a season, some weekdays, an event over
+   several years), where no date given shares the missed date's value, or, for a span of years,
+   where the missed date lies before or after all dates given; of several such one that must be
+   looked up, else the one that says least, as most is lost by reading it narrowly;
+4. nothing: with no date given at all, or none of the above, no constraint is named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import (
+    Fact,
+    KbEvent,
+    PersonAlive,
+    UsPresident,
+    level_of,
+)
+from agent_env.families.time_puzzles.generator import evidence_of
+from agent_env.families.time_puzzles.readings import Readings
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.solver import rests_of
+from agent_env.records.schema import Sample
+from agent_env.tasks.faults import ConstraintRef, Faults, MissedDate, Source, WrongDate
+from agent_env.temporal.days import PUZZLE_DAYS, DaySet
+from agent_env.temporal.facts.tables import FactTables
+
+LOOKED_UP = (KbEvent, PersonAlive, UsPresident)
+MANY_VALUED = {
+    "decade", "year_range", "leap_year", "chinese_zodiac", "person_alive", "us_president", "event",
+    "japanese_era", "season", "lunar_month", "western_zodiac", "calendar_month", "multi_weekday",
+    "day_of_month", "kb_event",
+}  # fmt: skip
+
+
+SPANS = {"decade", "year_range", "person_alive", "us_president", "japanese_era", "kb_event"}
+"""Of these, those that hold from one day to another: a narrow reading loses an end."""
+
+
+class PuzzleFaults:
+    """Finds the faults of answers to Time Puzzles; day sets are computed once."""
+
+    def __init__(self, tables: FactTables) -> None:
+        self._sets = DaySets(PUZZLE_DAYS, tables)
+        self._readings = Readings(self._sets)
+
+    def __call__(self, sample: Sample, answer: tuple[str, ...]) -> Faults:
+        """The answer's wrong and missed dates; no constraint is named for a puzzle without facts
+        (one read from a file that has none) or about an event that the tables lack."""
+        if not isinstance(sample, TimePuzzle):
+            return Faults()
+        given, gold = set(answer), set(sample.gold)
+        wrong = tuple(self._wrong(sample, day) for day in sorted(given - gold))
+        missed = self._missed(sample, sorted(gold - given), answer, wrong)
+        return Faults(wrong=wrong, missed=missed)
+
+    def _wrong(self, puzzle: TimePuzzle, text: str) -> WrongDate:
+        day = date.fromisoformat(text)
+        first, last = map(int, puzzle.years.split("-"))
+        broken = [
+            _ref(puzzle, index)
+            for index, fact in enumerate(puzzle.facts)
+            if day in PUZZLE_DAYS and not self._holds(fact, day)
+        ]
+        if not first <= day.year <= last or day not in PUZZLE_DAYS:
+            broken.append(_range(puzzle))
+        return WrongDate(date=text, violates=tuple(broken))
+
+    def _holds(self, fact: Fact, day: date) -> bool:
+        """Whether the fact holds on the day; a fact whose name the tables lack counts as kept."""
+        try:
+            return bool(self._sets.of(fact) >> PUZZLE_DAYS.index(day) & 1)
+        except KeyError:
+            return True
+
+    def _missed(
+        self,
+        puzzle: TimePuzzle,
+        missed: Sequence[str],
+        answer: tuple[str, ...],
+        wrong: tuple[WrongDate, ...],
+    ) -> tuple[MissedDate, ...]:
+        if not missed:
+            return ()
+        counts = Counter(ref.index for each in wrong for ref in each.violates if ref.index >= 0)
+        if counts:
+            most = min(counts, key=lambda i: (-counts[i], not _is_lookup(puzzle.facts[i]), i))
+            ref = _ref(puzzle, most)
+            return tuple(MissedDate(date=d, misread=ref, rule="violated elsewhere") for d in missed)
+        return tuple(self._one_missed(puzzle, day, answer) for day in missed)
+
+    def _one_missed(self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]) -> MissedDate:
+        found = self._other_reading(puzzle, text, answer)
+        if found is not None:
+            index, name = found
+            return MissedDate(date=text, misread=_ref(puzzle, index), rule=f"other reading: {name}")
+        if not answer:
+            return MissedDate(date=text, misread=None, rule="no date given")
+        if (index_ := _left_out(puzzle, text, answer)) is not None:
+            return MissedDate(date=text, misread=_ref(puzzle, index_), rule="left out by its value")
+        return MissedDate(date=text, misread=None, rule="nothing found")
+
+    def _other_reading(
+        self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]
+    ) -> tuple[int, str] | None:
+        """The fact and reading under which the answer would be as given."""
+        try:
+            sets = [self._sets.of(fact) for fact in puzzle.facts]
+            rests = rests_of(sets, PUZZLE_DAYS.everything) if sets else []
+            given = _set(answer)
+            for index, (fact, rest) in enumerate(zip(puzzle.facts, rests, strict=True)):
+                for name, days in self._readings.others(fact):
+                    if rest & days == given and not _set((text,)) & days:
+                        return index, name
+        except KeyError:
+            return None
+        return None
+
+
+def _left_out(puzzle: TimePuzzle, text: str, answer: Sequence[str]) -> int | None:
+    """The constraint by whose value the missed date differs from all dates given."""
+    day, given = date.fromisoformat(text), [date.fromisoformat(d) for d in answer]
+    gains = puzzle.information_gain or tuple(0.0 for _ in puzzle.facts)
+    apart = [
+        index
+        for index, fact in enumerate(puzzle.facts)
+        if fact.type in MANY_VALUED and _is_many_valued(fact) and _sets_apart(fact, day, given)
+    ]
+    order = [(not _is_lookup(puzzle.facts[i]), gains[i], i) for i in apart]
+    return min(order)[2] if order else None
+
+
+def _sets_apart(fact: Fact, day: date, given: Sequence[date]) -> bool:
+    """Whether reading the fact narrowly could lose the day and keep those given."""
+    if fact.type in SPANS:
+        return not min(given) < day < max(given)
+    return _value(fact, day) not in {_value(fact, other) for other in given}
+
+
+def _is_many_valued(fact: Fact) -> bool:
+    return not isinstance(fact, KbEvent) or fact.aspect == "multi_year"
+
+
+def _value(fact: Fact, day: date) -> int:
+    if fact.type == "multi_weekday":
+        return day.weekday()
+    level = level_of(fact)
+    return day.year if level == "year" else day.month if level == "month" else day.day
+
+
+def _set(days: Sequence[str]) -> DaySet:
+    return PUZZLE_DAYS.those(date.fromisoformat(day) for day in days)
+
+
+def _is_lookup(fact: Fact) -> bool:
+    return isinstance(fact, LOOKED_UP)
+
+
+def _ref(puzzle: TimePuzzle, index: int) -> ConstraintRef:
+    fact = puzzle.facts[index]
+    source: Source = "lookup" if _is_lookup(fact) else "calculation"
+    text = puzzle.constraints[index] if index < len(puzzle.constraints) else ""
+    pages = tuple(url for url in evidence_of([fact]) if url in puzzle.evidence)
+    return ConstraintRef(index=index, type=fact.type, text=text, source=source, pages=pages)
+
+
+def _range(puzzle: TimePuzzle) -> ConstraintRef:
+    text = f"Only dates of {puzzle.years} count."
+    return ConstraintRef(index=-1, type="range", text=text, source="calculation")

@@ -1,0 +1,311 @@
+"""Makes puzzles (Time Puzzles, Algorithms 1 to 3): anchored on an event, around a hidden seed
+date, with exactly the wanted number of solutions, and checked.
+
+Unlike the published generator, which draws facts until the number of solutions happens to be
+right, this one chooses the kinds of facts first, then a day on which they all can hold, then
+searches their facts for the right number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from random import Random
+
+from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles.candidates import Candidates, Entry, Kind
+from agent_env.families.time_puzzles.checks import Checker
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
+from agent_env.families.time_puzzles.plan import Outline, draw_outline, plan_kinds
+from agent_env.families.time_puzzles.proofs import proofs_of
+from agent_env.families.time_puzzles.sample import Checks, TimePuzzle
+from agent_env.families.time_puzzles.solver import information_gain, rests_of
+from agent_env.families.time_puzzles.wording import TooManySpans, Wording
+from agent_env.temporal.days import PUZZLE_DAYS, DayRange, DaySet
+from agent_env.temporal.facts.articles import article_url, event_title, presidency_title
+from agent_env.temporal.facts.tables import FactTables
+
+MIN_EVENT_VALUES = 10
+"""A guesser of the event's value may be right once in so many draws at most."""
+MAX_TRIES = 4000
+"""Plans that are tried for one puzzle."""
+PLANS = 160
+"""Plans that are tried with one outline before another is drawn."""
+ONE_DAY_A_YEAR = ("day_of_year", "weekday_in_year")
+BREADTH = 8
+"""Facts of one kind that are tried in one plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many facts and how many solutions a puzzle has."""
+
+    facts: int
+    solutions: int
+
+
+class NotFound(ConfigError):
+    """No puzzle of a shape within the bounded search."""
+
+
+def schedule(count: int, facts: Sequence[int], solutions: Sequence[int]) -> Iterator[Shape]:
+    """`count` shapes, every combination as often as any other, solutions varying fastest."""
+    for index in range(count):
+        # step through the facts along with the solutions, so that a short run sees all of both
+        row, column = divmod(index, len(solutions))
+        yield Shape(facts[(column + row) % len(facts)], solutions[column])
+
+
+class Generator:
+    """Draws puzzles from one set of fact tables.
+
+    With `checked`, every puzzle is closed, necessary, robust and faithful, and its event cannot
+    be guessed; without, the paper's rules alone hold, and `checks` is None.
+    """
+
+    def __init__(
+        self,
+        tables: FactTables,
+        days: DayRange = PUZZLE_DAYS,
+        calendars: Sequence[str] = ("chinese",),
+        checked: bool = True,
+    ) -> None:
+        self._days = days
+        self._checked = checked
+        self._sets = DaySets(days, tables)
+        self._wording = Wording(tables, self._sets)
+        self._candidates = Candidates(tables, self._sets, calendars)
+        self._checker = Checker(self._sets, tables)
+
+    def puzzle(self, shape: Shape, rng: Random, name: str) -> TimePuzzle:
+        """One puzzle of the shape; raises NotFound after MAX_TRIES plans."""
+        tried: set[Outline] = set()
+        for _ in range(MAX_TRIES // PLANS):
+            outline = draw_outline(
+                self._candidates.kinds, shape.facts, shape.solutions, self._checked, tried, rng
+            )
+            tried.add(outline)
+            for _ in range(PLANS):
+                for entries, seed_date in self._draw(shape, outline, rng):
+                    puzzle = self._accept(entries, seed_date, rng, name)
+                    if puzzle is not None:
+                        return puzzle
+        raise NotFound(
+            f"no puzzle with {shape.facts} facts and {shape.solutions} solutions was found in "
+            f"{MAX_TRIES} tries; ask for more facts or fewer solutions"
+        )
+
+    def _draw(
+        self, shape: Shape, outline: Outline, rng: Random
+    ) -> Iterator[tuple[list[Entry], date | None]]:
+        """Facts with the wanted number of solutions, for one plan; none where it does not work."""
+        event = self._event(shape, outline, rng)
+        kinds = plan_kinds(self._candidates.kinds, outline, shape.facts - 1, self._checked, rng)
+        if event is None or len(kinds) < shape.facts - 1:
+            return
+        if shape.solutions == 0:
+            yield from self._contradictions(event, kinds, rng)
+            return
+        domain = event.days
+        for kind in kinds if self._checked else kinds[:-1]:
+            domain &= kind.domain
+        if domain:
+            seed_date = self._random_day(domain, rng)
+            options = self._options(kinds, seed_date, rng)
+            for found in self._search([event], event.days, options, shape.solutions):
+                yield found, seed_date
+
+    def _event(self, shape: Shape, outline: Outline, rng: Random) -> Entry | None:
+        """A relation to a random event; beside a day of the year, one of enough years: each gives
+        one day at most, and each further fact has to rule one out."""
+        event = self._candidates.event(outline.relation, rng)
+        if outline.lead not in ONE_DAY_A_YEAR:
+            return event
+        for _ in range(20):
+            if event is None or event.days.bit_count() > 365 * (shape.solutions + shape.facts - 2):
+                return event
+            event = self._candidates.event(outline.relation, rng)
+        return None
+
+    def _options(self, kinds: Sequence[Kind], day: date, rng: Random) -> list[Iterable[Entry]]:
+        """Facts of each kind on the day, in random order; kinds with the fewest come first.
+
+        By the paper's rules, one fact of each kind but the last, for which any kind of its level
+        may stand: whichever gives the right number of solutions.
+        """
+        if not self._checked and kinds:
+            drawn: list[Iterable[Entry]] = [[rng.choice(k.entries(day, rng))] for k in kinds[:-1]]
+            return [*drawn, self._any_of_level(kinds, day, rng)]
+        options = []
+        for kind in kinds:
+            entries = kind.entries(day, rng)
+            options.append(rng.sample(entries, min(BREADTH, len(entries))))
+        return [*sorted(options, key=len)]
+
+    def _any_of_level(self, kinds: Sequence[Kind], day: date, rng: Random) -> Iterator[Entry]:
+        """Facts of every kind that may take the last one's place, made as they are asked for."""
+        *before, last = kinds
+        used = {kind.category for kind in before}
+        others = self._candidates.kinds.values()
+        free = [k for k in others if k.level == last.level and k.category not in used]
+        for kind in rng.sample(free, len(free)):
+            entries = kind.entries(day, rng)
+            yield from rng.sample(entries, min(BREADTH, len(entries)))
+
+    def _random_day(self, days: DaySet, rng: Random) -> date:
+        """Any day of a set with the same chance."""
+        low = (days & -days).bit_length() - 1
+        within = days >> low
+        span = within.bit_length()
+        bits = within.to_bytes(span // 8 + 1, "little")
+        for _ in range(400):  # by chance, unless the set is very sparse between its ends
+            index = int(rng.random() * span)
+            if bits[index >> 3] >> (index & 7) & 1:
+                return self._days.day(low + index)
+        return rng.choice(list(self._days.dates(days)))
+
+    def _search(
+        self,
+        chosen: list[Entry],
+        solutions: DaySet,
+        options: Sequence[Iterable[Entry]],
+        wanted: int,
+    ) -> Iterator[list[Entry]]:
+        """Every choice of one fact from each option that leaves the wanted number of solutions."""
+        if not options:
+            if solutions.bit_count() == wanted:
+                yield chosen
+            return
+        entries, *further = options
+        for entry in entries:
+            left = solutions & entry.days
+            if self._checked and left == solutions:
+                continue  # it says nothing new
+            size = left.bit_count()
+            if further and size >= wanted:
+                yield from self._search([*chosen, entry], left, further, wanted)
+            elif not further and size == wanted:
+                yield [*chosen, entry]
+
+    def _contradictions(
+        self, event: Entry, kinds: Sequence[Kind], rng: Random
+    ) -> Iterator[tuple[list[Entry], None]]:
+        """Facts that contradict each other only all together: all but the last hold on one day,
+        the last on other days that any one of the others rules out."""
+        *first, last = kinds
+        domain = event.days
+        for kind in first:
+            domain &= kind.domain
+        if not domain or not first:
+            return
+        day = self._random_day(domain, rng)
+        entries = [event, *(rng.choice(kind.entries(day, rng)) for kind in first)]
+        rests = rests_of([entry.days for entry in entries], self._days.everything)
+        common = rests[0] & entries[0].days
+        for _ in range(BREADTH):
+            others = rng.choice(rests) & ~common & last.domain
+            if not others:
+                continue
+            wrong = rng.choice(last.entries(self._random_day(others, rng), rng))
+            if not common & wrong.days and all(rest & wrong.days for rest in rests):
+                yield [*entries, wrong], None
+
+    def _accept(
+        self, entries: list[Entry], seed_date: date | None, rng: Random, name: str
+    ) -> TimePuzzle | None:
+        """The puzzle, if every check holds and it can be put in words."""
+        facts = [entry.fact for entry in entries]
+        rests = rests_of([entry.days for entry in entries], self._days.everything)
+        answer = rests[0] & entries[0].days
+        checks = self._check(facts, rests, answer) if self._checked else None
+        if self._checked and checks is None:
+            return None
+        order = rng.sample(range(len(facts)), len(facts))
+        try:
+            explicit = tuple(self._wording.explicit(facts[i], rests[i]) for i in order)
+        except TooManySpans:
+            return None
+        return self._puzzle([entries[i] for i in order], explicit, answer, checks, seed_date, name)
+
+    def _puzzle(
+        self,
+        entries: Sequence[Entry],
+        explicit: tuple[str, ...],
+        answer: DaySet,
+        checks: Checks | None,
+        seed_date: date | None,
+        name: str,
+    ) -> TimePuzzle:
+        facts = tuple(entry.fact for entry in entries)
+        (event,) = (fact for fact in facts if isinstance(fact, KbEvent))
+        gold = tuple(day.isoformat() for day in self._days.dates(answer))
+        constraints = tuple(self._wording.implicit(fact) for fact in facts)
+        gains = (information_gain(entry.days, len(self._days)) for entry in entries)
+        return TimePuzzle(
+            id=name,
+            gold=gold,
+            evidence=evidence_of(facts),
+            proofs=proofs_of(facts, self._sets),
+            constraints=constraints,
+            explicit_constraints=explicit,
+            facts=facts,
+            information_gain=tuple(round(gain, 3) for gain in gains),
+            solution_count=len(gold),
+            fact_count=len(facts),
+            event=event.event,
+            event_level=event.level,
+            seed_date=seed_date.isoformat() if seed_date else "",
+            years=f"{self._days.first.year}-{self._days.last.year}",
+            checks=checks,
+            digest=digest_of(facts, constraints, explicit, gold),
+        )
+
+    def _check(self, facts: list[Fact], rests: list[DaySet], answer: DaySet) -> Checks | None:
+        """None where any check fails; the cheap ones come first."""
+        checker, event = self._checker, facts[0]
+        assert isinstance(event, KbEvent)
+        if checker.unnecessary(rests, answer) or checker.other_answers(facts, rests, answer):
+            return None
+        bits = checker.event_bits(rests[0], answer)
+        if bits is not None and bits < 1:
+            return None
+        values = checker.event_values(event, rests[0])
+        if values < MIN_EVENT_VALUES or not checker.is_closed(facts, answer):
+            return None
+        if not checker.is_faithful(facts, rests, answer):
+            return None
+        return Checks(
+            closed=True,
+            necessary=True,
+            event_bits=None if bits is None else round(bits, 3),
+            event_values=values,
+            robust=True,
+            faithful=True,
+        )
+
+
+def evidence_of(facts: Iterable[Fact]) -> tuple[str, ...]:
+    """The articles that prove what must be looked up."""
+    return tuple(article_url(title) for fact in facts if (title := _title(fact)) is not None)
+
+
+def _title(fact: Fact) -> str | None:
+    match fact:
+        case KbEvent(event=event):
+            return event_title(event)
+        case PersonAlive(person=person):
+            return person
+        case UsPresident(person=person):
+            return presidency_title(person)
+    return None
+
+
+def digest_of(
+    facts: Sequence[Fact], constraints: Sequence[str], explicit: Sequence[str], gold: Sequence[str]
+) -> str:
+    """SHA-256 of what makes a puzzle what it is, first 16 digits."""
+    parts = [*(fact.model_dump_json() for fact in facts), *constraints, *explicit, *gold]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

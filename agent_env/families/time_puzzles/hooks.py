@@ -1,0 +1,52 @@
+"""What the analysis asks of Time Puzzles: breakdowns, clusters, faults of an answer."""
+
+from __future__ import annotations
+
+from agent_env.families.time_puzzles.facts import CalendarMonth, Fact
+from agent_env.families.time_puzzles.faults import PuzzleFaults
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.records.schema import Sample
+
+SHARED = "event"
+
+CALENDARS = {
+    "chinese_zodiac": "chinese",
+    "lunar_month": "chinese",
+    "solar_term": "chinese",
+    "japanese_era": "japanese",
+    "church_day": "church year",
+}
+
+
+def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
+    """Solution count, number of facts, fact types, calendars, the event's level, and the world
+    where the sample names one."""
+    if not isinstance(sample, TimePuzzle):
+        return {}
+    calendars = {name for fact in sample.facts if (name := _calendar(fact)) is not None}
+    found = {
+        "solutions": (str(sample.solution_count),),
+        "facts": (str(sample.fact_count),),
+        "fact type": tuple(sorted({fact.type for fact in sample.facts})),
+        "calendar": tuple(sorted(calendars)) or ("gregorian only",),
+        "event level": (sample.event_level,) if sample.event_level else (),
+    }
+    if world := getattr(sample, "world", None):
+        found["world"] = (str(world),)
+    return found
+
+
+def cluster(sample: Sample) -> str:
+    """The event: puzzles about the same one stand and fall together."""
+    return getattr(sample, "event", "")
+
+
+def fault_finder() -> PuzzleFaults:
+    """Finds faults with the shipped fact tables."""
+    from agent_env.temporal.facts.tables import shipped_tables
+
+    return PuzzleFaults(shipped_tables())
+
+
+def _calendar(fact: Fact) -> str | None:
+    return fact.calendar if isinstance(fact, CalendarMonth) else CALENDARS.get(fact.type)

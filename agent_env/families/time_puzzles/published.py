@@ -1,0 +1,236 @@
+"""Puzzle files: the published format in and out, and our own samples.jsonl.
+
+A published file is a JSON array of objects with the KEYS below; `audit_meta` says what their
+`constraints_meta` may look like. Files of others are read liberally where only one thing can be
+meant: identifiers may be numbers, missing (their index stands in) or doubled; solutions may be
+dates with a time, `1990/1/2`, one text with commas, "None" or null; texts may be one string of
+lines; the year range may be a pair, an object, "1800-2050" or missing (1800 to 2050). Further keys
+are kept. Everything else that is broken is a DatasetError with file, index (from 0) and field.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, JsonValue, ValidationError
+
+from agent_env.errors import DatasetError
+from agent_env.families.time_puzzles.audit_fields import (
+    FieldError,
+    as_date_or_nothing,
+    as_dates,
+    as_identifier,
+    as_int,
+    as_year_range,
+)
+from agent_env.families.time_puzzles.audit_meta import Entry, read_entry
+from agent_env.families.time_puzzles.day_sets import years_held
+from agent_env.families.time_puzzles.facts import Fact, KbEvent
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.temporal.facts.tables import FactTables
+
+KEYS = (
+    "identifier",
+    "constraints",
+    "explicit_constraints",
+    "constraints_meta",
+    "solutions",
+    "solution_count",
+    "year_range",
+    "seed_date",
+    "noise_date",
+)
+
+
+class PublishedPuzzle(TimePuzzle):
+    """A puzzle and what its file had beyond our record; that part is not written with samples."""
+
+    identifier: str | int = Field(exclude=True)
+    """As the file has it; `id` is made of it."""
+    event_years: tuple[int, ...] = Field(default=(), exclude=True)
+    """Years that the file gives its multi_year event."""
+    original: dict[str, JsonValue] = Field(exclude=True)
+    """The object as it stood in the file."""
+
+
+def read_puzzles(path: Path) -> tuple[TimePuzzle, ...]:
+    """The puzzles of a file of either kind; a file that begins with `[` is a published one."""
+    data = _bytes(path)
+    if data.lstrip()[:1] == b"[":
+        return _published(path, data)
+    return _samples(path, data)
+
+
+def read_published(path: Path) -> tuple[TimePuzzle, ...]:
+    """The puzzles of a published file; ids are unique and fit to name files."""
+    return _published(path, _bytes(path))
+
+
+def write_published(puzzles: Sequence[TimePuzzle], tables: FactTables | None = None) -> bytes:
+    """The puzzles in the published format; one that was read from it keeps its keys. `tables`, if
+    given, name the years of multi_year events."""
+    rows = [_object(puzzle, tables) for puzzle in puzzles]
+    return json.dumps(rows, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def puzzle_bytes(puzzles: Sequence[TimePuzzle]) -> bytes:
+    """A file in the format that the puzzles came in."""
+    if any(isinstance(puzzle, PublishedPuzzle) for puzzle in puzzles):
+        return write_published(puzzles)
+    return b"".join(puzzle.model_dump_json().encode() + b"\n" for puzzle in puzzles)
+
+
+def identifier_of(puzzle: TimePuzzle) -> str | int:
+    """What the puzzle is called in its file."""
+    return puzzle.identifier if isinstance(puzzle, PublishedPuzzle) else puzzle.id
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except OSError as exc:
+        raise DatasetError(path, None, f"cannot be read: {exc.strerror}") from exc
+
+
+def _samples(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
+    puzzles: dict[str, TimePuzzle] = {}
+    for number, line in enumerate(data.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            puzzle = TimePuzzle.model_validate_json(line)
+            as_year_range(puzzle.years)
+        except ValidationError as exc:
+            first = exc.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise DatasetError(path, number, f"{field or 'line'}: {first['msg']}") from exc
+        except FieldError as exc:
+            raise DatasetError(path, number, f"years: {exc.reason}") from exc
+        if puzzle.id in puzzles:
+            raise DatasetError(path, number, f"id: '{puzzle.id}' stands in the file twice")
+        puzzles[puzzle.id] = puzzle
+    if not puzzles:
+        raise DatasetError(path, None, "holds no puzzle")
+    return tuple(puzzles.values())
+
+
+def _published(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
+    try:
+        rows = json.loads(data)
+    except (ValueError, RecursionError) as exc:
+        raise DatasetError(path, None, f"is not JSON: {exc}") from exc
+    if not isinstance(rows, list) or not rows:
+        raise DatasetError(path, None, "holds no puzzle; write a JSON array of objects")
+    taken: set[str] = set()
+    puzzles: list[TimePuzzle] = []
+    for index, row in enumerate(rows):
+        try:
+            puzzles.append(_puzzle(row, index, taken))
+        except FieldError as exc:
+            raise DatasetError(path, None, f"index {index}, {exc.field}: {exc.reason}") from exc
+    return tuple(puzzles)
+
+
+def _puzzle(row: object, index: int, taken: set[str]) -> PublishedPuzzle:
+    if not isinstance(row, dict):
+        raise FieldError("puzzle", "is not an object")
+    entries = _entries(row)
+    facts = tuple(entry.fact for entry in entries)
+    event = next((fact for fact in facts if isinstance(fact, KbEvent)), None)
+    gold = as_dates(_needed(row, "solutions"))
+    count = row.get("solution_count")
+    identifier = as_identifier(row.get("identifier"), index)
+    return PublishedPuzzle(
+        id=_free_id(str(identifier), taken),
+        gold=gold,
+        constraints=_texts(row, "constraints"),
+        explicit_constraints=_texts(row, "explicit_constraints"),
+        facts=facts,
+        solution_count=len(gold) if count is None else as_int(count, "solution_count"),
+        fact_count=len(facts),
+        event=event.event if event else "",
+        event_level=event.level if event else "",
+        seed_date=as_date_or_nothing(row.get("seed_date")),
+        years=as_year_range(row.get("year_range")),
+        identifier=identifier,
+        event_years=next((entry.event_years for entry in entries if entry.event_years), ()),
+        original=row,
+    )
+
+
+def _needed(row: Mapping[str, Any], key: str) -> Any:
+    if key not in row:
+        raise FieldError(key, "is missing")
+    return row[key]
+
+
+def _free_id(identifier: str, taken: set[str]) -> str:
+    """An id that can name a file and that no earlier puzzle has, whatever the letters' case."""
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).lstrip("._-")[:100] or "puzzle"
+    name, number = base, 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{base}-{number}"
+    taken.add(name.casefold())
+    return name
+
+
+def _entries(row: Mapping[str, Any]) -> list[Entry]:
+    meta = _needed(row, "constraints_meta")
+    if isinstance(meta, Mapping):  # type → parameters
+        meta = [{"value": v, "type": k} for k, v in meta.items()]
+    if not isinstance(meta, list) or not meta:
+        raise FieldError("constraints_meta", "is no list of meta entries")
+    entries = []
+    for at, raw in enumerate(meta):
+        try:
+            entries.append(read_entry(raw))
+        except FieldError as exc:
+            raise FieldError(f"constraints_meta[{at}].{exc.field}", exc.reason) from exc
+    return entries
+
+
+def _texts(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = _needed(row, key)
+    if isinstance(value, str):
+        value = [line.strip().removeprefix("- ") for line in value.splitlines() if line.strip()]
+    if not isinstance(value, list) or not value:
+        raise FieldError(key, "is no list of texts")
+    for at, text in enumerate(value):
+        if not isinstance(text, str) or not text.strip():
+            raise FieldError(f"{key}[{at}]", f"{text!r} is no text")
+    return tuple(value)
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+
+def _object(puzzle: TimePuzzle, tables: FactTables | None) -> dict[str, Any]:
+    gold = list(puzzle.gold)
+    if isinstance(puzzle, PublishedPuzzle):
+        if as_dates(puzzle.original.get("solutions")) == puzzle.gold:
+            gold = puzzle.original["solutions"]  # type: ignore[assignment]  # as it stood
+        changed = {"solutions": gold, "solution_count": puzzle.solution_count}
+        return {**puzzle.original, **changed}
+    years = [int(year) for year in puzzle.years.split("-")]
+    values = (
+        puzzle.id, list(puzzle.constraints), list(puzzle.explicit_constraints),
+        [_meta(fact, tables) for fact in puzzle.facts], gold, puzzle.solution_count, years,
+        puzzle.seed_date or None, None,
+    )  # fmt: skip
+    return dict(zip(KEYS, values, strict=True))
+
+
+def _meta(fact: Fact, tables: FactTables | None) -> dict[str, Any]:
+    entry = fact.model_dump(mode="json")
+    if isinstance(fact, KbEvent) and fact.aspect == "multi_year" and tables is not None:
+        row = next((row for row in tables.events if row.event == fact.event), None)
+        entry["value"] = list(years_held(row)) if row else None
+    return entry

@@ -1,0 +1,120 @@
+"""Whole sets of puzzles: scheduled, without repeats, the same for any number of processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+
+from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape, schedule
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.temporal.days import PUZZLE_DAYS, DayRange
+from agent_env.temporal.facts.tables import FactTables
+
+CHUNK = 25
+REDRAWS = 20
+"""How often a puzzle that stands in the set already is drawn again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetOptions:
+    """What a set of puzzles is made of."""
+
+    count: int
+    seed: int
+    facts: tuple[int, ...] = (4, 5, 6)
+    solutions: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
+    days: DayRange = PUZZLE_DAYS
+    calendars: tuple[str, ...] = ("chinese",)
+    checked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PuzzleSet:
+    """What was made, and what could not be."""
+
+    puzzles: tuple[TimePuzzle, ...]
+    missing: tuple[str, ...]
+    """Why a puzzle is missing, one text for each."""
+
+
+def make_set(
+    tables: FactTables,
+    options: SetOptions,
+    processes: int = 1,
+    on_puzzle: Callable[[], None] = lambda: None,
+) -> PuzzleSet:
+    """The puzzles in order; each depends on the seed and its own number, and on nothing else but
+    that a repeat is drawn again."""
+    puzzles: list[TimePuzzle] = []
+    missing: list[str] = []
+    seen: set[str] = set()
+    own = _Maker(tables, options)
+    for number, made in enumerate(_all(own, tables, options, processes), start=1):
+        on_puzzle()
+        key, redraw = _key(made), 0
+        while key in seen and redraw < REDRAWS:
+            redraw += 1
+            made = own.make(number, redraw)
+            key = _key(made)
+        if isinstance(made, str):
+            missing.append(made)
+        elif key in seen:
+            missing.append(f"puzzle {number} stood in the set already, {REDRAWS} times over")
+        else:
+            seen.add(key)
+            puzzles.append(made)
+    return PuzzleSet(tuple(puzzles), tuple(missing))
+
+
+def _key(puzzle: TimePuzzle | str) -> str:
+    """Two puzzles with the same facts are one, in whatever order they state them; a reason why
+    there is none is its own key."""
+    if isinstance(puzzle, str):
+        return puzzle
+    return "\n".join(sorted(fact.model_dump_json() for fact in puzzle.facts))
+
+
+class _Maker:
+    """Makes the puzzles of one set by number."""
+
+    def __init__(self, tables: FactTables, options: SetOptions) -> None:
+        self._options = options
+        self._generator = Generator(tables, options.days, options.calendars, options.checked)
+        shapes = len(options.facts) * len(options.solutions)
+        self._shapes: list[Shape] = list(schedule(shapes, options.facts, options.solutions))
+
+    def make(self, number: int, redraw: int = 0) -> TimePuzzle | str:
+        """Puzzle `number`, from 1, or why there is none."""
+        shape = self._shapes[(number - 1) % len(self._shapes)]
+        seed = self._options.seed
+        rng = Random(f"{seed}/{number}" + (f"/{redraw}" if redraw else ""))
+        try:
+            return self._generator.puzzle(shape, rng, f"tp-{seed}-{number:05d}")
+        except NotFound as exc:
+            return str(exc)
+
+
+def _all(
+    own: _Maker, tables: FactTables, options: SetOptions, processes: int
+) -> Iterator[TimePuzzle | str]:
+    numbers = range(1, options.count + 1)
+    if processes <= 1 or options.count <= CHUNK:
+        yield from map(own.make, numbers)
+        return
+    with ProcessPoolExecutor(processes, initializer=partial(_start, tables, options)) as pool:
+        yield from pool.map(_make_here, numbers, chunksize=CHUNK)
+
+
+_here: list[_Maker] = []
+"""The maker of a worker process, made when the process starts."""
+
+
+def _start(tables: FactTables, options: SetOptions) -> None:
+    _here[:] = [_Maker(tables, options)]
+
+
+def _make_here(number: int) -> TimePuzzle | str:
+    return _here[0].make(number)

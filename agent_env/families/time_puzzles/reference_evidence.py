@@ -1,0 +1,193 @@
+"""Reads dates off pages and snippets, and judges whether a page is about what was asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent_env.families.time_puzzles.reference_reading import MONTHS, Clause, Lookup, inside
+
+_MONTH = "|".join(MONTHS)
+_DATE = re.compile(
+    rf"(?P<d1>\d{{1,2}}) (?P<m1>{_MONTH}) (?P<y1>\d{{4}})"
+    rf"|(?P<m2>{_MONTH}) (?P<d2>\d{{1,2}}), (?P<y2>\d{{4}})"
+    rf"|(?P<y3>\d{{4}})-(?P<m3>\d{{2}})-(?P<d3>\d{{2}})"
+    rf"|(?P<m4>{_MONTH}) (?P<y4>\d{{4}})",
+    re.I,
+)
+_SUSPECT = re.compile(
+    r"outdated|expected|is an? .{1,30}, named after|invention|may refer to"
+    r"|\Acommemorat|\bthe commemoration of|\AAlmanac:|\AList of",
+    re.I,
+)
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9)])\. ")
+_LINK = re.compile(r"^- .*$", re.M)
+_FRAME = re.compile(r"^My notes: | (?:begins|ends)$")
+"""What notes and reports put around the name of their subject."""
+_NAME = re.compile(r"(?<!\w)[^\W_a-z][\w'’-]*(?:\.? [^\W_a-z][\w'’-]*)*")
+"""Words that begin with a capital or a digit, as many as follow each other."""
+_HEADING = re.compile(r"\A(.*)\nhttps?://\S+$", re.M)
+NAME_WEIGHT = 2
+"""How much more a name or number of what was asked for counts than another word."""
+_WORD = re.compile(r"[^\W_]+")
+_SMALL = frozenset(
+    """the a an of in on at to and or by for from with as was were is that which who whose whom had
+    has have did do be been into over out after before there their his her its it they he she
+    when where during""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A date as found; month and day are None where the text does not give them."""
+
+    year: int
+    month: int | None = None
+    day: int | None = None
+
+    def iso(self) -> str | None:
+        if self.month is None or self.day is None:
+            return None
+        return f"{self.year:04d}-{self.month:02d}-{self.day:02d}"
+
+
+def words(text: str) -> list[str]:
+    """Words worth comparing, in lower case, each once."""
+    found = (word for word in _WORD.findall(text.lower()) if word not in _SMALL)
+    return list(dict.fromkeys(found))
+
+
+def fit(text: str, lookup: Lookup) -> float:
+    """How much of what was asked the text speaks of, 0 to 1, names and numbers counting more where
+    that helps; 0 for copies, namesakes and lists. What a page merely links to does not count."""
+    if _SUSPECT.search(text):
+        return 0.0
+    held = set(_WORD.findall(_LINK.sub("", text).lower()))
+    names = set(names_in(lookup.phrase))
+    weights = {word: NAME_WEIGHT if word in names else 1 for word in words(lookup.phrase)}
+    spoken = sum(weight for word, weight in weights.items() if word in held)
+    evenly = sum(word in held for word in weights) / max(1, len(weights))
+    return max(evenly, spoken / max(1, sum(weights.values())))
+
+
+def names_in(phrase: str) -> list[str]:
+    """The words of its names and its numbers, in lower case."""
+    found = (word.lower() for word in _WORD.findall(phrase) if not word[0].islower())
+    return [word for word in dict.fromkeys(found) if word not in _SMALL]
+
+
+def has_names(text: str, lookup: Lookup) -> bool:
+    """Whether no name or number of what was asked is missing; a name of several words counts
+    where they stand together."""
+    told = f" {' '.join(_WORD.findall(_LINK.sub('', text).lower()))} "
+    runs = _NAME.findall(lookup.phrase)
+    return all(f" {' '.join(_WORD.findall(run.lower()))} " in told for run in runs)
+
+
+def title_of(text: str) -> str:
+    """What an opened page is about, by the title above its address; empty for a snippet."""
+    found = _HEADING.match(text)
+    return _FRAME.sub("", found[1]) if found else ""
+
+
+def is_titled(text: str, lookup: Lookup) -> bool:
+    """Whether the page bears the very name that was asked for."""
+    phrase = lookup.phrase
+    wanted = f"presidency of {phrase}" if lookup.what == "presidency" else phrase
+    return set(words(title_of(text))) == set(words(wanted))
+
+
+def is_about_more(text: str, lookup: Lookup) -> bool:
+    """Whether the title has the name asked for and more, so that it may be another thing's."""
+    return set(words(title_of(text))) > set(words(lookup.phrase))
+
+
+def clause_from(text: str, lookup: Lookup) -> Clause | None:
+    """What the text says of the thing looked up, as a clause; None where it does not say."""
+    if lookup.what == "presidency":
+        return _spans(_rows(text, "First day in office"), _rows(text, "Last day in office"), text)
+    if lookup.what == "life":
+        return _spans(_rows(text, "Born"), _rows(text, "Died"), text)
+    if re.search(r"^Born: ", text, re.M):
+        return None  # a person is no event
+    if lookup.edge == "any":
+        return _years(text)
+    days = _rows(text, f"{lookup.edge} day") or _told(text, lookup)
+    return _shared(days[0], lookup) if days else None
+
+
+def _years(text: str) -> Clause | None:
+    """The years that a page lists, or all those from its first to its last day."""
+    listed = re.search(r"^Years: (.+)$", text, re.M)
+    if listed:
+        return ["years", sorted({int(year) for year in re.findall(r"\b\d{4}\b", listed[1])})]
+    days = [*_rows(text, "first day"), *_rows(text, "last day")] or days_in(_lead(text))
+    if len(days) == 1 and re.search(r"\b(began|ended)\b", _lead(text)):
+        return None  # a report of one edge
+    if days:
+        return ["years", list(range(days[0].year, days[-1].year + 1))]
+    bare = [int(year) for year in re.findall(r"\b\d{4}\b", _lead(text))]
+    return ["years", sorted(set(bare))] if bare else None
+
+
+def _shared(day: Day, lookup: Lookup) -> Clause | None:
+    if lookup.shares == "year":
+        return ["years", [day.year]]
+    if lookup.shares == "month":
+        return None if day.month is None else ["months", [day.month]]
+    return None if day.day is None else ["days", [day.day]]
+
+
+def _spans(starts: list[Day], ends: list[Day], text: str) -> Clause | None:
+    if not starts:  # no table of facts: the dates of the first sentence, in pairs
+        lead = _lead(text)
+        days = days_in(lead) if re.search(r"\bborn\b|\bPresident\b", lead) else []
+        starts, ends = days[::2], days[1::2]
+    spans = []
+    for start, end in zip(starts, ends, strict=False):
+        low, high = start.iso(), end.iso()
+        if low and high and low < high:
+            spans.append(inside(low, high))
+    return ["spans", spans] if spans else None
+
+
+def _rows(text: str, name: str) -> list[Day]:
+    """Dates of the lines `name: …` or `name (term 1): …`."""
+    lines = re.findall(rf"^{name}(?: \([^)\n]*\))?: (.+)$", text, re.M | re.I)
+    return [day for line in lines for day in days_in(line)[:1]]
+
+
+def _told(text: str, lookup: Lookup) -> list[Day]:
+    """What the lead says of the edge: one that begins tells no end, and the other way round."""
+    lead = _lead(text)
+    days = days_in(lead)
+    if len(days) == 1 and re.search(r"\b(began|ended)\b", lead):
+        said = "first" if re.search(r"\bbegan\b", lead) else "last"
+        return days if said == lookup.edge else []
+    return days[:1] if lookup.edge == "first" else days[-1:]
+
+
+def _lead(text: str) -> str:
+    """The first sentence with a date in it, or the beginning; when a page was printed says
+    nothing of what it is about, and neither does its address."""
+    for line in text.splitlines():
+        if line.startswith(("Printed on ", "http")):
+            continue
+        if (told := _DATE.search(line) or re.search(r"\b\d{4}\b", line)) is not None:
+            end = _SENTENCE_END.search(line, told.end())
+            return line[: end.start()] if end else line
+    return text[:200]
+
+
+def days_in(text: str) -> list[Day]:
+    """All dates in a text, in order; a bare year only where the whole text is one."""
+    found = []
+    for match in _DATE.finditer(text):
+        number = next(n for n in "1234" if match[f"y{n}"])
+        month = match[f"m{number}"]
+        month_number = int(month) if month.isdigit() else MONTHS.index(month.lower()) + 1
+        day = None if number == "4" else int(match[f"d{number}"])
+        found.append(Day(int(match[f"y{number}"]), month_number, day))
+    if not found and (year := re.fullmatch(r"\s*(\d{4})\s*", text)) is not None:
+        found.append(Day(int(year[1])))
+    return found

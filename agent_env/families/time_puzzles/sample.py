@@ -1,0 +1,68 @@
+"""The record of one puzzle."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from agent_env.families.time_puzzles.facts import Fact
+from agent_env.records.schema import Record, Sample
+
+GENERATOR_VERSION = 2
+"""Raised whenever the same seed would give other puzzles."""
+
+
+class Checks(Record):
+    """What was verified of a puzzle."""
+
+    closed: bool
+    """The answer is the same over 1583 to 2400, where no range of years is stated."""
+    necessary: bool
+    """Without any one of its facts the answer would be another."""
+    event_bits: float | None
+    """log2 of how much larger the answer would be without the event; None without an answer."""
+    event_values: int
+    """Values that the event could have, as far as the other facts tell; a guesser draws one."""
+    robust: bool
+    """The answer is the same under every listed reading."""
+    readings: tuple[str, ...] = ()
+    """The readings under which it would be another."""
+    faithful: bool
+    """Both wordings have the same answer."""
+
+
+class TimePuzzle(Sample):
+    """Constraints in two wordings, and the facts behind them."""
+
+    task: Literal["time-puzzles"] = "time-puzzles"
+    constraints: tuple[str, ...] = Field(min_length=1)
+    explicit_constraints: tuple[str, ...] = Field(min_length=1)
+    facts: tuple[Fact, ...] = ()
+    information_gain: tuple[float, ...] = ()
+    """IG(t) of each fact in bits (equation 2), over the days of `years`."""
+    solution_count: int
+    fact_count: int
+    event: str = ""
+    """The event to be looked up."""
+    event_level: str = ""
+    seed_date: str = ""
+    """The hidden date around which the facts were drawn; empty where there is no solution."""
+    years: str = Field(default="1800-2050", pattern=r"^\d{4}-\d{4}$")
+    """Years among which the answer lies."""
+    checks: Checks | None = None
+    """None where nothing was verified."""
+    generator: int = GENERATOR_VERSION
+    digest: str = ""
+    """SHA-256 of facts, constraints and gold, first 16 digits."""
+
+    @field_validator("gold")
+    @classmethod
+    def _gold_is_a_set_of_dates(cls, gold: tuple[str, ...]) -> tuple[str, ...]:
+        for day in gold:
+            if date.fromisoformat(day).isoformat() != day:
+                raise ValueError(f"'{day}' is not written YYYY-MM-DD")
+        if len(set(gold)) < len(gold):
+            raise ValueError("a date stands twice")
+        return gold

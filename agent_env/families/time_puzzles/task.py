@@ -1,0 +1,155 @@
+"""Time Puzzles as a Task: its prompts, its scorer, and samples from a seed."""
+
+from __future__ import annotations
+
+from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles.examples import WORKED
+from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.protocols import Example, Task
+from agent_env.records.schema import Condition, Episode, Message, Sample, Score
+from agent_env.scoring.date_answers import read_dates
+from agent_env.scoring.date_matching import days_off
+from agent_env.scoring.date_sets import exact_match, f1, jaccard
+from agent_env.temporal.facts.tables import FactTables
+
+NAME = "time-puzzles"
+
+FULL = """\
+Below is a list of constraints on a date. Find every date that satisfies all of them. There may \
+be no such date, exactly one, or several.
+
+Read the constraints like this:
+- Dates are Gregorian unless a constraint says otherwise.
+- Only dates from {first}-01-01 to {last}-12-31 count.
+- Seasons go by whole months: winter is December, January and February; spring is March, April \
+and May; summer is June, July and August; autumn is September, October and November.
+
+Constraints:
+{constraints}
+
+Work through the constraints step by step and check each candidate against all of them. Then \
+finish with one last line that holds nothing but your answer: MY ANSWER: followed by the dates as \
+YYYY-MM-DD, separated by commas, or MY ANSWER: None if no date fits."""
+
+PAPER = """\
+Below is a list of constraints on a date. Find every date that satisfies all of them. There may \
+be no such date, exactly one, or several. Dates are Gregorian unless a constraint says otherwise.
+
+Seasons go by whole months: winter is December, January and February; spring is March, April and \
+May; summer is June, July and August; autumn is September, October and November.
+
+Constraints:
+{constraints}
+
+Work through the constraints step by step. Then finish with one last line that holds nothing but \
+your answer: MY ANSWER: followed by the dates as YYYY-MM-DD, separated by commas, or MY ANSWER: \
+None if no date fits."""
+
+PROMPTS = {"default": FULL, "paper": PAPER}
+"""`paper` says what the paper's prompt says and no more: neither the range of years."""
+
+METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
+"""Defined for every answer."""
+STRICT = "strict_match"
+"""Exact match of an answer in exactly the form that the prompt asks for; else 0."""
+DAYS_OFF = "days_off"
+"""Defined where gold and answer both name dates, or neither does; see scoring.date_matching."""
+
+
+def make_task(prompt: str = "default") -> Task:
+    """The task with one of the PROMPTS."""
+    if prompt not in PROMPTS:
+        raise ConfigError(f"unknown prompt '{prompt}'; known: {', '.join(PROMPTS)}")
+    template = PROMPTS[prompt]
+
+    def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
+        return (Message(role="user", content=render(template, _puzzle(sample), condition)),)
+
+    return Task(
+        name=NAME,
+        sample_type=TimePuzzle,
+        prompt=start,
+        scorer=score,
+        metrics=("exact_match", STRICT, "f1", "jaccard", DAYS_OFF),
+        error_metrics=frozenset({DAYS_OFF}),
+        default_conditions=("base", "web", "ci", "web+ci", "explicit"),
+        placeholders={"constraints": True, "first": False, "last": False},
+        fields=lambda sample, condition: fields(_puzzle(sample), condition),
+        wording=lambda values: template.format(**values),
+        examples=lambda sample, condition: examples(_puzzle(sample)),
+    )
+
+
+def render(template: str, puzzle: TimePuzzle, condition: Condition) -> str:
+    """The prompt's text."""
+    return template.format(**fields(puzzle, condition))
+
+
+def fields(puzzle: TimePuzzle, condition: Condition) -> dict[str, str]:
+    """The prompt's placeholders: `constraints`, one a line, `first` and `last` year."""
+    explicit = condition.wording == "explicit"
+    constraints = puzzle.explicit_constraints if explicit else puzzle.constraints
+    first, last = puzzle.years.split("-")
+    return {"constraints": _listed(constraints), "first": first, "last": last}
+
+
+def _listed(constraints: tuple[str, ...]) -> str:
+    return "\n".join(f"- {text}" for text in constraints)
+
+
+def examples(puzzle: TimePuzzle) -> tuple[Example, ...]:
+    """Two worked puzzles, over the same years as the puzzle's."""
+    first, last = puzzle.years.split("-")
+    return tuple(
+        Example(
+            {"constraints": _listed(worked.constraints), "first": first, "last": last},
+            f"{worked.worked}\n\nMY ANSWER: {', '.join(worked.answer)}",
+        )
+        for worked in WORKED
+    )
+
+
+def generate(tables: FactTables, count: int, seed: int) -> tuple[TimePuzzle, ...]:
+    """`count` puzzles of 4 to 6 facts and 1 to 6 solutions; the same seed gives the same."""
+    return make_set(tables, SetOptions(count=count, seed=seed)).puzzles
+
+
+def score(sample: Sample, episode: Episode) -> Score:
+    """Exact match, F1 and Jaccard (Appendix B.1) of the answer in whatever clear form, 0 where it
+    cannot be read; exact match in the form asked for; and how many days off a read answer is."""
+    gold = frozenset(sample.gold)
+    common = {
+        "sample": sample.id,
+        "condition": episode.condition,
+        "repeat": episode.repeat,
+    }
+    if episode.status != "finished":
+        return Score.model_validate({**common, "outcome": episode.status})
+    reading = read_dates(episode.answer, is_final=episode.stop_reason in (None, "answered"))
+    if reading.dates is None:
+        zeros = dict.fromkeys(("exact_match", STRICT, *METRICS), 0.0)
+        return Score.model_validate(
+            {**common, "outcome": "unreadable", "rule": reading.rule, "metrics": zeros}
+        )
+    predicted = frozenset(reading.dates)
+    exact = exact_match(gold, predicted)
+    values = {"exact_match": exact, STRICT: exact if reading.is_as_asked else 0.0}
+    values |= {name: metric(gold, predicted) for name, metric in METRICS.items()}
+    if (days := days_off(gold, predicted)) is not None:
+        values[DAYS_OFF] = days
+    return Score.model_validate(
+        {
+            **common,
+            "outcome": "read",
+            "answer": reading.dates,
+            "rule": reading.rule,
+            "metrics": values,
+        }
+    )
+
+
+def _puzzle(sample: Sample) -> TimePuzzle:
+    if not isinstance(sample, TimePuzzle):
+        raise ConfigError(f"sample '{sample.id}' is not a time puzzle")
+    return sample

@@ -1,0 +1,152 @@
+"""Strategies side by side on questions of timed facts, in the layouts of the paper's tables.
+
+SEM over the episodes that came to an end, in percent, by level and number of answers; F1 too where
+there are several answers. Single- and multiple-answer questions are never averaged together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from agent_env.families.timed_facts.score import EXTRACTION_METRICS
+
+Column = tuple[str, str]
+"""A cell and a metric."""
+LAYOUTS: dict[str, tuple[Column, ...]] = {
+    "3": (
+        ("easy-single", "sem"), ("easy-multi", "sem"), ("easy-multi", "answer_f1"),
+        ("hard-single", "sem"), ("hard-multi", "sem"), ("hard-multi", "answer_f1"),
+    ),
+    "4": (
+        ("L2-single", "sem"), ("L3-single", "sem"), ("L2-multi", "sem"), ("L2-multi", "answer_f1"),
+    ),
+    "7": (("L2-single", "sem"), ("L2-multi", "sem")),
+}  # fmt: skip
+"""The paper's tables by number."""
+PAPER: dict[str, dict[str, tuple[float, ...]]] = {
+    "3": {
+        "standard": (80.0, 49.0, 81.24, 58.0, 33.0, 72.59),
+        "cot-qcra": (79.0, 58.0, 83.99, 43.0, 25.0, 76.43),
+        "cot-cqra": (79.0, 29.0, 73.03, 54.0, 44.0, 67.88),
+        "cot-qcar": (77.0, 3.0, 62.05, 44.0, 1.0, 49.37),
+        "cot-cqar": (80.0, 35.0, 75.99, 56.0, 9.0, 60.12),
+        "extract-run": (84.0, 75.0, 89.91, 67.0, 56.0, 76.08),
+    },
+    "4": {
+        "standard": (72.6, 52.6, 21.0, 59.38),
+        "cot-qcra": (71.4, 51.8, 16.2, 43.19),
+        "cot-cqra": (68.4, 38.8, 19.8, 47.08),
+        "cot-qcar": (64.0, 33.0, 0.2, 42.99),
+        "cot-cqar": (60.6, 54.6, 2.2, 48.21),
+        "extract-run": (93.8, 91.6, 76.4, 91.55),
+    },
+    "7": {
+        "standard": (72.6, 21.0),
+        "extract-run": (93.8, 76.4),
+        "extract-simulate": (61.2, 33.8),
+    },
+}
+"""What the paper reports (text-davinci-003, one worked example), by table and strategy."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellScore:
+    """One scored episode that came to an end."""
+
+    row: str
+    """The run's strategy and condition."""
+    cell: str
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A figure of the table; None where nothing came to an end."""
+
+    value: float | None
+    count: int
+
+
+def every_cell(scores: Sequence[CellScore]) -> tuple[Column, ...]:
+    """SEM of each cell there is, F1 where there are several answers."""
+    columns: list[Column] = []
+    for cell in sorted({score.cell for score in scores}):
+        columns.append((cell, "sem"))
+        if cell.endswith("-multi"):
+            columns.append((cell, "answer_f1"))
+    return tuple(columns)
+
+
+def means(scores: Sequence[CellScore], columns: Sequence[Column]) -> dict[str, dict[Column, Mean]]:
+    """By row, in the order of their first episode, then by column; shares of 1."""
+    rows = dict.fromkeys(score.row for score in scores)
+    return {row: {column: _mean(scores, row, column) for column in columns} for row in rows}
+
+
+def _mean(scores: Sequence[CellScore], row: str, column: Column) -> Mean:
+    cell, metric = column
+    found = [s.metrics[metric] for s in scores if s.row == row and s.cell == cell]
+    return Mean(fmean(found) if found else None, len(found))
+
+
+def extraction_means(scores: Sequence[CellScore]) -> dict[str, dict[str, Mean]]:
+    """The figures of extraction and of reasoning apart, over the episodes that extracted."""
+    rows = dict.fromkeys(s.row for s in scores if EXTRACTION_METRICS[0] in s.metrics)
+    told: dict[str, dict[str, Mean]] = {}
+    for row in rows:
+        own = [s for s in scores if s.row == row and EXTRACTION_METRICS[0] in s.metrics]
+        told[row] = {
+            name: Mean(fmean(s.metrics[name] for s in own), len(own)) for name in EXTRACTION_METRICS
+        }
+    return told
+
+
+def timed_table(
+    found: dict[str, dict[Column, Mean]], columns: Sequence[Column], layout: str | None
+) -> Table:
+    """Rows by strategy and condition, in percent; the paper's below where a layout is given."""
+    table = Table(title="percent", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    table.add_column("strategy", no_wrap=True)
+    for cell, metric in columns:
+        name = "SEM" if metric == "sem" else "F1"
+        table.add_column(f"{cell} {name}", justify="right")
+    for row, cells in found.items():
+        table.add_row(escape(row), *(_percent(cells[column]) for column in columns))
+    for row, values in PAPER.get(layout or "", {}).items():
+        table.add_row(f"paper: {row}", *(f"{value:.2f}" for value in values))
+    return table
+
+
+def extraction_table(found: dict[str, dict[str, Mean]]) -> Table:
+    """Extraction and reasoning apart, in percent."""
+    table = Table(
+        title="extraction, percent", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1)
+    )
+    table.add_column("strategy", no_wrap=True)
+    for name in EXTRACTION_METRICS:
+        table.add_column(name.replace("_", " "), justify="right")
+    for row, cells in found.items():
+        table.add_row(escape(row), *(_percent(cells[name]) for name in EXTRACTION_METRICS))
+    return table
+
+
+def _percent(mean: Mean) -> str:
+    return "-" if mean.value is None else f"{100 * mean.value:.2f} ({mean.count})"
+
+
+def as_object(
+    found: dict[str, dict[Column, Mean]], extracted: dict[str, dict[str, Mean]]
+) -> dict[str, object]:
+    """The object that `--json` prints: shares of 1 by row, then by `CELL METRIC`."""
+    rows = {
+        row: {f"{cell} {metric}": mean.value for (cell, metric), mean in cells.items()}
+        for row, cells in found.items()
+    }
+    told = {row: {name: mean.value for name, mean in c.items()} for row, c in extracted.items()}
+    return {"rows": rows, "extraction": told}

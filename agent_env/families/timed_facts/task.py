@@ -1,0 +1,138 @@
+"""Questions on timed facts as a Task: how they are put, and the worked example."""
+
+from __future__ import annotations
+
+import json
+
+from agent_env.errors import ConfigError
+from agent_env.families.timed_facts.extraction import write_extraction
+from agent_env.families.timed_facts.facts import Fact
+from agent_env.families.timed_facts.orders import with_orders
+from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
+from agent_env.families.timed_facts.score import METRICS, score
+from agent_env.families.timed_facts.solver import Query
+from agent_env.families.timed_facts.wording import fact_line, prose
+from agent_env.protocols import Example, Limits, Task
+from agent_env.records.schema import Condition, Message, Sample
+from agent_env.temporal.months import Span, month
+
+ONE = "There is exactly one answer. Write the name alone, as the context writes it."
+SEVERAL = (
+    "There are several answers. Write all of them and no others as a JSON list of names, as the "
+    "context writes them."
+)
+EITHER = (
+    "There may be one answer, several, or none. Write all of them and no others as a JSON list of "
+    "names, as the context writes them; [] if it gives none."
+)
+DATE = "Write the month and the year like this: Jan, 1995; or the year alone where years are asked."
+BOUNDS = (
+    "What is said to hold from one month to another holds in both of them; a year alone means "
+    "from its January, or to its December. The early years of a decade are 0 to 3, the late ones 7 "
+    "to 9."
+)
+PROMPTS = ("default", "paper", "either")
+"""`paper` tells whether there are several answers, as the paper's prompts do; `either` never does;
+`default` does for TempReason, but not for TimeQA, where there may be none."""
+
+
+def make_task(
+    name: str, prompt: str, setting: Setting, conditions: tuple[str, ...] = ("base",)
+) -> Task:
+    """The task in a setting, with one of the PROMPTS."""
+    if prompt not in PROMPTS:
+        raise ConfigError(f"unknown prompt '{prompt}'; known: {', '.join(PROMPTS)}")
+
+    def fields(sample: Sample, condition: Condition) -> dict[str, str]:
+        asked = timed(sample)
+        form = form_of(asked, prompt)
+        context = asked.context(setting)
+        return {"question": asked.question, "context": context, "form": form}
+
+    def worded(values: dict[str, str]) -> str:
+        context = f"Context:\n{values['context']}\n\n" if values["context"] else ""
+        return (
+            f"{context}Question: {values['question']}\n\n{values['form']}\n"
+            "End with one line: `Answer:` and the answer."
+        )
+
+    def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
+        return (Message(role="user", content=worded(fields(sample, condition))),)
+
+    task = Task(
+        name=name,
+        sample_type=TimedQuestion,
+        prompt=start,
+        scorer=score,
+        metrics=METRICS,
+        default_conditions=conditions,
+        limits=Limits(),
+        placeholders={"question": True, "context": False, "form": False},
+        fields=fields,
+        wording=lambda values: worded(dict(values)),
+        examples=lambda sample, condition: (worked_example(timed(sample), prompt, setting),),
+    )
+    return with_orders(task)
+
+
+def form_of(asked: TimedQuestion, prompt: str) -> str:
+    """How the answer is to be written, with how bounds are meant."""
+    if asked.level == "L1":
+        return DATE
+    untold = prompt == "either" or (prompt == "default" and asked.level in ("easy", "hard"))
+    if untold or not asked.gold:
+        return f"{EITHER} {BOUNDS}"
+    return f"{SEVERAL if len(asked.gold) > 1 else ONE} {BOUNDS}"
+
+
+WORKED = tuple(
+    Fact(topic="Alda Venn", kind="team", value=value, start=start, end=end)
+    for value, start, end in (
+        ("Quarrow Rovers", "1992-03", "1998-01"),
+        ("A.S. Tollmere", "1990-05", "1992-03"),
+        ("Tollmere Select", "1991-01", "1996-06"),
+    )
+)
+_QUESTION = "Which team did Alda Venn play for in Mar, 1992?"
+_REASONING = (
+    "Mar, 1992 is the first month of the time at Quarrow Rovers and the last one of the time at "
+    "A.S. Tollmere; both count. It lies between Jan, 1991 and Jun, 1996, so Tollmere Select holds "
+    "too."
+)
+_ONE_QUESTION = "Which team did Alda Venn play for in Jul, 1997?"
+_ONE_REASONING = (
+    "Jul, 1997 lies between Mar, 1992 and Jan, 1998, so she played for Quarrow Rovers. A.S. "
+    "Tollmere ended in Mar, 1992 and Tollmere Select in Jun, 1996, both earlier."
+)
+
+
+def worked_example(asked: TimedQuestion, prompt: str, setting: Setting) -> Example:
+    """The fixed example, worded with one answer or with several like the question's own prompt."""
+    form = form_of(asked, prompt)
+    one = form.startswith(ONE)
+    at = month(1997, 7) if one else month(1992, 3)
+    query, told = Query("in", Span(at, at)), "1997-07" if one else "1992-03"
+    answers = ["Quarrow Rovers"] if one else [fact.value for fact in WORKED]
+    write = fact_line if setting != "open-book" else lambda fact: prose(fact, 0)
+    fields = {
+        "question": _ONE_QUESTION if one else _QUESTION,
+        "context": "\n".join(map(write, WORKED)),
+        "form": form,
+        "reasoning": _ONE_REASONING if one else _REASONING,
+        "extraction": write_extraction(WORKED, query, told),
+        "program": _program(divmod(at, 12)),
+    }
+    return Example(fields, answers[0] if one else json.dumps(answers))
+
+
+def _program(at: tuple[int, int]) -> str:
+    rows = "\n".join(
+        f"    {((f.first or 0) // 12, (f.first or 0) % 12 + 1)}, "
+        f"{((f.last or 0) // 12, (f.last or 0) % 12 + 1)}, {f.value!r}"
+        for f in WORKED
+    )
+    rows = "\n".join(f"    ({line.strip()})," for line in rows.split("\n"))
+    return (
+        f"```python\nimport json\n\nfacts = [\n{rows}\n]\nat = {(at[0], at[1] + 1)}\n"
+        "print(json.dumps([name for first, last, name in facts if first <= at <= last]))\n```"
+    )

@@ -1,0 +1,115 @@
+"""The relations, and how facts and questions of each are worded and recognised."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent_env.families.timed_facts.facts import Fact
+from agent_env.temporal.months import read_span, write_month
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One relation between a topic and a value."""
+
+    name: str
+    line: str
+    """A fact without its time, with {t} and {v}."""
+    past: str
+    """The same in prose."""
+    ask: str
+    """The question, with {t} and {when}."""
+    cues: tuple[str, ...]
+    """Words by which a question of it is known, ours or the published ones."""
+    other_lines: tuple[str, ...] = ()
+    """Wordings of published facts."""
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("position", "{t} holds the position of {v}", "{t} held the position of {v}",
+             "Which position did {t} hold {when}?", ("position", "office", "role", "title"),
+             ("{t} holds the position {v}", "{t} works as {v}")),
+        Kind("team", "{t} plays for {v}", "{t} played for {v}",
+             "Which team did {t} play for {when}?", ("team", "play for", "played for")),
+        Kind("employer", "{t} works for {v}", "{t} worked for {v}",
+             "Which employer did {t} work for {when}?",
+             ("employer", "work for", "worked for", "employee"), ("{t} is employed by {v}",)),
+        Kind("party", "{t} is a member of the {v}", "{t} was a member of the {v}",
+             "Which political party did {t} belong to {when}?", ("party", "parties"),
+             ("{t} is a member of {v}", "{t} belongs to {v}")),
+        Kind("school", "{t} attended {v}", "{t} was a student of {v}",
+             "Which school did {t} attend {when}?",
+             ("school", "educated", "attend", "university", "college", "study"),
+             ("{t} studies at {v}",)),
+        Kind("owner", "{t} is owned by {v}", "{t} belonged to {v}",
+             "Who was the owner of {t} {when}?", ("owner", "own", "owned")),
+        Kind("head", "{v} is the head of {t}", "{v} was the head of {t}",
+             "Who was the head of {t} {when}?", ("head of", "chair"),
+             ("{v} is the head of the government of {t}", "{v} is the chair of {t}",
+              "{v} is the chairperson of {t}", "{v} is the head of state of {t}")),
+        Kind("coach", "{v} is the head coach of {t}", "{v} was the head coach of {t}",
+             "Who was the head coach of {t} {when}?", ("coach",),
+             ("{v} is the manager of {t}",)),
+    )
+}  # fmt: skip
+"""By name."""
+
+
+def kind_of(question: str) -> str | None:
+    """The relation that the question asks for, by the longest cue in it; None where there is
+    none."""
+    lowered = question.casefold()
+    found = [
+        (len(cue), kind.name)
+        for kind in KINDS.values()
+        for cue in kind.cues
+        if re.search(rf"\b{re.escape(cue)}", lowered)
+    ]
+    if any(name == "coach" for _, name in found):
+        return "coach"  # a head coach is no head
+    return max(found)[1] if found else None
+
+
+def fact_line(fact: Fact) -> str:
+    """`S … O from Jan, 1992 to Jan, 1998.`; open ends: `from Jan, 1992`, `until Jan, 1998`."""
+    said = KINDS[fact.kind].line.format(t=fact.topic, v=fact.value)
+    return f"{said}{_interval(fact)}."
+
+
+def _interval(fact: Fact) -> str:
+    start = "" if fact.start is None else _written(fact.start)
+    end = "" if fact.end is None else _written(fact.end)
+    if start and end:
+        return f" from {start} to {end}"
+    if start:
+        return f" from {start}"
+    return f" until {end}" if end else ""
+
+
+def _written(text: str) -> str:
+    return text if len(text) == 4 else write_month(read_span(text).first)
+
+
+PROSE = (
+    "From {start} to {end} {said}.",
+    "{said} from {start} until {end}.",
+    "It was in {start} that it began, and in {end} that it ended: for that time {said}.",
+)
+OPEN = "Since {start} {said}, and it has not ended."
+
+
+def prose(fact: Fact, form: int) -> str:
+    """A sentence of running text on the fact, in one of several forms."""
+    said = KINDS[fact.kind].past.format(t=fact.topic, v=fact.value)
+    start = "" if fact.start is None else _long(fact.start)
+    end = "" if fact.end is None else _long(fact.end)
+    if not start:
+        return f"Until {end} {said}." if end else f"All along {said}."
+    return (PROSE[form % len(PROSE)] if end else OPEN).format(said=said, start=start, end=end)
+
+
+def _long(text: str) -> str:
+    return text if len(text) == 4 else write_month(read_span(text).first, "long")

@@ -1,0 +1,186 @@
+"""Questions about an event set, with their answers: none, one or many events fit.
+
+A question is tried by lot until it has the wished number of matches; two of three questions
+without a match ask for something that did happen, at another time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from random import Random
+
+from agent_env.errors import ConfigError
+from agent_env.families.traveler.curves import Curves
+from agent_env.families.traveler.events import Event, EventSet
+from agent_env.families.traveler.periods import Period, Periods
+from agent_env.families.traveler.sample import Category, Matches, Template
+from agent_env.families.traveler.truth import best_answer
+from agent_env.families.traveler.vocabulary import Vocabulary
+from agent_env.families.traveler.wording import question_text
+
+Answer = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a set, and the answer."""
+
+    given: EventSet
+    category: Category
+    template: Template
+    kind: str
+    matches: Matches
+    event: str
+    location: str
+    subject: str | None
+    text: str
+    gold: Answer
+    period: Period | None = None
+    chances: Mapping[str, tuple[float, ...]] | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An event set as questions are drawn from it."""
+
+    given: EventSet
+    vocabulary: Vocabulary
+    curves: Curves
+    periods: Periods
+
+    @cached_property
+    def triples(self) -> dict[tuple[str, str, str], list[Event]]:
+        """By event type, location and subject."""
+        found: dict[tuple[str, str, str], list[Event]] = defaultdict(list)
+        for event in self.given.events:
+            found[event.kind, event.location, event.subject].append(event)
+        return found
+
+    def groups(self, template: Template, matches: Matches) -> Sequence[tuple[Event, ...]]:
+        """The events among which a question with so many matches can be found."""
+        return self.crowded[template == "who"] if matches == "many" else self.all_groups
+
+    @cached_property
+    def all_groups(self) -> list[tuple[Event, ...]]:
+        return [tuple(found) for found in self.triples.values()]
+
+    @cached_property
+    def crowded(self) -> dict[bool, list[tuple[Event, ...]]]:
+        """Groups of several events of one subject, and places of several subjects."""
+        places = self.given.by_place.values()
+        return {
+            False: [group for group in self.all_groups if len(group) > 1],
+            True: [found for found in places if len({event.subject for event in found}) > 1],
+        }
+
+    def ask(
+        self, category: Category, template: Template, matches: Matches, kind: str, rng: Random
+    ) -> Question | None:
+        """One try; None where this draw has another number of matches."""
+        drawn = self._draw(category, template, matches, kind, rng)
+        if drawn is None:
+            return None
+        event, location, subject, period = drawn
+        made = self.make(category, template, kind, event, location, subject, period)
+        return made if made.matches == matches else None
+
+    def _draw(
+        self, category: Category, template: Template, matches: Matches, kind: str, rng: Random
+    ) -> tuple[str, str, str | None, Period | None] | None:
+        """Event type, location, subject and period."""
+        crisp = category != "vague" and template != "when"
+        anywhere = matches == "none" and (rng.random() < 1 / 3 or template == "when")
+        groups = self.groups(template, matches)
+        if not groups:
+            return None
+        anchor = rng.choice(rng.choice(groups))
+        what, location, subject = anchor.kind, anchor.location, anchor.subject
+        if anywhere:
+            what = rng.choice(self.vocabulary.events).name
+            location = rng.choice(self.vocabulary.locations).name
+            subject = rng.choice(self.vocabulary.subjects)
+        period = None
+        if crisp:
+            periods = self.periods.all(kind) if matches == "none" else None
+            period = rng.choice(periods) if periods else self.periods.covering(kind, anchor.day)
+            if period is None:
+                return None
+        return what, location, None if template == "who" else subject, period
+
+    def make(
+        self,
+        category: Category,
+        template: Template,
+        kind: str,
+        event: str,
+        location: str,
+        subject: str | None,
+        period: Period | None,
+    ) -> Question:
+        """The question in words, with its answer; ConfigError for what the vocabulary lacks."""
+        if (subject is None) != (template == "who"):
+            raise ConfigError(
+                f"a question '{template}' {'has no' if subject else 'needs a'} subject"
+            )
+        if subject is not None:
+            self.vocabulary.subject(subject)
+        expression = period.text if period else kind
+        text = question_text(self.vocabulary, template, event, location, subject, expression)
+        found = self.given.of(event, location, subject)
+        if category == "vague":
+            chances = self._chances(found, kind, subject)
+            gold = best_answer(template, chances)
+            matches = _vague_matches(template, gold, chances)
+        else:
+            chances = None
+            if period is not None:
+                first, last = period.first.toordinal(), period.last.toordinal()
+                found = tuple(e for e in found if first <= e.day <= last)
+            gold = crisp_answer(template, found)
+            matches = _matches(len(gold) if template == "who" else len(found))
+        return Question(
+            self.given, category, template, kind, matches, event, location, subject, text, gold,
+            period, chances,
+        )  # fmt: skip
+
+    def _chances(
+        self, found: Sequence[Event], adverbial: str, subject: str | None
+    ) -> dict[str, tuple[float, ...]]:
+        """By subject; seconds are counted, an event at the speech time is a minute ago."""
+        names = self.vocabulary.subjects if subject is None else (subject,)
+        by_subject: dict[str, list[float]] = {name: [] for name in names}
+        for event in found:
+            minutes = max(1.0, (self.given.now - event.at) / 60)
+            by_subject[event.subject].append(self.curves.p(event.kind, adverbial, minutes))
+        return {name: tuple(chances) for name, chances in by_subject.items()}
+
+
+def crisp_answer(template: Template, found: Sequence[Event]) -> Answer:
+    """The answer in normal form, from the events that fit."""
+    if template == "who":
+        return tuple(sorted({event.subject for event in found}))
+    if template == "did":
+        return ("yes",) if found else ("no",)
+    if template == "how-often":
+        return (str(len(found)),)
+    return (date.fromordinal(max(event.day for event in found)).isoformat(),) if found else ()
+
+
+def _matches(number: int) -> Matches:
+    return "none" if number == 0 else "one" if number == 1 else "many"
+
+
+def _vague_matches(
+    template: Template, gold: Answer, chances: Mapping[str, Sequence[float]]
+) -> Matches:
+    """By the best answer; a yes that only several unlikely events make counts as one."""
+    if template == "who":
+        return _matches(len(gold))
+    if template == "how-often":
+        return _matches(int(gold[0]))
+    likely = sum(p > 0.5 for found in chances.values() for p in found)
+    return "none" if gold == ("no",) else _matches(max(1, likely))

@@ -1,0 +1,69 @@
+"""The record of one question about an event set."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Sample
+
+NAME = "traveler"
+Category = Literal["explicit", "implicit", "vague"]
+Template = Literal["who", "did", "how-often", "when"]
+Matches = Literal["none", "one", "many"]
+CATEGORIES: tuple[Category, ...] = ("explicit", "implicit", "vague")
+TEMPLATES: tuple[Template, ...] = ("who", "did", "how-often", "when")
+
+NOTHING: dict[str, tuple[str, ...]] = {
+    "who": (),
+    "did": ("no",),
+    "how-often": ("0",),
+    "when": (),
+}
+"""The constant answer of each template: nobody, no, 0, never."""
+
+
+class TravelerSample(Sample):
+    """A question, its event set by digest, and what its answer is judged by.
+
+    `gold` is the answer in normal form: names in order, `yes` or `no`, a number, a day; () stands
+    for nobody and never. Of a vague question it is the best answer that there is.
+    """
+
+    category: Category
+    template: Template
+    size: int
+    """Events in the set."""
+    expression: str
+    """Kind of the time expression, such as `in-month` or `just`; `none` for the last time."""
+    matches: Matches
+    """How many events (subjects, for Who) fit; of a vague question, by the best answer."""
+    event: str
+    subject: str | None
+    """None where the question asks for it."""
+    location: str
+    question: str
+    now: str
+    """The speech time, ISO 8601 with the zone's offset."""
+    zone: str
+    since: str | None = None
+    """First day that the expression covers; None for vague ones and for the last time."""
+    until: str | None = None
+    subjects: tuple[str, ...]
+    """Everybody who could be named."""
+    chances: dict[str, tuple[float, ...]] = Field(default_factory=dict)
+    """Of a vague question, by subject: the probability of the adverbial for each event that fits
+    in all else. Of the one subject asked for, or of all."""
+    curves: str | None = None
+    """Where these come from: `parametric` or a file's name and digest."""
+    generator: int | None = None
+    """Version of the generator that made it; None for published sets and those made before."""
+
+
+def traveler_sample(sample: Sample) -> TravelerSample:
+    """The sample itself, where it is one of this family."""
+    if not isinstance(sample, TravelerSample):
+        raise ConfigError(f"sample '{sample.id}' is no question of {NAME}")
+    return sample

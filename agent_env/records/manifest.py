@@ -1,0 +1,211 @@
+"""run.json: what determined a run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from agent_env.records.schema import Condition, ModelFacts, Stored, Usage
+from agent_env.records.trace_events import TRACE_VERSION, Parent
+
+
+class ContextUse(Stored):
+    """Where the cited pages of a run's conditions come from."""
+
+    name: str
+    """`cited` or `cited:NAME`, as in the conditions."""
+    file: str = Field(pattern=r"^contexts/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.jsonl$")
+    """The copy in the run's folder."""
+    digest: str
+    """SHA-256 of the file."""
+    source_run: str
+    source_model: str
+    source_condition: str
+    kinds: tuple[str, ...]
+    budget: int
+    tokenizer: str
+    samples: int
+    """Samples asked."""
+    empty: int
+    """Those of them for which there is no page."""
+
+
+class WebSettings(Stored):
+    """How a run reaches the web, where it is asked to; no secret."""
+
+    search: str | None = None
+    """The search provider; None where the web brings its own."""
+    search_url: str | None = None
+    """Its base URL, where it was given."""
+    pages: str | None = None
+    """The page store's file; None for pages.db in the run's folder."""
+    pages_digest: str | None = None
+    """Digest of what the store holds: sealed and frozen at the start, record after the run."""
+    index: str | None = None
+    """What searched the stored pages, fts5 or tantivy: they rank alike, not the same. None where
+    the web brings its own search."""
+    as_of: str | None = None
+    """Pages dated later than this day are hidden."""
+    block_leaks: bool = False
+    """Whether pages that hold the question or its answer are kept from the model."""
+    obey_robots: bool = True
+    allow_hosts: tuple[str, ...] = ()
+    """HOST:PORT that may be reached though they are not on the public internet."""
+
+
+class TextFile(Stored):
+    """A text of the user's that a run was made with."""
+
+    name: str
+    """The file's name, without its folder."""
+    digest: str
+    """SHA-256 of the text in UTF-8."""
+    text: str
+
+
+class Probe(Stored):
+    """One short call of a preflight."""
+
+    tools: tuple[str, ...] = ()
+    """Names of the tools offered."""
+    tool_choice: Literal["auto", "required", "none"] = "auto"
+    served_model: str | None = None
+    """The model as the server names it."""
+    usage: Usage = Usage()
+    """Tokens as far as somebody counted them."""
+    charged: Usage | None = None
+    """What the run's limits count instead, where nobody did: letters / 4."""
+    calls: tuple[str, ...] = ()
+    """Names of the tools that the reply calls."""
+    call_in_text: str | None = None
+    """The form of a call that stands in the reply's text."""
+    finish_reason: str | None = None
+    error: str | None = None
+    """Why there was no reply."""
+    error_kind: str | None = None
+    """The error's class; see errors.ModelErrorKind."""
+
+
+class ToolCheck(Stored):
+    """What a preflight tells of one condition with tools; None is unknown."""
+
+    condition: str
+    added_input_tokens: int | None = None
+    """Input tokens of the call with tools, less those of the same call without."""
+    is_reached: bool | None = None
+    """Whether the tools reach the model."""
+    required_obeyed: bool | None = None
+    """Whether a call came where one was required."""
+    calls_parsed: bool | None = None
+    """Whether the model's call arrives as a call, and not as text."""
+    problem: str | None = None
+    """Why the condition cannot mean anything; None where it can, as far as is known."""
+
+
+class Preflight(Stored):
+    """What short calls before the first episode told of the server; None is unknown."""
+
+    at: str
+    """ISO 8601, UTC."""
+    model: str
+    """As asked for."""
+    base_url: str | None = None
+    served_model: str | None = None
+    """The model that answers, as the server names it."""
+    listed_models: tuple[str, ...] | None = None
+    """What the server's list of models has, at most 100 names."""
+    context_tokens: int | None = None
+    """The context of one request."""
+    template_digest: str | None = None
+    """SHA-256 of the chat template, where the server shows it."""
+    supports_tools: bool | None = None
+    """Whether the chat template knows tools, where the server says so."""
+    tells_usage: bool | None = None
+    probes: tuple[Probe, ...] = ()
+    conditions: tuple[ToolCheck, ...] = ()
+    """Those that offer tools."""
+    problem: str | None = None
+    """Why no condition means what its name says: another model answers."""
+
+
+class Manifest(Stored):
+    """run.json: everything that determined a run; no secret."""
+
+    v: int = TRACE_VERSION
+    id: str | None = None
+    """Identity of the run; its traces bear it."""
+    task: str
+    model: str
+    model_parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the model was made with, its base URL included, its key never."""
+    former_urls: tuple[str, ...] = ()
+    """Where the model's server was before the run was gone on with elsewhere; what it said goes
+    back to it."""
+    conditions: tuple[Condition, ...]
+    repeats: int
+    limits: dict[str, bool | float | int | dict[str, int] | None]
+    """Of one episode."""
+    run_limits: dict[str, float | int | None] = Field(default_factory=dict)
+    """Of the whole run, its resumed parts included."""
+    retries: dict[str, float | int | None] = Field(default_factory=dict)
+    """How failed model calls are tried again, and after how many failures the run stops."""
+    reply_cache: str | None = None
+    """Path of the reply cache; None where there is none."""
+    model_facts: ModelFacts | None = None
+    """The model's row of the price table."""
+    prompt: str
+    """Name of the prompt."""
+    options: dict[str, JsonValue] = Field(default_factory=dict)
+    """The family's options."""
+    prompt_file: TextFile | None = None
+    """The user's own template instead of it."""
+    system_file: TextFile | None = None
+    """The system text before everything else."""
+    seed: int | None
+    """Seed of the generated samples; None where they came from a file."""
+    dataset: str | None = None
+    """Name of the file that the samples came from."""
+    where: tuple[str, ...] = ()
+    """Filters as given."""
+    samples: int
+    samples_digest: str
+    materials_digest: str | None = None
+    """Of materials.jsonl; None where the samples name no table."""
+    sandbox: str | None = None
+    """Backend in which code ran; None where no condition runs code."""
+    web: str | None = None
+    """sealed, live, record or frozen; None where no condition has the web."""
+    web_settings: WebSettings = WebSettings()
+    contexts: tuple[ContextUse, ...] = ()
+    """The cited pages that conditions are given."""
+    tokenizer: str = "estimate"
+    """Counts what tools add to the context."""
+    concurrency: int
+    fsync: Literal["replies", "all", "none"] = "replies"
+    """When a trace is forced to the disk."""
+    versions: dict[str, str]
+    created_at: str
+    parent: Parent | None = None
+    """The episode that this run forks."""
+    changes: tuple[str, ...] = ()
+    """What was accepted as changed when the run was resumed, with the time."""
+    preflights: tuple[Preflight, ...] = ()
+    """One before the first episode, and one more for each other server of a resumed run."""
+
+    @property
+    def served_model(self) -> str | None:
+        """The model that answered the last preflight, as the server names it."""
+        return self.preflights[-1].served_model if self.preflights else None
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """By condition, why it cannot mean anything; empty where nothing is known of that."""
+        found: dict[str, str] = {}
+        for preflight in self.preflights:
+            for check in preflight.conditions:
+                if check.problem is not None:
+                    found[check.condition] = check.problem
+            if preflight.problem is not None:
+                found |= dict.fromkeys((c.name for c in self.conditions), preflight.problem)
+        return found

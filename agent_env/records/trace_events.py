@@ -1,0 +1,197 @@
+"""What is written while an episode runs: one event a line of its trace."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue, TypeAdapter
+
+from agent_env.records.schema import (
+    Condition,
+    JudgeCall,
+    Message,
+    Reply,
+    StopReason,
+    Stored,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+    Verdict,
+)
+
+TRACE_VERSION = 2
+"""1: no checksums, all texts in the trace. 2: a chained `crc` a line, long texts by digest."""
+
+
+class Event(Stored):
+    """One line of a trace."""
+
+    v: int = TRACE_VERSION
+    episode: str
+    """CONDITION/SAMPLE.REPEAT"""
+    seq: int
+    """0, 1, 2, … within the episode."""
+    at: str
+    """ISO 8601, UTC."""
+    texts: dict[str, str] | None = None
+    """Fields that stand elsewhere, by the digest of their text in RUN/texts.db."""
+
+
+class Drift(Stored):
+    """Where an episode that was run again parted from its recording."""
+
+    step: int
+    """1 for the first model call that gave a reply; 0 for what comes before it."""
+    what: str
+    """`request`, `reply`, `tools`, or the name of the tool whose result differs."""
+    diff: str
+    """What was recorded and what came now, as a unified diff."""
+
+
+class Parent(Stored):
+    """The episode that a fork was made from."""
+
+    run: str
+    """The run's identity; its folder's name where it has none."""
+    episode: str
+    step: int
+    """The last step that was taken over."""
+    edited: tuple[str, ...] = ()
+    """Ids of the calls whose results were replaced."""
+
+
+class EpisodeStarted(Event):
+    kind: Literal["episode_started"] = "episode_started"
+    run: str | None = None
+    """The run's identity, as in run.json."""
+    limits: dict[str, bool | float | int | dict[str, int] | None] | None = None
+    """What the episode may use."""
+    parent: Parent | None = None
+    """Where it was forked from."""
+    sample: str
+    condition: Condition
+    repeat: int
+    model: str
+    messages: tuple[Message, ...] = ()
+    """What the strategy sends first."""
+    tools: tuple[ToolSpec, ...] = ()
+    context: str | None = None
+    """SHA-256 of the pages' text that stands before the question; None where none could."""
+
+
+class ModelCalled(Event):
+    kind: Literal["model_called"] = "model_called"
+    request: str
+    """Digest of the messages and tool specs that were sent."""
+    added: tuple[Message, ...] = ()
+    """Messages that the harness itself put in since the last call."""
+    kept: dict[str, int] | None = None
+    """Tool outputs that were sent cut, to fit into the context: by call, the letters that are left.
+    The trajectory has them whole."""
+    reply: Reply | None = None
+    error: str | None = None
+    error_kind: str | None = None
+    """The error's class; see errors.ModelErrorKind."""
+    status: int | None = None
+    """The error's HTTP status."""
+    partial: str | None = None
+    """The end of what a stream had said before it broke off; no part of the trajectory."""
+    usage: Usage | None = None
+    """What a failed call cost, where the server says so."""
+    charged: Usage | None = None
+    """What the run's limits were charged, where nobody told the tokens: letters / 4 for a reply,
+    its share for a call that failed on the way. In no reported sum."""
+    wait_s: float | None = None
+    """Wait before the next attempt; None where this was the last one, or the server was away."""
+    away_s: float | None = None
+    """How long the server was away after this call; no time of the episode."""
+    queued_s: float | None = None
+    """Wait for a place among the calls in flight; None where there was none."""
+    latency_s: float
+    attempt: int = 1
+    replayed: bool | None = None
+    """Whether this was taken over from a parent, and not asked for."""
+
+
+class ToolCalled(Event):
+    kind: Literal["tool_called"] = "tool_called"
+    call: ToolCall
+    result: ToolResult
+    output_tokens: int | None = None
+    """What the output adds to the context."""
+    tokens_source: Literal["server tokenizer", "tokenizer", "estimate"] | None = None
+    duration_s: float
+    ended: Literal["failed", "cancelled"] | None = None
+    """Set where the call gave nothing that the model could read."""
+    replayed: bool | None = None
+    """Whether this was taken over from a parent, and not run."""
+
+
+class EpisodeResumed(Event):
+    """From here on the episode goes on live; what stands above was replayed."""
+
+    kind: Literal["episode_resumed"] = "episode_resumed"
+    steps: int
+    """Recorded replies that were used again."""
+    model: str | None = None
+    """The model asked from here on."""
+    tools: tuple[ToolSpec, ...] | None = None
+    """What is offered from here on, where that is not what was offered before."""
+    drift: tuple[Drift, ...] = ()
+    """What came out otherwise than recorded while the state was rebuilt."""
+
+
+class EpisodeFinished(Event):
+    kind: Literal["episode_finished"] = "episode_finished"
+    answer: str | None = None
+    """The text that holds the answer; None where no reply stood when a limit was reached."""
+    stop_reason: StopReason
+    citations: tuple[str, ...] = ()
+
+
+class EpisodeFailed(Event):
+    kind: Literal["episode_failed"] = "episode_failed"
+    error: str
+    """The error's class name."""
+    message: str
+
+
+class Judged(Event):
+    """A verdict on a finished episode; stands behind its end, and is no part of what it used."""
+
+    kind: Literal["judged"] = "judged"
+    judge: str
+    """A model's name, as on the command line."""
+    verdict: dict[str, JsonValue]
+    """`metric` and `says`, as of schema.Verdict."""
+    request: str | None = None
+    """Digest of the messages that were sent."""
+    messages: tuple[Message, ...] = ()
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the judge was made with, its base URL included, its key never."""
+    calls: tuple[JudgeCall, ...] = ()
+
+    @property
+    def told(self) -> Verdict:
+        """What an episode keeps of it."""
+        return Verdict(
+            judge=self.judge,
+            metric=str(self.verdict.get("metric")),
+            says=str(self.verdict.get("says")),
+            request=self.request,
+            calls=self.calls,
+        )
+
+
+TraceEvent = Annotated[
+    EpisodeStarted
+    | ModelCalled
+    | ToolCalled
+    | EpisodeResumed
+    | EpisodeFinished
+    | EpisodeFailed
+    | Judged,
+    Field(discriminator="kind"),
+]
+trace_event: TypeAdapter[Any] = TypeAdapter(TraceEvent)

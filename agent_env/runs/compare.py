@@ -1,0 +1,273 @@
+"""What `compare` and `diagnose` do: read, analyse, write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError, StorageError
+from agent_env.runs.study import read_study
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from agent_env.analysis.compare import Plain
+    from agent_env.analysis.comparison import Comparison
+    from agent_env.analysis.diagnosis_sheets import RunDiagnosis
+    from agent_env.analysis.sheets import Format, Sheet
+
+
+ONE_CONDITION = "there is one condition only; a comparison needs two"
+
+
+def need_extra(*modules: str) -> None:
+    """ConfigError that names the extra where a module of it is missing."""
+    if missing := missing_of(*modules):
+        raise ConfigError(
+            f"this needs {', '.join(missing)}: pip install 'agent-env[analysis]' "
+            "(agent-env score works without)"
+        )
+
+
+def missing_of(*modules: str) -> list[str]:
+    """Those that cannot be imported here."""
+    missing = []
+    for name in modules:
+        try:
+            import_module(name)
+        except ImportError:
+            missing.append(name)
+    return missing
+
+
+def plain_comparison(
+    paths: Sequence[Path | str], metric: str | None, note: Callable[[str], None]
+) -> Plain:
+    """What can be told without the extra: every condition against the first, with a bootstrap
+    interval over samples and a sign test, uncorrected."""
+    from agent_env.analysis.compare import by_sample, compare
+
+    study = read_study(paths, note=note)
+    chosen = metric or study.metrics[0]
+    if chosen not in study.metrics:
+        raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(study.metrics)}")
+    if len(study.arms) < 2:
+        raise ConfigError(ONE_CONDITION)
+    for remark in study.notes:
+        note(remark)
+    rows = [(arm.label, by_sample(arm.observations, chosen)) for arm in study.arms]
+    return compare(rows, chosen, chosen in study.error_metrics)
+
+
+def plain_means(paths: Sequence[Path | str], note: Callable[[str], None]) -> list[Table]:
+    """A table for each run, as `score` prints it: what ended and failed, means with intervals."""
+    from agent_env.analysis.consistency import queries_of
+    from agent_env.analysis.summary import Result, summarise
+    from agent_env.analysis.tables import summary_table
+    from agent_env.analysis.treatment import treatment_sheet, treatments_of
+    from agent_env.episodes.results import score_run
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.runs.score import clusters_of
+    from agent_env.runs.start import task_of
+    from agent_env.runs.study import find_runs
+
+    tables = []
+    for folder in map(RunFolder, find_runs(paths)):
+        manifest, task = folder.manifest(), task_of(folder)
+        samples = folder.samples(task.sample_type)
+        results = [Result(e, s) for e, s in score_run(folder, task, note)]
+        summaries = summarise(
+            results,
+            [condition.name for condition in manifest.conditions], task.metrics,
+            manifest.model_facts, queries_of(samples), task.error_metrics,
+            clusters_of(samples, task),
+        )  # fmt: skip
+        title = f"{task.name} · {manifest.model} · {folder.path}"
+        tables.append(summary_table(summaries, task.metrics, title, problems=manifest.problems))
+        arrived = treatments_of(manifest, ((r.episode, r.counts) for r in results))
+        if arrived:
+            tables.append(terminal_table(treatment_sheet(arrived)))
+    return tables
+
+
+def compare_folders(
+    paths: Sequence[Path | str],
+    *,
+    metric: str | None = None,
+    baseline: str | None = None,
+    wanted: float = 0.05,
+    strict: bool = False,
+    resamples: int = 10_000,
+    note: Callable[[str], None] = lambda text: None,
+) -> Comparison:
+    """All conditions of all runs, analysed as asked for. ConfigError where there is one only."""
+    need_extra("numpy", "scipy")
+    from agent_env.analysis.comparison import Comparison, Options
+
+    study = read_study(paths, strict, note)
+    if len(study.arms) < 2:
+        raise ConfigError(ONE_CONDITION)
+    options = Options(metric=metric, baseline=baseline, wanted=wanted, resamples=resamples)
+    return Comparison(study, options)
+
+
+def select_sheets(found: Comparison, tables: Sequence[str], by: Sequence[str]) -> list[Sheet]:
+    """The named tables (`all` for every one), then the breakdowns."""
+    from agent_env.analysis import layouts
+
+    extra = [layouts.by_group(found, name) for name in by]
+    if not tables:
+        tools = layouts.treatment(found)
+        main = [layouts.conditions(found), layouts.differences(found)]
+        return [*main, *([tools] if tools.rows else []), *extra]
+    if "all" in tables:
+        return layouts.all_sheets(found)
+    return [*(layouts.one_sheet(found, name) for name in tables), *extra]
+
+
+def write(
+    sheets: Sequence[Sheet], to: str | None, out: Path | None, say: Callable[[str], None]
+) -> None:
+    """To `out`, or to standard output; the format may follow from the file's ending."""
+    from agent_env.analysis.sheets import csv_text, written
+
+    fmt = _format(to, out)
+    if out is None:
+        print(written(sheets, fmt), end="")
+        return
+    try:
+        if fmt == "csv":
+            out.mkdir(parents=True, exist_ok=True)
+            for sheet in sheets:
+                (out / f"{sheet.name}.csv").write_text(csv_text(sheet), encoding="utf-8")
+        else:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(written(sheets, fmt), encoding="utf-8")
+    except OSError as exc:
+        raise StorageError(f"cannot write {out}: {exc.strerror}") from exc
+    say(f"wrote {len(sheets)} tables to {out}")
+
+
+def comparison_json(found: Comparison, sheets: Sequence[Sheet]) -> dict[str, object]:
+    """The object that `--json` prints: the tables by name, and what each condition spent in all."""
+    from agent_env.analysis.sheets import as_objects
+
+    spent = {arm.label: arm.spent.as_json() for arm in found.study.arms if arm.spent is not None}
+    return {**as_objects(sheets), "spent": spent}
+
+
+def _format(to: str | None, out: Path | None) -> Format:
+    from agent_env.analysis.sheets import FORMATS
+
+    endings = {".md": "md", ".csv": "csv", ".json": "json", ".tex": "latex"}
+    suffix = out.suffix if out else ""
+    if to is None and suffix and suffix not in endings:
+        raise ConfigError(f"no format goes with {suffix}: {', '.join(endings)}, or say it by --to")
+    wanted = to or endings.get(suffix, "md")
+    for fmt in FORMATS:
+        if fmt == wanted:
+            return fmt
+    raise ConfigError(f"unknown format '{wanted}'; known: {', '.join(FORMATS)}")
+
+
+def draw(found: Comparison, folder: Path) -> Iterator[Path]:
+    """Every figure that the study has something for, as SVG and PNG."""
+    need_extra("matplotlib")
+    from agent_env.analysis.drawing import save
+    from agent_env.analysis.figures import all_figures
+
+    for name, figure in all_figures(found).items():
+        yield from save(figure, folder, name)
+
+
+def write_report(
+    found: Comparison, paths: Sequence[Path | str], out: Path, note: Callable[[str], None]
+) -> None:
+    """The comparison with the runs' settings and diagnoses as one HTML file at `out`."""
+    need_extra("matplotlib", "jinja2")
+    from agent_env.analysis.report import report_html
+    from agent_env.runs.study import read_manifests
+
+    text = report_html(found, read_manifests(paths), diagnose_folders(paths, (), note))
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(text.encode("utf-8", "replace"))
+    except OSError as exc:
+        raise StorageError(f"cannot write {out}: {exc.strerror}") from exc
+
+
+def terminal_table(sheet: Sheet) -> Table:
+    """For a terminal, without the title, which would wrap where the table is narrow; columns that
+    are empty throughout are left out."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    from agent_env.analysis.sheets import shown, text_of
+
+    table, kept = Table(box=SIMPLE_HEAD, padding=(0, 1)), shown(sheet)
+    for i, column in enumerate(kept.columns):
+        justify = "right" if i else "left"
+        table.add_column(escape(column.name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for row in kept.rows:
+        cells = zip(row, kept.columns, strict=True)
+        table.add_row(*(escape(text_of(cell, column)) for cell, column in cells))
+    return table
+
+
+def diagnose_folders(
+    paths: Sequence[Path | str], episodes: Sequence[str], note: Callable[[str], None]
+) -> list[RunDiagnosis]:
+    """Every episode of every run diagnosed, or only those named; ConfigError where none is."""
+    from agent_env.runs.study import find_runs
+
+    found = [_diagnose_run(path, frozenset(episodes), note) for path in find_runs(paths)]
+    seen = {each.episode for run in found for each in run.diagnoses}
+    if missing := sorted(set(episodes) - seen):
+        raise ConfigError(f"no episode {', '.join(missing)}; name it CONDITION/SAMPLE.REPEAT")
+    return found
+
+
+def _diagnose_run(path: Path, wanted: frozenset[str], note: Callable[[str], None]) -> RunDiagnosis:
+    from agent_env.analysis.diagnosis import diagnose
+    from agent_env.analysis.diagnosis_sheets import RunDiagnosis
+    from agent_env.analysis.families import family_of
+    from agent_env.episodes.results import episodes_of
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.runs.start import task_of
+
+    folder = RunFolder(path)
+    manifest = folder.manifest()
+    task = task_of(folder)
+    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    conditions = {condition.name: condition for condition in manifest.conditions}
+    maker = family_of(task.name).fault_finder
+    finder = maker() if maker is not None else None
+    found = []
+    for episode in episodes_of(folder, lambda reason: note(f"left out: {reason}")):
+        name = f"{episode.condition}/{episode.sample}.{episode.repeat}"
+        if wanted and name not in wanted:
+            continue
+        sample, condition = samples.get(episode.sample), conditions.get(episode.condition)
+        if sample is None or condition is None:
+            note(f"left out: {name} belongs to no sample or condition of the run")
+            continue
+        score = task.score(sample, episode)
+        found.append(diagnose(sample, episode, score, condition, task.right_metric, finder))
+    return RunDiagnosis(path.resolve().name, manifest.model, tuple(conditions), tuple(found))
+
+
+def diagnosis_json(found: Sequence[RunDiagnosis]) -> dict[str, object]:
+    """The object that `--json` prints."""
+    from agent_env.analysis.diagnosis import kinds_of
+
+    return {
+        run.run: {
+            "model": run.model,
+            "kinds": {name: dict(counts) for name, counts in kinds_of(run.diagnoses).items()},
+            "episodes": [each.model_dump(mode="json") for each in run.diagnoses],
+        }
+        for run in found
+    }

@@ -1,0 +1,207 @@
+"""What the commands on cited contexts do: build a file from a run, compare what runs read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError
+from agent_env.records.safe_files import replace_file
+from agent_env.runs.start import task_of
+from agent_env.tasks.contexts import KINDS, Contexts, Kind
+from agent_env.wiring.models import make_tokenizer
+from agent_env.wiring.web import check_store, store_path
+from agent_env.wiring.web_options import site_of
+
+if TYPE_CHECKING:
+    from agent_env.episodes.contexts.build import BuildRules, Source
+    from agent_env.episodes.contexts.check import Row
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.protocols import Fetcher
+    from agent_env.records.manifest import Manifest
+    from agent_env.web.page_store import SqlitePages
+
+DEFAULT_BUDGET = 8000
+DEFAULT_PAGE_BUDGET = 3000
+DEFAULT_KINDS: tuple[Kind, ...] = ("cited", "opened")
+FETCHED = "fetched.db"
+"""Pages got after the run, apart from those that the run itself served."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """What the user asks of a build."""
+
+    run: Path
+    out: Path
+    condition: str | None = None
+    """None takes the run's `web`, or its only condition that has a web."""
+    kinds: tuple[str, ...] = DEFAULT_KINDS
+    budget: int = DEFAULT_BUDGET
+    page_budget: int = DEFAULT_PAGE_BUDGET
+    tokenizer: str = "estimate"
+    repeat: int = 1
+    fetch: bool = False
+    allow_hosts: tuple[str, ...] = ()
+    """HOST:PORT that may be fetched from though they are not on the public internet."""
+    trust_run: bool = False
+    """Whether a page store outside the folder is read though this user did not make the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What came of a build."""
+
+    contexts: Contexts
+    dead: Mapping[str, str]
+    """Why pages could not be fetched, by address; empty where none was asked for."""
+
+    def counts(self) -> dict[str, int]:
+        """Pages by kind, then by what became of them, those in no context included."""
+        kinds: Counter[str] = Counter()
+        fates: Counter[str] = Counter()
+        for row in self.contexts.by_sample.values():
+            kinds.update(page.kind for page in row.pages)
+            kinds.update(page.kind for page in row.missing)
+            fates.update(page.cut for page in row.pages)
+            fates.update(page.why for page in row.missing)
+        return {**{kind: kinds[kind] for kind in KINDS if kinds[kind]}, **fates}
+
+
+def build(
+    options: BuildOptions,
+    fetcher: Fetcher | None = None,
+    note: Callable[[str], None] = lambda text: None,
+) -> Built:
+    """Write the file; `fetcher` takes the place of the live one."""
+    from agent_env.episodes.contexts.build import BuildRules, read_sources
+    from agent_env.episodes.run_folder import RunFolder
+
+    folder = RunFolder(options.run)
+    manifest = folder.manifest()
+    rules = BuildRules(
+        condition=_condition(options, manifest),
+        kinds=_kinds(options.kinds),
+        budget=options.budget,
+        page_budget=min(options.page_budget, options.budget),
+        repeat=_repeat(options, manifest),
+    )
+    if options.allow_hosts and not options.fetch:
+        raise ConfigError("--allow-host is for pages that are fetched; say --fetch too")
+    if options.fetch:
+        _check_fetching(rules.condition, manifest)
+    pages = store_path(folder.path, note, options.trust_run)
+    sources = read_sources(folder, task_of(folder), rules)
+    built = asyncio.run(_build(folder, manifest, rules, sources, options, pages, fetcher))
+    _write(options.out, built.contexts.data())
+    return built
+
+
+async def _build(
+    folder: RunFolder,
+    manifest: Manifest,
+    rules: BuildRules,
+    sources: Sequence[Source],
+    options: BuildOptions,
+    pages: Path,
+    fetcher: Fetcher | None,
+) -> Built:
+    from agent_env.episodes.contexts.build import Stores, build_contexts
+    from agent_env.episodes.contexts.fetch import fetch_missing
+
+    with ExitStack() as stack:
+        run = _opened(pages, stack)
+        dead: Mapping[str, str] = {}
+        check_store(folder, folder.path / FETCHED)
+        if options.fetch:
+            fetched = _opened(folder.path / FETCHED, stack, make=True)
+            assert fetched is not None  # made where it was not
+            stores = Stores(run, fetched)
+            dead = await fetch_missing(sources, stores, fetched, fetcher or _live(options))
+        else:
+            stores = Stores(run, _opened(folder.path / FETCHED, stack))
+        tokenizer = make_tokenizer(options.tokenizer)
+        contexts = await build_contexts(folder, manifest, sources, rules, stores, tokenizer)
+    return Built(contexts, dead)
+
+
+def _live(options: BuildOptions) -> Fetcher:
+    from agent_env.web.fetch import HttpFetcher
+
+    return HttpFetcher(open_hosts=frozenset(map(site_of, options.allow_hosts)))
+
+
+def _opened(file: Path, stack: ExitStack, make: bool = False) -> SqlitePages | None:
+    from agent_env.web.page_store import SqlitePages
+
+    if not make and not file.exists():
+        return None
+    store = SqlitePages(file, read_only=not make)
+    stack.callback(store.close)
+    return store
+
+
+def _condition(options: BuildOptions, manifest: Manifest) -> str:
+    names = [condition.name for condition in manifest.conditions]
+    if options.condition is not None:
+        if options.condition not in names:
+            raise ConfigError(
+                f"{options.run} has no condition '{options.condition}'; it has {', '.join(names)}"
+            )
+        return options.condition
+    searching = [c.name for c in manifest.conditions if "web" in c.name]
+    if "web" in searching or len(searching) == 1:
+        return "web" if "web" in searching else searching[0]
+    if len(names) == 1:
+        return names[0]
+    raise ConfigError(f"name the condition whose pages you want: --condition {'|'.join(names)}")
+
+
+def _repeat(options: BuildOptions, manifest: Manifest) -> int:
+    if options.repeat > manifest.repeats:
+        raise ConfigError(
+            f"--repeat {options.repeat}: {options.run} asked each sample {manifest.repeats} times"
+        )
+    return options.repeat
+
+
+def _kinds(names: Sequence[str]) -> tuple[Kind, ...]:
+    for name in names:
+        if name not in KINDS:
+            raise ConfigError(f"unknown kind of page '{name}'; known: {', '.join(KINDS)}")
+    return tuple(kind for kind in KINDS if kind in names)
+
+
+def _check_fetching(condition: str, manifest: Manifest) -> None:
+    """Nothing of a closed web is to be had from the open one."""
+    tools = next(c.tools for c in manifest.conditions if c.name == condition)
+    if "web_search" in tools and manifest.web in ("sealed", "frozen"):
+        raise ConfigError(
+            f"--fetch: condition '{condition}' had a {manifest.web} web, whose pages are all in "
+            "its store; build without --fetch"
+        )
+
+
+def _write(out: Path, data: bytes) -> None:
+    """Whole or not at all."""
+    try:
+        replace_file(out, data)
+    except OSError as exc:
+        raise ConfigError(f"cannot write {out}: {exc.strerror}") from exc
+
+
+def verify(runs: Sequence[Path]) -> list[Row]:
+    """For each set of cited pages and each sample, whether all runs read the same bytes."""
+    from agent_env.episodes.contexts.check import compare_reads, contexts_read
+    from agent_env.episodes.run_folder import RunFolder
+
+    reads = {str(path): list(contexts_read(RunFolder(path))) for path in runs}
+    for path, found in reads.items():
+        if not found:
+            raise ConfigError(f"{path} has no episode under a cited condition")
+    return compare_reads([read for found in reads.values() for read in found], list(reads))

@@ -1,0 +1,158 @@
+"""Tasks as environments: whoever holds a policy resets and steps episodes, and gets rewards.
+
+Every episode is written like any other: the folder can be scored, shown, replayed and exported.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError
+from agent_env.runs.prepare import RunOptions, prepare_run
+from agent_env.runs.start import task_of
+from agent_env.wiring.rooms import Rooms, open_rooms
+from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
+
+if TYPE_CHECKING:
+    from agent_env.episodes.again.resume import TraceOpener
+    from agent_env.episodes.driven import DrivenEpisode
+    from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+    from agent_env.episodes.runner import OpenSeams, Runner, Seams
+    from agent_env.graph.loop import AgentLoop
+    from agent_env.protocols import Model, Task
+    from agent_env.records.schema import Condition, Episode, Sample, Score
+
+POLICY = "policy"
+"""The model's name in the traces, where no other is given."""
+
+
+def _silent(text: str) -> None:
+    """Says nothing."""
+
+
+async def make_environment(options: RunOptions, note: Callable[[str], None] = _silent) -> RunFolder:
+    """Make the folder of an environment as `agent-env run` would; `options.model` only names the
+    policy."""
+    if options.model == RunOptions(options.task).model:
+        options = replace(options, model=POLICY)
+    return await prepare_run(options, note, is_asked=False)
+
+
+@asynccontextmanager
+async def open_environment(
+    folder: RunFolder, trust_run: bool = False, note: Callable[[str], None] = _silent
+) -> AsyncIterator[Environment]:
+    """The environment of a folder, with its tools; one process opens it at a time. ConfigError
+    where the folder is not this user's, reaches outside itself, and `trust_run` is not given."""
+    from agent_env.episodes.again.changes import limits_of
+    from agent_env.episodes.again.resume import TraceOpener
+    from agent_env.episodes.runner import Runner, utc_now
+    from agent_env.episodes.trace.texts import Texts
+    from agent_env.graph.loop import AgentLoop
+
+    manifest, task = folder.manifest(), task_of(folder)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(folder.locked())
+        ours = manifest.model_copy(update=WITHOUT_MODEL)
+        check_trust(folder, ours, note, confirmed=trust_run, option="trust_run=True")
+        rooms = await open_rooms(folder, ours, task, stack)
+        texts = Texts(folder.texts)
+        stack.callback(texts.close)
+        runner = Runner(
+            folder=folder,
+            model_name=manifest.model,
+            open_seams=rooms.open_seams,
+            tokenizer=rooms.tokenizer,
+            limits=limits_of(manifest),
+            concurrency=manifest.concurrency,
+            fsync=manifest.fsync,
+            run_id=manifest.id,
+            silence_fails=False,
+        )
+        yield Environment(
+            folder=folder,
+            task=task,
+            samples=folder.samples(task.sample_type),
+            conditions=manifest.conditions,
+            name=manifest.model,
+            rooms=rooms,
+            runner=runner,
+            opener=TraceOpener(folder, manifest.id, utc_now, texts, manifest.fsync, print),
+            loop=AgentLoop(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Samples and conditions, and episodes on demand; any number at the same time."""
+
+    folder: RunFolder
+    task: Task
+    samples: tuple[Sample, ...]
+    conditions: tuple[Condition, ...]
+    name: str
+    """Of the policy."""
+    rooms: Rooms
+    runner: Runner
+    opener: TraceOpener
+    loop: AgentLoop
+    _begun: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def episode(self, sample: str, condition: str | None = None) -> DrivenEpisode:
+        """A new attempt at the sample of this id, under the first condition or the named one; not
+        begun yet."""
+        from agent_env.episodes.driven import DrivenEpisode
+
+        chosen = next((s for s in self.samples if s.id == sample), None)
+        under = next((c for c in self.conditions if condition in (None, c.name)), None)
+        if chosen is None or under is None:
+            raise ConfigError(f"{self.folder.path} has no sample {sample} under {condition}")
+        key = self._free_key(chosen, under)
+
+        async def run(model: Model) -> None:
+            await self._run(key, chosen, under, model)
+
+        def judge() -> tuple[Episode, Score]:
+            return self._judge(key, chosen)
+
+        return DrivenEpisode(self.name, run, judge, self.task.metrics[0])
+
+    def _free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
+        """The next repeat of which there is no trace."""
+        from agent_env.episodes.run_folder import EpisodeKey
+
+        while True:
+            self._begun[sample.id, condition.name] += 1
+            number = self._begun[sample.id, condition.name]
+            key = EpisodeKey(sample.id, condition.name, number)
+            if not self.folder.trace(key).exists():
+                return key
+
+    async def _run(
+        self, key: EpisodeKey, sample: Sample, condition: Condition, model: Model
+    ) -> None:
+        opened = self.opener.open(key)
+        assert opened is not None  # a new trace is never left alone
+        runner = replace(self.runner, open_seams=_spoken_for(self.rooms, model))
+        await runner.episode(key, sample, condition, self.loop, *opened)
+
+    def _judge(self, key: EpisodeKey, sample: Sample) -> tuple[Episode, Score]:
+        from agent_env.episodes.trace.file import fold, read_trace
+
+        episode = fold(read_trace(self.folder.trace(key), self.opener.texts))
+        return episode, self.task.score(sample, episode)
+
+
+def _spoken_for(rooms: Rooms, model: Model) -> OpenSeams:
+    """The rooms' seams with this model in the place of theirs."""
+
+    @asynccontextmanager
+    async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+        async with rooms.open_seams(sample, condition) as seams:
+            yield replace(seams, model=model)
+
+    return open_seams

@@ -1,0 +1,138 @@
+"""A run in another tool's format: which episodes, which writer, whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_env.errors import ConfigError
+from agent_env.runs.start import task_of
+from agent_env.tasks.where import parse_where
+
+if TYPE_CHECKING:
+    from agent_env.episodes.export.source import Choice
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.protocols import Task
+
+WRITERS = {
+    "jsonl": ("jsonl", None, None),
+    "parquet": ("parquet", "pyarrow", "parquet"),
+    "inspect": ("inspect_log", "inspect_ai", "inspect"),
+    "verifiers": ("rollouts", None, None),
+    "sft": ("sft", None, None),
+}
+"""By format: our module, the package it needs, the extra that brings it."""
+FORMATS = (*WRITERS, "otel")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What the user asks of an export."""
+
+    to: str
+    out: Path | None = None
+    """The folder; None: RUN/exports/FORMAT."""
+    where: Sequence[str] = ()
+    metric: str | None = None
+    min_score: float | None = None
+    endpoint: str = "http://127.0.0.1:4318"
+    """Of the collector, for otel."""
+    content: bool = False
+    """Whether otel spans hold what was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What came of it."""
+
+    where: str
+    """The folder, or the collector's URL."""
+    counts: dict[str, int]
+    left_out: int
+    """Episodes that were not chosen."""
+    broken: int
+    """Traces that could not be read."""
+
+
+def export(folder: RunFolder, options: ExportOptions, note: Callable[[str], None]) -> Exported:
+    """Write the export; a folder of an earlier one is replaced. ConfigError where the format's
+    package is not installed."""
+    from agent_env.episodes.export.source import Source
+
+    if options.to not in FORMATS:
+        raise ConfigError(f"--to {options.to}: write one of {', '.join(FORMATS)}")
+    task = task_of(folder)
+    broken: list[str] = []
+
+    def on_broken(reason: str) -> None:
+        broken.append(reason)
+        note(f"left out: {reason}")
+
+    source = Source(folder, task, on_broken, _choice(folder, task, options))
+    if options.to == "otel":
+        where, counts = _sent(source, options)
+    else:
+        where, counts = _written(source, options)
+    return Exported(where, counts, source.left_out, len(broken))
+
+
+def _choice(folder: RunFolder, task: Task, options: ExportOptions) -> Choice:
+    """By the filters of `agent-env episodes`, and by score."""
+    from agent_env.episodes.export.source import Choice
+    from agent_env.episodes.index import Index
+
+    if options.metric is not None and options.metric not in task.metrics:
+        raise ConfigError(f"--metric {options.metric}: write one of {', '.join(task.metrics)}")
+    names = None
+    if options.where:
+        index = Index(folder)
+        try:
+            index.update()
+            rows = index.rows([parse_where(text) for text in options.where])
+            names = frozenset(row.values["episode"] for row in rows)
+        finally:
+            index.close()
+    return Choice(names, options.metric, options.min_score)
+
+
+def _sent(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
+    _needs("opentelemetry.exporter.otlp.proto.http", "otel", "otel")
+    from agent_env.episodes.export.otel import Collector, send
+
+    collector = Collector(options.endpoint, options.content)
+    return collector.url, send(source, collector)
+
+
+def _written(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
+    module, package, extra = WRITERS[options.to]
+    if package is not None and extra is not None:
+        _needs(package, extra, options.to)
+    out = options.out or source.folder.place(f"exports/{options.to}")
+    if out.exists() and (not out.is_dir() or (options.out is not None and any(out.iterdir()))):
+        raise ConfigError(f"{out} is there already; name a new folder with --out")
+    part = out.with_name(out.name + ".part")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        counts = import_module(f"agent_env.episodes.export.{module}").write(source, part)
+        if out.exists():
+            shutil.rmtree(out)
+        part.rename(out)
+    except OSError as exc:
+        raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return str(out), counts
+
+
+def _needs(package: str, extra: str, to: str) -> None:
+    try:
+        import_module(package)
+    except ImportError as exc:
+        raise ConfigError(
+            f"--to {to} needs the extra '{extra}': pip install 'agent-env[{extra}]'"
+        ) from exc

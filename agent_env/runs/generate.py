@@ -1,0 +1,201 @@
+"""What `generate` does for every family but Time Puzzles: make a set, have it worded, write it.
+
+NAME.jsonl holds the samples, NAME.materials.jsonl their tables, NAME.summary.json what was asked
+for, what was left out, and who worded the questions. All but the last are the same bytes for the
+same seed, options and replies; so is the last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_env.episodes.calls.budget import RunLimits
+from agent_env.episodes.run_folder import RunFolder, materials_beside, samples_bytes, write_whole
+from agent_env.errors import ConfigError, RunStopped
+from agent_env.models.addresses import base_urls, with_variable
+from agent_env.records.schema import Record, Sample
+from agent_env.tasks.family import Made, by_digest, read_options
+from agent_env.wiring.models import make_model
+from agent_env.wiring.rooms import load_family
+
+if TYPE_CHECKING:
+    from agent_env.analysis.totals import Totals
+    from agent_env.runs.start import Listener
+
+TEMPLATE = "template"
+BY_MODEL = "model:"
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """What the user asks of a set."""
+
+    task: str
+    out: Path
+    count: int
+    seed: int
+    options: tuple[str, ...] = ()
+    """The family's, as KEY=VALUE."""
+    wording: str = TEMPLATE
+    """`template` or `model:NAME`."""
+    base_url: str | None = None
+    api_key_env: str | None = None
+    run: Path | None = None
+    """Where the model's replies are kept; None: NAME.wording beside the set."""
+    limits: RunLimits = field(default_factory=RunLimits)
+    """Of the wording."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Who worded the questions, and why how many kept the template's words."""
+
+    model: str
+    prompt: str
+    prompt_digest: str
+    run: str
+    """The folder with every reply."""
+    questions: int
+    worded: int
+    refused: Mapping[str, int]
+    """Questions that keep the template's words, by reason."""
+    queries: int
+    answered: int
+    """Queries for which a reply came."""
+    totals: Totals
+    """Of all calls, cut off ones too."""
+    stopped: str = ""
+    """Why the model was not asked to the end; empty where it was."""
+
+    def as_json(self) -> dict[str, object]:
+        """The object of the summary."""
+        kept = self.questions - self.worded
+        share = {"kept_template": kept, "share_kept_template": kept / self.questions}
+        return {k: v for k, v in asdict(self).items() if k != "totals"} | share | {
+            "tokens": self.totals.as_json()
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSet:
+    """A written set."""
+
+    made: Made
+    summary: Path
+    wording: Wording | None = None
+
+
+async def make_set(options: GenerateOptions, listener: Listener) -> MadeSet:
+    """Make, word and write a set. Nothing that happens to the model ends it or loses a question."""
+    family = load_family(options.task)
+    model = _model(options)
+    chosen = read_options(family, options.options)
+    made = family.make_samples(options.count, options.seed, chosen)
+    wording = None
+    if model is not None:
+        made, wording = await _worded(made, model, options, listener)
+    summary = _write(made, options, chosen, wording)
+    return MadeSet(made, summary, wording)
+
+
+def write_samples(made: Made, out: Path) -> None:
+    """Write samples, whole or not at all; tables go into a file beside."""
+    if made.tables:
+        write_whole(materials_beside(out), samples_bytes(made.tables))
+    write_whole(out, samples_bytes(made.samples))
+
+
+def _model(options: GenerateOptions) -> str | None:
+    """The model that words the questions; ConfigError where it cannot be asked."""
+    if options.wording == TEMPLATE:
+        return None
+    if not options.wording.startswith(BY_MODEL):
+        raise ConfigError(
+            f"--wording '{options.wording}': write template, or model:NAME, such as "
+            "model:compatible/NAME with --base-url"
+        )
+    if options.task != "tdbench":
+        raise ConfigError(f"--wording: only tdbench has questions to be worded, not {options.task}")
+    name = options.wording.removeprefix(BY_MODEL)
+    if name.startswith("reference"):
+        raise ConfigError(f"--wording: {name} is a script and words nothing; name a model")
+    url = base_urls([name], options.base_url)[name]
+    make_model(name, url, with_variable({}, options.api_key_env))
+    return name
+
+
+async def _worded(
+    made: Made, model: str, options: GenerateOptions, listener: Listener
+) -> tuple[Made, Wording]:
+    from agent_env.analysis.totals import totals
+    from agent_env.episodes.calls.options import CallOptions, interrupted
+    from agent_env.episodes.trace.file import fold
+    from agent_env.families.tdbench import model_wording as by_model
+    from agent_env.runs.ask import ask
+    from agent_env.runs.prepare import RunOptions
+    from agent_env.runs.score import score_folder
+
+    samples = _tdbench(made.samples)
+    asked = by_model.wording_samples(samples, by_digest(made.tables))
+    folder = RunFolder(options.run or options.out.with_name(f"{options.out.stem}.wording"))
+    wanted = RunOptions(
+        task=by_model.NAME,
+        model=model,
+        conditions=("base",),
+        base_url=options.base_url,
+        parameters=with_variable({}, options.api_key_env),
+        out=folder.path,
+        calls=CallOptions(run=options.limits),
+    )
+    stopped = ""
+    try:
+        await ask(wanted, asked, listener)
+    except RunStopped as exc:
+        stopped = str(exc)
+    _, _, scored = score_folder(folder, listener.note)
+    replies = {e.sample: e.answer for e, _ in scored if e.status == "finished" and e.answer}
+    found = by_model.reworded(samples, asked, replies, model)
+    cut = [fold(events) for events in interrupted(folder)]
+    wording = Wording(
+        model=model,
+        prompt=by_model.PROMPT,
+        prompt_digest=by_model.PROMPT_DIGEST,
+        run=folder.path.name,
+        questions=len(samples),
+        worded=sum(sample.worded_by == model for sample in found.samples),
+        refused=found.refused,
+        queries=len(asked),
+        answered=len(replies),
+        totals=totals([*(episode for episode, _ in scored), *cut], None),
+        stopped=stopped,
+    )
+    return replace(made, samples=found.samples), wording
+
+
+def _tdbench(samples: Sequence[Sample]) -> list[Any]:
+    from agent_env.families.tdbench.sample import tdbench_sample
+
+    return [tdbench_sample(sample) for sample in samples]
+
+
+def _write(made: Made, options: GenerateOptions, chosen: Record, wording: Wording | None) -> Path:
+    """The set and its summary."""
+    generators = {getattr(sample, "generator", None) for sample in made.samples}
+    told = {
+        "task": options.task,
+        "generator": next(iter(generators)) if len(generators) == 1 else None,
+        "seed": options.seed,
+        "asked": options.count,
+        "made": len(made.samples),
+        "options": chosen.model_dump(mode="json"),
+        "left_out": dict(made.left_out),
+        "wording": wording.as_json() if wording else TEMPLATE,
+    }
+    summary = options.out.with_name(f"{options.out.stem}.summary.json")
+    write_samples(made, options.out)
+    write_whole(summary, (json.dumps(told, ensure_ascii=False, indent=1) + "\n").encode())
+    return summary

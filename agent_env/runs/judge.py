@@ -1,0 +1,172 @@
+"""What `judge` does: choose answers of a run, ask a model about them, tell how it agrees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from pydantic import JsonValue
+
+from agent_env.analysis.judges import JudgeAgreement, judge_agreements
+from agent_env.episodes.calls.breaker import Breaker
+from agent_env.episodes.calls.budget import RunBudget
+from agent_env.episodes.calls.caller import Calls
+from agent_env.episodes.calls.options import CallOptions, model_facts, outage_of
+from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.judging import Case, Judge
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.runner import utc_now
+from agent_env.errors import ConfigError
+from agent_env.models.addresses import base_urls, with_variable
+from agent_env.models.prices import is_priced
+from agent_env.records.schema import Episode, ModelFacts, Score
+from agent_env.runs.score import score_folder
+from agent_env.tasks.judging import judge_prompt
+from agent_env.wiring.models import health_of, make_model
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """What the user asks of a judge."""
+
+    run: Path
+    model: str
+    base_url: str | None = None
+    api_key_env: str | None = None
+    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
+    metric: str | None = None
+    """Beside which the verdicts stand; None for the task's main one."""
+    conditions: tuple[str, ...] = ()
+    sample: int | None = None
+    """So many answers, drawn by lot; None for all."""
+    seed: int = 1
+    again: bool = False
+    concurrency: int = 8
+    calls: CallOptions = field(default_factory=CallOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was done."""
+
+    metric: str
+    chosen: int
+    without_text: int
+    """Of the chosen ones; there is nothing to judge."""
+    kept: int
+    """Of them, those that had a verdict of this judge on the same prompt."""
+    says: Mapping[str, int]
+    """What the new verdicts say."""
+    first: Mapping[str, str] = field(default_factory=dict)
+    """By what they say, the first reply or error of each kind."""
+
+    @property
+    def is_vain(self) -> bool:
+        """Whether there are new verdicts and none of them says anything of its answer."""
+        return bool(self.says) and self.says.keys() <= {"failed", "unparsable"}
+
+
+async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked:
+    """Ask the judge about the run's answers; each verdict is in its trace at once."""
+    if options.model.startswith("reference"):
+        raise ConfigError(f"{options.model} is a script and judges nothing; name a model")
+    url = base_urls([options.model], options.base_url)[options.model]
+    asked = with_variable(options.parameters, options.api_key_env)
+    facts = _facts(options, note)
+    folder, says, first = RunFolder(options.run), Counter[str](), dict[str, str]()
+
+    def on_end(verdict: str, source: str) -> None:
+        says.update([verdict])
+        first.setdefault(verdict, source)
+
+    async with AsyncExitStack() as stack:
+        model = make_model(options.model, url, asked)
+        if (close := getattr(model, "close", None)) is not None:
+            stack.push_async_callback(close)
+        folder.manifest()
+        stack.enter_context(folder.locked())
+        metric, chosen, cases = _cases(folder, options, note)
+        left = [c for c in cases if options.again or not c.has_verdict(options.model, metric)]
+        judge = Judge(
+            folder=folder,
+            model=model,
+            parameters={"base_url": url, **asked},
+            metric=metric,
+            calls=Calls(
+                pace=Pace(most=options.concurrency),
+                retries=options.calls.retries,
+                budget=RunBudget(limits=options.calls.run, facts=facts),
+                breaker=Breaker(options.calls.breaker),
+                outage=outage_of(options.calls.retries, health_of(options.model, url), note),
+            ),
+            clock=utc_now,
+            concurrency=options.concurrency,
+            fsync=folder.manifest().fsync,
+        )
+        await judge.run(left, on_end)
+    return Asked(metric, chosen, chosen - len(cases), len(cases) - len(left), says, first)
+
+
+def agreements(
+    run: Path, note: Callable[[str], None], facts: Mapping[str, ModelFacts] | None = None
+) -> list[JudgeAgreement]:
+    """How the judges of a run agree with its reader; empty where nobody judged."""
+    folder = RunFolder(run)
+    task, _, scored = score_folder(folder, note)
+    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    return judge_agreements(samples, scored, facts)
+
+
+def _facts(options: JudgeOptions, note: Callable[[str], None]) -> ModelFacts | None:
+    facts = model_facts(options.calls.prices, options.model, note)
+    if options.calls.run.cost_usd is not None and not is_priced(facts):
+        raise ConfigError(
+            f"a cost limit needs the prices of {options.model}; name a table that has them with "
+            "--prices"
+        )
+    return facts
+
+
+def _cases(
+    folder: RunFolder, options: JudgeOptions, note: Callable[[str], None]
+) -> tuple[str, int, list[Case]]:
+    """The metric, how many answers were chosen, and those of them that have a text."""
+    task, manifest, scored = score_folder(folder, note)
+    metric = options.metric or task.metrics[0]
+    if metric not in task.metrics:
+        raise ConfigError(f"unknown metric '{metric}'; known: {', '.join(task.metrics)}")
+    names = [condition.name for condition in manifest.conditions]
+    for name in options.conditions:
+        if name not in names:
+            raise ConfigError(f"the run has no condition '{name}'; it has {', '.join(names)}")
+    found = [
+        (episode, score)
+        for episode, score in scored
+        if episode.status == "finished" and metric in score.metrics
+        if not options.conditions or episode.condition in options.conditions
+    ]
+    if not found:
+        raise ConfigError(f"{folder.path} has no finished answer for which '{metric}' is defined")
+    check_yes_or_no(metric, found)
+    if options.sample is not None:
+        found = Random(options.seed).sample(found, min(options.sample, len(found)))
+    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    cases = [
+        Case(EpisodeKey(e.sample, e.condition, e.repeat), messages, e.judged)
+        for e, _ in found
+        if (messages := judge_prompt(samples[e.sample], e, metric)) is not None
+    ]
+    return metric, len(found), cases
+
+
+def check_yes_or_no(metric: str, found: Sequence[tuple[Episode, Score]]) -> None:
+    """A verdict is yes or no, and so must be what it stands beside."""
+    other = next((s.metrics[metric] for _, s in found if s.metrics[metric] not in (0, 1)), None)
+    if other is not None:
+        raise ConfigError(
+            f"'{metric}' is no yes or no here ({other:.3g}); name one that is with --metric"
+        )

@@ -1,0 +1,233 @@
+"""What `label` does: a sheet for annotators that hides every verdict, and what they agree on.
+
+The sheet names neither the model nor the condition nor the score; an item's name can be told from
+the run again, so no key has to be kept. A cell that a spreadsheet would run as a formula begins
+with an apostrophe.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from agent_env.analysis.agreement import (
+    ClassAgreement,
+    Labels,
+    by_class,
+    cohen_kappa,
+    krippendorff_alpha,
+    majority,
+    mean_kappa,
+    only,
+)
+from agent_env.analysis.judges import last_says
+from agent_env.episodes.run_folder import RunFolder, write_whole
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Episode, Sample, Score
+from agent_env.runs.score import score_folder
+from agent_env.tasks.judging import shown_gold
+
+CLASSES = ("correct", "outdated", "incorrect", "unsure")
+CELL = 30_000
+"""Characters of a cell; spreadsheets hold no more than 32,767."""
+JUDGED = {"right": "correct", "wrong": "other"}
+"""What a judge says, as a class: it knows two."""
+COLUMNS = ("item", "question", "gold", "answer", "label")
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One item of a run."""
+
+    item: str
+    question: str
+    gold: str
+    answer: str
+    verdict: str
+    """The scorer's class; never in a sheet."""
+    judged: Mapping[str, str]
+    """By judge, whether it says right or wrong; never in a sheet either."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedByPeople:
+    """A judge and the annotators' majority, by two classes: correct, and all others."""
+
+    items: int
+    agreement: float
+    kappa: float | None
+    """Cohen's; None where chance alone would agree always."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What sheets that were read back say."""
+
+    metric: str
+    items: int
+    """With a label that most annotators give."""
+    tied: int
+    annotators: tuple[str, ...]
+    classes: tuple[ClassAgreement, ...]
+    """The scorer, measured against the annotators."""
+    scorer_kappa: float | None
+    """Cohen's, of the scorer and the annotators' majority."""
+    kappa: float | None
+    """Mean Cohen's over the pairs of annotators; None with one."""
+    alpha: float | None
+    """Krippendorff's, over the annotators."""
+    class_alpha: Mapping[str, float | None]
+    """By class: this one against all others."""
+    class_kappa: Mapping[str, float | None]
+    judges: Mapping[str, JudgedByPeople]
+    """By judge, held against the annotators."""
+
+
+def write_sheet(
+    run: Path, count: int, seed: int, metric: str | None, out: Path, note: Callable[[str], None]
+) -> int:
+    """Write the sheet and give back how many items it holds."""
+    items, _ = _items(run, metric, note)
+    chosen = Random(seed).sample(items, min(count, len(items)))
+    if len(chosen) < count:
+        note(f"the run has {len(items)} answers only, all are in the sheet")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for found in chosen:
+        row = (found.item, found.question, found.gold, found.answer, "")
+        writer.writerow([_harmless(cell) for cell in row])
+    write_whole(out, text.getvalue().encode())
+    return len(chosen)
+
+
+def read_sheets(
+    run: Path, sheets: Sequence[Path], metric: str | None, note: Callable[[str], None]
+) -> Agreement:
+    """The scorer against the annotators, and these against each other."""
+    items, chosen = _items(run, metric, note)
+    verdicts = {found.item: found.verdict for found in items}
+    annotators = [_labels(sheet, verdicts) for sheet in sheets]
+    truth, tied = majority(annotators)
+    if not truth:
+        raise ConfigError("no item of these sheets has a label that most annotators give")
+    classes = by_class(verdicts, truth)
+    names = [found.name for found in classes]
+    return Agreement(
+        metric=chosen,
+        items=len(truth),
+        tied=tied,
+        annotators=tuple(sheet.name for sheet in sheets),
+        classes=classes,
+        scorer_kappa=cohen_kappa(verdicts, truth),
+        kappa=mean_kappa(annotators),
+        alpha=krippendorff_alpha(annotators),
+        class_alpha={n: krippendorff_alpha([only(a, n) for a in annotators]) for n in names},
+        class_kappa={n: mean_kappa([only(a, n) for a in annotators]) for n in names},
+        judges=_judges(items, only(truth, "correct")),
+    )
+
+
+def _judges(items: Sequence[Labelled], truth: Labels) -> dict[str, JudgedByPeople]:
+    found: dict[str, JudgedByPeople] = {}
+    for judge in sorted({name for item in items for name in item.judged}):
+        said = {
+            item.item: JUDGED[item.judged[judge]]
+            for item in items
+            if judge in item.judged and item.item in truth
+        }
+        if said:
+            same = sum(said[item] == truth[item] for item in said)
+            found[judge] = JudgedByPeople(len(said), same / len(said), cohen_kappa(said, truth))
+    return found
+
+
+def verdict(score: Score, metric: str) -> str:
+    """The scorer's class: correct only with the whole metric."""
+    values = score.metrics
+    late = "outdated_time" if "outdated_time" in values and metric != "answer" else "outdated"
+    if values.get("unsure") == 1:
+        return "unsure"
+    if values.get(late) == 1:
+        return "outdated"
+    return "correct" if values.get(metric) == 1 else "incorrect"
+
+
+def _items(
+    run: Path, metric: str | None, note: Callable[[str], None]
+) -> tuple[list[Labelled], str]:
+    """All answers of a run for which the metric is defined, in a fixed order; and the metric."""
+    folder = RunFolder(run)
+    task, manifest, scored = score_folder(folder, note)
+    chosen = metric or task.metrics[0]
+    if chosen not in task.metrics:
+        raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(task.metrics)}")
+    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    found = [
+        _item(manifest, samples[episode.sample], episode, score, chosen)
+        for episode, score in scored
+        if score.outcome in ("read", "unreadable") and chosen in score.metrics
+    ]
+    if not found:
+        raise ConfigError(f"{run} has no answer for which '{chosen}' is defined")
+    return sorted(found, key=lambda item: item.item), chosen
+
+
+def _item(
+    manifest: Manifest, sample: Sample, episode: Episode, score: Score, metric: str
+) -> Labelled:
+    key = f"{manifest.samples_digest}/{episode.condition}/{episode.sample}.{episode.repeat}"
+    asked = [message.content for message in episode.messages if message.role == "user"]
+    judges = dict.fromkeys(one.judge for one in episode.judged)
+    return Labelled(
+        hashlib.sha256(key.encode()).hexdigest()[:12],
+        asked[0] if asked else "",
+        shown_gold(sample),
+        episode.answer or "",
+        verdict(score, metric),
+        {judge: says for judge in judges if (says := last_says(episode, judge, metric)) in JUDGED},
+    )
+
+
+def _harmless(cell: str) -> str:
+    cut = cell if len(cell) <= CELL else f"{cell[:CELL]} … (cut)"
+    return f"'{cut}" if cut[:1] in ("=", "+", "-", "@", "\t", "\r") else cut
+
+
+def _labels(sheet: Path, known: Iterable[str]) -> Labels:
+    """The labels of one annotator; DatasetError names the line that is wrong."""
+    items = set(known)
+    labels: dict[str, str] = {}
+    try:
+        with sheet.open(encoding="utf-8-sig", newline="") as lines:
+            reader = csv.DictReader(lines)
+            if not {"item", "label"} <= set(reader.fieldnames or ()):
+                raise DatasetError(sheet, 1, "needs the columns item and label")
+            for row in reader:
+                _take(sheet, reader.line_num, row, items, labels)
+    except (OSError, UnicodeDecodeError, csv.Error) as exc:
+        raise ConfigError(f"cannot read {sheet}: {exc}") from exc
+    if not labels:
+        raise DatasetError(sheet, None, f"no item has a label; write one of {', '.join(CLASSES)}")
+    return labels
+
+
+def _take(
+    sheet: Path, line: int, row: Mapping[str, str], items: set[str], labels: dict[str, str]
+) -> None:
+    item, label = (row["item"] or "").strip(), (row["label"] or "").strip().lower()
+    if not label:
+        return
+    if item not in items:
+        raise DatasetError(sheet, line, f"item '{item}' is not of this run")
+    if label not in CLASSES:
+        raise DatasetError(sheet, line, f"label '{label}' is none of {', '.join(CLASSES)}")
+    if item in labels:
+        raise DatasetError(sheet, line, f"item '{item}' is there twice")
+    labels[item] = label

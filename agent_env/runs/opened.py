@@ -1,0 +1,313 @@
+"""One run as the pages ask for it: what it was, its episodes, one of them in full."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from agent_env.analysis.diagnosis import Diagnosis, diagnose
+from agent_env.analysis.families import FaultFinder, family_of
+from agent_env.analysis.sheets import Sheet
+from agent_env.analysis.treatment import Treatment, bare_of, marked, treatment_sheet
+from agent_env.episodes.index import NAME, Index
+from agent_env.episodes.index_pages import Group, IndexPages
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.file import fold, read_trace
+from agent_env.episodes.trace.lines import TraceError
+from agent_env.errors import AgentEnvError, DatasetError
+from agent_env.protocols import Task
+from agent_env.records.manifest import Manifest
+from agent_env.records.safe_files import check_database, is_safe
+from agent_env.records.schema import Sample, Score
+from agent_env.records.trace_events import Event
+from agent_env.tasks.faults import ConstraintRef
+
+LARGE = 5_000
+"""Episodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is told of all episodes of a run."""
+
+    groups: list[Group]
+    """By condition, in the manifest's order."""
+    stop_reasons: list[str]
+    metrics: tuple[str, ...]
+    treatment: Sheet
+    """Whether the tools arrived; no rows where none were offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A trace as far as it is sound."""
+
+    events: list[Event]
+    problem: str | None
+    """What is wrong with the rest; None where nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is thought of an episode; each None where it cannot be told."""
+
+    score: Score | None
+    diagnosis: Diagnosis | None
+    why_not: str | None = None
+
+    @property
+    def wrong(self) -> list[tuple[list[str], tuple[ConstraintRef, ...]]]:
+        """Wrong dates that violate the same constraints, together."""
+        found: dict[tuple[ConstraintRef, ...], list[str]] = {}
+        for each in self.diagnosis.faults.wrong if self.diagnosis else ():
+            found.setdefault(each.violates, []).append(each.date)
+        return [(dates, violated) for violated, dates in found.items()]
+
+    @property
+    def missed(self) -> list[tuple[list[str], ConstraintRef | None, str]]:
+        """Missed dates with the same constraint most likely misread, and the rule that says so."""
+        found: dict[tuple[ConstraintRef | None, str], list[str]] = {}
+        for each in self.diagnosis.faults.missed if self.diagnosis else ():
+            found.setdefault((each.misread, each.rule), []).append(each.date)
+        return [(dates, *why) for why, dates in found.items()]
+
+
+class OpenRun:
+    """A run folder that stays open; what was read once is kept until its file changes."""
+
+    def __init__(
+        self, key: str, path: Path, read_task: Callable[[RunFolder], Task], spare: Path
+    ) -> None:
+        self.key = key
+        self.folder = RunFolder(path)
+        self._read_task = read_task
+        self._spare = spare
+        self._index: IndexPages | None = None
+        self._inode: int | None = None
+        self._opening = Lock()
+        self._manifest: tuple[int, Manifest] | None = None
+        self._task: tuple[int, Task] | None = None
+        self._summary: tuple[tuple[int, int | None, int], Summary] | None = None
+        self._finder: list[FaultFinder | None] = []
+
+    @property
+    def written_at(self) -> int:
+        """When run.json was written, in ns; 0 where it is gone."""
+        try:
+            return (self.folder.path / "run.json").stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    @property
+    def manifest(self) -> Manifest:
+        """What run.json says; raises ConfigError or DatasetError."""
+        at = self.written_at
+        if self._manifest is None or self._manifest[0] != at:
+            self._manifest = at, self.folder.manifest()
+        return self._manifest[1]
+
+    @property
+    def task(self) -> Task:
+        """The task as it was asked; raises ConfigError or DatasetError."""
+        at = self.written_at
+        if self._task is None or self._task[0] != at:
+            self._task = at, self._read_task(self.folder)
+        return self._task[1]
+
+    @property
+    def asked(self) -> int:
+        """Episodes that the run is to have."""
+        found = self.manifest
+        return found.samples * len(found.conditions) * found.repeats
+
+    def warm(self) -> None:
+        """Load what its pages need: the task's modules and tables, the counts."""
+        with suppress(AgentEnvError, OSError, sqlite3.Error):  # its page will say it
+            _ = self._find_faults
+            _ = self.summary
+
+    def close(self) -> None:
+        """Give the table back."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    # The table of episodes -------------------------------------------------------------------
+
+    @property
+    def _index_file(self) -> Path:
+        """In the run's folder; elsewhere where that is only to be read."""
+        own = self.folder.path
+        is_ours = os.access(own, os.W_OK) and not _is_odd(own, own / NAME)
+        return own / NAME if is_ours else self._spare / f"{self.key}.db"
+
+    def update(self) -> None:
+        """Make the table fit the traces; takes as long as reading the new ones."""
+        index = Index(self.folder, self._index_file)
+        try:
+            index.update()
+        finally:
+            index.close()
+
+    @property
+    def index(self) -> IndexPages:
+        """The table as it is now."""
+        file = self._index_file
+        with self._opening:
+            if self._index is None or _inode(file) != self._inode:
+                Index(self.folder, file).close()  # makes the file; the rows come later
+                self._index = IndexPages(file, self.main_metric)  # others may still use the old
+                self._inode = _inode(file)
+            return self._index
+
+    @property
+    def main_metric(self) -> str:
+        """Of the task; "" where the task is not known here."""
+        try:
+            return self.task.metrics[0]
+        except AgentEnvError:
+            return ""
+
+    @property
+    def summary(self) -> Summary:
+        """What is told of all episodes; counted again after a change."""
+        index = self.index
+        state = index.changes, self._inode, self.written_at
+        if self._summary is None or self._summary[0] != state:
+            place = {c.name: i for i, c in enumerate(self.manifest.conditions)}
+            groups = sorted(index.groups(), key=lambda g: place.get(g.condition, len(place)))
+            sheet = treatment_sheet(self._treatments(index))
+            found = Summary(groups, index.stop_reasons(), index.metrics, sheet)
+            self._summary = state, found
+        return self._summary[1]
+
+    def _treatments(self, index: IndexPages) -> list[tuple[str, Treatment]]:
+        counts = {each.condition: each for each in index.arrivals()}
+        conditions, problems = self.manifest.conditions, self.manifest.problems
+        rows = []
+        for condition in conditions:
+            seen = counts.get(condition.name)
+            if condition.tools and seen is not None:
+                bare = bare_of(condition, conditions)
+                added = (None, 0) if bare is None else index.added_tokens(seen.condition, bare.name)
+                row = Treatment(
+                    condition=seen.condition,
+                    first_step=condition.first_step,
+                    added_input_tokens=added[0],
+                    pairs=added[1],
+                    episodes=seen.episodes,
+                    called=seen.called,
+                    required=seen.required,
+                    obeyed=seen.obeyed,
+                    calls_in_text=seen.calls_in_text,
+                    forms=tuple(filter(None, seen.forms.split(","))),
+                    problem=problems.get(condition.name),
+                )
+                rows.append((marked(condition.name, problems), row))
+        return rows
+
+    @property
+    def is_large(self) -> bool:
+        """Whether looking at the traces takes so long that no page should wait for it."""
+        return self.index.rows > LARGE
+
+    @property
+    def stamp(self) -> str:
+        """Differs after anything that the run's pages show has changed."""
+        return f"{self.index.changes}.{self._inode}.{self.written_at}"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a process runs it now."""
+        return self.folder.is_locked
+
+    # One episode -----------------------------------------------------------------------------
+
+    def trace(self, episode: str) -> Path | None:
+        """The trace's file; None where there is no such episode."""
+        condition, _, name = episode.partition("/")
+        if not _is_name(condition) or not _is_name(name):
+            return None
+        file = self.folder.path / "episodes" / condition / f"{name}.jsonl"
+        return file if is_safe(self.folder.path, file) else None
+
+    def read(self, trace: Path) -> Read:
+        """The trace's events with all texts; where one is not sound, those above it."""
+        try:
+            events = read_trace(trace)
+        except TraceError as exc:
+            return Read(exc.sound.events, str(exc))
+        return Read(events, self.folder.misfit(trace, self.folder.identity(), events))
+
+    def sample(self, name: str) -> Sample | None:
+        """The sample of this name, found without reading the others."""
+        try:
+            data = self.folder.read("samples.jsonl")
+        except DatasetError:
+            return None
+        mark = b'"id":"%b"' % name.encode()
+        place = data.find(mark)
+        while place >= 0:
+            start, end = data.rfind(b"\n", 0, place) + 1, data.find(b"\n", place)
+            line = data[start : end if end >= 0 else len(data)]
+            try:
+                found = self.task.sample_type.model_validate_json(line)
+            except ValueError:
+                return None
+            if found.id == name:
+                return found
+            place = data.find(mark, place + 1)
+        return None
+
+    def judge(self, events: list[Event]) -> Verdict:
+        """The score by the present scorer, and the diagnosis by rules."""
+        try:
+            episode = fold(events)
+            task = self.task
+            sample = self.sample(episode.sample)
+            conditions = {c.name: c for c in self.manifest.conditions}
+            if sample is None:
+                return Verdict(None, None, f"samples.jsonl has no sample '{episode.sample}'")
+            score = task.score(sample, episode)
+            condition = conditions.get(episode.condition)
+            if condition is None:
+                return Verdict(score, None, f"run.json has no condition '{episode.condition}'")
+            metric = task.right_metric
+            found = diagnose(sample, episode, score, condition, metric, self._find_faults)
+        except (AgentEnvError, ValueError) as exc:
+            return Verdict(None, None, str(exc))
+        return Verdict(score, found)
+
+    @property
+    def _find_faults(self) -> FaultFinder | None:
+        """The family's finder, made once: it loads tables."""
+        if not self._finder:
+            maker = family_of(self.task.name).fault_finder
+            self._finder.append(maker() if maker is not None else None)
+        return self._finder[0]
+
+
+def _is_odd(folder: Path, file: Path) -> bool:
+    """Whether the table must not be opened where it lies."""
+    try:
+        check_database(folder, file)
+    except OSError:
+        return True
+    return False
+
+
+def _inode(file: Path) -> int | None:
+    try:
+        return file.stat().st_ino
+    except OSError:
+        return None
+
+
+def _is_name(text: str) -> bool:
+    """Whether the text can be a file's name and leads nowhere else."""
+    return bool(text) and text not in (".", "..") and not any(c in text for c in "/\\\0")

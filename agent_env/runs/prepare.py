@@ -1,0 +1,360 @@
+"""A run's folder is made of what the user asks; all that can be wrong is said before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import JsonValue
+
+from agent_env.episodes.calls.options import CallOptions, allow_open_files, manifest_fields
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.models.addresses import base_urls, key_variables, variable_in, with_variable
+from agent_env.records.manifest import Manifest, TextFile
+from agent_env.records.schema import Condition, Record, Sample
+from agent_env.runs.checks import check_proofs, check_tables, check_wordings
+from agent_env.tasks.conditions import TOOLS, parse_conditions, with_first_steps
+from agent_env.tasks.family import Family, Made, by_digest, read_options
+from agent_env.tasks.templates import read_text_file
+from agent_env.tasks.where import select
+from agent_env.wiring.models import SERVER, make_model, make_tokenizer, server_tokenizer
+from agent_env.wiring.rooms import HOSTED_WEB, choose_sandbox, load_family, versions, with_texts
+from agent_env.wiring.trust import record_run
+from agent_env.wiring.web_options import WebOptions, settings_of
+
+if TYPE_CHECKING:
+    from agent_env.episodes.contexts.copies import Copy
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.protocols import Task
+    from agent_env.tasks.where import Filter
+
+DEFAULT_COUNT = 12
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What the user asks of a run."""
+
+    task: str
+    model: str = "reference"
+    conditions: tuple[str, ...] = ()
+    """Names; empty takes the task's own, without those that cannot run here."""
+    cited_from: tuple[str, ...] = ()
+    """Context files, FILE or NAME=FILE each."""
+    limit: int | None = None
+    seed: int = 1
+    dataset: Path | None = None
+    out: Path | None = None
+    concurrency: int = 8
+    repeats: int = 1
+    where: tuple[str, ...] = ()
+    prompt: str = "default"
+    options: tuple[str, ...] = ()
+    """The family's options, as KEY=VALUE."""
+    base_url: str | None = None
+    """Of compatible/ models that name no address of their own."""
+    api_key_envs: tuple[str, ...] = ()
+    """Variables that hold keys: NAME or MODEL=NAME."""
+    sandbox: str = "auto"
+    fsync: Literal["replies", "all", "none"] = "replies"
+    """When traces are forced to the disk."""
+    tokenizer: str = "estimate"
+    web: WebOptions = field(default_factory=WebOptions)
+    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
+    strategy: str | None = None
+    """For all conditions; None leaves each its own."""
+    system: Path | None = None
+    """A file with a system text."""
+    first_steps: tuple[str, ...] = ()
+    """Whether the first step must, may or must not call a tool where there are some: CHOICE or
+    CONDITION=CHOICE; `required` where nothing is said."""
+    steps: int | None = None
+    tool_calls: int | None = None
+    tokens: int | None = None
+    time_s: float | None = None
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    """Further limits of an episode, by their names in protocols.Limits."""
+    calls: CallOptions = field(default_factory=CallOptions)
+    preflight: Literal["off", "on", "anyway"] = "off"
+    """Whether the server is tried before the first episode; `anyway` runs what cannot mean
+    anything, and marks it."""
+
+
+async def prepare_run(
+    options: RunOptions, note: Callable[[str], None], is_asked: bool = True
+) -> RunFolder:
+    """Make the samples and the folder, with all that can be wrong said before; the model is one
+    that can be asked, unless somebody else speaks for it."""
+    (options,) = addressed(options, [options.model])
+    family = load_family(options.task)
+    chosen = read_options(family, options.options)
+    options, texts = _with_texts(options)
+    task = with_texts(family.make_task(options.prompt, chosen, {}), *texts)
+    if is_asked:
+        make_model(options.model, options.base_url, options.parameters)  # fails before anything
+    if is_asked and options.tokenizer == SERVER:
+        variable = variable_in(options.parameters)
+        async with server_tokenizer(options.model, options.base_url, variable):
+            pass  # it counts
+    else:
+        make_tokenizer(options.tokenizer)
+    allow_open_files(options.concurrency)
+    limits = _limits(options, task)
+    about_calls = manifest_fields(options.calls, options.model, limits, note)
+    conditions, sandbox = await _conditions(options, task, note)
+    _check_web(options, conditions, note)
+    made = _samples(options, family, chosen, task)
+    check_tables(conditions, made)
+    if options.conditions:
+        tables = by_digest(made.tables)
+        with_tables = with_texts(family.make_task(options.prompt, chosen, tables), *texts)
+        check_wordings(with_tables, conditions, made.samples)
+    if _web(options) == "sealed":
+        check_proofs(conditions, made, settings_of(options.web), note)
+    copies = _copies(options, made.samples, note)
+    folder = _create(
+        options, task, chosen, conditions, sandbox, made, limits, about_calls, copies, texts
+    )
+    record_run(folder, note)
+    return folder
+
+
+def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
+    """The options of each model's run over the same samples; several models get a folder each
+    below `out`. ConfigError where a model cannot be asked, before any is."""
+    if len(set(models)) < len(models):
+        raise ConfigError("a model is named twice; use --repeats to ask more than once")
+    each = addressed(options, models)
+    for one in each:
+        make_model(one.model, one.base_url, one.parameters)
+    if len(models) == 1:
+        return each
+    now = datetime.now(UTC)
+    parent = options.out or _free_name(Path("runs"), f"{options.task}-{now:%Y%m%d-%H%M%S}")
+    names = [re.sub(r"[^A-Za-z0-9._-]+", "-", model) for model in models]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"these models would share a folder: {', '.join(models)}")
+    return [replace(one, out=parent / name) for one, name in zip(each, names, strict=True)]
+
+
+def addressed(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
+    """The options for each model, with its own address and the variable of its key."""
+    urls = base_urls(models, options.base_url)
+    variables = key_variables(urls, options.api_key_envs)
+    return [
+        replace(
+            options,
+            model=model,
+            base_url=urls[model],
+            api_key_envs=(),
+            parameters=with_variable(options.parameters, variables[model]),
+        )
+        for model in models
+    ]
+
+
+async def _conditions(
+    options: RunOptions, task: Task, note: Callable[[str], None]
+) -> tuple[tuple[Condition, ...], str | None]:
+    """The named conditions, or the task's own as far as they can run here; and the sandbox."""
+    from agent_env.episodes.contexts.copies import parse_given
+
+    named = bool(options.conditions)
+    contexts = [given.name for given in parse_given(options.cited_from)]
+    parsed = parse_conditions(options.conditions or task.default_conditions, contexts)
+    chosen = with_first_steps(parsed, options.first_steps)
+    conditions = tuple(_wished(condition, options, task) for condition in chosen)
+    if _hosts(options) or not any(_runs_code(condition) for condition in conditions):
+        return conditions, None
+    try:
+        backend = await choose_sandbox(options.sandbox)
+    except ConfigError as exc:
+        if named or options.sandbox != "auto":
+            raise
+        note(f"left out the conditions with ci: {exc}")
+        return tuple(c for c in conditions if not _runs_code(c)), None
+    return conditions, backend.name
+
+
+def _check_web(
+    options: RunOptions, conditions: Sequence[Condition], note: Callable[[str], None]
+) -> None:
+    """What is wrong with the web's options is said before anything is made."""
+    settings_of(options.web)
+    if options.web != WebOptions() and not any("web_search" in c.tools for c in conditions):
+        note("no condition uses the web, so the options for it have no effect")
+
+
+def _wished(found: Condition, options: RunOptions, task: Task) -> Condition:
+    """The condition with the strategy that the user wishes."""
+    from agent_env.graph.strategies import make_strategy
+    from agent_env.tasks.templates import example_turns
+
+    name, own = found.name, Condition(name=found.name).strategy
+    if _hosts(options) and task.setup is not None and _runs_code(found):
+        raise ConfigError(f"condition '{name}': a provider's interpreter cannot be prepared by us")
+    if options.strategy not in (None, found.strategy) and found.strategy != own:
+        raise ConfigError(f"condition '{name}' has the strategy {found.strategy}; drop --strategy")
+    if _hosts(options) and found.strategy == "one-round":
+        raise ConfigError(f"condition '{name}': a provider's own web cannot be withdrawn")
+    condition = found.model_copy(update={"strategy": options.strategy or found.strategy})
+    examples = example_turns(task)
+    make_strategy(condition, task.prompt, examples, task.strategies)  # fails before anything else
+    return condition
+
+
+def _hosts(options: RunOptions) -> bool:
+    return options.parameters.get("hosted_tools") is True
+
+
+Texts = tuple[TextFile | None, TextFile | None]
+"""The user's own prompt and system text."""
+
+
+def _with_texts(options: RunOptions) -> tuple[RunOptions, Texts]:
+    """The texts that the user gives by files; the prompt's name is then the default one's."""
+    system = None if options.system is None else read_text_file(options.system)
+    named = Path(options.prompt)
+    if not named.suffix and len(named.parts) == 1:
+        return options, (None, system)
+    return replace(options, prompt="default"), (read_text_file(named), system)
+
+
+def _runs_code(condition: Condition) -> bool:
+    return "python" in condition.tools
+
+
+def _copies(
+    options: RunOptions, samples: Sequence[Sample], note: Callable[[str], None]
+) -> tuple[Copy, ...]:
+    from agent_env.episodes.contexts.copies import parse_given, take_in
+
+    return take_in(parse_given(options.cited_from), samples, note)
+
+
+def _samples(options: RunOptions, family: Family, chosen: Record, task: Task) -> Made:
+    """From the dataset or newly generated; filtered, then cut to the limit; with the tables that
+    the samples name, and no other."""
+    from agent_env.tasks.where import parse_where
+
+    filters = [parse_where(text) for text in options.where]
+    if options.dataset is not None:
+        made = _read_dataset(options.dataset, family, task)
+        kept = select(made.samples, filters)[: options.limit]
+    else:
+        made, kept = _generated(options, family, chosen, filters)
+    if not kept:
+        raise ConfigError(f"no sample satisfies --where {' --where '.join(options.where)}")
+    named = {digest for sample in kept for digest in sample.materials}
+    tables = by_digest(made.tables)
+    if missing := named - set(tables):
+        raise ConfigError(f"the samples name a table that is not there: {min(missing)[:12]}…")
+    return Made(tuple(kept), tuple(tables[d] for d in tables if d in named))
+
+
+def _read_dataset(file: Path, family: Family, task: Task) -> Made:
+    """A samples.jsonl with its materials beside it, or a set in a published format."""
+    from agent_env.episodes.run_folder import materials_beside, read_materials, read_samples
+
+    if (foreign := family.read_foreign(file)) is not None:
+        return foreign
+    samples = read_samples(file, task.sample_type)
+    other = next((sample for sample in samples if sample.task != task.name), None)
+    if other is not None:
+        reason = f"sample '{other.id}' is a question of {other.task}, not of {task.name}"
+        raise DatasetError(file, None, f"{reason}; run that task")
+    beside = materials_beside(file)
+    return Made(samples, read_materials(beside) if beside.exists() else ())
+
+
+def _generated(
+    options: RunOptions, family: Family, chosen: Record, filters: Sequence[Filter]
+) -> tuple[Made, list[Sample]]:
+    """As many as wished that satisfy the filters, out of at most 64 times as many."""
+    wanted = options.limit or DEFAULT_COUNT
+    made, kept = Made(()), list[Sample]()
+    for factor in (1, 4, 16, 64) if filters else (1,):
+        made = family.make_samples(wanted * factor, options.seed, chosen)
+        kept = select(made.samples, filters)
+        if len(kept) >= wanted:
+            break
+    return made, kept[:wanted]
+
+
+def _create(
+    options: RunOptions,
+    task: Task,
+    chosen: Record,
+    conditions: tuple[Condition, ...],
+    sandbox: str | None,
+    made: Made,
+    limits: dict[str, Any],
+    about_calls: dict[str, Any],
+    copies: Sequence[Copy] = (),
+    texts: Texts = (None, None),
+) -> RunFolder:
+    from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
+
+    now = datetime.now(UTC)
+    path = options.out or _free_name(Path("runs"), f"{task.name}-{now:%Y%m%d-%H%M%S}")
+    if (path / "run.json").exists():
+        raise ConfigError(f"{path} holds a run already; resume it or name another --out")
+    data, tables = samples_bytes(made.samples), samples_bytes(made.tables)
+    tools = {tool for condition in conditions for tool in condition.tools}
+    manifest = Manifest(
+        id=token_hex(6),
+        task=task.name,
+        model=options.model,
+        model_parameters={"base_url": options.base_url, **options.parameters},
+        conditions=conditions,
+        repeats=options.repeats,
+        limits=limits,
+        **about_calls,
+        prompt=options.prompt,
+        options=chosen.model_dump(mode="json"),
+        prompt_file=texts[0],
+        system_file=texts[1],
+        seed=None if options.dataset else options.seed,
+        dataset=options.dataset.name if options.dataset else None,
+        where=options.where,
+        samples=len(made.samples),
+        samples_digest=digest(data),
+        materials_digest=digest(tables) if tables else None,
+        sandbox=sandbox,
+        web=_web(options) if "web_search" in tools else None,
+        web_settings=settings_of(options.web),
+        contexts=tuple(copy.use for copy in copies),
+        tokenizer=options.tokenizer,
+        concurrency=options.concurrency,
+        fsync=options.fsync,
+        versions=versions(),
+        created_at=now.isoformat(timespec="seconds"),
+    )
+    folder = RunFolder(path)
+    folder.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
+    return folder
+
+
+def _web(options: RunOptions) -> str:
+    return HOSTED_WEB if _hosts(options) else options.web.mode
+
+
+def _free_name(parent: Path, name: str) -> Path:
+    numbers = (f"{name}-{n}" if n > 1 else name for n in range(1, 1000))
+    return next(parent / free for free in numbers if not (parent / free).exists())
+
+
+def _limits(options: RunOptions, task: Task) -> dict[str, Any]:
+    """The task's limits, with those that the user gave instead."""
+    limits: dict[str, Any] = asdict(task.limits)
+    given = {name: getattr(options, name, options.limits.get(name)) for name in limits}
+    known = sorted({tool for tools in TOOLS.values() for tool in tools})
+    for tool in given["per_tool"] or ():
+        if tool not in known:
+            raise ConfigError(f"--tool-limit: no tool '{tool}'; known: {', '.join(known)}")
+    return limits | {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,196 @@
+"""What a run's traces say: its scores, what it cost, what was looked up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import AgentEnvError, ConfigError, StorageError
+from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, Event
+from agent_env.runs.start import task_of
+
+if TYPE_CHECKING:
+    from agent_env.analysis.cutoff import AfterCutoff
+    from agent_env.analysis.totals import Totals
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.protocols import Task
+    from agent_env.records.manifest import Manifest
+    from agent_env.records.schema import Episode, ModelFacts, Sample, Score
+    from agent_env.runs.opened import Verdict
+    from agent_env.scoring.evidence import Trail
+
+
+def score_folder(
+    folder: RunFolder, note: Callable[[str], None]
+) -> tuple[Task, Manifest, list[tuple[Episode, Score]]]:
+    """Score a run from its traces alone; `note` hears of traces that cannot be read, and of a
+    folder that scores.jsonl cannot be written to."""
+    from agent_env.episodes.rescoring import keep_version, version_of
+    from agent_env.episodes.results import score_run
+
+    manifest = folder.manifest()
+    task = task_of(folder)
+    scored = score_run(folder, task, lambda reason: note(f"left out: {reason}"))
+    try:
+        folder.write_scores([score for _, score in scored])
+        keep_version(folder, version_of(task.scorer))
+    except StorageError as exc:
+        note(f"{exc}; the traces are safe, agent-env score {folder.path} makes it again")
+    return task, manifest, scored
+
+
+def facts_of(
+    manifest: Manifest, prices: Path | None, note: Callable[[str], None]
+) -> ModelFacts | None:
+    """What is known of the run's model: by the given table, else as the run has it."""
+    from agent_env.episodes.calls.options import model_facts
+
+    return manifest.model_facts if prices is None else model_facts(prices, manifest.model, note)
+
+
+class MeanSoFar:
+    """The mean of a run's main metric over its finished episodes, by the last event of each."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self._task = task_of(folder)
+        self._samples = {sample.id: sample for sample in folder.samples(self._task.sample_type)}
+        self._sum, self._number = 0.0, 0
+
+    def add(self, trace: Path) -> str:
+        """Count the episode of this trace; its stop reason, "" where it is not finished."""
+        from agent_env.episodes.trace.file import read_end
+        from agent_env.records.schema import Episode
+
+        event = read_end(trace)
+        if not isinstance(event, EpisodeFinished):
+            return ""
+        name, _, repeat = trace.stem.rpartition(".")
+        if (sample := self._samples.get(name)) is not None:
+            episode = Episode(
+                sample=name, condition=trace.parent.name, repeat=int(repeat),
+                model="", status="finished", answer=event.answer,
+                stop_reason=event.stop_reason, citations=event.citations,
+            )  # fmt: skip
+            value = self._task.score(sample, episode).metrics.get(self._task.metrics[0])
+            if value is not None:
+                self._sum, self._number = self._sum + value, self._number + 1
+        return event.stop_reason
+
+    def __str__(self) -> str:
+        """Such as `exact_match 0.250`; "" where nothing is scored."""
+        return f"{self._task.metrics[0]} {self._sum / self._number:.3f}" if self._number else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the run of a trace says of it; all None where the trace stands elsewhere."""
+
+    manifest: Manifest | None
+    sample: Sample | None
+    verdict: Verdict
+
+
+def beside(trace: Path, events: list[Event]) -> Beside:
+    """The manifest, the sample and the verdict of a trace within a run's folder; what is missing
+    there is said in the verdict."""
+    from agent_env.runs.opened import OpenRun, Verdict
+
+    path = trace.absolute().parent.parent.parent
+    if not (path / "run.json").exists():
+        return _unknown(f"run.json is not beside: {path} is no run's folder")
+    run = OpenRun("", path, task_of, path)
+    try:
+        manifest = run.manifest
+    except AgentEnvError as exc:
+        return _unknown(str(exc))
+    if not isinstance(events[0], EpisodeStarted):
+        return Beside(manifest, None, Verdict(None, None, "the trace has no beginning"))
+    verdict = run.judge(events)
+    return Beside(manifest, run.sample(events[0].sample) if verdict.score else None, verdict)
+
+
+def _unknown(why: str) -> Beside:
+    from agent_env.runs.opened import Verdict
+
+    return Beside(None, None, Verdict(None, None, why))
+
+
+def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
+    """What attempts cost that were cut off and run again; they are in no score."""
+    from agent_env.analysis.totals import totals
+    from agent_env.episodes.calls.options import interrupted
+    from agent_env.episodes.trace.file import fold
+
+    return totals((fold(events) for events in interrupted(folder)), facts)
+
+
+def preflight_totals(manifest: Manifest, facts: ModelFacts | None) -> dict[str, float | None]:
+    """What the short calls before the first episode used; they are in no episode's sums."""
+    from agent_env.models.prices import cost_usd
+
+    used = [probe.usage for each in manifest.preflights for probe in each.probes]
+    sums: dict[str, float | None] = {"calls": len(used)}
+    costs = [cost_usd(usage, facts) for usage in used]
+    for name, values in (
+        ("input_tokens", [usage.input_tokens for usage in used]),
+        ("output_tokens", [usage.output_tokens for usage in used]),
+        ("cost_usd", costs),
+    ):
+        known = [value for value in values if value is not None]
+        sums[name] = sum(known) if len(known) == len(values) else None
+    return sums
+
+
+def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
+    """How many planned episodes have no trace, and of how many, by each condition that has some."""
+    planned = manifest.samples * manifest.repeats
+    begun = Counter(trace.parent.name for trace in folder.traces())
+    lacking = {c.name: planned - begun[c.name] for c in manifest.conditions}
+    return {name: (number, planned) for name, number in lacking.items() if number > 0}
+
+
+def clusters_of(samples: Iterable[Sample], task: Task) -> dict[str, str]:
+    """What each sample shares with others, such as an event or a table, by the sample's id."""
+    from agent_env.analysis.families import family_of
+
+    family = family_of(task.name)
+    return {sample.id: family.cluster(sample) for sample in samples}
+
+
+def late_samples(folder: RunFolder, task: Task, facts: ModelFacts | None) -> AfterCutoff | None:
+    """The samples about what the model cannot have read; None where its cutoff is not known."""
+    from agent_env.analysis.cutoff import after_cutoff
+    from agent_env.tasks.event_dates import event_date, last_dates
+    from agent_env.temporal.facts.tables import shipped_tables
+
+    if facts is None or facts.knowledge_cutoff is None:
+        return None
+    dates = last_dates(shipped_tables().events)
+    samples = folder.samples(task.sample_type)
+    return after_cutoff(samples, lambda sample: event_date(sample, dates), facts)
+
+
+def follow_run(
+    path: Path, note: Callable[[str], None]
+) -> tuple[Manifest, tuple[str, ...], list[Trail]]:
+    """The manifest, the conditions in which something has to be looked up on the web, and the
+    trails of their episodes."""
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.scoring.evidence import follow
+
+    folder = RunFolder(path)
+    task, manifest, scored = score_folder(folder, note)
+    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    names = tuple(
+        condition.name
+        for condition in manifest.conditions
+        if "web_search" in condition.tools and condition.wording == "implicit"
+    )
+    if not names:
+        raise ConfigError(f"{path} has no condition in which a model looks something up")
+    trails = [follow(samples[e.sample], e, s) for e, s in scored if e.condition in names]
+    return manifest, names, trails

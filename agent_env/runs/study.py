@@ -1,0 +1,103 @@
+"""From run folders to a study: what `compare` and notebooks read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError
+from agent_env.records.safe_files import is_safe
+from agent_env.runs.start import task_of
+
+if TYPE_CHECKING:
+    from agent_env.analysis.observations import Observation
+    from agent_env.analysis.study import RunData, Study
+    from agent_env.records.manifest import Manifest
+    from agent_env.records.schema import Episode
+
+
+def _silent(text: str) -> None:
+    """Says nothing."""
+
+
+def read_study(
+    paths: Sequence[Path | str], strict: bool = False, note: Callable[[str], None] = _silent
+) -> Study:
+    """The runs of these folders, scored anew by the present scorer, over the samples they share; a
+    folder of runs stands for all of them. `note` hears of traces that cannot be read."""
+    from agent_env.analysis.study import assemble
+    from agent_env.episodes.run_folder import RunFolder
+
+    folders = find_runs(paths, note)
+    names = _names(folders)
+    runs = [read_run(folder, names[folder], note) for folder in folders]
+    task = task_of(RunFolder(folders[0]))
+    return assemble(runs, task.metrics, strict, task.error_metrics)
+
+
+def read_manifests(paths: Sequence[Path | str]) -> dict[str, Manifest]:
+    """What determined the runs of these folders, by their names in a study."""
+    from agent_env.episodes.run_folder import RunFolder
+
+    folders = find_runs(paths)
+    names = _names(folders)
+    return {names[folder]: RunFolder(folder).manifest() for folder in folders}
+
+
+def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = _silent) -> list[Path]:
+    """Each path that holds a run, or the runs right below it, sorted; none twice. `note` hears of
+    those below that are passed over, as their run.json is no plain file of theirs."""
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        files = sorted(path.glob("*/run.json"))
+        below = [file.parent for file in files if is_safe(file.parent, file)]
+        for file in files:
+            if file.parent not in below:
+                note(f"passed over: {file} is no plain file in its folder")
+        if not (path / "run.json").exists() and not below:
+            raise ConfigError(f"{path} is no run and holds none: there is no run.json")
+        for folder in [path] if (path / "run.json").exists() else below:
+            if folder.resolve() not in {other.resolve() for other in found}:
+                found[folder] = None
+    return list(found)
+
+
+def read_run(path: Path, name: str, note: Callable[[str], None]) -> RunData:
+    """One run; its episodes are let go as soon as they are scored and reduced."""
+    from agent_env.analysis.observations import observe
+    from agent_env.analysis.study import RunData
+    from agent_env.analysis.totals import totals
+    from agent_env.episodes.results import episodes_of
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.errors import DatasetError
+
+    folder = RunFolder(path)
+    manifest = folder.manifest()
+    task = task_of(folder)
+    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    broken: list[str] = []
+    seen: dict[str, list[Observation]] = defaultdict(list)
+    slim: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
+    for episode in episodes_of(folder, broken.append):
+        sample = samples.get(episode.sample)
+        if sample is None:
+            raise DatasetError(path / "samples.jsonl", None, f"no sample '{episode.sample}'")
+        found = observe(sample, episode, task.score(sample, episode), manifest.model_facts)
+        seen[episode.condition].append(found)
+        slim.setdefault(episode.condition, []).append(
+            episode.model_copy(update={"messages": (), "pages": ()})
+        )
+    for reason in broken:
+        note(f"left out: {reason}")
+    spent = {condition: totals(own, manifest.model_facts) for condition, own in slim.items()}
+    observations = {condition: tuple(own) for condition, own in seen.items()}
+    return RunData(name, manifest, samples, observations, len(broken), spent)
+
+
+def _names(folders: Sequence[Path]) -> dict[Path, str]:
+    """The folders' names; with their parents where that does not tell them apart."""
+    short = [folder.resolve().name for folder in folders]
+    unique = len(set(short)) == len(short)
+    return {f: f.resolve().name if unique else str(f) for f in folders}

@@ -1,0 +1,82 @@
+"""What works on this machine, found out by trying."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from agent_env.errors import ConfigError
+
+KEYS = {
+    "OPENAI_API_KEY": "models openai/NAME, --search openai",
+    "COMPATIBLE_API_KEY": "models compatible/NAME",
+    "BRAVE_API_KEY": "--search brave",
+    "TAVILY_API_KEY": "--search tavily",
+    "EXA_API_KEY": "--search exa",
+    "SERPER_API_KEY": "--search serper",
+}
+EXTRAS = {
+    "tokenizers": "bpe_openai", "analysis": "pandas", "answers": "datefinder",
+    "tdbench": "sqlglot", "search": "tantivy", "viewer": "starlette", "pdf": "pypdf",
+    "warc": "warcio", "parquet": "pyarrow", "inspect": "inspect_ai", "otel": "opentelemetry",
+    "ray": "ray", "verifiers": "verifiers", "dev": "hypothesis",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that works or does not."""
+
+    name: str
+    ok: bool
+    says: str
+
+
+async def examine() -> list[Check]:
+    """Sandboxes by probe, keys by presence, tokenizers and extras by looking for them."""
+    return [*await _sandboxes(), *_keys(), *_tokenizers(), *_extras()]
+
+
+async def _sandboxes() -> list[Check]:
+    from agent_env.sandbox.choose import probe_all
+    from agent_env.sandbox.limits import SandboxLimits
+
+    probes = await probe_all(SandboxLimits(), docker_host=os.environ.get("DOCKER_HOST"))
+    return [Check(f"sandbox {probe.name}", probe.ok, probe.reason) for probe in probes]
+
+
+def _keys() -> list[Check]:
+    return [
+        Check(f"key {name}", bool(os.environ.get(name)), f"for {use}: {_set(name)}")
+        for name, use in KEYS.items()
+    ]
+
+
+def _set(name: str) -> str:
+    return "is set" if os.environ.get(name) else "is not set"
+
+
+def _tokenizers() -> list[Check]:
+    from agent_env.models.tokenizers import ENCODINGS
+    from agent_env.wiring.models import make_tokenizer
+
+    checks = [Check("tokenizer estimate", True, "bytes / 4")]
+    for name in ENCODINGS:
+        try:
+            make_tokenizer(name)
+            checks.append(Check(f"tokenizer {name}", True, "exact, its ranks are here"))
+        except ConfigError as exc:
+            checks.append(Check(f"tokenizer {name}", False, str(exc)))
+    return checks
+
+
+def _extras() -> list[Check]:
+    return [
+        Check(
+            f"extra {extra}",
+            find_spec(module) is not None,
+            "installed" if find_spec(module) else f"pip install 'agent-env[{extra}]'",
+        )
+        for extra, module in EXTRAS.items()
+    ]

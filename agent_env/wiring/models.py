@@ -1,0 +1,230 @@
+"""Joins a run's model and what counts its tokens: wiring's part for models."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from agent_env.errors import ConfigError
+from agent_env.models.addresses import NO_KEY, OPENAI_URL, split_address, variable_in
+from agent_env.records.manifest import Manifest
+
+if TYPE_CHECKING:
+    from agent_env.models.server_facts import ServerFacts
+    from agent_env.models.server_tokenizer import ServerTokenizer
+    from agent_env.models.settings import ModelSettings
+    from agent_env.protocols import Model, Tokenizer
+
+SCRIPTS = ("reference", "reference-static")
+MODELS = (*SCRIPTS, "openai/NAME", "compatible/NAME[@URL]")
+KEYS = ("OPENAI_API_KEY", "COMPATIBLE_API_KEY")
+SERVER = "server"
+"""The tokenizer of the model's own server."""
+MODEL_TIMEOUT_S = 600.0
+
+
+def make_model(
+    name: str,
+    base_url: str | None,
+    parameters: Mapping[str, JsonValue],
+    tokenizer: ServerTokenizer | None = None,
+    former_urls: Sequence[str] = (),
+    note: Callable[[str], None] = lambda text: None,
+) -> Model:
+    """The model of this name; ConfigError where its key or address is missing. The server's
+    `tokenizer` counts what its replies do not tell; `former_urls` are where the server was before;
+    `note` hears what the server refuses."""
+    if name in SCRIPTS:
+        from agent_env.families.reference.policy import Reference, ReferenceStatic
+
+        if parameters:
+            given = ", ".join(parameters)
+            raise ConfigError(f"model {name} is a script and takes no parameters: {given}")
+        return Reference() if name == "reference" else ReferenceStatic()
+    kind, _, wanted = split_address(name)[0].partition("/")
+    if kind not in ("openai", "compatible") or not wanted:
+        raise ConfigError(f"unknown model '{name}'; known: {', '.join(MODELS)}")
+    chosen = model_settings(parameters)
+    timeout_s = chosen.reply_timeout_s or MODEL_TIMEOUT_S
+    url, key = _address(name, base_url), _key(name, chosen.api_key_env)
+    if kind == "openai":
+        from agent_env.models.responses import Responses
+
+        model = Responses(
+            name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s,
+            chosen.echo_reasoning,
+        )  # fmt: skip
+        return chosen.worded(model)
+    from agent_env.models.chat_completions import ChatCompletions
+
+    if chosen.hosted_tools:
+        raise ConfigError(f"--hosted-tools: only openai/NAME has them, not {name}")
+    chat = ChatCompletions(
+        name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s,
+        chosen.echo_reasoning, former_urls, note,
+    )  # fmt: skip
+    if tokenizer is None:
+        return chosen.worded(chat)
+    from agent_env.models.server_tokenizer import CountedByServer
+
+    return chosen.worded(CountedByServer(chat, tokenizer))
+
+
+def _address(name: str, base_url: str | None) -> str:
+    """Where the model is: OpenAI's own API, or where OPENAI_BASE_URL pairs it with its key; a
+    compatible one where the user says."""
+    url = base_url or split_address(name)[1]
+    if url is not None and ("@" in url or "?" in url):
+        raise ConfigError(
+            "the base URL holds a user, a password or a query, which would be stored with the run; "
+            "give a plain URL and the key by COMPATIBLE_API_KEY or --api-key-env"
+        )
+    if name.startswith("openai/"):
+        own = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        if url is not None and url.rstrip("/") != own.rstrip("/"):
+            raise ConfigError(
+                f"model {name} takes no base URL, for it would get the key of OpenAI: name "
+                "compatible/NAME, or set OPENAI_BASE_URL beside OPENAI_API_KEY"
+            )
+        return own
+    if url is None:
+        raise ConfigError(
+            f"model {name} needs --base-url, like http://127.0.0.1:8000/v1, or {name}@URL"
+        )
+    return url
+
+
+def _key(name: str, variable: str | None) -> str | None:
+    """The key in the variable that the user names, else in the model's usual one."""
+    if variable:
+        if not (key := os.environ.get(variable)):
+            raise ConfigError(f"--api-key-env {variable}: the variable is not set")
+        return key
+    if name.startswith("openai/"):
+        if not (key := os.environ.get("OPENAI_API_KEY")):
+            raise ConfigError(f"model {name} needs a key: set OPENAI_API_KEY")
+        return key
+    return None if variable == NO_KEY else os.environ.get("COMPATIBLE_API_KEY")
+
+
+def model_of(
+    manifest: Manifest,
+    tokenizer: ServerTokenizer | None = None,
+    note: Callable[[str], None] = lambda text: None,
+) -> Model:
+    """The model as the run asks it; ConfigError where its key or address is missing."""
+    parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
+    base_url = manifest.model_parameters.get("base_url")
+    return make_model(
+        manifest.model,
+        None if base_url is None else str(base_url),
+        parameters,
+        tokenizer,
+        manifest.former_urls,
+        note,
+    )
+
+
+def health_of(model: str, base_url: JsonValue) -> Callable[[], Awaitable[bool]] | None:
+    """Asks whether the model's server is up; None where the model has none."""
+    from agent_env.models.health import Health
+
+    if model.startswith("openai/"):
+        base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    return Health(base_url).is_up if isinstance(base_url, str) and base_url else None
+
+
+def model_settings(given: Mapping[str, JsonValue]) -> ModelSettings:
+    """The parameters as a run stores them; ConfigError where one cannot be, or holds a key."""
+    from agent_env.models.settings import ModelSettings
+
+    settings = ModelSettings.read(given)
+    kept = json.dumps(given, ensure_ascii=False)
+    for name in (*KEYS, settings.api_key_env or KEYS[0]):
+        key = os.environ.get(name, "")
+        if len(key) >= 8 and key in kept:
+            raise ConfigError(
+                f"the parameters hold the key of {name}; they are stored, so take it out"
+            )
+    return settings
+
+
+def make_tokenizer(name: str) -> Tokenizer:
+    """Counts what tools add to the context."""
+    from agent_env.models.tokenizers import Estimate, Tiktoken
+
+    if name == "estimate":
+        return Estimate()
+    if name == SERVER:
+        raise ConfigError("--tokenizer server: only a run that asks a server has one to ask")
+    ranks = os.environ.get("TIKTOKEN_CACHE_DIR")
+    return Tiktoken(name, Path(ranks) if ranks else None)
+
+
+@asynccontextmanager
+async def server_tokenizer(
+    model: str, base_url: str | None, variable: str | None = None
+) -> AsyncIterator[ServerTokenizer]:
+    """The tokenizer of the model's own server, which gets the key of `variable` like the model;
+    ConfigError where it has none."""
+    from agent_env.models.server_tokenizer import ServerTokenizer
+
+    kind, _, wanted = split_address(model)[0].partition("/")
+    base_url = base_url or split_address(model)[1]
+    if kind != "compatible" or base_url is None:
+        raise ConfigError(
+            f"--tokenizer server: {model} has no server that counts for others; only "
+            "compatible/NAME has, where it is vLLM or llama.cpp"
+        )
+    made = ServerTokenizer(wanted, base_url, _key(model, variable))
+    try:
+        await made.open()
+        yield made
+    finally:
+        await made.close()
+
+
+async def facts_of_server(
+    model: str, base_url: str | None, variable: str | None = None
+) -> ServerFacts:
+    """What the model's server tells of itself; nothing where it is none of the user's own. It gets
+    the key of `variable`, like the model."""
+    from agent_env.models.server_facts import ServerFacts, server_facts
+
+    kind, _, wanted = split_address(model)[0].partition("/")
+    if kind != "compatible" or base_url is None:
+        return ServerFacts()
+    return await server_facts(wanted, base_url, _key(model, variable))
+
+
+async def open_counted(
+    manifest: Manifest, note: Callable[[str], None], stack: AsyncExitStack
+) -> tuple[Model, Tokenizer | ServerTokenizer]:
+    """The run's model, and what counts its tokens; closed with the stack."""
+    tokenizer: Tokenizer | ServerTokenizer
+    if manifest.tokenizer == SERVER:
+        base_url = manifest.model_parameters.get("base_url")
+        address = str(base_url) if base_url else None
+        opened = server_tokenizer(manifest.model, address, variable_in(manifest.model_parameters))
+        tokenizer = served = await stack.enter_async_context(opened)
+        stack.callback(lambda: _tell_estimated(served, note))
+        model = model_of(manifest, served, note)
+    else:
+        model, tokenizer = model_of(manifest, note=note), make_tokenizer(manifest.tokenizer)
+    if (close := getattr(model, "close", None)) is not None:  # those that hold connections
+        stack.push_async_callback(close)
+    return model, tokenizer
+
+
+def _tell_estimated(tokenizer: ServerTokenizer, note: Callable[[str], None]) -> None:
+    if tokenizer.failures:
+        note(
+            f"the server's tokenizer failed {tokenizer.failures} times; these counts are bytes / 4 "
+            f"and marked as estimates; the first time: {tokenizer.problem}"
+        )

@@ -1,0 +1,263 @@
+"""Joins the rooms: the only place that names concrete classes and reads the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError
+from agent_env.records.manifest import Manifest, TextFile, WebSettings
+from agent_env.records.schema import Condition, MaterialTable, Sample
+from agent_env.wiring.models import make_tokenizer, open_counted
+
+if TYPE_CHECKING:
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.episodes.runner import Seams
+    from agent_env.models.server_tokenizer import ServerTokenizer
+    from agent_env.protocols import Model, SandboxBackend, Strategy, Task, Tokenizer, Tool
+    from agent_env.tasks.contexts import Contexts
+    from agent_env.tasks.family import Family
+    from agent_env.web.opened import Web
+
+TASKS = {
+    "time-puzzles": "agent_env.families.time_puzzles.family:FAMILY",
+    "tdbench": "agent_env.families.tdbench.family:FAMILY",
+    "tdbench-wording": "agent_env.families.tdbench.model_wording:FAMILY",
+    "event-screen": "agent_env.families.event_facts.family:SCREEN",
+    "event-check": "agent_env.families.event_facts.family:CHECK",
+    "traveler": "agent_env.families.traveler.family:FAMILY",
+    "temp-answers": "agent_env.families.temp_answers.family:FAMILY",
+    "tempreason": "agent_env.families.tempreason.family:FAMILY",
+    "timeqa": "agent_env.families.timeqa.family:FAMILY",
+}
+"""Families by task name, as MODULE:NAME, imported when asked for."""
+INNER = ("tdbench-wording", "event-screen", "event-check")
+"""Tasks that commands of their own ask."""
+
+PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
+HOSTED_WEB = "hosted"
+"""What a manifest says of the web where the provider searches it."""
+CALL_TIMEOUT_S = 30.0
+
+
+def load_family(name: str) -> Family:
+    """The question family of this name."""
+    if name not in TASKS:
+        known = ", ".join(task for task in TASKS if task not in INNER)
+        raise ConfigError(f"unknown task '{name}'; known: {known}")
+    module, _, attribute = TASKS[name].partition(":")
+    family: Family = getattr(import_module(module), attribute)
+    return family
+
+
+def with_texts(task: Task, template: TextFile | None, system: TextFile | None) -> Task:
+    """The task in the user's own words, where there are any."""
+    from agent_env.tasks.templates import with_system, with_template
+
+    task = task if template is None else with_template(task, template)
+    return task if system is None else with_system(task, system)
+
+
+async def choose_sandbox(name: str, memory_mb: int | None = None) -> SandboxBackend:
+    """An unopened backend that was probed here; ConfigError where none holds."""
+    from agent_env.sandbox.choose import choose
+    from agent_env.sandbox.limits import SandboxLimits
+
+    limits = SandboxLimits() if memory_mb is None else SandboxLimits(memory_mb=memory_mb)
+    return await choose(name, limits, docker_host=os.environ.get("DOCKER_HOST"))
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that a result depends on."""
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found | {"code": _code_digest()}
+
+
+def _code_digest() -> str:
+    """Digest of the sources that decide what an episode sends and gets; twelve hexadecimal
+    digits. Commands, analysis and the recording itself are not among them."""
+    root = Path(__file__).parent
+    rooms = ("graph", "models", "sandbox", "tasks", "temporal", "tools", "web")
+    files = [file for room in rooms for file in sorted((root / room).rglob("*.py"))]
+    whole = sha256()
+    for file in (*files, root / "web_wiring.py", Path(__file__)):
+        whole.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
+    return whole.hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """What all episodes of a run share."""
+
+    task: Task
+    model: Model
+    web: Web | None
+    web_settings: WebSettings
+    sandbox: SandboxBackend | None
+    tokenizer: Tokenizer | ServerTokenizer
+    """Counts the tokens of calls for which the server does not say them."""
+    contexts: Mapping[str, Contexts] = field(default_factory=dict)
+    """Cited pages by name: `cited` or `cited:NAME`."""
+    calls_in_text: bool = False
+    """Whether the text of a reply holds its calls, as in the text protocol."""
+    hosted: bool = False
+    """Whether the provider's own tools stand for ours, where it has some."""
+    materials: Mapping[str, MaterialTable] = field(default_factory=dict)
+    """The tables that samples name, by digest."""
+
+    @asynccontextmanager
+    async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+        """The concrete objects of one episode."""
+        from agent_env.episodes.runner import Seams
+        from agent_env.models.counting import CountedModel
+        from agent_env.protocols import Tokenizer
+        from agent_env.tools.hosted import hosted_names
+        from agent_env.tools.toolbox import ToolSet
+
+        async with AsyncExitStack() as stack:
+            names = hosted_names(condition.tools) if self.hosted else condition.tools
+            tools = [await self._tool(name, sample, condition, stack) for name in names]
+            model = self.model
+            own = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
+            if own is not None and own.name != "estimate":  # a mere estimate stays unknown
+                model = CountedModel(model, own, self.calls_in_text)
+            strategy, pages = strategy_of(self.task, self.contexts, sample, condition)
+            yield Seams(model, ToolSet(tools), strategy, pages)
+
+    async def _tool(
+        self, name: str, sample: Sample, condition: Condition, stack: AsyncExitStack
+    ) -> Tool:
+        if self.hosted and name in ("web_search", "code_interpreter"):
+            from agent_env.tools.hosted import HostedTool
+
+            return HostedTool(name)
+        if name == "python":
+            setup = self.task.setup
+            return await self._interpreter(stack, setup(sample, condition) if setup else None)
+        if name == "query_events":
+            from agent_env.tools.query_events import QueryEvents
+
+            return QueryEvents(self._table(name, sample))
+        if name == "calendars":
+            from agent_env.tools.calendars import Calendars
+
+            return Calendars()
+        if name == "sql":
+            return self._sql(sample, stack)
+        return self._web_tool(name, sample)
+
+    def _sql(self, sample: Sample, stack: AsyncExitStack) -> Tool:
+        """Over the tables that the sample names."""
+        from agent_env.tools.sql import Sql
+
+        if not sample.materials:
+            raise ConfigError(f"sample '{sample.id}' names no table, so it has nothing for sql")
+        tool = Sql(self.materials[digest] for digest in sample.materials)
+        stack.callback(tool.close)
+        return tool
+
+    def _web_tool(self, name: str, sample: Sample) -> Tool:
+        """Each episode's own, as its guard knows the sample."""
+        from agent_env.tools.open_page import OpenPage
+        from agent_env.tools.web_search import WebSearch
+        from agent_env.web.guarded import GuardedFetcher, GuardedSearch
+        from agent_env.web.guards import Guard
+        from agent_env.web.kept import Remembered
+
+        assert self.web is not None  # opened for every run with a web condition
+        guard = Guard.of(sample, self.web_settings.as_of, self.web_settings.block_leaks)
+        if name == "web_search":
+            return WebSearch(GuardedSearch(self.web.search, guard), self.web.foreign)
+        fetcher = Remembered(GuardedFetcher(self.web.fetcher, guard))
+        return OpenPage(fetcher, foreign=self.web.foreign)
+
+    def _table(self, tool: str, sample: Sample) -> MaterialTable:
+        """The sample's first table; ConfigError where a tool needs one and there is none."""
+        if not sample.materials:
+            raise ConfigError(f"the tool {tool} needs a table; sample '{sample.id}' names none")
+        return self.materials[sample.materials[0]]
+
+    async def _interpreter(self, stack: AsyncExitStack, setup: str | None) -> Tool:
+        from agent_env.sandbox.choose import importable
+        from agent_env.tools.interpreter import Interpreter
+        from agent_env.tools.prepared import Prepared
+
+        assert self.sandbox is not None  # opened for every run with a ci condition
+        session = await stack.enter_async_context(self.sandbox.session())
+        begun = session if setup is None else Prepared(session, setup, CALL_TIMEOUT_S)
+        return Interpreter(begun, importable(), CALL_TIMEOUT_S)
+
+
+def strategy_of(
+    task: Task, contexts: Mapping[str, Contexts], sample: Sample, condition: Condition
+) -> tuple[Strategy, str | None]:
+    """How the sample is asked under the condition, and the digest of the pages that are put before
+    its question; None where there are none to put."""
+    from agent_env.graph.strategies import make_strategy
+    from agent_env.tasks.contexts import with_context
+    from agent_env.tasks.templates import example_turns
+
+    examples = example_turns(task)
+    if condition.context is None:
+        return make_strategy(condition, task.prompt, examples, task.strategies), None
+    given = contexts[condition.context].by_sample[sample.id]
+    prompt = with_context(task.prompt, given.text)
+    return make_strategy(condition, prompt, examples, task.strategies), given.digest
+
+
+async def open_rooms(
+    folder: RunFolder,
+    manifest: Manifest,
+    task: Task,
+    stack: AsyncExitStack,
+    note: Callable[[str], None] = lambda text: None,
+    model: Model | None = None,
+) -> Rooms:
+    """Open what the manifest's conditions need; closed with the stack. `note` hears of what the
+    user must mend; another `model` than the manifest's is asked where one is given."""
+    from agent_env.tasks.family import by_digest
+
+    web = sandbox = None
+    tokenizer: Tokenizer | ServerTokenizer = make_tokenizer("estimate")
+    if model is None:
+        model, tokenizer = await open_counted(manifest, note, stack)
+    if manifest.web not in (None, HOSTED_WEB):
+        from agent_env.wiring.web import open_web
+
+        web = await open_web(folder, manifest, note, stack)
+    if manifest.sandbox is not None:
+        sandbox = await stack.enter_async_context(await choose_sandbox(manifest.sandbox))
+    contexts = contexts_of(folder, manifest)
+    return Rooms(
+        task,
+        model,
+        web,
+        manifest.web_settings,
+        sandbox,
+        tokenizer,
+        contexts,
+        calls_in_text=manifest.model_parameters.get("tool_protocol") == "text",
+        hosted=manifest.model_parameters.get("hosted_tools") is True,
+        materials=by_digest(folder.materials()),
+    )
+
+
+def contexts_of(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:
+    """The run's own copies; DatasetError where one was changed since."""
+    if not manifest.contexts:
+        return {}
+    from agent_env.episodes.contexts.copies import read_copies
+
+    return read_copies(folder, manifest)

@@ -1,0 +1,247 @@
+"""Whether a run's folder may have things done outside itself: it is data, and somebody may have
+sent it.
+
+Guaranteed: what reaches outside (a sandbox that does not confine, a server with the key it gets,
+the live web, hosts of the local network, files outside the folder, prices that a cost limit goes
+by) is done only where this call's options say it, where this user confirmed it for this run, or
+where this user made the run. The record of the last two is a file of this user's, below
+$XDG_STATE_HOME; without it, or where it is broken, everything is to be confirmed again.
+A run is known by its id and the digest of its samples, so its folder may be moved and copied. For
+code outside a sandbox that is not enough, as a trace holds code: there the folder must be the one
+that was recorded, by its path or its inode.
+Not guaranteed: anything against someone who can write files as this user.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from pydantic import ValidationError
+
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.errors import ConfigError
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Record
+
+CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
+"""Sandboxes that keep code from the host."""
+SCRIPTED = ("reference", "reference-static")
+"""Models that are asked in this process."""
+WITHOUT_MODEL: Mapping[str, Any] = {
+    "model": "reference",
+    "model_parameters": {},
+    "model_facts": None,
+    "reply_cache": None,
+}
+"""Of a manifest, where a run's tools are used and its model is not."""
+WITHOUT_TOOLS: Mapping[str, Any] = {"sandbox": None, "web": None}
+"""The other way round."""
+OPEN_WEB = ("live", "record")
+KEYS = {"openai": "OPENAI_API_KEY", "compatible": "COMPATIBLE_API_KEY"}
+SHOWN = 240
+"""Characters of a setting in a message; its middle is left out where it is longer."""
+LARGEST = 1024 * 1024
+"""Bytes of a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideSetting:
+    """One thing that a manifest says and that reaches outside the run's folder."""
+
+    name: str
+    value: str
+    told: str = ""
+    """What the user must know of it."""
+
+    def __str__(self) -> str:
+        text = f"{self.name} {self.value}{self.told}"
+        return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}…{text[-SHOWN // 2 :]}"
+
+
+class RunRecord(Record):
+    """What this user let one run do."""
+
+    run: str
+    """Which run, as `_run_key` names it."""
+    settings: tuple[str, ...]
+
+
+def check_trust(
+    folder: RunFolder,
+    wanted: Manifest,
+    note: Callable[[str], None],
+    *,
+    confirmed: bool = False,
+    own: Collection[str] = (),
+    option: str = "--trust-run",
+) -> None:
+    """ConfigError where `wanted`, which comes from the folder's manifest, reaches outside in a way
+    that this user neither recorded nor confirms now. `own` names settings that this call's options
+    give. What is confirmed is listed to `note` and recorded."""
+    settings = [each for each in outside_settings(folder.path, wanted) if each.name not in own]
+    if not settings:
+        return
+    manifest = folder.manifest()
+    known = _recorded(manifest)
+    new = [each for each in settings if not known.intersection(_forms(folder.path, each))]
+    if not new:
+        return
+    listed = "; ".join(map(str, new))
+    if not confirmed:
+        raise ConfigError(
+            f"{folder.path} is no run that you made here, and it asks for: {listed}. "
+            f"To allow it: {option}"
+        )
+    for each in new:
+        note(f"trusted in {folder.path}: {each}")
+    _keep(folder.path, manifest, settings, note)
+
+
+def how_to_trust(folder: RunFolder) -> str:
+    """For commands that have no option of their own for it."""
+    return f"once: agent-env resume {folder.path} --trust-run"
+
+
+def record_run(folder: RunFolder, note: Callable[[str], None]) -> None:
+    """Record that this user wants what the run's manifest says: it was made by this call, or this
+    call's options changed it. `note` hears where it cannot be recorded."""
+    manifest = folder.manifest()
+    if settings := outside_settings(folder.path, manifest):
+        _keep(folder.path, manifest, settings, note)
+
+
+def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
+    """What the manifest says that reaches outside; empty for a run of the scripted model in a
+    sandbox with the sealed web."""
+    found: list[OutsideSetting] = []
+    if manifest.sandbox is not None and manifest.sandbox not in CONFINED:
+        found.append(OutsideSetting("sandbox", manifest.sandbox, " (runs code on this machine)"))
+    if manifest.model not in SCRIPTED:
+        found += _of_model(manifest)
+    if manifest.web is not None:
+        found += _of_web(folder, manifest)
+    if manifest.reply_cache is not None and not _is_inside(folder, manifest.reply_cache):
+        found.append(OutsideSetting("reply cache", manifest.reply_cache))
+    return found
+
+
+def _of_model(manifest: Manifest) -> list[OutsideSetting]:
+    parameters, facts = manifest.model_parameters, manifest.model_facts
+    address = parameters.get("base_url") or "by default"
+    own_key = KEYS.get(manifest.model.partition("/")[0], "your key")
+    key = parameters.get("api_key_env")
+    gets = own_key if key is None else key or "no key"
+    value = f"{address} for {manifest.model}"
+    found = [OutsideSetting("address", value, f" (gets prompts and {gets})")]
+    if key:
+        found.append(OutsideSetting("key", str(key)))
+    if facts is not None:
+        prices = (facts.input_per_million, facts.cached_input_per_million, facts.output_per_million)
+        shown = ", ".join("unknown" if price is None else f"{price:g}" for price in prices)
+        told = " (USD per million tokens in, cached, out)"
+        found.append(OutsideSetting("prices", shown, told))
+    return found
+
+
+def _of_web(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
+    settings = manifest.web_settings
+    found: list[OutsideSetting] = []
+    if manifest.web in OPEN_WEB:
+        address = settings.search_url or "by default"
+        value = f"{manifest.web}, {settings.search} at {address}"
+        found.append(OutsideSetting("web", value, " (gets queries and the key for it)"))
+        found += [OutsideSetting("allowed host", host) for host in settings.allow_hosts]
+        if not settings.obey_robots:
+            found.append(OutsideSetting("robots.txt", "ignored"))
+    if settings.pages is not None and not _is_inside(folder, settings.pages):
+        found.append(OutsideSetting("page store", settings.pages))
+    return found
+
+
+def _is_inside(folder: Path, file: str) -> bool:
+    """Whether the file is in the folder, wherever links lead; a relative path is not."""
+    with suppress(OSError, ValueError, RuntimeError):  # a loop of links, a null byte
+        return Path(file).is_absolute() and Path(file).resolve().is_relative_to(folder.resolve())
+    return False
+
+
+# The record -------------------------------------------------------------------------------------
+
+
+def _forms(folder: Path, setting: OutsideSetting) -> tuple[str, ...]:
+    """How the setting stands in a record; any of them will do."""
+    text = f"{setting.name} {setting.value}"
+    if setting.name != "sandbox":
+        return (text,)
+    found = folder.stat()
+    return f"{text} in {folder.resolve()}", f"{text} in inode {found.st_dev}:{found.st_ino}"
+
+
+def _run_key(manifest: Manifest) -> str:
+    whole = f"{manifest.id}\0{manifest.created_at}\0{manifest.samples_digest}"
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def records_folder() -> Path | None:
+    """Where this user's records are: agent-env/runs in $XDG_STATE_HOME, or in ~/.local/state; None
+    where there is no home."""
+    given = Path(os.environ.get("XDG_STATE_HOME", ""))
+    home = Path(os.path.expanduser("~"))
+    state = given if given.is_absolute() else home / ".local" / "state"
+    return state / "agent-env" / "runs" if state.is_absolute() else None
+
+
+def _recorded(manifest: Manifest) -> frozenset[str]:
+    """What the record of this run allows; nothing where there is none that this user wrote."""
+    folder, key = records_folder(), _run_key(manifest)
+    if folder is None:
+        return frozenset()
+    try:
+        fd = os.open(folder / f"{key}.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return frozenset()
+    with open(fd, "rb") as file:
+        found = os.fstat(fd)
+        is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+        if not is_ours or found.st_mode & 0o022 or found.st_size > LARGEST:
+            return frozenset()
+        data = file.read(LARGEST)
+    try:
+        record = RunRecord.model_validate_json(data)
+    except ValidationError:
+        return frozenset()
+    return frozenset(record.settings) if record.run == key else frozenset()
+
+
+def _keep(
+    path: Path,
+    manifest: Manifest,
+    settings: Collection[OutsideSetting],
+    note: Callable[[str], None],
+) -> None:
+    """Add the settings to the run's record, whole or not at all."""
+    folder, key = records_folder(), _run_key(manifest)
+    forms = {form for each in settings for form in _forms(path, each)}
+    record = RunRecord(run=key, settings=tuple(sorted(_recorded(manifest) | forms)))
+    try:
+        if folder is None:
+            raise OSError(0, "there is no home folder")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = folder / f".{key}.{token_hex(4)}"
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with open(fd, "wb") as file:
+            file.write(record.model_dump_json().encode())
+        part.replace(folder / f"{key}.json")
+    except OSError as exc:
+        note(
+            f"cannot record in {folder} that {path} is yours: {exc.strerror}; "
+            "to resume it, say --trust-run"
+        )

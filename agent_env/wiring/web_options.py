@@ -1,0 +1,126 @@
+"""What a user asks of a run's web, checked before anything runs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from agent_env.errors import ConfigError
+from agent_env.records.manifest import WebSettings
+from agent_env.wiring.web import search_access, store_path
+
+_SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    """As on the command line."""
+
+    mode: str = "sealed"
+    search: str | None = None
+    """NAME or NAME=URL."""
+    pages: Path | None = None
+    as_of: str | None = None
+    block_leaks: bool = False
+    ignore_robots: bool = False
+    allow_hosts: tuple[str, ...] = ()
+
+
+def settings_of(options: WebOptions) -> WebSettings:
+    """What run.json says of the web; ConfigError says what does not fit together."""
+    from agent_env.web.opened import MODES
+
+    if options.mode not in MODES:
+        raise ConfigError(f"unknown web '{options.mode}'; known: {', '.join(MODES)}")
+    search, _, url = (options.search or "").partition("=")
+    settings = WebSettings(
+        search=search or None,
+        search_url=url or None,
+        pages=None if options.pages is None else str(store_path(options.pages).absolute()),
+        as_of=_day(options.as_of),
+        block_leaks=options.block_leaks,
+        obey_robots=not options.ignore_robots,
+        allow_hosts=tuple(site_of(text) for text in options.allow_hosts),
+    )
+    if options.mode in ("sealed", "frozen"):
+        _check_offline(options, settings)
+    return {"sealed": _sealed, "live": _live, "record": _record, "frozen": _frozen}[options.mode](
+        settings
+    )
+
+
+def _check_offline(options: WebOptions, settings: WebSettings) -> None:
+    for name, given in (
+        ("--ignore-robots", options.ignore_robots),
+        ("--allow-host", options.allow_hosts),
+        ("a search URL", settings.search_url),
+    ):
+        if given:
+            raise ConfigError(f"{name} goes with --web live or record: {options.mode} fetches none")
+
+
+def _sealed(settings: WebSettings) -> WebSettings:
+    if settings.search is not None:
+        raise ConfigError("the sealed web has its own search; --search goes with another --web")
+    if settings.pages is not None:
+        from agent_env.web.sealed import SealedWeb
+
+        SealedWeb.opened(Path(settings.pages)).close()
+    return settings
+
+
+def _live(settings: WebSettings) -> WebSettings:
+    if settings.pages is not None:
+        raise ConfigError("--web live keeps no pages; use --web record --pages FILE")
+    _check_provider(settings)
+    return settings
+
+
+def _record(settings: WebSettings) -> WebSettings:
+    _check_provider(settings)
+    if settings.pages is not None:
+        from agent_env.web.page_store import SqlitePages
+
+        file = Path(settings.pages)
+        if not file.parent.is_dir():
+            raise ConfigError(f"there is no folder {file.parent} for the page store")
+        if file.exists():
+            SqlitePages(file, read_only=True).close()
+    return settings
+
+
+def _frozen(settings: WebSettings) -> WebSettings:
+    from agent_env.web.opened import stored_search
+    from agent_env.web.page_store import SqlitePages
+
+    if settings.pages is None:
+        raise ConfigError("--web frozen needs --pages: a page store, or the folder of a run")
+    store = SqlitePages(Path(settings.pages), read_only=True)
+    try:
+        return settings.model_copy(update={"search": stored_search(store, settings.search)})
+    finally:
+        store.close()
+
+
+def _check_provider(settings: WebSettings) -> None:
+    from agent_env.web.providers.catalogue import PROVIDERS, make_provider
+
+    if settings.search is None:
+        raise ConfigError(f"--web live and record need --search: {', '.join(PROVIDERS)}")
+    access = search_access(settings.search, settings.search_url)
+    make_provider(settings.search, access.key, settings.search_url or access.base_url)
+
+
+def _day(text: str | None) -> str | None:
+    try:
+        return None if text is None else date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ConfigError(f"--as-of '{text}' is not a date; write YYYY-MM-DD") from None
+
+
+def site_of(text: str) -> str:
+    if not _SITE.fullmatch(text):
+        raise ConfigError(f"--allow-host '{text}' is not HOST:PORT, like 127.0.0.1:8888")
+    return text.lower()

@@ -1,0 +1,452 @@
+"""The command line as a user types it: in a process of its own, without key or network."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.file import read_trace
+from agent_env.models.fake_server import serve
+from agent_env.testing import puzzle
+from agent_env.wiring.doctor import EXTRAS
+from agent_env.wiring.models import make_model
+from tests import TESTS
+from tests.commands import agent_env, running
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dict[str, float]]]:
+    """A small run, as its JSON tells it."""
+    out = tmp_path_factory.mktemp("runs") / "first"
+    conditions = ["--condition", "base", "--condition", "web", "--condition", "explicit"]
+    done = agent_env(
+        "run", "time-puzzles", "--limit", "4", "--out", str(out), *conditions, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["run"] == str(out)
+    return out, told["conditions"]
+
+
+def test_reference_gets_all_right_with_the_web(
+    run: tuple[Path, dict[str, dict[str, float]]],
+) -> None:
+    _, conditions = run
+    assert list(conditions) == ["base", "web", "explicit"]
+    assert conditions["web"]["exact_match"] == 1.0
+    assert conditions["explicit"]["exact_match"] == 1.0
+    wanted = {"episodes", "failed", "unreadable", "exact_match", "f1", "jaccard", "input_tokens",
+              "output_tokens", "steps", "tool_calls"}  # fmt: skip
+    assert wanted <= conditions["web"].keys()
+
+
+def test_scores_are_made_again_from_the_traces_alone(
+    run: tuple[Path, dict[str, dict[str, float]]],
+) -> None:
+    out, conditions = run
+    before = (out / "scores.jsonl").read_bytes()
+    (out / "scores.jsonl").unlink()
+    done = agent_env("score", str(out), "--json")
+    assert json.loads(done.stdout)["conditions"] == conditions
+    assert (out / "scores.jsonl").read_bytes() == before
+
+
+def test_the_same_seed_gives_the_same_samples_and_scores(
+    run: tuple[Path, dict[str, dict[str, float]]], tmp_path: Path
+) -> None:
+    out, _ = run
+    again = tmp_path / "again"
+    agent_env(
+        "run", "time-puzzles", "--limit", "4", "--out", str(again), "--condition", "base",
+        "--condition", "web", "--condition", "explicit",
+    )  # fmt: skip
+    for name in ("samples.jsonl", "scores.jsonl"):
+        assert (again / name).read_bytes() == (out / name).read_bytes()
+
+
+def test_show_prints_the_episode(run: tuple[Path, dict[str, dict[str, float]]]) -> None:
+    out, _ = run
+    done = agent_env("show", str(out / "episodes/web/tp-1-00001.1.jsonl"))
+    assert done.returncode == 0
+    for part in ("[user] Below is a list", "calls web_search", "MY ANSWER:", "== ended: answered"):
+        assert part in done.stdout
+    assert "\n== score: exact_match 1 · strict_match 1 · " in done.stdout
+    assert "\n== diagnosis: web/tp-1-00001.1: right\n" in done.stdout
+
+
+def test_show_says_what_is_missing_beside_a_trace(
+    run: tuple[Path, dict[str, dict[str, float]]], tmp_path: Path
+) -> None:
+    trace = "episodes/web/tp-1-00001.1.jsonl"
+    shutil.copytree(run[0], tmp_path / "run")
+    (tmp_path / "run/samples.jsonl").unlink()
+    without_samples = agent_env("show", str(tmp_path / "run" / trace)).stdout
+    assert "== no score: samples.jsonl has no sample 'tp-1-00001'" in without_samples
+    (tmp_path / "run/run.json").unlink()
+    alone = agent_env("show", str(tmp_path / "run" / trace)).stdout
+    assert "== no score: run.json is not beside" in alone
+    assert "tool protocol and sampling: not known without run.json" in alone
+
+
+def test_compare_pairs_conditions_by_sample(
+    run: tuple[Path, dict[str, dict[str, float]]],
+) -> None:
+    out, _ = run
+    told = json.loads(agent_env("compare", str(out), "--json").stdout)
+    assert list(told["spent"]) == ["base", "web", "explicit"]
+    rows = told["differences"]["rows"]
+    assert [row["difference"] for row in rows] == ["web − base", "explicit − base"]
+    assert rows[0]["pairs"] == 4
+
+
+def test_a_dataset_is_asked_instead_and_filtered(tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    samples = [puzzle("one"), puzzle("two", [])]
+    file.write_text("".join(sample.model_dump_json() + "\n" for sample in samples))
+    done = agent_env(
+        "run", "time-puzzles", "--dataset", str(file), "--where", "solution_count=0",
+        "--condition", "base", "--out", str(tmp_path / "run"), "--json",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["conditions"]["base"]["episodes"] == 1
+    manifest = json.loads((tmp_path / "run/run.json").read_text())
+    assert (manifest["dataset"], manifest["where"]) == ("own.jsonl", ["solution_count=0"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["run", "puzzles"],
+            "unknown task 'puzzles'; known: time-puzzles, tdbench, traveler, temp-answers, "
+            "tempreason, timeqa",
+        ),
+        (
+            ["run", "time-puzzles", "--model", "gpt"],
+            "unknown model 'gpt'; known: reference, reference-static, openai/NAME, compatible/NAME",
+        ),
+        (["run", "time-puzzles", "--condition", "net"], "unknown condition 'net': no part 'net';"),
+        (
+            ["run", "time-puzzles", "--model", "openai/gpt-5"],
+            "model openai/gpt-5 needs a key: set OPENAI_API_KEY",
+        ),
+        (["run", "time-puzzles", "--model", "compatible/x"], "model compatible/x needs --base-url"),
+        (["run", "time-puzzles", "--dataset", "none.jsonl"], "cannot read none.jsonl"),
+        (["run", "time-puzzles", "--where", "size=1"], "--where: no field 'size'"),
+        (["run", "time-puzzles", "--out", "/proc/run"], "cannot write to /proc/run"),
+        (["run", "time-puzzles", "--prompt", "x"], "unknown prompt 'x'"),
+        (["run", "time-puzzles", "--tool-limit", "x=1"], "--tool-limit: no tool 'x'; known: calen"),
+        (["show", os.devnull], "/dev/null: holds no event"),
+        (
+            ["generate", "time-puzzles", "--facts-table", os.devnull, "--out", "p"],
+            "/dev/null: holds no event; docs/facts.md has",
+        ),
+        (["fake-server", "--port", "1", "--script", "none"], "none: cannot be read as UTF-8 text"),
+        (["score", "nowhere"], "nowhere is no run"),
+        (["resume", "nowhere"], "nowhere is no run"),
+    ],
+)
+def test_a_mistake_of_the_user_is_one_line_and_exit_2(
+    arguments: list[str], line: str, tmp_path: Path
+) -> None:
+    done = agent_env(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"agent-env: {line}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["run", "time-puzzles", "--condition", "base", "web"],
+            "(web); --condition is repeated: --condition base",
+        ),
+        (
+            ["run", "time-puzzles", "--condition", "base,web"],
+            "name each by itself: --condition base --condition web",
+        ),
+        (["show", "runs/version-1"], "is a folder, no trace; agent-env episodes runs/version-1"),
+        (["score", "runs"], "it is a folder of runs: name one, like runs/version-1\n"),
+    ],
+)  # fmt: skip
+def test_a_near_miss_is_told_what_was_meant(arguments: list[str], says: str) -> None:
+    done = agent_env(*arguments, cwd=TESTS / "data")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert says in done.stderr
+
+
+def test_a_run_is_not_written_over(run: tuple[Path, dict[str, dict[str, float]]]) -> None:
+    out, _ = run
+    done = agent_env("run", "time-puzzles", "--out", str(out))
+    assert (done.returncode, "holds a run already" in done.stderr) == (2, True)
+
+
+def test_a_key_is_not_written_anywhere(tmp_path: Path) -> None:
+    key = "sk-planted-0123456789"
+    done = agent_env(
+        "run", "time-puzzles", "--model", "openai/gpt-5",
+        "--limit", "1", "--condition", "base", "--retry-time-s", "1",
+        "--out", str(tmp_path / "run"),
+        env={"OPENAI_API_KEY": key, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"},
+    )  # fmt: skip
+    assert "cannot be reached" in done.stderr
+    written = [p for p in (tmp_path / "run").rglob("*") if p.is_file()]
+    assert len(written) >= 3
+    assert not [p for p in written if key.encode() in p.read_bytes()]
+    assert key not in done.stdout + done.stderr
+
+
+def test_ctrl_c_leaves_valid_traces_and_says_how_to_go_on(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    command = ("run", "time-puzzles", "--limit", "200", "--condition", "explicit", "--condition",
+               "web", "--out", str(out))  # fmt: skip
+    with running(*command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        while len(list(out.glob("episodes/*/*.jsonl"))) < 5:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert f"Go on with: agent-env resume {out}" in said
+    for trace in out.glob("episodes/*/*.jsonl"):
+        read_trace(trace)
+
+
+def test_resume_finishes_what_is_missing(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    agent_env("run", "time-puzzles", "--limit", "3", "--condition", "explicit", "--out", str(out))
+    (out / "episodes/explicit/tp-1-00002.1.jsonl").unlink()
+    done = agent_env("resume", str(out), "--json")
+    assert "3 of 3 episodes done (1 now), 0 failed" in done.stderr
+    assert json.loads(done.stdout)["conditions"]["explicit"]["exact_match"] == 1.0
+
+
+def test_doctor_names_sandboxes_keys_and_tokenizers() -> None:
+    told = json.loads(agent_env("doctor", "--json").stdout)
+    assert "sandbox namespaces" in told
+    assert told["key OPENAI_API_KEY"]["ok"] is False
+    assert told["tokenizer estimate"]["ok"] is True
+
+
+def test_doctor_names_every_extra() -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    assert EXTRAS.keys() == project["optional-dependencies"].keys()
+
+
+def small_run(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return agent_env(
+        "run",
+        "time-puzzles",
+        "--limit",
+        "2",
+        "--condition",
+        "explicit",
+        "--out",
+        str(out),
+        *options,
+    )
+
+
+def test_a_folder_that_holds_anything_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "keep").write_text("mine")
+    done = small_run(tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "is not empty; name a new folder with --out" in done.stderr
+
+
+def test_two_processes_cannot_run_the_same_run(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    with RunFolder(out).locked():
+        done = agent_env("resume", str(out))
+    assert (done.returncode, "is being run by another process" in done.stderr) == (2, True)
+
+
+def test_a_run_goes_on_at_the_server_that_is_named(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+
+    async def go(*words: str) -> tuple[str, int, str]:
+        async with serve(make_model("reference", None, {})) as server:
+            command = [sys.executable, "-m", "agent_env", *words, "--base-url", server.url]
+            done = await asyncio.to_thread(
+                subprocess.run, command, capture_output=True, text=True, check=False
+            )
+            return server.url, done.returncode, done.stderr
+
+    words = ("--model", "compatible/x", "--limit", "2", "--condition", "explicit")
+    before, *_ = asyncio.run(go("run", "time-puzzles", "--out", str(out), *words))
+    (out / "episodes/explicit/tp-1-00002.1.jsonl").unlink()
+    _, code, said = asyncio.run(go("resume", str(out), "--steps", "3"))
+    assert (code, "base_url" in said) == (2, False)
+    now, code, said = asyncio.run(go("resume", str(out)))
+    assert (code, "2 of 2 episodes done (1 now)" in said) == (0, True)
+    assert f"model base_url: {before} → {now}" in RunFolder(out).manifest().changes[0]
+
+
+def test_a_run_in_which_nothing_succeeds_says_why_and_fails(tmp_path: Path) -> None:
+    url = "http://127.0.0.1:9/v1"
+    done = small_run(
+        tmp_path / "run", "--model", "compatible/x", "--base-url", url, "--retry-time-s", "1"
+    )
+    assert done.returncode == 1
+    assert f"the model's server was away for 0 s, the last error: {url} (x) cannot" in done.stderr
+    assert "0 of 2" in done.stdout
+
+
+def test_failed_episodes_are_run_again_by_resume(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    trace = out / "episodes/explicit/tp-1-00001.1.jsonl"
+    lines = trace.read_text().splitlines()[:1]
+    failed = (
+        '"seq":1,"at":"2026-01-01T00:00:00Z","kind":"episode_failed","error":"E","message":"m"}'
+    )
+    lines.append('{"v":1,"episode":"explicit/tp-1-00001.1",' + failed)
+    trace.write_text("\n".join(lines) + "\n")
+    assert (
+        json.loads(agent_env("score", str(out), "--json").stdout)["conditions"]["explicit"][
+            "failed"
+        ]
+        == 1
+    )
+    done = agent_env("resume", str(out), "--json")
+    told = json.loads(done.stdout)["conditions"]["explicit"]
+    assert (told["failed"], told["exact_match"]) == (0, 1.0)
+
+
+def test_a_broken_trace_is_named_and_the_others_are_scored(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    (out / "episodes/explicit/tp-1-00001.1.jsonl").write_text("garbage\n")
+    done = agent_env("score", str(out), "--json")
+    assert json.loads(done.stdout)["conditions"]["explicit"]["episodes"] == 1
+    assert "left out: " in done.stderr
+    assert "tp-1-00001.1.jsonl:1: not a trace event" in done.stderr
+
+
+def test_a_copied_trace_is_not_counted_as_another_episode(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    trace = out / "episodes/explicit/tp-1-00001.1.jsonl"
+    trace.with_name("copy.1.jsonl").write_bytes(trace.read_bytes())
+    done = agent_env("score", str(out), "--json")
+    assert json.loads(done.stdout)["conditions"]["explicit"]["episodes"] == 2
+    assert "copy.1.jsonl:1: is the trace of explicit/tp-1-00001.1" in done.stderr
+
+
+def test_samples_that_were_changed_after_the_run_are_refused(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    small_run(out)
+    samples = out / "samples.jsonl"
+    samples.write_text(samples.read_text().replace('"years":"1800-2050"', '"years":"1801-2050"'))
+    done = agent_env("score", str(out))
+    assert (done.returncode, "was changed after the run" in done.stderr) == (2, True)
+
+
+def test_a_gold_that_is_no_date_is_refused_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    file.write_text(puzzle().model_dump_json().replace("1982-04-02", "1982-02-30") + "\n")
+    done = agent_env("run", "time-puzzles", "--dataset", str(file))
+    assert done.returncode == 2
+    assert f"{file}:1: gold: Value error, day " in done.stderr
+
+
+def test_a_password_in_the_address_is_refused(tmp_path: Path) -> None:
+    url = "http://user:secret@127.0.0.1:9/v1"
+    done = small_run(tmp_path / "run", "--model", "compatible/x", "--base-url", url)
+    assert (done.returncode, "secret" in done.stderr) == (2, False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_where_is_filled_up_to_the_limit(tmp_path: Path) -> None:
+    small_run(tmp_path / "run", "--where", "solution_count=3")
+    rows = (tmp_path / "run/samples.jsonl").read_text().splitlines()
+    assert [json.loads(row)["solution_count"] for row in rows] == [3, 3]
+
+
+def test_a_tables_figures_are_whole_in_a_narrow_terminal(tmp_path: Path) -> None:
+    done = agent_env("score", str(tmp_path), env={"COLUMNS": "40"})
+    assert done.returncode == 2
+    small_run(tmp_path / "run")
+    shown = agent_env("score", str(tmp_path / "run"), env={"COLUMNS": "40"}).stdout
+    assert "explicit" in shown
+    assert "1.000 [0.34, 1.00]" in shown
+    assert "…" not in shown
+
+
+def test_an_option_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
+    done = agent_env("run", "time-puzzles", "--colour", "red")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("agent-env: No such option: --colour")
+
+
+def test_show_spells_control_characters_out(tmp_path: Path) -> None:
+    recorded = TESTS / "data/runs/version-1/episodes/base/tp-3-00001.1.jsonl"
+    trace = tmp_path / "a.jsonl"  # of version 1: its lines have no checksums
+    trace.write_text(recorded.read_text().replace("MY ANSWER", "\\u001b[31mMY ANSWER"))
+    shown = agent_env("show", str(trace)).stdout
+    assert "\x1b" not in shown
+    assert "\\x1b[31mMY ANSWER" in shown
+
+
+def test_code_can_be_tried_in_a_sandbox_by_hand(tmp_path: Path) -> None:
+    file = tmp_path / "x.py"
+    file.write_text("print(1)\n6 * 7\n")
+    done = agent_env("sandbox", "run", str(file), "--timeout", "20")
+    if done.returncode == 2:
+        pytest.skip(f"no sandbox holds here: {done.stderr.strip()}")
+    told = json.loads(done.stdout)
+    assert (told["stdout"], told["value"], told["status"]) == ("1\n", "42", "ok")
+
+
+def test_a_named_sandbox_that_is_not_there_is_said_with_its_name(tmp_path: Path) -> None:
+    done = agent_env(
+        "run", "time-puzzles", "--condition", "ci", "--sandbox", "docker", "--out",
+        str(tmp_path / "run"), env={"DOCKER_HOST": "unix:///nonexistent/docker.sock"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "unix:///nonexistent/docker.sock" in done.stderr
+
+
+def test_a_run_can_be_rehearsed_against_the_fake_server(tmp_path: Path) -> None:
+    with running("fake-server", "--errors", "500:0.05") as server:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        done = agent_env(
+            "run", "time-puzzles", "--limit", "3", "--model", "compatible/x", "--base-url", url,
+            "--condition", "web", "--out", str(tmp_path / "run"), "--json",
+        )  # fmt: skip
+        server.send_signal(signal.SIGINT)
+        assert server.wait(300) == 130
+    told = json.loads(done.stdout)["conditions"]["web"]
+    assert (told["finished"], told["exact_match"], told["usage_sources"]) == (3, 1.0, ["provider"])
+
+
+def test_help_lists_every_command_in_a_section_without_importing_rich() -> None:
+    """rich alone would take longer than the 0.3 s in which help answers."""
+    shown = agent_env("--help").stdout
+    first = shown.index("Ask models:\n  run ")
+    assert first < shown.index("See what happened:\n  score ") < shown.index("This machine:")
+    assert "\nCommands:" not in shown
+    code = "import sys; sys.argv = ['agent-env', 'run', '--help']\nfrom agent_env.cli import app as cli\n"
+    code += "try: cli.main()\nexcept SystemExit: print('rich' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "The web:\n  --web " in done.stdout
+    assert done.stdout.endswith("False\n")
+
+
+@pytest.mark.parametrize("words", [(), ("context",)])
+def test_no_command_is_answered_with_help_and_exit_2(words: tuple[str, ...]) -> None:
+    done = agent_env(*words)
+    assert (done.returncode, done.stdout[:16], done.stderr) == (2, "Usage: agent-env", "")

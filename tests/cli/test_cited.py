@@ -1,0 +1,243 @@
+"""The same pages for every model, from a searcher's run to a reader's, as a user does it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.contexts.check import Row
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.file import read_trace
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.families.reference.policy import Reference
+from agent_env.models.fake_server import FakeServer, model_policy
+from agent_env.records.trace_events import EpisodeStarted
+from agent_env.runs.again import ForkOptions, ReplayOptions, fork, replay
+from agent_env.runs.context import BuildOptions, build, verify
+from agent_env.runs.prepare import RunOptions
+from agent_env.runs.score import score_folder
+from agent_env.runs.start import Listener, run_folder, start_run
+from agent_env.tasks.contexts import read_contexts, text_digest
+from tests.commands import agent_env
+
+COUNT = 8
+QUIET = Listener(lambda text: None, lambda folder, episodes: None, lambda key, status: None)
+
+
+def ask(out: Path, conditions: tuple[str, ...], **options: object) -> dict[str, float]:
+    """Run eight puzzles; the share of right answers by condition."""
+    wanted = {"limit": COUNT, **options}
+    asyncio.run(
+        start_run(RunOptions("time-puzzles", conditions=conditions, out=out, **wanted), QUIET)  # type: ignore[arg-type]
+    )
+    return right(out)
+
+
+def right(out: Path) -> dict[str, float]:
+    _, manifest, scored = score_folder(RunFolder(out), print)
+    return {
+        condition.name: sum(
+            score.metrics["exact_match"] for _, score in scored if score.condition == condition.name
+        )
+        / COUNT
+        for condition in manifest.conditions
+    }
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the runs of an agentic and of a one-off searcher and a context file of each."""
+    here = tmp_path_factory.mktemp("cited")
+    ask(here / "agentic", ("web",))
+    ask(here / "static", ("web-once",), model="reference-static")
+    for name in ("agentic", "static"):
+        build(BuildOptions(here / name, here / f"{name}.jsonl"))
+    return here
+
+
+def both(here: Path) -> tuple[str, ...]:
+    return tuple(f"{name}={here / name}.jsonl" for name in ("agentic", "static"))
+
+
+@pytest.fixture(scope="module")
+def readers(runs: Path) -> tuple[Path, dict[str, float]]:
+    """One model that reads the pages of both, in one run."""
+    wanted = ("base", "cited")
+    return runs, ask(runs / "readers", wanted, cited_from=both(runs))
+
+
+def test_contexts_built_twice_are_the_same_bytes(runs: Path) -> None:
+    first = (runs / "agentic.jsonl").read_bytes()
+    done = agent_env("context", "build", "agentic", "--out", "again.jsonl", cwd=runs)
+    assert "8 contexts in again.jsonl, 0 of them empty; pages of web: " in done.stdout
+    assert (runs / "again.jsonl").read_bytes() == first
+
+
+def test_the_pages_of_an_agentic_searcher_help_more_than_those_of_a_one_off(
+    readers: tuple[Path, dict[str, float]],
+) -> None:
+    """Figure 2 of the Time Puzzles paper in miniature: the same reader, other pages."""
+    _, share = readers
+    assert list(share) == ["base", "cited:agentic", "cited:static"]
+    assert share["cited:agentic"] == 1.0
+    assert share["base"] < share["cited:static"] < 1.0
+
+
+def test_the_trace_states_the_digest_of_what_stands_before_the_question(
+    readers: tuple[Path, dict[str, float]],
+) -> None:
+    here, _ = readers
+    start = read_trace(here / "readers/episodes/cited:static/tp-1-00001.1.jsonl")[0]
+    assert isinstance(start, EpisodeStarted)
+    given = read_contexts(here / "static.jsonl").by_sample["tp-1-00001"]
+    assert start.context == given.digest == text_digest(given.text)
+    assert start.messages[0].content.startswith(given.text + "\nBelow is a list")
+
+
+def test_run_json_says_whose_pages_they_are(readers: tuple[Path, dict[str, float]]) -> None:
+    here, _ = readers
+    first, second = json.loads((here / "readers/run.json").read_text())["contexts"]
+    assert (first["name"], first["file"]) == ("cited:agentic", "contexts/cited-agentic.jsonl")
+    assert (second["source_run"], second["source_model"]) == ("static", "reference-static")
+    assert (second["source_condition"], second["samples"]) == ("web-once", 8)
+    copy = here / "readers" / second["file"]
+    assert copy.read_bytes() == (here / "static.jsonl").read_bytes()
+
+
+def test_another_model_reads_the_same_bytes_and_verify_proves_it(
+    readers: tuple[Path, dict[str, float]],
+) -> None:
+    """Over Chat Completions, and resumed without the file that the pages came from."""
+    here, share = readers
+    lent = here / "lent.jsonl"
+    lent.write_bytes((here / "static.jsonl").read_bytes())
+    asyncio.run(_ask_a_server(here / "other", lent))
+    assert right(here / "other") == {"cited:static": share["cited:static"]}
+    rows = verify([here / "other", here / "readers"])
+    assert [row.is_equal for row in _of("cited:static", rows)] == [True] * COUNT
+    absent = {row.absent for row in _of("cited:agentic", rows)}
+    assert absent == {(str(here / "other"),)}  # asked in one of them only
+    done = agent_env("context", "verify", "other", "readers", cwd=here)
+    assert done.returncode == 1
+    assert "cited:agentic  tp-1-00008  not in other" in done.stdout
+    assert "8 of 16 contexts: the same bytes in every run" in done.stdout
+
+
+def _of(context: str, rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row.context == context]
+
+
+async def _ask_a_server(out: Path, lent: Path) -> None:
+    """Run, lose the file and an episode, resume."""
+    async with FakeServer(model_policy(Reference())) as server:
+        options = RunOptions(
+            "time-puzzles",
+            model="compatible/x",
+            base_url=server.url,
+            conditions=("cited",),
+            cited_from=(f"static={lent}",),
+            limit=COUNT,
+            out=out,
+        )
+        folder = await start_run(options, QUIET)
+        _lose(lent, out / "episodes/cited:static/tp-1-00003.1.jsonl")
+        await run_folder(folder, None, QUIET)
+
+
+def _lose(*files: Path) -> None:
+    for file in files:
+        file.unlink()
+
+
+def test_a_copy_that_was_changed_is_not_resumed(
+    readers: tuple[Path, dict[str, float]],
+) -> None:
+    here, _ = readers
+    copy = here / "readers/contexts/cited-static.jsonl"
+    whole = copy.read_bytes()
+    copy.write_bytes(whole.replace(b'"budget":8000', b'"budget":9000'))
+    try:
+        with pytest.raises(DatasetError, match="was changed after the run"):
+            asyncio.run(run_folder(RunFolder(here / "readers"), None, QUIET))
+    finally:
+        copy.write_bytes(whole)
+
+
+@pytest.mark.parametrize("live", [(), ("tools",), ("model",)])
+def test_a_reader_replays_from_its_own_pages(
+    live: tuple[str, ...], readers: tuple[Path, dict[str, float]], tmp_path: Path
+) -> None:
+    here, _ = readers
+    options = ReplayOptions(
+        tools_live="tools" in live, model_live="model" in live, out=tmp_path / "asked"
+    )
+    played = asyncio.run(replay(RunFolder(here / "readers"), options, print))
+    assert {episode.verdict for episode in played} == {"same"}
+    if "model" in live:  # what was recorded is a run that proves its pages too
+        rows = verify([tmp_path / "asked", here / "readers"])
+        assert [row.is_equal for row in rows] == [True] * 2 * COUNT
+
+
+def test_a_fork_of_a_reader_keeps_its_pages(
+    readers: tuple[Path, dict[str, float]], tmp_path: Path
+) -> None:
+    here, _ = readers
+    trace = here / "readers/episodes/cited:agentic/tp-1-00002.1.jsonl"
+    made = asyncio.run(fork(trace, ForkOptions(at=0, out=tmp_path / "fork"), QUIET))
+    (row,) = verify([tmp_path / "fork"])
+    assert row.is_equal
+    (played,) = asyncio.run(replay(made, ReplayOptions(), print))
+    assert played.verdict == "same"
+    with pytest.raises(ConfigError, match="keeps its parent's question, pages included"):
+        asyncio.run(fork(trace, ForkOptions(at=0, out=tmp_path / "x", condition="ci"), QUIET))
+
+
+def test_show_prints_what_a_sample_is_given(runs: Path) -> None:
+    shown = agent_env("context", "show", "static.jsonl", "--sample", "tp-1-00001", cwd=runs).stdout
+    assert shown == read_contexts(runs / "static.jsonl").by_sample["tp-1-00001"].text
+    listed = agent_env("context", "show", "static.jsonl", cwd=runs).stdout
+    assert '"source_model": "reference-static"' in listed
+    assert "tp-1-00008  " in listed
+
+
+@pytest.mark.parametrize(
+    ("conditions", "files", "reason"),
+    [
+        (("cited",), (), "condition 'cited' needs its pages: --cited-from FILE"),
+        ((), ("static",), "no condition uses --cited-from FILE; add --condition cited"),
+        (("cited",), ("x=static", "x=a"), "--cited-from: the name 'x' is given twice"),
+        (("cited",), ("static", "a"), "the option without a name is given twice; write NAME=FILE"),
+        (("cited",), ("x y=a",), "--cited-from: 'x y' is no name"),
+        (("cited",), ("/none",), "cannot read /none"),
+        (("cited+web",), ("static",), "condition 'cited+web': cited gives the pages that web"),
+    ],
+)
+def test_pages_that_cannot_be_given_are_refused(
+    conditions: tuple[str, ...], files: tuple[str, ...], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ask(tmp_path / "run", conditions, cited_from=files, limit=1)
+    assert reason in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--seed", "2"), "contexts for 0 of the 8 samples asked, none for 'tp-2-00001'; ask"),
+        (("--limit", "9"), "static.jsonl has contexts for 8 of the 9 samples asked"),
+    ],
+)
+def test_pages_for_other_samples_are_one_line(
+    options: tuple[str, ...], reason: str, runs: Path
+) -> None:
+    done = agent_env(
+        "run", "time-puzzles", "--limit", "8", "--condition", "cited",
+        "--cited-from", "static.jsonl", "--out", "refused", *options, cwd=runs,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert reason in done.stderr
+    assert not (runs / "refused").exists()

@@ -1,0 +1,152 @@
+"""compare and diagnose as a user runs them, over two small runs of the scripted policies."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands import agent_env
+
+WITHOUT = """
+import sys
+for name in sys.argv.pop(1).split(","):
+    sys.modules[name] = None
+from agent_env.cli.app import main
+main()
+"""
+
+
+def agent_env_without(modules: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own that cannot import these modules."""
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT, modules, *arguments],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both policies over the same 12 puzzles, in one command."""
+    out = tmp_path_factory.mktemp("matrix") / "both"
+    done = agent_env(
+        "run", "time-puzzles", "--model", "reference", "--model", "reference-static",
+        "--condition", "base", "--condition", "web", "--condition", "explicit",
+        "--limit", "12", "--seed", "5", "--out", str(out), "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 2
+    assert f"agent-env compare {out}" in done.stderr
+    return out
+
+
+def test_each_model_has_a_run_over_the_same_samples(runs: Path) -> None:
+    one, two = (runs / name / "samples.jsonl" for name in ("reference", "reference-static"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_one_retriever_gains_significantly_and_the_other_does_not(runs: Path) -> None:
+    told = json.loads(agent_env("compare", str(runs), "--json").stdout)
+    rows = {row["difference"]: row for row in told["differences"]["rows"]}
+    assert rows["reference web − reference base"]["p (Holm)"] < 0.01
+    assert rows["reference-static web − reference-static base"]["p"] == 0.5
+    assert rows["reference-static web − reference web"]["exact_match"]["value"] < 0
+    assert rows["reference-static base − reference base"]["p"] is None
+    assert [row["model"] for row in told["gap"]["rows"]] == ["reference", "reference-static"]
+    assert told["by-solutions"]["rows"]
+
+
+def test_on_a_terminal_it_shows_the_two_main_tables(runs: Path) -> None:
+    text = agent_env("compare", str(runs / "reference"), str(runs / "reference-static")).stdout
+    assert "Conditions of time-puzzles" in text
+    assert "Differences, paired by sample" in text
+    assert "nothing to test" in text
+
+
+def test_a_breakdown_comes_below_the_main_tables_whose_notes_fit_their_columns(
+    runs: Path,
+) -> None:
+    text = agent_env("compare", str(runs / "reference"), "--by", "solutions").stdout
+    assert text.index("Conditions of time-puzzles") < text.index("exact_match by solutions")
+    assert text.count("smallest shown") == text.count("Smallest shown:")
+    assert text.count("McNemar, mid") == text.count("The exact McNemar test")
+
+
+def test_tables_are_written_in_each_format(runs: Path, tmp_path: Path) -> None:
+    for out in ("all.md", "all.tex", "all.json"):
+        assert agent_env("compare", str(runs), "--out", str(tmp_path / out)).returncode == 0
+    assert "| reference web |" in (tmp_path / "all.md").read_text()
+    assert r"\toprule" in (tmp_path / "all.tex").read_text()
+    assert "table1" in json.loads((tmp_path / "all.json").read_text())
+    agent_env("compare", str(runs), "--to", "csv", "--out", str(tmp_path / "tables"))
+    assert (tmp_path / "tables" / "conditions.csv").read_text().startswith("condition,episodes")
+    one = agent_env("compare", str(runs), "--to", "csv", "--table", "table3").stdout
+    assert one.startswith("# table3\nmetrics,mean,SD,")
+
+
+def test_figures_are_drawn(runs: Path, tmp_path: Path) -> None:
+    agent_env("compare", str(runs), "--figures", str(tmp_path), "--table", "gap")
+    names = {file.name for file in tmp_path.iterdir()}
+    assert {"by-solutions.svg", "by-solutions.png", "conditions.svg", "flips.png"} <= names
+
+
+def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs: Path) -> None:
+    """reference-static trusts the first snippet, so what it gets wrong it never opened."""
+    told = json.loads(agent_env("diagnose", str(runs), "--json").stdout)
+    assert told["reference"]["kinds"]["web"] == {"right": 12}
+    static = told["reference-static"]["kinds"]["web"]
+    assert set(static) == {"right", "retrieval"}
+    assert set(told["reference"]["kinds"]["base"]) <= {"knowledge", "reasoning", "right"}
+    wrong = next(e for e in told["reference-static"]["episodes"] if e["kind"] == "retrieval")
+    name = f"web/{wrong['sample']}.1"
+    text = agent_env("diagnose", str(runs / "reference-static"), "--episode", name).stdout
+    assert text.startswith(f"{name}: retrieval (not opened)")
+
+
+def test_without_the_extra_the_plain_table_stays_and_the_rest_names_the_extra(runs: Path) -> None:
+    plain = agent_env_without("numpy,scipy", "compare", str(runs))
+    assert plain.returncode == 0
+    assert "pip install 'agent-env[analysis]'" in plain.stderr
+    assert "reference-static web" in plain.stdout
+    assert plain.stdout.count("means per finished episode") == 2
+    means = [line for line in plain.stdout.splitlines() if line.startswith("  explicit  ")]
+    assert all(re.search(r" 12   1\.000 \[0\.7", line) for line in means), means
+    rows = [line for line in plain.stdout.splitlines() if "reference-static base" in line]
+    assert rows
+    assert all("+0.000 [-0.20, +0.20]" in row and "1.000" not in row for row in rows), rows
+    refused = agent_env_without("scipy", "compare", str(runs), "--json")
+    assert refused.returncode == 2
+    assert "pip install 'agent-env[analysis]'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["--metric", "accuracy"],
+            "unknown metric 'accuracy'; known: exact_match, strict_match, f1, jaccard, days_off",
+        ),
+        (["--baseline", "none"], "no condition 'none'; known: base, web, explicit"),
+        (["--table", "best"], "unknown table 'best'; known: conditions, differences"),
+        (["--by", "age"], "no group 'age'; known: solutions"),
+        (["--to", "xml"], "unknown format 'xml'; known: md, csv, json, latex"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_exit_2(runs: Path, arguments: list[str], says: str) -> None:
+    done = agent_env("compare", str(runs / "reference"), *arguments)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert says in done.stderr
+
+
+def test_folders_without_runs_models_named_twice_and_unknown_episodes(
+    runs: Path, tmp_path: Path
+) -> None:
+    assert "is no run and holds none" in agent_env("compare", str(tmp_path)).stderr
+    twice = agent_env("run", "time-puzzles", "--model", "reference", "--model", "reference")
+    assert (twice.returncode, "named twice" in twice.stderr) == (2, True)
+    unknown = agent_env("diagnose", str(runs / "reference"), "--episode", "base/x.1")
+    assert (unknown.returncode, "no episode base/x.1" in unknown.stderr) == (2, True)

@@ -1,0 +1,65 @@
+"""replay, episodes and score as a user types them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from tests import TESTS
+from tests.commands import agent_env
+
+RUN = TESTS / "data/runs/version-1"
+
+
+def test_a_replay_exits_0_where_all_is_the_same_and_1_where_it_is_not(tmp_path: Path) -> None:
+    shutil.copytree(RUN, tmp_path / "run")
+    same = agent_env("replay", "run", "--json", cwd=tmp_path)
+    assert (same.returncode, json.loads(same.stdout)["same"]) == (0, 5)
+    trace = tmp_path / "run/episodes/base/tp-3-00001.1.jsonl"
+    trace.write_text(trace.read_text().replace("MY ANSWER: None", "MY ANSWER: Nope"))
+    manifest = tmp_path / "run/run.json"
+    told = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(told | {"prompt": "paper"}))
+    drift = agent_env("replay", "run", cwd=tmp_path)
+    assert drift.returncode == 1
+    assert "base/tp-3-00001.1: step 1: request" in drift.stdout
+    assert "-Read the constraints like this:" in drift.stdout
+
+
+def test_episodes_are_listed_with_sums_and_a_wrong_filter_is_one_line(tmp_path: Path) -> None:
+    shutil.copytree(RUN, tmp_path / "run")
+    listed = agent_env("episodes", "run", "--where", "exact_match=1", "--json", cwd=tmp_path)
+    told = json.loads(listed.stdout)
+    assert (told["totals"]["episodes"], len(told["episodes"])) == (3, 3)
+    unknown = agent_env("episodes", "run", "--where", "condition=wbe", cwd=tmp_path)
+    assert (unknown.returncode, unknown.stderr) == (
+        2,
+        "agent-env: --where: no condition 'wbe'; known: base, web, web-once, web+ci, "
+        "explicit+cal\n",
+    )
+    reason = agent_env("episodes", "run", "--where", "stop_reason=step", cwd=tmp_path)
+    assert "no stop_reason 'step'; known: answered, steps, tool_calls, " in reason.stderr
+    assert agent_env("episodes", "run", "--where", "status=failed", cwd=tmp_path).returncode == 0
+    wrong = agent_env("episodes", "run", "--where", "colour=red", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+
+
+def test_a_changed_verdict_can_fail_a_check(tmp_path: Path) -> None:
+    shutil.copytree(RUN, tmp_path / "run")
+    scores = tmp_path / "run/scores.jsonl"
+    scores.write_text(scores.read_text().replace('"exact_match":1.0', '"exact_match":0.0', 1))
+    done = agent_env("score", "run", "--fail-on-change", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "1 of 5 earlier verdicts changed; scorer unknown → agent_env.tasks" in done.stderr
+
+
+def test_a_fork_leaves_its_scores_in_its_folder(tmp_path: Path) -> None:
+    shutil.copytree(RUN, tmp_path / "run")
+    trace = "run/episodes/base/tp-3-00001.1.jsonl"
+    done = agent_env("fork", trace, "--at", "0", "--out", "forked", cwd=tmp_path)
+    assert done.returncode == 0
+    (line,) = (tmp_path / "forked/scores.jsonl").read_text().splitlines()
+    assert set(json.loads(line)["metrics"]) == {
+        "exact_match", "strict_match", "f1", "jaccard", "days_off",
+    }  # fmt: skip

@@ -1,0 +1,241 @@
+"""Runs against the fake server on loopback: with errors of every class, and with limits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_env.episodes.calls.budget import RunLimits
+from agent_env.episodes.calls.options import CallOptions, how_to_go_on, rounded_up
+from agent_env.episodes.calls.retries import Retries
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.errors import RunStopped
+from agent_env.families.reference.policy import Reference
+from agent_env.models.fake_server import serve
+from agent_env.runs.prepare import RunOptions
+from agent_env.runs.start import Listener, run_folder, start_run
+from agent_env.wiring import models as model_wiring
+from tests.commands import agent_env, running
+
+EVERY_CLASS = {
+    "429": 0.1, "500": 0.1, "cut": 0.1, "html": 0.1, "empty": 0.1, "no-reply": 0.1,
+    "error-body": 0.1, "hang": 0.1,
+}  # fmt: skip
+TOKENS = ("input_tokens", "output_tokens")
+QUIET = Listener(lambda text: None, lambda folder, total: None, lambda key, ending: None)
+
+
+def in_the_traces(run: Path, where: str = "episodes") -> list[dict[str, Any]]:
+    """All events, as plain JSON."""
+    files = sorted((run / where).glob("*/*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def added_up(events: list[dict[str, Any]]) -> dict[str, int]:
+    """The tokens in events, added up without any code of the package."""
+    calls = [event for event in events if event["kind"] == "model_called"]
+    usages = [
+        call["reply"]["usage"] if "reply" in call else call.get("usage", {}) for call in calls
+    ]
+    return {name: sum(usage.get(name, 0) for usage in usages) for name in TOKENS}
+
+
+def told(spent: dict[str, dict[str, int]]) -> dict[str, int]:
+    return {name: sum(row[name] for row in spent.values()) for name in TOKENS}
+
+
+def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four of five requests fail. What the server saw, the traces tell, no more and no less; what
+    still fails at the end of its tries is failed and resumed, not lost."""
+    monkeypatch.setattr(model_wiring, "MODEL_TIMEOUT_S", 2.0)
+    out = tmp_path / "run"
+    asked = RunOptions(
+        task="time-puzzles",
+        model="compatible/x",
+        conditions=("base", "web"),
+        limit=3,
+        out=out,
+        concurrency=12,
+        calls=CallOptions(retries=Retries(attempts=12, first_wait_s=0.001), breaker=None),
+    )
+
+    async def go() -> dict[str, int]:
+        async with serve(Reference(), errors=EVERY_CLASS, seed=3) as server:
+            await start_run(replace(asked, base_url=server.url), QUIET)
+            for _ in range(9):
+                if all(e["kind"] != "episode_failed" for e in in_the_traces(out)):
+                    break
+                await run_folder(RunFolder(out), None, QUIET)
+            return dict(server.counts)
+
+    counts = asyncio.run(go())
+    events = in_the_traces(out)
+    ends = [event["episode"] for event in events if event["kind"] == "episode_finished"]
+    assert len(ends) == len(set(ends)) == 6
+    starts = [event["episode"] for event in events if event["kind"] == "episode_started"]
+    assert sorted(starts) == sorted(ends)
+    every = events + in_the_traces(out, "interrupted")
+    calls = [event for event in every if event["kind"] == "model_called"]
+    assert len(calls) == counts["/v1/chat/completions"]
+    late = sum("no reply within" in call.get("error", "") for call in calls) - counts["hang"]
+    unread = counts["answered"] - sum("reply" in call for call in calls)
+    assert 0 <= unread <= late  # answered after we had given up on it, as on a busy machine
+    assert {kind for kind in EVERY_CLASS if counts.get(kind)} == set(EVERY_CLASS)
+
+    scored = json.loads(agent_env("score", str(out), "--json").stdout)
+    compared = json.loads(agent_env("compare", str(out), "--json").stdout)
+    spent = {name: row["spent"] for name, row in scored["conditions"].items()}
+    assert told(spent) == told(compared["spent"]) == added_up(events)
+    assert {n: scored["interrupted"][n] for n in TOKENS} == added_up(
+        in_the_traces(out, "interrupted")
+    )
+    for name, row in spent.items():
+        assert row == compared["spent"][name]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The address of `agent-env fake-server`, as a user starts it."""
+    with running("fake-server", "--latency", "0.05") as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+
+
+ASK = (
+    "run",
+    "time-puzzles",
+    "--no-preflight",
+    "--model",
+    "compatible/x",
+    "--condition",
+    "base",
+    "--limit",
+    "12",
+)
+
+
+def test_a_killed_run_keeps_its_account_and_a_spent_one_says_how_to_go_on(
+    server: str, tmp_path: Path
+) -> None:
+    """What was spent before a kill counts after it, and against the limit."""
+    out = tmp_path / "run"
+    command = (*ASK, "--base-url", server, "--out", str(out), "--concurrency", "1")
+    with running(*command, stdout=subprocess.DEVNULL) as process:
+        while not added_up(in_the_traces(out) if out.exists() else []).get("input_tokens"):
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+    before = added_up(in_the_traces(out))
+
+    stopped = agent_env("resume", str(out), "--run-tokens", "1500")
+    assert stopped.returncode == 1
+    last = stopped.stderr.splitlines()[-1]
+    assert last.startswith("agent-env: stopped: the run has used ")
+    assert last.endswith(f"go on with: agent-env resume {out} --run-tokens 3000")
+    after = added_up(in_the_traces(out) + in_the_traces(out, "interrupted"))
+    assert before["input_tokens"] <= after["input_tokens"]
+    assert sum(after.values()) < 1500 + 300  # less than one call too much
+
+    asyncio.run(run_folder(RunFolder(out), None, QUIET, RunLimits(tokens=60_000)))
+    ends = [e["episode"] for e in in_the_traces(out) if e["kind"] == "episode_finished"]
+    assert len(ends) == len(set(ends)) == 12
+    assert json.loads((out / "run.json").read_text())["run_limits"]["tokens"] == 60_000
+
+
+def test_a_server_that_is_gone_stops_the_run(tmp_path: Path) -> None:
+    gone = RunOptions(
+        task="time-puzzles",
+        model="compatible/x",
+        conditions=("base",),
+        limit=2,
+        out=tmp_path / "run",
+        base_url="http://127.0.0.1:9/v1",
+        calls=CallOptions(retries=Retries(first_wait_s=0.001, time_s=0.3), breaker=1),
+    )
+    with pytest.raises(RunStopped, match=r"server was away for \d s, the last error: http"):
+        asyncio.run(start_run(gone, QUIET))
+    stopped = RunStopped("", reason="failures")
+    assert how_to_go_on(tmp_path / "run", stopped) == f"agent-env resume {tmp_path / 'run'}"
+
+
+def test_a_limit_is_advised_under_which_the_next_call_can_be_made(
+    server: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    stopped = agent_env(
+        *ASK, "--base-url", server, "--out", str(out), "--run-tokens", "100", "--concurrency", "1",
+        "--json",
+    )  # fmt: skip
+    assert json.loads(stopped.stdout)["never_began"] == {"base": 11}
+    advised = int(stopped.stderr.split()[-1])
+    needed = int(stopped.stderr.split("may need ")[1].split(";")[0])
+    assert (stopped.returncode, needed <= advised < needed + 10) == (1, True)
+    again = agent_env("resume", str(out), "--run-tokens", str(advised))
+    assert "episodes of base never began" in " ".join(again.stdout.split())
+    assert added_up(in_the_traces(out))["input_tokens"] > 0
+    assert f"of its {advised} tokens" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("amount", "up"), [(846, 850.0), (850, 850.0), (12_301, 13_000.0), (0.00231, 0.0024), (0, 0.0)]
+)
+def test_an_advised_limit_is_rounded_up(amount: float, up: float) -> None:
+    assert rounded_up(amount) == up
+
+
+def test_costs_and_late_samples_are_told(server: str, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        '[models."compatible/x"]\ninput_per_million = 1.0\noutput_per_million = 10.0\n'
+        'date = 2026-01-01\nsource = "made up"\nknowledge_cutoff = "1700"\n'
+    )
+    asked = RunOptions(
+        task="time-puzzles",
+        model="compatible/x",
+        conditions=("base",),
+        limit=2,
+        out=tmp_path / "run",
+        base_url=server,
+        calls=CallOptions(prices=prices),
+    )
+    asyncio.run(start_run(asked, QUIET))
+    done = agent_env("score", str(tmp_path / "run"), "--json")
+    scored = json.loads(done.stdout)
+    spent = scored["conditions"]["base"]["spent"]
+    assert spent["cost_usd"] == pytest.approx(
+        (spent["input_tokens"] + 10 * spent["output_tokens"]) / 1_000_000
+    )
+    assert scored["conditions"]["base"]["cost_usd"] == pytest.approx(spent["cost_usd"] / 2)
+    assert scored["after_cutoff"]["count"] == 2
+    assert "2 of 2 samples ask for an event after the model's knowledge cutoff" in done.stderr
+    facts = json.loads((tmp_path / "run/run.json").read_text())["model_facts"]
+    assert (facts["source"], facts["knowledge_cutoff"]) == ("made up", "1700")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--cost-usd", "1"), "a cost limit needs the prices of reference"),
+        (("--tool-limit", "python"), "write TOOL=CALLS, such as python=10"),
+        (("--retries", "-1"), "Invalid value for '--retries'"),
+    ],
+)
+def test_a_mistake_is_one_line_before_anything_is_made(
+    given: tuple[str, str], said: str, tmp_path: Path
+) -> None:
+    done = agent_env("run", "time-puzzles", "--out", "out", *given, cwd=tmp_path)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert said in line
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,477 @@
+"""Whole runs through the fake server, over a real socket: every way of talking to a model gives
+the answers and scores that the scripted policy gives directly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from agent_env.episodes.results import episodes_of
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.file import read_trace
+from agent_env.errors import ConfigError
+from agent_env.families.reference.policy import Reference
+from agent_env.models.fake_server import Answer, FakeServer, Policy, Refusal, script_policy, serve
+from agent_env.records.schema import Episode, Score
+from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.runs.again import ReplayOptions, replay
+from agent_env.runs.prepare import RunOptions
+from agent_env.runs.score import score_folder
+from agent_env.runs.start import Listener, run_folder, start_run
+
+from .models.raw_server import KEY, RawServer, reply
+from .models.raw_server import events as events_of
+
+QUIET = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
+WAYS = {
+    "chat": ("compatible/m", {}),
+    "chat, streamed": ("compatible/m", {"stream": True}),
+    "chat, in text": ("compatible/m", {"tool_protocol": "text"}),
+    "responses": ("openai/m", {}),
+    "responses, streamed": ("openai/m", {"stream": True}),
+    "responses, in text": ("openai/m", {"tool_protocol": "text", "stream": True}),
+}
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("COMPATIBLE_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+
+
+def run(out: Path, **options: object) -> list[tuple[Episode, Score]]:
+    asked = {"task": "time-puzzles", "limit": 5, "conditions": ("base", "web", "web-once")}
+    made = RunOptions(**(asked | {"out": out} | options))  # type: ignore[arg-type]
+    folder = asyncio.run(start_run(made, QUIET))
+    return score_folder(folder, print)[2]
+
+
+def run_served(out: Path, server: FakeServer, **options: object) -> list[tuple[Episode, Score]]:
+    asked = {"task": "time-puzzles", "limit": 5, "conditions": ("base", "web", "web-once")}
+
+    async def go() -> RunFolder:
+        async with server:
+            where = at(server.url, str(options["model"]))
+            made = RunOptions(**(asked | {"out": out} | where | options))  # type: ignore[arg-type]
+            return await start_run(made, QUIET)
+
+    return score_folder(asyncio.run(go()), print)[2]
+
+
+def at(url: str, model: str) -> dict[str, object]:
+    """How a run is told that the model is there."""
+    if model.startswith("compatible/"):
+        return {"base_url": url}
+    os.environ["OPENAI_BASE_URL"] = url  # `_key` puts it back
+    return {}
+
+
+def told(
+    scored: list[tuple[Episode, Score]],
+) -> list[tuple[str, str, str | None, dict[str, float]]]:
+    return [(e.sample, e.condition, e.answer, s.metrics) for e, s in scored]
+
+
+@pytest.fixture(scope="module")
+def direct(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Episode, Score]]:
+    return run(tmp_path_factory.mktemp("direct") / "run")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_gives_the_answers_and_scores_of_the_policy_itself(
+    direct: list[tuple[Episode, Score]], tmp_path: Path, way: str
+) -> None:
+    model, parameters = WAYS[way]
+    got = run_served(tmp_path / "run", serve(Reference()), model=model, parameters=parameters)
+    assert told(got) == told(direct)
+    assert sum(score.metrics["exact_match"] for _, score in got) >= 5
+    assert {e.tool_calls for e, _ in got} == {e.tool_calls for e, _ in direct}
+
+
+def scripted(tmp_path: Path, *lines: dict[str, object]) -> Policy:
+    script = tmp_path / "script.jsonl"
+    script.write_text("\n".join(json.dumps(line) for line in lines))
+    return script_policy(script)
+
+
+def test_in_text_no_tool_schema_goes_over_the_wire_and_a_bad_call_can_be_mended(
+    tmp_path: Path,
+) -> None:
+    server = FakeServer(
+        scripted(
+            tmp_path,
+            {"text": '```tool_call\n{"name": "web_search", "arguments": {"query": }}\n```'},
+            {"text": '```tool_call\n{"name": "web_search", "arguments": {"query": "x"}}\n```'},
+            {"text": "MY ANSWER: None"},
+        )
+    )
+    ((episode, _),) = run_served(
+        tmp_path / "run", server, model="compatible/m", limit=1, conditions=("web",),
+        parameters={"tool_protocol": "text"},
+    )  # fmt: skip
+    assert (episode.tool_calls, episode.tool_errors, episode.stop_reason) == (2, 1, "answered")
+    assert all(not {"tools", "tool_choice"} & set(body) for body in server.recent)
+    assert {m["role"] for body in server.recent for m in body["messages"]} == {
+        "system", "user", "assistant",
+    }  # fmt: skip
+    mended = server.recent[1]["messages"][-1]["content"]
+    assert mended.startswith("````tool_result 1 unreadable\nError: this is no call that can be run")
+    assert "Write it like this:\n" in mended
+
+
+def test_the_first_step_requires_a_call_where_there_are_tools_and_the_run_says_so(
+    tmp_path: Path,
+) -> None:
+    server = FakeServer(
+        scripted(tmp_path, {"calls": [{"name": "web_search", "arguments": {"query": "x"}}]},
+                 {"text": "MY ANSWER: None"})
+    )  # fmt: skip
+    run_served(tmp_path / "run", server, model="compatible/m", limit=1, conditions=("base", "web"))
+    kept = json.loads((tmp_path / "run/run.json").read_text())
+    assert [c["first_step"] for c in kept["conditions"]] == ["auto", "required"]
+    choices = [body.get("tool_choice") for body in server.recent if body.get("tools")]
+    assert sorted(choices, key=str) == [None, "required"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_first_step_of_none_is_asked_for_and_answered_without_a_call(
+    tmp_path: Path, way: str
+) -> None:
+    """The fake server obeys, as OpenAI and vLLM do; another condition of the run is left free."""
+    model, parameters = WAYS[way]
+    server = serve(Reference())
+    got = run_served(
+        tmp_path / "run", server, model=model, parameters=parameters, limit=1,
+        conditions=("web", "web+cal"), first_steps=("web=none",),
+    )  # fmt: skip
+    calls = {episode.condition: episode.tool_calls for episode, _ in got}
+    assert calls["web"] == 0 < calls["web+cal"]
+    kept = json.loads((tmp_path / "run/run.json").read_text())
+    assert [c["first_step"] for c in kept["conditions"]] == ["none", "required"]
+    if "text" not in way:
+        assert [b.get("tool_choice") for b in server.recent].count("none") == 1
+
+
+def test_every_episode_samples_by_a_seed_of_its_own_that_conditions_share(tmp_path: Path) -> None:
+    server = FakeServer(scripted(tmp_path, {"text": "MY ANSWER: None"}))
+    run_served(
+        tmp_path / "run", server, model="compatible/m", limit=2, conditions=("base", "explicit"),
+        parameters={"seed": 7}, repeats=2,
+    )  # fmt: skip
+    seeds = [body["seed"] for body in server.recent]
+    assert len(seeds) == 8
+    assert len(set(seeds)) == 4
+    assert {seeds.count(seed) for seed in seeds} == {2}
+
+
+def test_hosted_tools_leave_their_pages_calls_and_code_in_the_trace(tmp_path: Path) -> None:
+    reply = {
+        "hosted": [
+            {"search": "Falklands War", "gave": ["https://a.example/", "https://b.example/"]},
+            {"open_page": "https://a.example/"},
+            {"find_in_page": "https://c.example/", "pattern": "June"},
+            {"code": "print(1 + 1)", "gave": ["2\n"]},
+        ],
+        "cited": ["https://a.example/"],
+        "text": "MY ANSWER: None",
+    }
+    for stream in (False, True):
+        server = FakeServer(scripted(tmp_path, reply))
+        out = tmp_path / f"run-{stream}"
+        ((episode, _),) = run_served(
+            out, server, model="openai/m", limit=1, conditions=("web+ci",),
+            parameters={"hosted_tools": True, "stream": stream},
+        )  # fmt: skip
+        assert episode.citations == ("https://a.example/",)
+        assert (episode.tool_calls, episode.hosted_calls) == (0, 4)
+        assert episode.tools == ("web_search", "code_interpreter")
+        (call,) = [e for e in events(out) if isinstance(e, ModelCalled)]
+        assert call.reply is not None
+        assert [(page.url, page.how) for page in call.reply.hosted_pages] == [
+            ("https://a.example/", "returned"),
+            ("https://b.example/", "returned"),
+            ("https://a.example/", "opened"),
+            ("https://c.example/", "opened"),
+        ]
+        assert call.reply.usage.hosted_calls == {
+            "search": 1, "open_page": 1, "find_in_page": 1, "code_interpreter": 1, "container": 1,
+        }  # fmt: skip
+        code = call.reply.message.provider_items[3]
+        assert (code["code"], code["outputs"]) == (
+            "print(1 + 1)", [{"type": "logs", "logs": "2\n"}],
+        )  # fmt: skip
+        assert [tool["type"] for tool in server.recent[0]["tools"]] == [
+            "web_search", "code_interpreter",
+        ]  # fmt: skip
+        assert json.loads((out / "run.json").read_text())["web"] == "hosted"
+
+
+def events(out: Path) -> list[object]:
+    (trace,) = RunFolder(out).traces()
+    return list(read_trace(trace))
+
+
+def test_usage_that_nobody_told_is_unknown_unless_an_exact_tokenizer_was_named(
+    tmp_path: Path,
+) -> None:
+    server = FakeServer(scripted(tmp_path, {"text": "MY ANSWER: None", "usage": "absent"}))
+    asked = {"model": "compatible/m", "limit": 1, "conditions": ("base",)}
+    ((unknown, _),) = run_served(tmp_path / "unknown", server, **asked)
+    assert (unknown.input_tokens, unknown.output_tokens, unknown.usage_sources) == (None, None, ())
+    ((episode, _),) = run_served(tmp_path / "run", server, tokenizer="cl100k_base", **asked)
+    assert episode.usage_sources == ("tokenizer",)
+    assert episode.output_tokens == 5
+    assert (episode.cached_tokens, episode.reasoning_tokens) == (None, None)
+
+
+@pytest.mark.parametrize("way", ["chat", "chat, streamed", "chat, in text"])
+def test_the_servers_own_tokenizer_counts_what_its_replies_do_not_tell(
+    tmp_path: Path, way: str
+) -> None:
+    """The fake server counts both alike, so that telling and being asked give the same sums."""
+    model, parameters = WAYS[way]
+    asked: dict[str, object] = {
+        "model": model, "parameters": parameters, "limit": 1, "conditions": ("web",),
+    }  # fmt: skip
+    lines = (
+        {"text": '```tool_call\n{"name": "web_search", "arguments": {"query": "x"}}\n```'}
+        if "text" in way
+        else {"calls": [{"name": "web_search", "arguments": {"query": "x"}}]},
+        {"text": "MY ANSWER: None"},
+    )
+    told = run_served(tmp_path / "told", FakeServer(scripted(tmp_path, *lines)), **asked)
+    counted = run_served(
+        tmp_path / "counted", FakeServer(scripted(tmp_path, *lines), tells_usage=False),
+        tokenizer="server", **asked,
+    )  # fmt: skip
+    assert [e.usage_sources for e, _ in counted] == [("server tokenizer",)]
+    assert [e.usage_sources for e, _ in told] == [("provider",)]
+    assert [(e.input_tokens, e.output_tokens) for e, _ in counted] == [
+        (e.input_tokens, e.output_tokens) for e, _ in told
+    ]
+    tools = [e for e in events(tmp_path / "counted") if isinstance(e, ToolCalled)]
+    assert {tool.tokens_source for tool in tools} == {"server tokenizer"}
+    assert tools[0].output_tokens == -(-len(tools[0].result.output.encode()) // 4)
+
+
+def test_a_server_without_a_tokenizer_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--tokenizer server: this server does not count tokens"):
+        run_served(tmp_path / "run", serve_plain(), model="compatible/m", tokenizer="server")
+    assert not (tmp_path / "run").exists()
+
+
+def serve_plain() -> FakeServer:
+    """A server that speaks the two APIs and nothing else."""
+
+    async def silent(turns: object, offers: object) -> Answer:
+        return Answer(text="MY ANSWER: None")
+
+    return FakeServer(silent, tokenizer=None)
+
+
+def test_an_empty_reply_is_asked_about_once_and_then_stands(tmp_path: Path) -> None:
+    server = FakeServer(scripted(tmp_path, {"text": ""}, {"text": " "}))
+    ((episode, score),) = run_served(
+        tmp_path / "run", server, model="compatible/m", limit=1, conditions=("base",)
+    )
+    assert (episode.steps, episode.stop_reason, score.outcome) == (2, "answered", "unreadable")
+    (said,) = [e.added for e in events(tmp_path / "run") if isinstance(e, ModelCalled)][1]
+    assert said.content.startswith("Your last message was empty.")
+
+
+def test_own_texts_are_stored_and_hold_on_resume(tmp_path: Path) -> None:
+    template, system = tmp_path / "own.txt", tmp_path / "system.txt"
+    template.write_text("Solve {{this}}:\n{constraints}\n({first} to {last})")
+    system.write_text("You are careful.")
+    server = FakeServer(scripted(tmp_path, {"match": "", "text": "MY ANSWER: None"}))
+    run_served(
+        tmp_path / "run", server, model="compatible/m", limit=1, conditions=("base",),
+        prompt=str(template), system=system, strategy="few-shot",
+    )  # fmt: skip
+    started = events(tmp_path / "run")[0]
+    assert isinstance(started, EpisodeStarted)
+    assert [m.role for m in started.messages] == [
+        "system", "user", "assistant", "user", "assistant", "user",
+    ]  # fmt: skip
+    assert started.messages[0].content == "You are careful."
+    assert all(
+        m.content.startswith("Solve {this}:\n- ") and m.content.endswith("(1800 to 2050)")
+        for m in started.messages
+        if m.role == "user"
+    )
+    kept = json.loads((tmp_path / "run/run.json").read_text())
+    assert kept["prompt_file"]["text"] == template.read_text()
+    assert kept["system_file"]["name"] == "system.txt"
+    folder = RunFolder(tmp_path / "run")
+    (trace,) = folder.traces()
+    trace.unlink()
+    for text in (template, system):
+        text.unlink()
+
+    async def resume() -> None:
+        async with server:
+            await run_folder(folder, None, QUIET)
+
+    asyncio.run(resume())
+    (again, *_) = events(tmp_path / "run")
+    assert isinstance(again, EpisodeStarted)
+    assert again.messages == started.messages
+    (episode,) = episodes_of(folder, print)
+    assert [m.role for m in episode.messages] == [
+        "system", "user", "assistant", "user", "assistant", "user", "assistant",
+    ]  # fmt: skip
+
+
+def test_reference_answers_the_last_question_of_a_few_shot_prompt(
+    direct: list[tuple[Episode, Score]], tmp_path: Path
+) -> None:
+    got = run(tmp_path / "run", strategy="few-shot", conditions=("base", "web"))
+    assert told(got) == [row for row in told(direct) if row[1] != "web-once"]
+
+
+@pytest.mark.parametrize(("model", "stream"), [("compatible/m", True), ("openai/m", False)])
+def test_what_a_model_calls_wrongly_is_answered_and_stored(
+    tmp_path: Path, model: str, stream: bool
+) -> None:
+    wrong = [
+        {"name": "browse", "arguments": {}, "id": "a"},
+        {"name": "web_search", "arguments": '{"query": "x"', "id": "a"},
+        {"name": "web_search", "arguments": '"{\\"query\\": \\"x\\"}"', "id": "b"},
+        {"name": "web_search", "arguments": json.dumps({"query": "x" * 1_000_000}), "id": "c"},
+        {"name": "web_search", "arguments": {"query": "x"}, "id": "d"},
+    ]
+    server = FakeServer(scripted(tmp_path, {"calls": wrong}, {"text": "MY ANSWER: None"}))
+    ((episode, _),) = run_served(
+        tmp_path / "run", server, model=model, limit=1, conditions=("web",),
+        parameters={"stream": stream},
+    )  # fmt: skip
+    results = [e for e in events(tmp_path / "run") if isinstance(e, ToolCalled)]
+    assert sorted(e.call.id for e in results) == ["a", "a_2", "b", "c", "d"]
+    errors = {e.call.id: e.result.error or "" for e in results}
+    assert errors["a"].startswith("there is no tool 'browse' here; tools you can call:")
+    assert errors["a_2"].startswith("the arguments are not valid JSON")
+    assert errors["b"] == "the arguments are a string that holds JSON; send the object itself"
+    assert errors["c"] == "the arguments have 1,000,013 characters; send at most 200,000"
+    assert errors["d"] == ""
+    assert (episode.tool_errors, episode.stop_reason) == (4, "answered")
+
+
+ECHOES = {
+    "error body": reply({"error": {"message": f"wrong key {KEY}"}}, "401 Unauthorized"),
+    "error header": reply({"error": "x"}, "400 Bad Request", headers=f"retry-after: {KEY}\r\n"),
+    "page": reply(f"<html>{KEY}</html>", "404 Not Found", kind="text/html"),
+    "reason": reply({"error": {"code": KEY, "type": KEY, "param": KEY}}, f"403 {KEY}"),
+    "text": reply({"choices": [{"message": {"content": f"MY ANSWER: {KEY}"}}], "model": KEY}),
+    "long text": reply({"choices": [{"message": {"content": f"{KEY} {'x' * 9000} {KEY}"}}]}),
+    "items": reply({"output": [{"type": "message", KEY: KEY, "content": []}], "model": KEY}),
+    "stream": events_of({"choices": [{"delta": {"content": KEY}, "finish_reason": "stop"}]}),
+    "event": events_of({"type": "error", "message": KEY, "code": "401"}),
+}
+
+
+@pytest.mark.parametrize(("model", "stream"), [("compatible/m", True), ("openai/m", False)])
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_planted_key_is_in_no_file_and_no_message_whatever_the_server_echoes(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], echo: str, stream: bool, model: str
+) -> None:
+    lines: list[str] = []
+
+    async def go() -> RunFolder:
+        async with RawServer(ECHOES[echo]) as server:
+            asked = RunOptions(
+                task="time-puzzles", limit=1, conditions=("base",), model=model, time_s=0.3,
+                out=tmp_path / "run", parameters={"stream": stream}, **at(server.url, model),
+            )  # type: ignore[arg-type]  # fmt: skip
+            return await start_run(asked, Listener(lines.append, QUIET.begin, QUIET.end))
+
+    ((episode, _),) = score_folder(asyncio.run(go()), lines.append)[2]
+    files = [file for file in (tmp_path / "run").rglob("*") if file.is_file()]
+    assert {"run.json", "tp-1-00001.1.jsonl"} <= {file.name for file in files}
+    assert [file for file in files if KEY.encode() in file.read_bytes()] == []
+    assert [text for text in kept_texts(tmp_path / "run/texts.db") if KEY.encode() in text] == []
+    out, err = capfd.readouterr()
+    assert KEY not in out + err + "".join(lines) + repr(episode)
+
+
+def kept_texts(file: Path) -> list[bytes]:
+    """The long texts of the traces, which stand compressed in the file."""
+    if not file.exists():
+        return []
+    with sqlite3.connect(file) as db:
+        rows = db.execute("SELECT text FROM texts").fetchall()
+    return [zstandard.ZstdDecompressor().decompress(packed) for (packed,) in rows]
+
+
+def test_a_key_among_the_parameters_is_refused_and_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="the parameters hold the key of") as e:
+        run(tmp_path / "run", model="compatible/m", base_url="http://127.0.0.1:1/v1",
+            parameters={"extra_body": {"key": KEY}})  # fmt: skip
+    assert KEY not in str(e.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"strategy": "guess"}, "unknown strategy 'guess'; known: tool-loop, one-round, cot,"),
+        ({"strategy": "cot", "conditions": ("web-once",)}, "'web-once' has the strategy one-round"),
+        ({"parameters": {"temperature": 0.1}}, "reference is a script and takes no parameters"),
+        ({"prompt": "absent.txt"}, r"cannot read absent\.txt: No such file"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_made(
+    tmp_path: Path, options: dict[str, object], found: str
+) -> None:
+    with pytest.raises(ConfigError, match=found):
+        run(tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters", "found"),
+    [
+        ("compatible/m", {"hosted_tools": True}, "--hosted-tools: only openai/NAME has them"),
+        ("openai/m", {"hosted_tools": True, "tool_protocol": "text"}, "exclude each other"),
+        ("openai/m", {"seed": 1}, "the Responses API takes no seed; leave --model-seed out"),
+        ("compatible/m", {"tool_protocol": "xml"}, "--tool-protocol xml: write native or text"),
+        ("compatible/m", {"system_role": "king"}, "--system-role king: write system or developer"),
+        ("compatible/m", {"heat": 1}, "no parameter 'heat'; there are extra_body, max_output"),
+    ],
+)
+def test_settings_that_cannot_be_are_named(
+    tmp_path: Path, model: str, parameters: dict[str, object], found: str
+) -> None:
+    where = at("http://127.0.0.1:1/v1", model)
+    with pytest.raises(ConfigError, match=found):
+        run(tmp_path / "run", model=model, parameters=parameters, **where)
+
+
+def test_a_server_that_refuses_a_required_call_fails_the_episode_and_names_the_setting(
+    tmp_path: Path,
+) -> None:
+    async def policy(turns: object, offers: object) -> Answer:
+        raise Refusal(400, "tool_choice 'required' is not supported", "tool_choice")
+
+    ((episode, _),) = run_served(
+        tmp_path / "run", FakeServer(policy), model="compatible/m", limit=1, conditions=("web",)
+    )
+    assert episode.failure is not None
+    assert "this model refuses a required tool call; use --first-step auto" in episode.failure
+
+
+def test_a_run_with_examples_and_parameters_replays_with_recorded_and_with_live_tools(
+    tmp_path: Path,
+) -> None:
+    wish = {"strategy": "few-shot", "parameters": {"tool_protocol": "text"}, "limit": 2}
+    asked = wish | {"conditions": ("base", "web")}
+    run_served(tmp_path / "run", serve(Reference()), model="compatible/m", **asked)
+    for options in (ReplayOptions(), ReplayOptions(tools_live=True)):
+        played = asyncio.run(replay(RunFolder(tmp_path / "run"), options, print))
+        assert [episode.drift for episode in played] == [()] * 4

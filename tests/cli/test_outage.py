@@ -1,0 +1,82 @@
+"""A run whose real server process is killed in mid-run and comes back on the same port."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from agent_env.episodes.results import episodes_of
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.runs.again import ReplayOptions, replay
+from agent_env.runs.prepare import RunOptions
+from agent_env.runs.start import Listener, start_run
+
+AWAY_S = 3.0
+
+
+def start(port: int) -> subprocess.Popen[str]:
+    """A fake server that listens once this comes back."""
+    command = [sys.executable, "-m", "agent_env", "fake-server", "--latency", "0.1"]
+    process = subprocess.Popen(
+        [*command, "--port", str(port)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("http://")
+    return process
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_path: Path) -> None:
+    port, ended, notes = free_port(), Counter[str](), list[str]()
+    servers = [start(port)]
+
+    def on_end(key: object, ending: str) -> None:
+        ended[ending] += 1
+        if ended.total() == 3:
+            servers[0].kill()
+            servers[0].wait()
+
+    asked = RunOptions(
+        task="time-puzzles",
+        model="compatible/x",
+        conditions=("base", "web"),
+        limit=8,
+        out=tmp_path / "run",
+        base_url=f"http://127.0.0.1:{port}/v1",
+        concurrency=4,
+    )
+
+    async def go() -> None:
+        listener = replace(Listener(notes.append, lambda f, n: None, on_end))
+        running = asyncio.ensure_future(start_run(asked, listener))
+        while not any("waits for its server" in note for note in notes):
+            assert not running.done(), notes
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(AWAY_S)
+        servers.append(await asyncio.to_thread(start, port))
+        await running
+
+    try:
+        asyncio.run(go())
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
+    assert ended == {"answered": 16}
+    assert [note.split(" after ")[0] for note in notes][-1] == "the server is back"
+    episodes = list(episodes_of(RunFolder(tmp_path / "run"), print))
+    assert {episode.status for episode in episodes} == {"finished"}
+    assert 1 <= sum(episode.failed_calls for episode in episodes) <= 4 * 3
+    played = asyncio.run(replay(RunFolder(tmp_path / "run"), ReplayOptions(), print))
+    assert {one.verdict for one in played} == {"same"}

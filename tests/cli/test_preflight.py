@@ -1,0 +1,171 @@
+"""A run that is tried before its first episode, over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.calls.budget import RunLimits
+from agent_env.episodes.calls.options import CallOptions, open_calls
+from agent_env.episodes.calls.retries import Retries
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.errors import ConfigError
+from agent_env.models.fake_server import Answer, Call, FakeServer
+from agent_env.models.fake_server.talk import Offer, Policy, Tokens, Turn
+from agent_env.records.manifest import Manifest
+from agent_env.runs.again import ResumeOptions, resume
+from agent_env.runs.prepare import RunOptions
+from agent_env.runs.start import Listener, check_run, run_folder, start_run
+
+TEST = "This is a test of the connection."
+
+
+def policy(drops: bool = False, fence: str | None = None) -> Policy:
+    """Calls a tool of the preflight where it hears of one, then answers."""
+
+    async def says(turns: list[Turn], offers: list[Offer]) -> Answer:
+        tokens = Tokens(input=31 if drops else 31 + 300 * len(offers), output=5)
+        if fence is not None and turns[0].role == "system":
+            call = '{"name": "web_search", "arguments": {"query": "x"}}'
+            return Answer(text=f"```{fence}\n{call}\n```", usage=Tokens(input=400, output=5))
+        if offers and not drops and TEST in turns[-1].text:
+            return Answer(calls=(Call(offers[0].name, "{}"),), usage=tokens)
+        return Answer(text="MY ANSWER: None", usage=tokens)
+
+    return says  # type: ignore[return-value]
+
+
+def asked(out: Path, url: str, **options: object) -> RunOptions:
+    given = {
+        "task": "time-puzzles", "model": "compatible/fake", "conditions": ("base", "web"),
+        "limit": 1, "out": out, "base_url": url, "preflight": "on", "first_steps": ("auto",),
+    }  # fmt: skip
+    return RunOptions(**(given | options))  # type: ignore[arg-type]
+
+
+def ran(
+    out: Path, server: FakeServer, notes: list[str] | None = None, **options: object
+) -> Manifest:
+    told = [] if notes is None else notes
+    quiet = Listener(told.append, lambda folder, count: None, lambda key, ending: None)
+
+    async def go() -> Manifest:
+        async with server:
+            return (await start_run(asked(out, server.url, **options), quiet)).manifest()
+
+    return asyncio.run(go())
+
+
+CHAT = "/v1/chat/completions"
+
+
+def test_what_was_seen_stands_in_run_json(tmp_path: Path) -> None:
+    server = FakeServer(policy())
+    (found,) = ran(tmp_path / "run", server).preflights
+    assert server.counts[CHAT] == 2 + 2  # two of the preflight, two episodes
+    assert (found.model, found.served_model, found.listed_models) == (
+        "compatible/fake", "fake", ("fake",),
+    )  # fmt: skip
+    (check,) = found.conditions
+    assert (check.condition, check.added_input_tokens, check.calls_parsed) == ("web", 600, True)
+    assert {probe["max_tokens"] for probe in list(server.recent)[:2]} == {256}
+
+
+def test_a_run_whose_tools_are_dropped_is_refused_and_leaves_no_folder(tmp_path: Path) -> None:
+    server = FakeServer(policy(drops=True))
+    with pytest.raises(ConfigError, match=r"condition web cannot mean anything: .*31 without"):
+        ran(tmp_path / "run", server)
+    assert server.counts[CHAT] == 2
+    assert not (tmp_path / "run").exists()
+
+
+def test_anyway_it_runs_and_is_marked(tmp_path: Path) -> None:
+    notes: list[str] = []
+    manifest = ran(tmp_path / "run", FakeServer(policy(drops=True)), notes, preflight="anyway")
+    assert manifest.problems == {
+        "web": "the server drops its tools (31 input tokens with tools, 31 without)"
+    }
+    assert f"preflight: web: {manifest.problems['web']}" in notes
+    assert len(list(RunFolder(tmp_path / "run").traces())) == 2
+
+
+def test_a_scripted_model_is_not_tried(tmp_path: Path) -> None:
+    quiet = Listener(print, lambda folder, count: None, lambda key, ending: None)
+    made = asked(tmp_path / "run", "", model="reference", base_url=None, conditions=("base",))
+    folder = asyncio.run(start_run(made, quiet))
+    assert folder.manifest().preflights == ()
+
+
+def test_a_server_that_fails_every_call_is_unknown_and_the_run_begins(tmp_path: Path) -> None:
+    notes: list[str] = []
+    server = FakeServer(policy(), errors={"429": 0.999999})
+    ran(tmp_path / "run", server, notes, calls=CallOptions(retries=Retries(attempts=1)))
+    (found,) = RunFolder(tmp_path / "run").manifest().preflights
+    assert [probe.error_kind for probe in found.probes] == ["rate_limit", "rate_limit"]
+    assert found.conditions[0].is_reached is None
+    assert "preflight: unknown, as a call failed: " in notes[0]
+
+
+def test_its_tokens_count_against_the_runs_limit(tmp_path: Path) -> None:
+    limits = CallOptions(run=RunLimits(tokens=100_000))
+    ran(tmp_path / "run", FakeServer(policy()), calls=limits)
+    folder = RunFolder(tmp_path / "run")
+
+    async def spent() -> int:
+        async with AsyncExitStack() as stack:
+            return open_calls(folder, folder.manifest(), 1, stack, print).budget.tokens
+
+    assert asyncio.run(spent()) == 2 * (31 + 5) + 2 * (631 + 5)
+
+
+@pytest.mark.parametrize(("fence", "text_calls"), [("json", "lenient"), ("tool_call", None)])
+def test_under_the_text_protocol_fences_make_the_reading_lenient(
+    tmp_path: Path, fence: str, text_calls: str | None
+) -> None:
+    server = FakeServer(policy(fence=fence))
+    options = asked(tmp_path / "run", "", parameters={"tool_protocol": "text"})
+
+    async def go() -> Manifest:
+        async with server:
+            return await check_run(replace(options, base_url=server.url), print)
+
+    manifest = asyncio.run(go())
+    assert manifest.model_parameters.get("text_calls") == text_calls
+    assert not (tmp_path / "run").exists()
+    assert server.counts[CHAT] == 2
+
+
+def test_a_resumed_run_is_tried_again_only_where_the_server_is_another(tmp_path: Path) -> None:
+    ran(tmp_path / "run", FakeServer(policy()))
+    folder = RunFolder(tmp_path / "run")
+    quiet = Listener(print, lambda folder, count: None, lambda key, ending: None)
+
+    async def go_on(server: FakeServer, **options: object) -> int:
+        async with server:
+            await resume(folder, ResumeOptions(base_url=server.url, **options), quiet)  # type: ignore[arg-type]
+            return server.counts[CHAT]
+
+    assert asyncio.run(go_on(FakeServer(policy()))) == 2
+    with pytest.raises(ConfigError, match="drops its tools"):
+        asyncio.run(go_on(FakeServer(policy(drops=True))))
+    assert len(folder.manifest().preflights) == 2
+    assert asyncio.run(go_on(FakeServer(policy(drops=True)), anyway=True)) == 2
+    assert list(folder.manifest().problems) == ["web"]
+    asyncio.run(run_folder(folder, None, quiet))
+    assert len(folder.manifest().preflights) == 3
+
+
+def test_a_run_from_before_there_were_preflights_is_resumed_without(tmp_path: Path) -> None:
+    ran(tmp_path / "run", FakeServer(policy()), preflight="off")
+    quiet = Listener(print, lambda folder, count: None, lambda key, ending: None)
+
+    async def go_on() -> int:
+        async with FakeServer(policy(drops=True)) as server:
+            await resume(RunFolder(tmp_path / "run"), ResumeOptions(base_url=server.url), quiet)
+            return server.counts[CHAT]
+
+    assert asyncio.run(go_on()) == 0

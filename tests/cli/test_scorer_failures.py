@@ -1,0 +1,126 @@
+"""A scorer that raises is an outcome of its episode: shown, counted apart, never 0 and no end."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.diagnosis import diagnose
+from agent_env.analysis.layouts import conditions
+from agent_env.analysis.method import method_words
+from agent_env.analysis.simulated import Plant, study
+from agent_env.analysis.summary import Result, summarise
+from agent_env.analysis.tables import summary_table
+from agent_env.episodes.results import score_run
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.errors import ConfigError
+from agent_env.protocols import Task
+from agent_env.records.schema import Episode, Sample, Score
+from agent_env.runs.start import task_of
+from agent_env.scoring.evidence import follow
+from tests import TESTS
+
+RUN = TESTS / "data" / "runs" / "version-1"
+
+
+def raising_on(task: Task, condition: str, error: Exception) -> Task:
+    """The task with a scorer that fails on one condition's episodes."""
+
+    def scorer(sample: Sample, episode: Episode) -> Score:
+        if episode.condition == condition:
+            raise error
+        return task.scorer(sample, episode)
+
+    return replace(task, scorer=scorer)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    shutil.copytree(RUN, tmp_path / "run")
+    return RunFolder(tmp_path / "run")
+
+
+@pytest.fixture
+def scored(folder: RunFolder) -> list[tuple[Episode, Score]]:
+    task = raising_on(task_of(folder), "web", RecursionError("too\ndeep"))
+    return score_run(folder, task, lambda reason: None)
+
+
+def test_the_other_episodes_are_scored_and_the_failed_one_says_why(
+    scored: list[tuple[Episode, Score]],
+) -> None:
+    outcomes = {episode.condition: score.outcome for episode, score in scored}
+    assert outcomes.pop("web") == "scorer_failed"
+    assert "scorer_failed" not in outcomes.values()
+    (failed,) = [score for _, score in scored if score.outcome == "scorer_failed"]
+    assert failed.rule == "the scorer raised RecursionError: too deep"
+    assert failed.metrics == {}
+    assert failed.answer is None
+
+
+def test_it_is_kept_with_the_scores(folder: RunFolder, scored: list[tuple[Episode, Score]]) -> None:
+    folder.write_scores([score for _, score in scored])
+    assert '"outcome":"scorer_failed"' in (folder.path / "scores.jsonl").read_text()
+
+
+def test_what_the_user_can_mend_still_stops_the_command(folder: RunFolder) -> None:
+    task = raising_on(task_of(folder), "web", ConfigError("needs the extra 'answers'"))
+    with pytest.raises(ConfigError, match="needs the extra"):
+        score_run(folder, task, lambda reason: None)
+
+
+def test_the_summary_counts_it_apart_and_takes_no_mean_of_it(
+    scored: list[tuple[Episode, Score]],
+) -> None:
+    results = [Result(episode, score) for episode, score in scored]
+    rows = {row.condition: row for row in summarise(results, ["base", "web"], ["exact_match"])}
+    assert (rows["web"].scorer_failed, rows["web"].finished, rows["base"].scorer_failed) == (
+        1,
+        0,
+        0,
+    )
+    assert rows["web"].metrics == {"exact_match": None}
+    table = summary_table([rows["web"]], ["exact_match"], "t")
+    assert "scorer_failed" in [column.header for column in table.columns]
+    table = summary_table([rows["base"]], ["exact_match"], "t")
+    assert "scorer_failed" not in [column.header for column in table.columns]
+
+
+def test_the_diagnosis_and_the_evidence_blame_nobody(
+    folder: RunFolder, scored: list[tuple[Episode, Score]]
+) -> None:
+    task = task_of(folder)
+    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    known = {condition.name: condition for condition in folder.manifest().conditions}
+    ((episode, score),) = [pair for pair in scored if pair[1].outcome == "scorer_failed"]
+    sample = samples[episode.sample]
+    found = diagnose(sample, episode, score, known["web"], task.right_metric, None)
+    assert (found.kind, found.stage) == ("scorer_failed", score.rule)
+    assert follow(sample, episode, score).verdict is None
+
+
+def test_a_comparison_counts_it_in_no_figure_not_even_as_zero() -> None:
+    made = study(Plant(samples=40, repeats=2, base=0.5), {"base": 0.0, "web": 0.0}, ("m",), seed=3)
+    before = Comparison(made, Options(resamples=200))
+    arm = made.arms[0]
+    sample = arm.observations[0].sample
+    broken = tuple(
+        replace(o, outcome="scorer_failed", metrics={}) if o.sample == sample else o
+        for o in arm.observations
+    )
+    after = Comparison(
+        replace(made, arms=(replace(arm, observations=broken), *made.arms[1:])),
+        Options(resamples=200),
+    )
+    own = [o.metrics[made.metrics[0]] for o in arm.observations if o.sample != sample]
+    assert after.of_all[0].value == pytest.approx(sum(own) / len(own))
+    assert after.of_all[0].value == after.means[made.metrics[0]][0].value
+    assert before.of_all[0].value == before.means[made.metrics[0]][0].value
+    columns = [column.name for column in conditions(after).columns]
+    assert columns[2:7] == ["finished", "unreadable", "failed", "unfinished", "scorer failed"]
+    assert "scorer failed" not in [column.name for column in conditions(before).columns]
+    assert "2 whose scorer failed enter no figure." in " ".join(method_words(after, {}))

@@ -1,0 +1,291 @@
+"""A run against a local web, kept, and run again with the web gone; and the commands on pages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from agent_env.cli.app import app
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.file import read_trace
+from agent_env.errors import ConfigError
+from agent_env.records.trace_events import ToolCalled
+from agent_env.runs.prepare import RunOptions
+from agent_env.runs.start import Listener, run_folder, start_run
+from agent_env.web.page_store import SqlitePages
+from agent_env.wiring.web_options import WebOptions
+from tests.commands import agent_env
+
+KEY = "planted-0123456789-Zq"
+QUIET = Listener(lambda text: None, lambda folder, count: None, lambda key, status: None)
+WEB = ("run", "time-puzzles", "--limit", "1", "--condition", "web")
+
+
+class LocalWeb(BaseHTTPRequestHandler):
+    """A search service in Serper's shape and its sites, some of them ill; no page is the same
+    when it is asked for again."""
+
+    protocol_version = "HTTP/1.1"
+    count = 0
+    asked: ClassVar[list[str]] = []
+    searches: ClassVar[list[str]] = []
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        query = json.loads(self.rfile.read(int(self.headers["content-length"])))["q"]
+        self.searches.append(query)
+        if len(query) % 5 == 0:
+            return self.reply(b"<h1>Sorry</h1>", 200)
+        here = f"http://{self.headers['host']}"
+        first = 2 * len(self.searches) % 6
+        ill = (*self.ILL[first:], *self.ILL[:first])[:4]
+        paths = [*ill, "page?" + "".join(c for c in query if c.isalnum())]
+        rows = [
+            {"title": query, "link": f"{here}/{path}", "snippet": f"{self.tick()}"}
+            for path in paths
+        ]
+        return self.reply(json.dumps({"organic": rows}).encode(), kind="application/json")
+
+    ILL: ClassVar = ("loop", "huge", "endless", "torn", "gone", "metadata")
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        name = self.path.strip("/").partition("?")[0]
+        ill = {
+            "loop": lambda: self.reply(b"", 302, location="/loop"),
+            "metadata": lambda: self.reply(b"", 302, location="http://169.254.169.254/latest/"),
+            "huge": lambda: self.stream({"content-length": str(10**10)}, b"x" * 65536),
+            "endless": lambda: self.stream({"transfer-encoding": "chunked"}, b"1\r\nx\r\n"),
+            "torn": lambda: self.reply(b"\x1f\x8b no gzip", content_encoding="gzip"),
+            "page": lambda: self.reply(
+                f"<html lang=en><title>{self.path}</title><p>The war began on 2 April 1982. "
+                f"caf\xe9 {self.tick()}</p>".encode("latin-1")
+            ),
+        }
+        ill.get(name, lambda: self.reply(b"nothing", 404))()
+
+    def tick(self) -> int:
+        LocalWeb.count += 1
+        return LocalWeb.count
+
+    def reply(
+        self, body: bytes, status: int = 200, kind: str = "text/html; charset=utf-8", **more: str
+    ) -> None:
+        self.send_response(status)
+        told = {"content-type": kind, "content-length": str(len(body)), **more}
+        for name, value in told.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def stream(self, headers: dict[str, str], piece: bytes) -> None:
+        self.send_response(200)
+        for name, value in {"content-type": "text/html", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.close_connection = True
+        try:
+            while True:
+                self.wfile.write(piece)
+        except OSError:
+            pass
+
+
+@contextmanager
+def local_web() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), LocalWeb)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that recorded the local web, which is gone when it ends."""
+    out = tmp_path_factory.mktemp("web") / "recorded"
+    with local_web() as site:
+        done = agent_env(
+            *WEB, "--web", "record", "--search", f"serper=http://{site}", "--allow-host", site,
+            "--out", str(out), env={"SERPER_API_KEY": KEY},
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "search failed: serper sent text/html instead of search results" in done.stderr
+    return out
+
+
+def run_here(out: Path, pages: Path, search: str | None = None, seed: int = 1) -> None:
+    """A frozen run in this process, which is quicker."""
+    web = WebOptions(mode="frozen", pages=pages, search=search)
+    options = RunOptions("time-puzzles", conditions=("web",), limit=1, out=out, web=web, seed=seed)
+    asyncio.run(start_run(options, QUIET))
+
+
+def told_by(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """What a command prints, in this process."""
+    app([str(argument) for argument in arguments], standalone_mode=False)
+    return capsys.readouterr().out
+
+
+def results(run: Path) -> dict[str, list[tuple[str, object]]]:
+    """All that the tools were asked and gave, by episode, in the order of the calls: those of one
+    step run at the same time and are written as they end."""
+    return {
+        trace.stem: sorted(
+            (event.call.id, event.result.model_dump(exclude={"duration_s"}))
+            for event in read_trace(trace)
+            if isinstance(event, ToolCalled)
+        )
+        for trace in RunFolder(run).traces()
+    }
+
+
+def test_a_frozen_run_with_the_web_gone_gives_the_same_tool_results(
+    recorded: Path, tmp_path: Path
+) -> None:
+    asked = [*LocalWeb.asked, *LocalWeb.searches]
+    done = agent_env(
+        *WEB, "--web", "frozen", "--pages", str(recorded), "--out", str(tmp_path / "f")
+    )
+    assert done.returncode == 0, done.stderr
+    before, after = results(recorded), results(tmp_path / "f")
+    assert before == after
+    assert sum(map(len, before.values())) > 20
+    assert [*LocalWeb.asked, *LocalWeb.searches] == asked
+    frozen, live = RunFolder(tmp_path / "f").manifest(), RunFolder(recorded).manifest()
+    assert (frozen.web, live.web) == ("frozen", "record")
+    assert frozen.web_settings.search == "serper"
+    assert frozen.web_settings.index is None
+    assert frozen.web_settings.pages_digest == live.web_settings.pages_digest
+    assert len(frozen.web_settings.pages_digest or "") == 64
+
+
+def test_every_ill_site_is_a_short_tool_error_and_the_episodes_went_on(recorded: Path) -> None:
+    told = "\n".join(
+        str(result)
+        for calls in results(recorded).values()
+        for _, result in calls  # type: ignore[misc]
+    )
+    for said in (
+        "redirects in a loop", "larger than 8 MB", "tiny pieces without end",
+        "not packed as announced", "answered 404 Not Found", "is not on the public internet",
+        "serper sent text/html instead of search results",
+    ):  # fmt: skip
+        assert said in told, said
+    assert "café" in told
+    assert all(calls for calls in results(recorded).values())
+
+
+def test_the_key_stands_nowhere_in_the_run(recorded: Path) -> None:
+    for file in recorded.rglob("*"):
+        assert not file.is_file() or KEY.encode() not in file.read_bytes(), file
+
+
+def test_what_a_page_was_asked_for_is_asked_for_once(recorded: Path) -> None:
+    pages = [path for path in LocalWeb.asked if path.startswith("/page")]
+    assert len(pages) == len(set(pages)) > 3
+
+
+def test_a_frozen_run_of_other_puzzles_misses_and_says_so(recorded: Path, tmp_path: Path) -> None:
+    run_here(tmp_path / "f", recorded / "pages.db", seed=5)
+    assert "this search is not among the stored ones" in str(results(tmp_path / "f"))
+    run_here(tmp_path / "s", recorded, search="stored", seed=5)
+    assert "is not among" not in str(results(tmp_path / "s"))
+
+
+def test_a_run_is_resumed_with_the_pages_that_it_began_with(recorded: Path, tmp_path: Path) -> None:
+    pages, out = tmp_path / "own.db", tmp_path / "f"
+    pages.write_bytes((recorded / "pages.db").read_bytes())
+    run_here(out, pages)
+    run_here(tmp_path / "g", out)  # the store of a run is the one that its run.json names
+    assert RunFolder(tmp_path / "g").manifest().web_settings.pages == str(pages)
+    trace = next(RunFolder(out).traces())
+    lines, before = trace.read_bytes().splitlines(keepends=True), results(out)
+    trace.write_bytes(b"".join(lines[:4]))
+    asyncio.run(run_folder(RunFolder(out), None, QUIET))
+    assert results(out) == before
+    change(pages, "UPDATE fetches SET title = 'changed' WHERE body IS NOT NULL")
+    with pytest.raises(ConfigError, match="began with other pages"):
+        asyncio.run(run_folder(RunFolder(out), None, QUIET))
+
+
+def change(file: Path, statement: str) -> None:
+    store = SqlitePages(file)
+    with store.connection as connection:
+        connection.execute(statement)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--web", "frozen"], "--web frozen needs --pages"),
+        (["--web", "frozen", "--pages", "none.db"], "there is no page store"),
+        (["--web", "live"], "--web live and record need --search: brave"),
+        (["--web", "record", "--search", "bing"], "unknown search provider 'bing'"),
+        (["--web", "record", "--search", "brave"], "needs a key: set BRAVE_API_KEY"),
+        (["--search", "brave"], "the sealed web has its own search"),
+        (["--web", "tape"], "unknown web 'tape'; known: sealed, live, record, frozen"),
+        (["--as-of", "2020"], "--as-of '2020' is not a date"),
+        (["--web", "live", "--search", "wikipedia", "--pages", "x"], "live keeps no pages"),
+        (["--web", "live", "--search", "wikipedia", "--allow-host", "x"], "is not HOST:PORT"),
+        (["--web", "live", "--search", "searxng=http://u:p@x"], "base URL holds a user"),
+        (["--ignore-robots"], "--ignore-robots goes with --web live or record"),
+    ],
+)
+def test_options_that_do_not_fit_are_named_before_anything_is_made(
+    options: list[str], said: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(ConfigError, match=said):
+        app([*WEB, "--out", str(out), *options], standalone_mode=False)
+    assert not out.exists()
+
+
+def test_pages_are_listed_shown_verified_merged_and_exported(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = told_by(capsys, "pages", "list", recorded, "--json").splitlines()
+    first = next(row for row in map(json.loads, listed) if row["digest"])
+    shown = told_by(capsys, "pages", "show", recorded, first["digest"][:10])
+    assert f"asked: {first['asked']}" in shown
+    assert "The war began on 2 April 1982. café" in shown
+    searches = told_by(capsys, "pages", "list", recorded, "--searches")
+    assert f"serper  5  {LocalWeb.searches[0]}  " in searches
+    warc, copy, merged = (tmp_path / name for name in ("x.warc.gz", "copy.db", "all.db"))
+    assert str(warc) in told_by(capsys, "pages", "export", recorded, "--warc", warc)
+    assert "left out: nothing" in told_by(capsys, "pages", "import", copy, "--warc", warc)
+    done = told_by(capsys, "pages", "merge", merged, recorded, copy)
+    assert done.endswith("copy.db: 0 pages and 0 searches were new, 0 differ from what stands\n")
+    held = [
+        json.loads(told_by(capsys, "pages", "verify", file, "--json"))
+        for file in (recorded, copy, merged)
+    ]
+    assert held[0] == held[1] == held[2]
+    assert held[0]["problems"] == []
+    assert held[0]["digest"] == RunFolder(recorded).manifest().web_settings.pages_digest
+
+
+def test_a_broken_store_is_told_by_its_exit_code(recorded: Path, tmp_path: Path) -> None:
+    file = tmp_path / "broken.db"
+    file.write_bytes((recorded / "pages.db").read_bytes())
+    change(file, "UPDATE bodies SET body = x'00' WHERE rowid = 1")
+    done = agent_env("pages", "verify", str(file))
+    assert done.returncode == 1
+    assert "cannot be unpacked" in done.stdout
+    missing = agent_env("pages", "show", str(file), "https://no.example/")
+    assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)

@@ -1,0 +1,106 @@
+"""Forks: what is taken over, what is asked anew, and the parent beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.again.fork import read_edits, step_of
+from agent_env.episodes.again.tape import Recording
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.file import read_trace
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.records.trace_events import EpisodeResumed, EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.runs.again import ForkOptions, ReplayOptions, fork, read_forks, replay
+from agent_env.runs.start import Listener
+from tests import TESTS
+
+RUN = TESTS / "data/runs/version-1"
+QUIET = Listener(note=lambda text: None, begin=lambda *a: None, end=lambda *a: None)
+
+
+@pytest.fixture
+def parent(tmp_path: Path) -> Path:
+    shutil.copytree(RUN, tmp_path / "run")
+    return tmp_path / "run/episodes/web/tp-3-00001.1.jsonl"
+
+
+def test_a_fork_goes_on_live_behind_step_k_and_knows_its_parent(
+    tmp_path: Path, parent: Path
+) -> None:
+    out = asyncio.run(fork(parent, ForkOptions(2, tmp_path / "out", repeats=2), QUIET))
+    before = read_trace(parent)
+    for repeat in (1, 2):
+        events = read_trace(out.path / f"episodes/web/tp-3-00001.{repeat}.jsonl")
+        start = events[0]
+        assert isinstance(start, EpisodeStarted)
+        assert start.parent is not None
+        assert (start.parent.episode, start.parent.step) == ("web/tp-3-00001.1", 2)
+        called = [e for e in events if isinstance(e, ModelCalled)]
+        assert [e.replayed for e in called[:3]] == [True, True, None]
+        old = [e for e in before if isinstance(e, ModelCalled)]
+        assert [e.request for e in called[:3]] == [e.request for e in old[:3]]
+        assert [e.steps for e in events if isinstance(e, EpisodeResumed)] == [2]
+    assert out.manifest().parent == start.parent
+    found = read_forks(out, print)
+    assert [name for name, _, _ in found.episodes] == ["parent", "fork 1", "fork 2"]
+    assert found.episodes[0][2].metrics["exact_match"] == 1.0
+    again = asyncio.run(replay(out, ReplayOptions(), print))
+    assert {r.verdict for r in again} == {"same"}
+
+
+def test_an_edited_result_and_other_tools_make_another_story(tmp_path: Path, parent: Path) -> None:
+    (tmp_path / "edit.txt").write_text("No results.")
+    options = ForkOptions(
+        1, tmp_path / "out", condition="web-once", edit=tmp_path / "edit.txt", model="reference"
+    )
+    out = asyncio.run(fork(parent, options, QUIET))
+    events = read_trace(out.path / "episodes/web-once/tp-3-00001.1.jsonl")
+    edited = next(e for e in events if isinstance(e, ToolCalled))
+    assert (edited.result.output, edited.replayed) == ("No results.", True)
+    assert out.manifest().conditions[0].name == "web-once"
+    assert {r.verdict for r in asyncio.run(replay(out, ReplayOptions(), print))} == {"same"}
+    parent_row, fork_row = read_forks(out, print).episodes
+    assert parent_row[2].metrics["exact_match"] == 1.0
+    assert fork_row[2].metrics["exact_match"] == 0.0
+
+
+def test_a_fork_at_0_keeps_the_prompt_alone(tmp_path: Path, parent: Path) -> None:
+    out = asyncio.run(fork(parent, ForkOptions(0, tmp_path / "out"), QUIET))
+    events = read_trace(out.path / "episodes/web/tp-3-00001.1.jsonl")
+    assert not [e for e in events if isinstance(e, ModelCalled) and e.replayed]
+
+
+@pytest.mark.parametrize(("at", "line"), [(9, "has 4 steps; --at 9 is none"), (4, "is the answer")])
+def test_a_step_that_is_none_is_said(parent: Path, at: int, line: str) -> None:
+    with pytest.raises(ConfigError, match=line):
+        step_of(Recording.of(read_trace(parent)), at)
+
+
+def test_edits_name_calls_by_number_or_id(tmp_path: Path, parent: Path) -> None:
+    step = step_of(Recording.of(read_trace(parent)), 1)
+    assert step is not None
+    (call,) = step.reply.message.tool_calls
+    file = tmp_path / "edit.json"
+    for name in ("1", call.id):
+        file.write_text(json.dumps({name: "new"}))
+        assert read_edits(file, step) == {call.id: "new"}
+    file.write_text(json.dumps({"7": "new"}))
+    with pytest.raises(DatasetError, match="no call '7' in that step"):
+        read_edits(file, step)
+    with pytest.raises(ConfigError, match="cannot read"):
+        read_edits(tmp_path / "none", step)
+
+
+def test_a_folder_in_use_is_not_written_over(tmp_path: Path, parent: Path) -> None:
+    with pytest.raises(ConfigError, match="is not empty"):
+        asyncio.run(fork(parent, ForkOptions(1, tmp_path / "run"), QUIET))
+
+
+def test_a_run_without_forks_has_no_parent(parent: Path) -> None:
+    with pytest.raises(ConfigError, match="is no run of forks"):
+        read_forks(RunFolder(parent.parents[2]), print)

@@ -1,0 +1,184 @@
+"""Replays of recorded runs: no key, no network, and each difference named by step."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.again.replay import Replayed, Replayer, ToolResultsByCall
+from agent_env.episodes.again.tape import Recording, Tape
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.file import read_trace
+from agent_env.errors import ConfigError, ReplayError
+from agent_env.families.time_puzzles.task import make_task
+from agent_env.graph.loop import AgentLoop
+from agent_env.graph.strategies import make_strategy
+from agent_env.protocols import Limits
+from agent_env.records.schema import Message, ToolCall
+from agent_env.runs.again import ReplayOptions, replay
+from agent_env.testing import puzzle
+from tests import TESTS
+from tests.episodes.again.test_resume import World, cut, run, trace_of
+
+RUNS = TESTS / "data/runs"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in RUNS.iterdir()))
+def test_every_recorded_run_replays_strictly(name: str) -> None:
+    results = asyncio.run(replay(RunFolder(RUNS / name), ReplayOptions(), print))
+    assert results
+    assert {(r.verdict, r.drift) for r in results} == {("same", ())}
+
+
+def played(path: Path, strict: bool = True, prompt: str = "default") -> Replayed:
+    recording = Recording.of(read_trace(trace_of(path)))
+    replayer = Replayer(
+        make_strategy=lambda _, condition: make_strategy(condition, make_task(prompt).prompt),
+        limits=Limits(),
+        strict=strict,
+    )
+    return asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
+
+
+def test_an_episode_that_failed_is_replayed_to_where_it_failed(tmp_path: Path) -> None:
+    run(World(broken=True), tmp_path)
+    assert played(tmp_path) == Replayed("web+ci/a.1", "same", 1)
+
+
+def test_an_episode_that_was_cut_off_is_replayed_as_far_as_it_goes(tmp_path: Path) -> None:
+    run(World(), tmp_path)
+    cut(tmp_path, 5)
+    assert played(tmp_path) == Replayed("web+ci/a.1", "same", 2)
+
+
+def test_an_episode_that_was_resumed_replays_as_one(tmp_path: Path) -> None:
+    run(World(), tmp_path)
+    cut(tmp_path, 3)
+    run(World(), tmp_path)
+    assert played(tmp_path) == Replayed("web+ci/a.1", "same", 3)
+
+
+def test_a_strict_replay_ends_at_the_first_difference_with_a_diff(tmp_path: Path) -> None:
+    run(World(), tmp_path)
+    result = played(tmp_path, prompt="paper")
+    assert (result.verdict, result.steps) == ("drift", 1)
+    (drift,) = result.drift
+    assert (drift.step, drift.what) == (1, "request")
+    assert "-Read the constraints like this:" in drift.diff.splitlines()
+
+
+def test_a_lenient_replay_goes_on_and_tells_all_differences(tmp_path: Path) -> None:
+    run(World(), tmp_path)
+    result = played(tmp_path, strict=False, prompt="paper")
+    assert [(d.step, d.what) for d in result.drift] == [
+        (1, "request"), (2, "request"), (3, "request"),
+    ]  # fmt: skip
+    assert result.steps == 3
+
+
+def test_another_end_is_a_difference(tmp_path: Path) -> None:
+    events, _ = run(World(), tmp_path)
+    end = events[-1].model_copy(update={"answer": "MY ANSWER: None"})
+    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
+    recording = Recording.of([*events[:-1], end])
+    result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
+    (drift,) = result.drift
+    assert (drift.what, drift.diff.splitlines()[-2:]) == (
+        "end", ["-MY ANSWER: None", "+MY ANSWER: 1982-04-02"],
+    )  # fmt: skip
+
+
+def test_an_end_by_time_is_an_end_by_time_again(tmp_path: Path) -> None:
+    events, _ = run(World(), tmp_path)
+    end = events[-1].model_copy(update={"stop_reason": "time", "answer": None})
+    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
+    for kept in (1, 2, 4, 6):
+        recording = Recording.of([*events[:kept], end])
+        result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
+        assert result.verdict == "same", (kept, result.drift)
+
+
+def test_an_end_by_an_overflow_is_one_again(tmp_path: Path) -> None:
+    events, _ = run(World(), tmp_path)
+    end = events[-1].model_copy(update={"stop_reason": "context", "answer": None})
+    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
+    for kept, steps in ((1, 0), (4, 1), (6, 2)):
+        recording = Recording.of([*events[:kept], end])
+        result = asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
+        assert (result.verdict, result.steps) == ("same", steps), kept
+
+
+def test_live_tools_are_held_against_the_recording(tmp_path: Path) -> None:
+    run(World(), tmp_path)
+    recording = Recording.of(read_trace(trace_of(tmp_path)))
+    replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
+
+    def with_tools(world: World) -> Replayed:
+        def open_tools(sample, condition):  # type: ignore[no-untyped-def]
+            return _ToolsOf(world, sample, condition)
+
+        live = replace(replayer, open_tools=open_tools)
+        return asyncio.run(live.play(recording, puzzle("a"), AgentLoop()))
+
+    assert with_tools(World()).verdict == "same"
+    (drift,) = with_tools(World(noise="!")).drift
+    assert (drift.step, drift.what, drift.diff.splitlines()[-2:]) == (1, "python", ["-1", "+1!"])
+
+
+class _ToolsOf:
+    def __init__(self, world, sample, condition):  # type: ignore[no-untyped-def]
+        self._opened = world.open_seams(sample, condition)
+
+    async def __aenter__(self):  # type: ignore[no-untyped-def]
+        return (await self._opened.__aenter__()).toolbox
+
+    async def __aexit__(self, *raised):  # type: ignore[no-untyped-def]
+        return await self._opened.__aexit__(*raised)
+
+
+def test_a_live_model_gets_results_by_call_and_never_invented_ones(tmp_path: Path) -> None:
+    events, _ = run(World(), tmp_path)
+    toolbox = ToolResultsByCall(Tape(Recording.of(events), strict=True))
+    same = ToolCall(id="other", name="python", arguments='{"code": "x += 1; x"}')
+    assert asyncio.run(toolbox.run(same, frozenset())).output == "2"
+    with pytest.raises(ReplayError):
+        asyncio.run(toolbox.run(same.model_copy(update={"arguments": "{}"}), frozenset()))
+
+
+def test_a_live_model_is_recorded_in_a_run_of_its_own(tmp_path: Path) -> None:
+    source, out = tmp_path / "source", tmp_path / "out"
+    shutil.copytree(RUNS / "version-1", source)
+    options = ReplayOptions(strict=False, model_live=True, out=out)
+    results = asyncio.run(replay(RunFolder(source), options, print))
+    assert (results[0].episode, results[0].verdict) == ("base/tp-3-00001.1", "same")
+    again = asyncio.run(replay(RunFolder(out), ReplayOptions(), print))
+    assert {r.verdict for r in again} == {"same"}
+    first = read_trace(next(RunFolder(out).traces()))[0]
+    assert json.loads(first.model_dump_json())["parent"]["step"] == 0
+
+
+def test_a_broken_trace_is_named_and_its_neighbours_are_played(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(RUNS / "version-1", source)
+    (source / "episodes/base/tp-3-00001.1.jsonl").write_text("{}\n")
+    results = asyncio.run(replay(RunFolder(source), ReplayOptions(), print))
+    assert [r.verdict for r in results] == ["broken", "same", "same", "same", "same"]
+    assert "base/tp-3-00001.1.jsonl:1: not a trace event" in (results[0].reason or "")
+
+
+def test_nothing_is_replayed_where_all_is_live(tmp_path: Path) -> None:
+    options = ReplayOptions(tools_live=True, model_live=True)
+    with pytest.raises(ConfigError, match="start a new run"):
+        asyncio.run(replay(RunFolder(tmp_path), options, print))
+
+
+def test_the_messages_of_a_step_are_those_that_were_sent(tmp_path: Path) -> None:
+    events, episode = run(World(), tmp_path)
+    recording = Recording.of(events)
+    assert recording.sent(recording.steps[2]) == episode.messages[:-1]
+    assert isinstance(recording.sent(recording.steps[0])[0], Message)

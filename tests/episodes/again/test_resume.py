@@ -1,0 +1,227 @@
+"""Going on from the last complete event: what is asked again, what is done again, what is said."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.again.resume import rebuild
+from agent_env.episodes.again.tape import Recording, Tape, TapeClock
+from agent_env.episodes.results import episodes_of
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.runner import Runner, Seams, utc_now
+from agent_env.episodes.trace.file import Clock, read_trace
+from agent_env.errors import EpisodeError, SandboxError
+from agent_env.families.time_puzzles.task import make_task
+from agent_env.graph.strategies import make_strategy
+from agent_env.models.tokenizers import Estimate
+from agent_env.protocols import Limits
+from agent_env.records.schema import Condition, Episode, Reply, Sample
+from agent_env.records.trace_events import EpisodeResumed, Event, ModelCalled, ToolCalled
+from agent_env.tasks.conditions import parse_condition
+from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
+from agent_env.tools.toolbox import ToolSet
+
+CONDITION = parse_condition("web+ci")
+SCRIPT: tuple[Reply, ...] = (
+    calls(("web_search", '{"q": 1}'), ("python", '{"code": "x = 1"}'), first_id=1),
+    calls(("python", '{"code": "x += 1; x"}'), first_id=3),
+    answer("MY ANSWER: 1982-04-02"),
+)
+
+
+@dataclass
+class World:
+    """A counting model and tools; the interpreter adds up what it is told to run."""
+
+    replies: Sequence[Reply | Exception] = SCRIPT
+    asked: int = 0
+    searched: int = 0
+    ran: list[str] = field(default_factory=list)
+    broken: bool = False
+    prompt: str = "default"
+    noise: str = ""
+
+    @asynccontextmanager
+    async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+        self.ran.clear()  # a new session
+        world = self
+
+        class Counted(ScriptedModel):
+            async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+                world.asked += 1
+                return await super().generate(messages, tools)
+
+        def search(arguments: dict[str, object]) -> str:
+            world.searched += 1
+            return f"found {arguments}"
+
+        def python(arguments: dict[str, object]) -> str:
+            if world.broken:
+                raise SandboxError("the sandbox is gone")
+            world.ran.append(str(arguments["code"]))
+            return f"{len(world.ran)}{world.noise}"
+
+        tools = [FakeTool("web_search", search), FakeTool("python", python)]
+        strategy = make_strategy(condition, make_task(self.prompt).prompt)
+        yield Seams(Counted(self.replies), ToolSet(tools), strategy)
+
+
+def run(
+    world: World, path: Path, strict: bool = True, clock: Clock = utc_now
+) -> tuple[list[Event], Episode]:
+    notes: list[str] = []
+    runner = Runner(
+        folder=RunFolder(path),
+        model_name="scripted",
+        open_seams=world.open_seams,
+        tokenizer=Estimate(),
+        limits=Limits(),
+        concurrency=1,
+        strict=strict,
+        clock=clock,
+        note=notes.append,
+    )
+    asyncio.run(runner.run([puzzle("a")], [CONDITION], 1, lambda key, ending: None))
+    (episode,) = episodes_of(runner.folder, print)
+    return read_trace(trace_of(path)), episode
+
+
+def trace_of(path: Path) -> Path:
+    return path / "episodes/web+ci/a.1.jsonl"
+
+
+def cut(path: Path, events: int, torn: bytes = b'{"v":2,"epi') -> None:
+    file = trace_of(path)
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:events]) + torn)
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked", "searched"),
+    [(1, 3, 1), (2, 2, 1), (3, 2, 0), (4, 2, 0), (5, 1, 0), (6, 1, 0), (7, 0, 0)],
+)
+def test_an_episode_cut_anywhere_ends_as_if_it_had_not_been(
+    tmp_path: Path, kept: int, asked: int, searched: int
+) -> None:
+    whole, episode = run(World(), tmp_path)
+    assert len(whole) == 8
+    cut(tmp_path, kept)
+    again = World()
+    events, resumed = run(again, tmp_path)
+    assert (again.asked, again.searched) == (asked, searched)
+    assert again.ran == ["x = 1", "x += 1; x"]
+    assert resumed.messages == episode.messages
+    assert (resumed.status, resumed.answer, resumed.steps, resumed.tool_calls) == (
+        "finished", "MY ANSWER: 1982-04-02", 3, 3,
+    )  # fmt: skip
+    assert [e.seq for e in events] == list(range(9))
+    (mark,) = [e for e in events if isinstance(e, EpisodeResumed)]
+    assert (mark.seq, mark.drift) == (kept, ())
+
+
+def test_a_failed_episode_goes_on_from_its_last_good_event(tmp_path: Path) -> None:
+    first = World(broken=True)
+    _, failed = run(first, tmp_path)
+    assert (failed.failure, first.asked) == ("SandboxError: the sandbox is gone", 1)
+    again = World()
+    events, episode = run(again, tmp_path)
+    assert (again.asked, again.searched) == (2, 0)
+    assert (episode.status, episode.tool_calls) == ("finished", 3)
+    assert [e.ended for e in events if isinstance(e, ToolCalled)] == [None, "failed", None, None]
+
+
+def test_code_that_says_something_else_now_is_noted_in_the_trace(tmp_path: Path) -> None:
+    run(World(), tmp_path)
+    cut(tmp_path, 4)
+    events, _ = run(World(noise=" today"), tmp_path)
+    (mark,) = [e for e in events if isinstance(e, EpisodeResumed)]
+    ((step, what, diff),) = [(d.step, d.what, d.diff) for d in mark.drift]
+    assert (step, what) == (1, "python")
+    assert diff.splitlines()[-2:] == ["-1", "+1 today"]
+
+
+def test_another_prompt_is_refused_and_accepted_when_asked(tmp_path: Path) -> None:
+    run(World(), tmp_path)
+    cut(tmp_path, 4)
+    changed = World(prompt="paper")
+    _, refused = run(changed, tmp_path)
+    assert (
+        refused.failure == "ReplayError: web+ci/a.1: step 1: the request differs from the recording"
+    )
+    assert changed.asked == 0
+    events, accepted = run(World(prompt="paper"), tmp_path, strict=False)
+    assert accepted.status == "finished"
+    mark = [e for e in events if isinstance(e, EpisodeResumed)][-1]
+    assert mark.drift[0].what == "request"
+
+
+def test_a_broken_trace_goes_on_above_its_defect_and_is_kept(tmp_path: Path) -> None:
+    run(World(), tmp_path)
+    file = trace_of(tmp_path)
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[4] = lines[4].replace(b"x += 1", b"x += 2")
+    file.write_bytes(b"".join(lines))
+    again = World()
+    _, episode = run(again, tmp_path)
+    assert (again.asked, again.searched, episode.status) == (2, 0, "finished")
+    assert (tmp_path / "broken/web+ci/a.1.1.jsonl").read_bytes() == b"".join(lines)
+
+
+def test_a_trace_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+    run(World(), tmp_path)
+    file = trace_of(tmp_path)
+    file.write_bytes(file.read_bytes().splitlines(keepends=True)[0].replace(b'"v":2', b'"v":7'))
+    before = file.read_bytes()
+    again = World()
+    with pytest.raises(ValueError, match="not enough values"):
+        run(again, tmp_path)  # there is no episode that can be read
+    assert (again.asked, file.read_bytes()) == (0, before)
+
+
+def test_what_ran_before_a_session_was_lost_is_not_run_again(tmp_path: Path) -> None:
+    events, _ = run(World(), tmp_path)
+    recording = Recording.of(events)
+    first, second, third = recording.steps
+    searched, python = first.results
+    lost = python.model_copy(
+        update={"result": python.result.model_copy(update={"error": "timeout: 30 s"})}
+    )
+    ran: list[str] = []
+    tool = FakeTool("python", lambda arguments: ran.append(str(arguments["code"])) or "2")  # type: ignore[func-returns-value]
+    steps = (replace(first, results=(searched, lost)), second, third)
+    assert asyncio.run(rebuild(steps, ToolSet([tool]))) == []
+    assert ran == ["x += 1; x"]
+
+
+def test_the_clock_stands_still_while_the_tape_plays(tmp_path: Path) -> None:
+    events, _ = run(World(), tmp_path)
+    tape = Tape(Recording.of(events), strict=False)
+    now = iter([100.0, 100.0, 107.0])
+    clock = TapeClock(tape, 60.0, lambda: next(now))
+    assert (clock(), clock()) == (0.0, 0.0)
+    for _ in range(3):
+        tape.next_step((), ())
+    assert (clock(), clock()) == (60.0, 67.0)
+
+
+def test_time_used_before_counts_against_the_limit(tmp_path: Path) -> None:
+    hours = iter(range(100))
+    slow = datetime(2026, 1, 1, tzinfo=UTC)
+    run(World(), tmp_path, clock=lambda: slow + timedelta(hours=next(hours)))
+    cut(tmp_path, 5)
+    again = World()
+    _, episode = run(again, tmp_path)
+    assert (episode.stop_reason, again.asked, episode.steps) == ("time", 0, 2)
+
+
+def test_a_call_that_gave_nothing_is_no_part_of_the_trajectory(tmp_path: Path) -> None:
+    events, episode = run(World(broken=True), tmp_path)
+    assert [m.role for m in episode.messages] == ["user", "assistant", "tool"]
+    assert issubclass(SandboxError, EpisodeError)
+    assert isinstance(events[1], ModelCalled)

@@ -1,0 +1,165 @@
+"""What a run may spend: reserved before, settled after, never forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_env.episodes.calls.breaker import Breaker
+from agent_env.episodes.calls.budget import FIRST_OUTPUT, RunBudget, RunLimits
+from agent_env.errors import ModelError, RunStopped
+from agent_env.records.schema import Message, ModelFacts, Usage
+
+PRICED = ModelFacts(
+    input_per_million=1.0, output_per_million=10.0, date="2026-01-01", source="made up"
+)
+ASKED = [Message(role="user", content="x" * 384)]
+NEED = 384 // 4 + 4 + FIRST_OUTPUT
+"""What is reserved for it at first."""
+
+
+def test_the_first_call_reserves_its_letters_and_a_first_guess_of_the_output() -> None:
+    budget = RunBudget(RunLimits(tokens=NEED - 1))
+
+    async def go() -> None:
+        async with budget.share(ASKED, []):
+            raise AssertionError("there is no room")
+
+    with pytest.raises(RunStopped, match=f"the run has used 0 of its {NEED - 1} tokens") as found:
+        asyncio.run(go())
+    assert found.value.reason == "tokens"
+
+
+def test_a_call_waits_while_others_may_give_back_what_they_do_not_use() -> None:
+    async def go() -> list[str]:
+        budget, told = RunBudget(RunLimits(tokens=NEED + 50)), []
+
+        async def call(name: str) -> None:
+            async with budget.share(ASKED, []) as share:
+                told.append(f"{name} begins with {budget.tokens} spent")
+                await asyncio.sleep(0.01)
+                share.used = Usage(input_tokens=10, output_tokens=10)
+
+        await asyncio.gather(call("a"), call("b"))
+        assert (budget.tokens, budget.in_flight) == (40, 0)
+        return told
+
+    assert asyncio.run(go()) == ["a begins with 0 spent", "b begins with 20 spent"]
+
+
+def test_a_cost_limit_goes_by_the_prices() -> None:
+    budget = RunBudget(RunLimits(cost_usd=0.001), PRICED)
+    budget.spend(Usage(input_tokens=500, output_tokens=40))
+    assert budget.cost_usd == pytest.approx(0.0009)
+
+    async def go() -> None:
+        async with budget.share(ASKED, []):
+            raise AssertionError("there is no room")
+
+    with pytest.raises(RunStopped, match=r"has cost 0\.0009 of its 0\.001 USD") as found:
+        asyncio.run(go())
+    assert found.value.reason == "cost"
+
+
+def test_wall_time_ends_what_is_in_flight() -> None:
+    async def go() -> None:
+        async with RunBudget(RunLimits(time_s=0.01)).wall_time():
+            await asyncio.sleep(60)
+
+    with pytest.raises(RunStopped, match=r"the run has used its 0\.01 s") as found:
+        asyncio.run(go())
+    assert found.value.reason == "time"
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    used=st.lists(st.tuples(st.integers(0, 900), st.integers(0, 900)), min_size=1, max_size=40),
+    limit=st.integers(500, 9000),
+    workers=st.integers(1, 8),
+)
+def test_a_run_overshoots_by_no_more_than_its_calls_in_flight(
+    used: list[tuple[int, int]], limit: int, workers: int
+) -> None:
+    async def go() -> None:
+        budget, left = RunBudget(RunLimits(tokens=limit)), list(used)
+
+        async def work() -> None:
+            while left:
+                async with budget.share(ASKED, []) as share:
+                    if not left:
+                        return
+                    given, got = left.pop()
+                    await asyncio.sleep(0)
+                    share.used = Usage(input_tokens=given, output_tokens=got)
+
+        await asyncio.gather(*(work() for _ in range(workers)), return_exceptions=True)
+        largest = max(a + b for a, b in used)
+        assert budget.tokens <= limit + workers * max(0, largest - NEED + FIRST_OUTPUT)
+        assert budget.in_flight == 0
+
+    asyncio.run(go())
+
+
+def test_the_breaker_stops_a_run_whose_last_calls_all_failed() -> None:
+    breaker, down = Breaker(calls=3), ModelError("down", status=503)
+    breaker.note(down, is_last=False)
+    breaker.note(down, is_last=True)
+    breaker.succeeded()
+    breaker.note(down, is_last=False)
+    breaker.note(down, is_last=False)
+    with pytest.raises(RunStopped, match="last 3 model calls all failed, the last one so: down"):
+        breaker.note(down, is_last=False)
+
+
+def test_rate_limits_that_are_tried_again_do_not_count_as_failures() -> None:
+    breaker, busy = Breaker(calls=2), ModelError("busy", status=429, retryable=True)
+    for _ in range(50):
+        breaker.note(busy, is_last=False)
+    breaker.note(busy, is_last=True)
+    with pytest.raises(RunStopped):
+        breaker.note(busy, is_last=True)
+
+
+def test_a_reservation_learns_from_what_the_server_counts() -> None:
+    async def go() -> int:
+        budget = RunBudget(RunLimits(tokens=100_000))
+        async with budget.share(ASKED, []) as share:
+            share.used = Usage(input_tokens=200, output_tokens=30)
+        async with budget.share(ASKED, []) as share:
+            return share.tokens
+
+    assert asyncio.run(go()) == 200 + 30
+
+
+def test_what_a_failed_call_may_have_cost_stays_taken_and_is_named() -> None:
+    """A provider bills a reply that never arrived; the limit must not be spent a second time."""
+
+    async def go() -> None:
+        budget = RunBudget(RunLimits(tokens=2 * NEED - 1))
+        async with budget.share(ASKED, []) as share:
+            share.held = share.needed
+        assert (budget.tokens, budget.held_tokens) == (0, NEED)
+        async with budget.share(ASKED, []):
+            raise AssertionError("there is no room")
+
+    with pytest.raises(RunStopped) as found:
+        asyncio.run(go())
+    assert str(found.value) == (
+        f"the run has used 0 of its {2 * NEED - 1} tokens, and up to {NEED} by failed calls that"
+        f" told nothing; the next call may need {NEED}"
+    )
+
+
+def test_what_failed_calls_may_have_cost_counts_in_money_too() -> None:
+    budget = RunBudget(RunLimits(cost_usd=0.01), PRICED)
+    budget.hold(Usage(input_tokens=500, output_tokens=940))
+
+    async def go() -> None:
+        async with budget.share(ASKED, []):
+            raise AssertionError("there is no room")
+
+    with pytest.raises(RunStopped, match=r"cost 0\.0000 of its 0\.01 USD, and up to 0\.0099 by"):
+        asyncio.run(go())

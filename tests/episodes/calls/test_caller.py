@@ -1,0 +1,458 @@
+"""Calls as a run makes them: what the trace tells, what counts, what stops the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agent_env.analysis.totals import totals
+from agent_env.episodes.calls.breaker import Breaker
+from agent_env.episodes.calls.budget import RunBudget, RunLimits
+from agent_env.episodes.calls.caller import Calls
+from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.reply_cache import ReplyCache
+from agent_env.episodes.calls.retries import Retries
+from agent_env.episodes.calls.spending import charges
+from agent_env.episodes.results import episodes_of
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.runner import Runner, Seams
+from agent_env.episodes.trace.file import read_trace
+from agent_env.errors import ModelError, ModelErrorKind, RunStopped
+from agent_env.families.time_puzzles.task import make_task
+from agent_env.graph.strategies import make_strategy
+from agent_env.models.tokenizers import Estimate
+from agent_env.protocols import Limits, Model
+from agent_env.records.schema import (
+    Condition,
+    Episode,
+    Message,
+    ModelFacts,
+    Reply,
+    Sample,
+    ToolSpec,
+    Usage,
+)
+from agent_env.records.trace_events import ModelCalled
+from agent_env.tasks.conditions import parse_condition
+from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
+from agent_env.tools.toolbox import ToolSet
+
+SOME = Usage(input_tokens=100, output_tokens=10, source="provider")
+FAST = Retries(first_wait_s=0.001)
+
+
+class Shaky:
+    """Fails as told, then answers; each episode's model is its own."""
+
+    name = "shaky"
+
+    def __init__(self, errors: Sequence[ModelError]) -> None:
+        self.left = list(errors)
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
+    ) -> Reply:
+        await asyncio.sleep(0)
+        if self.left:
+            raise self.left.pop(0)
+        return answer("MY ANSWER: None", SOME)
+
+
+def runner(
+    path: Path,
+    make_model: Callable[[Sample], Model],
+    shared: Calls | None = None,
+    limits: Limits | None = None,
+    concurrency: int = 4,
+) -> Runner:
+    @asynccontextmanager
+    async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+        tools = [FakeTool(name, lambda arguments: "found") for name in ("web_search", "python")]
+        yield Seams(
+            make_model(sample), ToolSet(tools), make_strategy(condition, make_task().prompt)
+        )
+
+    return Runner(
+        folder=RunFolder(path),
+        model_name="scripted",
+        open_seams=open_seams,
+        tokenizer=Estimate(),
+        limits=limits or Limits(),
+        concurrency=concurrency,
+        calls=shared or Calls(Pace(most=4), FAST),
+    )
+
+
+def run(made: Runner, count: int = 1) -> list[Episode]:
+    samples = [puzzle(f"tp-0-{number}") for number in range(count)]
+    asyncio.run(made.run(samples, [parse_condition("web")], 1, lambda key, ending: None))
+    return list(episodes_of(made.folder, print))
+
+
+def model_calls(path: Path, sample: str = "tp-0-0") -> list[ModelCalled]:
+    events = read_trace(path / f"episodes/web/{sample}.1.jsonl")
+    return [event for event in events if isinstance(event, ModelCalled)]
+
+
+def error(kind: ModelErrorKind, status: int | None = None, used: Usage | None = None) -> ModelError:
+    return ModelError(f"{kind}!", status=status, kind=kind, retryable=True, usage=used)
+
+
+def test_each_attempt_stands_in_the_trace_with_its_verdict(tmp_path: Path) -> None:
+    failing = [error("server", 500), error("timeout"), error("unreadable", 200, SOME)]
+    (episode,) = run(runner(tmp_path, lambda s: Shaky(failing)))
+    told = [(c.attempt, c.error_kind, c.status, c.wait_s is None) for c in model_calls(tmp_path)]
+    assert told == [
+        (1, "server", 500, False),
+        (2, "timeout", None, False),
+        (3, "unreadable", 200, False),
+        (4, None, None, True),
+    ]
+    assert episode.status == "finished"
+
+
+def test_the_tokens_of_failed_calls_are_in_the_sums(tmp_path: Path) -> None:
+    failing = [error("server", 500), error("unreadable", 200, SOME)]
+    (episode,) = run(runner(tmp_path, lambda s: Shaky(failing)))
+    assert (episode.input_tokens, episode.output_tokens) == (200, 20)
+    assert (episode.failed_calls, episode.uncounted_calls, episode.steps) == (2, 1, 1)
+
+
+def test_the_tokens_of_failed_calls_count_against_the_limit(tmp_path: Path) -> None:
+    class Costly(ScriptedModel):
+        failed = False
+
+        async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+            if not self.failed:
+                self.failed = True
+                raise error("unreadable", 200, SOME)
+            return await super().generate(messages, tools)
+
+    model = Costly([calls(("web_search", "{}"), usage=SOME), answer("never asked")])
+    (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(tokens=220)))
+    assert (episode.stop_reason, episode.steps) == ("tokens", 1)
+
+
+def test_an_error_that_lasts_fails_the_episode_with_the_evidence(tmp_path: Path) -> None:
+    (episode,) = run(runner(tmp_path, lambda s: Shaky([error("server", 500)] * 9)))
+    assert episode.failure == (
+        "ModelError: server! [the same error came 3 times on this request; "
+        "calls ended: server 500, server 500, server 500]"
+    )
+    assert len(model_calls(tmp_path)) == 3
+
+
+class Silent(Shaky):
+    """Answers as told, then lets its callers wait."""
+
+    def __init__(self, replies: Sequence[Reply] = ()) -> None:
+        super().__init__([])
+        self.replies = list(replies)
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
+    ) -> Reply:
+        if not self.replies:
+            await asyncio.sleep(60)
+        return self.replies.pop(0)
+
+
+def test_the_episodes_time_ends_a_wait_before_the_next_call(tmp_path: Path) -> None:
+    """Nothing was answered, so it is an outage and no wrong answer."""
+    patient = Calls(Pace(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
+    limits = Limits(time_s=0.05)
+    (episode,) = run(runner(tmp_path, lambda s: Shaky([error("server", 500)]), patient, limits))
+    assert (episode.status, episode.failure) == (
+        "failed",
+        "ModelError: no reply came in the episode's 0.05 s; calls ended: server 500",
+    )
+
+
+def test_an_episode_whose_server_hangs_fails_and_is_asked_again(tmp_path: Path) -> None:
+    limits = Limits(time_s=0.2)
+    (episode,) = run(runner(tmp_path, lambda s: Silent(), limits=limits))
+    assert (episode.status, episode.failure) == (
+        "failed",
+        "ModelError: no reply came in the episode's 0.2 s; calls ended: cut off",
+    )
+    (again,) = run(runner(tmp_path, lambda s: Shaky([]), limits=limits))  # with all of its time
+    assert (again.status, again.stop_reason, again.failed_calls) == ("finished", "answered", 1)
+
+
+def test_an_episode_that_got_a_reply_and_then_ran_out_of_time_is_finished(tmp_path: Path) -> None:
+    said = [calls(("web_search", "{}"))]
+    (episode,) = run(runner(tmp_path, lambda s: Silent(said), limits=Limits(time_s=0.2)))
+    assert (episode.status, episode.stop_reason, episode.steps) == ("finished", "time", 1)
+
+
+def test_waiting_for_a_place_is_not_the_episodes_time(tmp_path: Path) -> None:
+    class Slow(Shaky):
+        async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+            await asyncio.sleep(1.0)
+            return await super().generate(messages, tools)
+
+    made = runner(
+        tmp_path, lambda s: Slow([]), Calls(Pace(most=1)), Limits(time_s=2.8), concurrency=4
+    )
+    episodes = run(made, count=4)  # the last one waits 3 s
+    assert [e.stop_reason for e in episodes] == ["answered"] * 4
+    waits = [call.queued_s for n in range(4) for call in model_calls(tmp_path, f"tp-0-{n}")]
+    assert sum((wait or 0.0) > 0.9 for wait in waits) == 3
+
+
+def test_a_run_whose_calls_all_fail_stops_and_can_be_resumed(tmp_path: Path) -> None:
+    down = Calls(Pace(most=4), FAST, breaker=Breaker(calls=5))
+    broken = runner(tmp_path, lambda s: Shaky([error("connection")] * 99), down)
+    with pytest.raises(RunStopped, match="the last 5 model calls all failed") as stopped:
+        run(broken, count=20)
+    assert stopped.value.reason == "failures"
+    episodes = run(runner(tmp_path, lambda s: Shaky([])), count=20)
+    assert [e.status for e in episodes] == ["finished"] * 20
+
+
+def test_a_spent_budget_lets_calls_in_flight_come_in_and_stops(tmp_path: Path) -> None:
+    budget = RunBudget(RunLimits(tokens=3000))
+    shared = Calls(Pace(most=4), FAST, budget)
+    with pytest.raises(RunStopped, match="of its 3000 tokens"):
+        run(runner(tmp_path, lambda s: Shaky([]), shared), count=100)
+    ended = [e.status for e in episodes_of(RunFolder(tmp_path), print)]
+    assert 3 < ended.count("finished") == budget.tokens // 110
+    assert set(ended) <= {"finished", "unfinished"}
+
+
+def test_a_reply_from_the_cache_is_told_and_costs_nothing(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path / "replies.db")
+    run(runner(tmp_path / "a", lambda s: Shaky([]), Calls(Pace(most=1), FAST, cache=cache)))
+    budget = RunBudget(RunLimits(tokens=1))  # no call would find room
+    again = Calls(Pace(most=1), FAST, budget, cache=cache)
+    (episode,) = run(runner(tmp_path / "b", lambda s: Shaky([error("server")]), again))
+    (first,), (call,) = model_calls(tmp_path / "a"), model_calls(tmp_path / "b")
+    assert call.reply is not None
+    assert call.reply.cached_at is not None
+    assert first.at[:16] == call.reply.cached_at[:16]
+    assert (episode.cache_hits, episode.input_tokens, episode.paid.input_tokens) == (1, 100, 0)
+    assert budget.tokens == 0
+
+
+def test_a_model_near_its_last_step_is_told_once(tmp_path: Path) -> None:
+    model = ScriptedModel([calls(("web_search", "{}")) for _ in range(9)])
+    (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(steps=4, notice=2)))
+    assert episode.stop_reason == "steps"
+    added = [[m.content for m in call.added] for call in model_calls(tmp_path)]
+    assert [len(messages) for messages in added] == [0, 0, 1, 0]
+    assert added[2][0].startswith("You have 2 replies left")
+
+
+def test_the_notice_can_be_switched_off(tmp_path: Path) -> None:
+    model = ScriptedModel([calls(("web_search", "{}")) for _ in range(9)])
+    run(runner(tmp_path, lambda s: model, limits=Limits(steps=3, notice=0)))
+    assert [call.added for call in model_calls(tmp_path)] == [()] * 3
+
+
+def test_a_tool_at_its_limit_is_withdrawn_and_the_episode_goes_on(tmp_path: Path) -> None:
+    twice = calls(("python", "{}"), ("python", "{}"), ("web_search", "{}"))
+    model = ScriptedModel([twice, calls(("web_search", "{}"), first_id=9), answer("done")])
+    (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(per_tool={"python": 1})))
+    offered = [sorted(tools) for _, tools in model.requests]
+    assert offered == [["python", "web_search"], ["web_search"], ["web_search"]]
+    outputs = [m.content for m in episode.messages if m.role == "tool"]
+    assert outputs[0] == "found"
+    assert outputs[1].startswith("Error: there is no tool 'python' here")
+    assert outputs[2:] == ["found", "found"]
+    assert episode.stop_reason == "answered"
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (Limits(input_tokens=150), "input_tokens"),
+        (Limits(output_tokens=15), "output_tokens"),
+        (Limits(tokens=150), "tokens"),
+    ],
+)
+def test_the_limit_that_was_reached_is_the_stop_reason(
+    tmp_path: Path, limits: Limits, reason: str
+) -> None:
+    model = ScriptedModel([calls(("web_search", "{}"), usage=SOME) for _ in range(9)])
+    (episode,) = run(runner(tmp_path, lambda s: model, limits=limits))
+    assert (episode.stop_reason, episode.steps) == (reason, 2)
+
+
+def test_a_limit_holds_where_the_server_tells_no_usage(tmp_path: Path) -> None:
+    model = ScriptedModel([calls(("web_search", "{}")) for _ in range(9)])
+    (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(tokens=100)))
+    assert episode.stop_reason == "tokens"
+    assert episode.input_tokens is None
+
+
+def test_a_cost_limit_ends_an_episode(tmp_path: Path) -> None:
+    facts = ModelFacts(
+        input_per_million=100.0, output_per_million=0.0, date="2026-01-01", source="made up"
+    )
+    model = ScriptedModel([calls(("web_search", "{}"), usage=SOME) for _ in range(9)])
+    shared = Calls(Pace(most=4), FAST, RunBudget(facts=facts))
+    (episode,) = run(runner(tmp_path, lambda s: model, shared, Limits(cost_usd=0.025)))
+    assert (episode.stop_reason, episode.steps) == ("cost", 3)
+
+
+def test_a_run_cancelled_in_a_wait_leaves_its_episode_to_be_resumed(tmp_path: Path) -> None:
+    patient = Calls(Pace(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
+
+    async def go() -> None:
+        failed = asyncio.Event()
+
+        class Failing(Shaky):
+            async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+                failed.set()
+                raise error("server", 500)
+
+        made = runner(tmp_path, lambda s: Failing([]), patient)
+        asking = asyncio.create_task(
+            made.run([puzzle("tp-0-0")], [parse_condition("web")], 1, lambda key, ending: None)
+        )
+        await failed.wait()
+        await asyncio.sleep(0.05)  # the wait before the next call has begun
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(go())
+    (episode,) = episodes_of(RunFolder(tmp_path), print)
+    assert episode.status == "unfinished"
+    assert patient.pace.in_flight == 0
+
+
+def test_the_time_of_a_run_cuts_off_what_is_in_flight(tmp_path: Path) -> None:
+    class Stuck(Shaky):
+        async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+            await asyncio.sleep(60)
+
+    shared = Calls(Pace(most=4), FAST, RunBudget(RunLimits(time_s=0.3)))
+    with pytest.raises(RunStopped, match=r"has used its 0\.3 s"):
+        run(runner(tmp_path, lambda s: Stuck([]), shared), count=2)
+    (call,) = model_calls(tmp_path)
+    assert call.error == "cancelled before the reply came"
+    assert [e.status for e in episodes_of(RunFolder(tmp_path), print)] == ["unfinished"] * 2
+
+
+REFUSED = ModelError("no connection", kind="connection", retryable=True, unsent=True)
+CHARGED: dict[str, tuple[ModelError, bool]] = {
+    "a timeout": (error("timeout"), True),
+    "a cut reply": (error("connection", 200), True),
+    "a server error": (error("server", 500), True),
+    "a reply that is none": (error("unreadable", 200), True),
+    "a rate limit": (error("rate_limit", 429), False),
+    "a server that is not there": (REFUSED, False),
+    "a usage that was told": (error("unreadable", 200, SOME), False),
+}
+
+
+@pytest.mark.parametrize("name", CHARGED)
+def test_a_failed_call_that_may_be_billed_is_charged_where_nobody_told_its_tokens(
+    tmp_path: Path, name: str
+) -> None:
+    failing, is_charged = CHARGED[name]
+    budget = RunBudget(RunLimits(tokens=50_000))
+    (episode,) = run(
+        runner(tmp_path, lambda s: Shaky([failing]), Calls(Pace(most=1), FAST, budget))
+    )
+    charged = model_calls(tmp_path)[0].charged
+    assert (charged is not None) == is_charged
+    assert budget.held_tokens == (0 if charged is None else charged.input_tokens + 512)
+    assert budget.tokens == (220 if failing.usage else 110)
+    assert (episode.input_tokens, episode.output_tokens) == (
+        (200, 20) if failing.usage else (100, 10)
+    )
+
+
+def test_what_a_failed_call_told_in_part_is_charged_in_part(tmp_path: Path) -> None:
+    half = error("unreadable", 200, Usage(input_tokens=7, source="provider"))
+    budget = RunBudget(RunLimits(tokens=50_000))
+    run(runner(tmp_path, lambda s: Shaky([half]), Calls(Pace(most=1), FAST, budget)))
+    charged = model_calls(tmp_path)[0].charged
+    assert charged == Usage(input_tokens=7, output_tokens=512, source="estimate")
+    assert (budget.tokens, budget.held_tokens) == (110, 519)
+
+
+def test_a_run_that_goes_on_knows_what_was_charged_for_what_nobody_told(tmp_path: Path) -> None:
+    """A server that tells no usage, and a call that was cut: after a restart both still count."""
+    budget = RunBudget(RunLimits(tokens=50_000))
+    untold = ScriptedModel([answer("MY ANSWER: None")])
+
+    class Cut(Shaky):
+        async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
+            await super().generate(messages, tools)
+            return await untold.generate(messages, tools)
+
+    run(
+        runner(
+            tmp_path, lambda s: Cut([error("connection", 200)]), Calls(Pace(most=1), FAST, budget)
+        )
+    )
+    cut, said = model_calls(tmp_path)
+    assert (said.reply.usage.input_tokens, said.charged.source) == (None, "estimate")
+    used, held = charges([cut, said])
+    assert (used, held) == ([said.charged], [cut.charged])
+    later = RunBudget()
+    later.spend(used[0])
+    later.hold(held[0])
+    assert (later.tokens, later.held_tokens) == (budget.tokens, budget.held_tokens)
+    (found,) = episodes_of(RunFolder(tmp_path), print)
+    spent = totals([found], None)
+    assert (spent.input_tokens, spent.charged_tokens) == (None, later.tokens + later.held_tokens)
+
+
+def test_conversations_that_are_too_long_are_finished_counted_and_stop_no_run(
+    tmp_path: Path,
+) -> None:
+    too_long = ModelError("too long", status=400, kind="context_overflow")
+    shared = Calls(Pace(most=4), FAST, breaker=Breaker(calls=2))
+    episodes = run(runner(tmp_path, lambda s: Shaky([too_long]), shared), count=4)
+    assert [(e.status, e.stop_reason, e.answer) for e in episodes] == [
+        ("finished", "context", None)
+    ] * 4
+    (call,) = model_calls(tmp_path)
+    assert (call.error_kind, call.status, call.attempt) == ("context_overflow", 400, 1)
+
+
+def test_an_episode_that_failed_by_an_overflow_of_earlier_versions_finishes_when_resumed(
+    tmp_path: Path,
+) -> None:
+    def failing(sample: Sample) -> Model:
+        return ScriptedModel([calls(("web_search", "{}")), ModelError("down", kind="bad_request")])
+
+    (episode,) = run(runner(tmp_path, failing))
+    assert episode.status == "failed"
+    too_long = ModelError("too long", status=400, kind="context_overflow")
+    (episode,) = run(runner(tmp_path, lambda s: Shaky([too_long])))
+    assert (episode.status, episode.stop_reason, episode.steps) == ("finished", "context", 1)
+
+
+class Hanging:
+    """Never answers; what its stream had said comes with the cancellation."""
+
+    name = "hanging"
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
+    ) -> Reply:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError as exc:
+            exc.add_note("Let me see")
+            raise
+        raise AssertionError
+
+
+def test_calls_that_hang_until_the_episodes_time_is_up_are_failures_for_the_breaker(
+    tmp_path: Path,
+) -> None:
+    shared = Calls(Pace(most=4), FAST, breaker=Breaker(calls=3))
+    with pytest.raises(RunStopped, match="the last 3 model calls all failed"):
+        run(runner(tmp_path, lambda s: Hanging(), shared, Limits(time_s=0.1), concurrency=1), 9)
+    (call,) = model_calls(tmp_path)
+    assert (call.error, call.partial) == ("cancelled before the reply came", "Let me see")

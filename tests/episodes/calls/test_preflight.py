@@ -1,0 +1,251 @@
+"""What a preflight concludes from the replies of a server, and that nothing makes it fail."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from agent_env.episodes.calls.preflight import Target, preflight, refusal, remarks, saw_fences
+from agent_env.errors import ModelError
+from agent_env.models.server_facts import ServerFacts
+from agent_env.models.text_protocol import TextProtocol
+from agent_env.protocols import ReplyOptions
+from agent_env.records.manifest import Preflight, ToolCheck
+from agent_env.records.schema import Condition, Message, Reply, ToolSpec, Usage
+from agent_env.testing import answer, calls
+
+SPECS = {
+    name: ToolSpec(name=name, description="A tool.", parameters={"type": "object"})
+    for name in ("web_search", "python")
+}
+OFFERS = {("web_search",): [SPECS["web_search"]], ("python",): [SPECS["python"]]}
+CONDITIONS = (
+    Condition(name="base"),
+    Condition(name="web", tools=("web_search",), first_step="required"),
+    Condition(name="ci", tools=("python",)),
+)
+LISTED = ServerFacts(models=("smollm2",))
+
+
+class Server:
+    """A Model that gives one reply without tools and others with them, whatever it is asked."""
+
+    name = "compatible/smollm2"
+
+    def __init__(self, bare: Reply | Exception, offered: Reply | Exception) -> None:
+        self._bare, self._offered = bare, offered
+        self.asked: list[tuple[tuple[str, ...], str]] = []
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        options: ReplyOptions = ReplyOptions(),
+    ) -> Reply:
+        self.asked.append((tuple(tool.name for tool in tools), options.tool_choice))
+        in_text = messages[0].role == "system"
+        reply = self._offered if tools or in_text else self._bare
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+def used(tokens: int | None) -> Usage:
+    return Usage(input_tokens=tokens, output_tokens=1, source="provider")
+
+
+def called(name: str, tokens: int | None = 300) -> Reply:
+    return calls((name, "{}"), usage=used(tokens)).model_copy(update={"model": "smollm2"})
+
+
+def said(text: str, tokens: int | None = 31, model: str | None = "smollm2") -> Reply:
+    return answer(text, used(tokens)).model_copy(update={"model": model})
+
+
+def tried(
+    bare: Reply | Exception,
+    offered: Reply | Exception,
+    facts: ServerFacts = LISTED,
+    name: str = "compatible/smollm2",
+    in_text: bool = False,
+) -> Preflight:
+    server = Server(bare, offered)
+    model = TextProtocol(server) if in_text else server
+    target = Target(name, "http://127.0.0.1:1/v1", facts, in_text)
+    return asyncio.run(preflight(model, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
+
+
+def test_one_call_without_tools_and_one_for_each_list_of_tools():
+    server = Server(said("OK"), called("web_search"))
+    target = Target("compatible/smollm2", None, LISTED, False)
+    web = Condition(name="explicit+web", tools=("web_search",))
+    found = asyncio.run(preflight(server, target, (*CONDITIONS, web), OFFERS, ""))
+    assert server.asked == [((), "auto"), (("web_search",), "required"), (("python",), "auto")]
+    assert [check.condition for check in found.conditions] == ["web", "ci", "explicit+web"]
+
+
+def test_a_server_that_calls_the_tools_is_good():
+    found = tried(said("OK"), called("web_search"))
+    assert found.conditions[0] == ToolCheck(
+        condition="web",
+        added_input_tokens=269,
+        is_reached=True,
+        required_obeyed=True,
+        calls_parsed=True,
+        problem=None,
+    )
+    assert (found.served_model, found.tells_usage, found.problem) == ("smollm2", True, None)
+    assert refusal(found, False) is None
+    assert list(remarks(found)) == []
+
+
+def test_a_server_that_drops_the_tools_is_refused():
+    found = tried(said("OK"), said("OK"), ServerFacts(models=("smollm2",), supports_tools=False))
+    assert found.conditions[1].problem == (
+        "the server drops its tools (31 input tokens with tools, 31 without, its template knows no "
+        "tools)"
+    )
+    reason = refusal(found, False)
+    assert reason is not None
+    assert reason.startswith("http://127.0.0.1:1/v1: condition web, ci cannot mean anything: ")
+    assert "--tool-protocol text" in reason
+    assert "--anyway" in reason
+    assert "\n" not in reason
+
+
+def test_without_counts_the_template_tells():
+    unknown, facts = said("OK", None), ServerFacts(supports_tools=False)
+    assert tried(unknown, unknown, facts).conditions[0].is_reached is False
+    assert tried(unknown, unknown).conditions[0].is_reached is None
+    assert tried(unknown, called("web_search", None), facts).conditions[0].is_reached is True
+
+
+def test_counts_of_different_sources_are_not_compared():
+    counted = said("OK").model_copy(
+        update={"usage": Usage(input_tokens=31, output_tokens=1, source="tokenizer")}
+    )
+    check = tried(said("OK"), counted).conditions[0]
+    assert (check.added_input_tokens, check.is_reached, check.problem) == (None, None, None)
+
+
+def test_a_server_that_refuses_the_tools_is_refused_with_its_own_words():
+    error = ModelError("HTTP 400: no tool parser;\n use --tool-protocol text", kind="bad_request")
+    reason = refusal(tried(said("OK"), error), False)
+    assert reason == (
+        "http://127.0.0.1:1/v1: condition web, ci cannot mean anything: the server refuses its "
+        "tools: HTTP 400: no tool parser; use --tool-protocol text; --anyway runs it and marks it "
+        "in every table"
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelError("HTTP 429", kind="rate_limit", retryable=True, retry_after_s=3600.0),
+        ModelError("a broken reply", kind="unreadable", retryable=True),
+        ModelError("HTTP 500", kind="server", retryable=True),
+        ValueError("a policy that fails"),
+        TimeoutError(),
+    ],
+)
+def test_what_an_error_hides_is_unknown_and_said(error):
+    for bare, offered in ((error, error), (said("OK"), error)):
+        found = tried(bare, offered)
+        assert [(c.added_input_tokens, c.is_reached, c.required_obeyed, c.calls_parsed, c.problem)
+                for c in found.conditions] == [(None,) * 5] * 2  # fmt: skip
+        assert refusal(found, False) is None
+        assert "unknown, as a call failed: " in "".join(remarks(found))
+
+
+def test_a_server_that_is_away_is_asked_once():
+    server = Server(ModelError("cannot be reached", kind="connection"), called("web_search"))
+    target = Target("compatible/smollm2", None, ServerFacts(), False)
+    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, ""))
+    assert server.asked == [((), "auto")]
+    assert [check.is_reached for check in found.conditions] == [None, None]
+
+
+def test_what_a_failed_call_cost_is_kept():
+    error = ModelError("HTTP 500", kind="server", usage=used(40))
+    assert tried(error, called("web_search")).probes[0].usage == used(40)
+
+
+def test_a_call_without_told_tokens_is_charged_by_its_letters():
+    found = tried(said("OK").model_copy(update={"usage": Usage()}), called("web_search"))
+    assert found.probes[0].usage == Usage()
+    assert (found.probes[0].charged or Usage()).source == "estimate"
+    assert found.tells_usage is False
+
+
+def test_a_required_call_that_does_not_come_is_said():
+    found = tried(said("OK"), said("I would rather not.", 300))
+    assert [check.required_obeyed for check in found.conditions] == [False, None]
+    assert list(remarks(found)) == ["no call came though one was required: web"]
+
+
+def test_a_reply_that_was_cut_tells_nothing_of_required():
+    cut = said("I think", 300).model_copy(update={"finish_reason": "length"})
+    assert tried(said("OK"), cut).conditions[0].required_obeyed is None
+
+
+def test_a_call_in_text_is_said_with_the_remedy():
+    written = said('<tool_call>{"name": "web_search", "arguments": {}}</tool_call>', 300)
+    found = tried(said("OK"), written)
+    assert [check.calls_parsed for check in found.conditions] == [False, False]
+    assert next(iter(remarks(found))) == (
+        "the call of web_search came as text (<tool_call>): its parser does not fit the model: "
+        "choose another (vLLM, SGLang: --tool-call-parser; llama.cpp: --jinja), or take "
+        "--tool-protocol text"
+    )
+    assert refusal(found, False) is None
+
+
+def test_fences_of_another_name_are_seen_under_the_text_protocol():
+    fenced = said('```json\n{"name": "web_search", "arguments": {}}\n```', 300)
+    assert saw_fences(tried(said("OK"), fenced, in_text=True))
+    right = said('```tool_call\n{"name": "web_search", "arguments": {}}\n```', 300)
+    found = tried(said("OK"), right, in_text=True)
+    assert not saw_fences(found)
+    assert found.conditions[0].calls_parsed is True
+
+
+def test_a_template_without_tools_is_none_of_the_text_protocols_business():
+    facts = ServerFacts(models=("smollm2",), supports_tools=False)
+    unknown = said("OK", None)
+    assert tried(unknown, unknown, facts, in_text=True).conditions[0].is_reached is None
+
+
+NONEXISTENT = "compatible/nonexistent"
+
+
+def test_another_model_than_the_one_asked_for_is_refused():
+    found = tried(said("OK"), called("web_search"), name=NONEXISTENT)
+    assert found.problem == (
+        "the server has no model nonexistent: it serves smollm2, and smollm2 answers"
+    )
+    reason = refusal(found, False)
+    assert reason is not None
+    assert "name --model compatible/smollm2; --anyway" in reason
+
+
+def test_a_server_that_calls_itself_as_it_is_asked_is_refused_where_it_has_one_model():
+    """As llama.cpp does."""
+    echo = said("OK", model="nonexistent")
+    facts = ServerFacts(models=("smollm2",), is_single=True)
+    assert tried(echo, echo, facts, NONEXISTENT).problem == (
+        "the server has no model nonexistent: it serves smollm2, and answers any name"
+    )
+
+
+def test_a_proxy_may_serve_what_it_does_not_list():
+    echo = said("OK", model="nonexistent")
+    found = tried(echo, called("web_search").model_copy(update={"model": "nonexistent"}),
+                  name=NONEXISTENT)  # fmt: skip
+    assert found.problem is None
+    assert list(remarks(found)) == ["the server's list of models has no nonexistent"]
+
+
+def test_a_proxys_name_for_a_model_is_said_and_not_refused():
+    found = tried(said("OK", model="gpt-4o"), said("OK", 300, "gpt-4o"), name="compatible/smollm2")
+    assert found.problem is None
+    assert next(iter(remarks(found))) == "the server calls the model gpt-4o, not smollm2"

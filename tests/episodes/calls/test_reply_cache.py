@@ -1,0 +1,78 @@
+"""The reply cache: what a key depends on, what is kept, what is said."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.calls.reply_cache import Asking, ReplyCache, cache_key
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Condition, Message, ToolSpec
+from agent_env.testing import answer
+
+ASKING = Asking(
+    "compatible/x",
+    {"base_url": "http://127.0.0.1:1/v1", "temperature": 0.5, "top_p": None},
+    Condition(name="web", tools=("web_search",)),
+    1,
+)
+ASKED = (Message(role="user", content="When?"),)
+TOOL = ToolSpec(name="web_search", description="Searches.", parameters={"type": "object"})
+KEY = "f61b6ff5903954e20acb8e213f07607520073fe3a61ff13ee081069f0c2f9a50"
+
+
+def test_the_key_of_a_request_stays_the_same_over_versions() -> None:
+    """A change here silently empties every user's cache: raise KEY_VERSION with it."""
+    assert cache_key(ASKING, ASKED, [TOOL]) == KEY
+
+
+def test_everything_that_determines_a_reply_changes_the_key() -> None:
+    others = [
+        cache_key(replace(ASKING, model="compatible/y"), ASKED, [TOOL]),
+        cache_key(replace(ASKING, parameters={"base_url": "http://127.0.0.1:2/v1"}), ASKED, [TOOL]),
+        cache_key(replace(ASKING, repeat=2), ASKED, [TOOL]),
+        cache_key(
+            replace(ASKING, condition=Condition(name="web", strategy="one-round")), ASKED, [TOOL]
+        ),
+        cache_key(ASKING, (Message(role="user", content="When? "),), [TOOL]),
+        cache_key(ASKING, (Message(role="system", content="When?"),), [TOOL]),
+        cache_key(ASKING, ASKED, []),
+        cache_key(ASKING, ASKED, [TOOL.model_copy(update={"description": "Finds."})]),
+    ]
+    assert len({KEY, *others}) == 9
+
+
+def test_a_reply_comes_back_with_the_time_it_was_first_given(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path / "replies.db")
+    assert cache.get(KEY) is None
+    cache.put(KEY, answer("MY ANSWER: None"), "2026-01-01T00:00:00.000Z")
+    cache.put(KEY, answer("another"), "2026-02-01T00:00:00.000Z")
+    cache.close()
+    again = ReplyCache(tmp_path / "replies.db")
+    found = again.get(KEY)
+    assert found is not None
+    assert (found.message.content, found.cached_at) == (
+        "MY ANSWER: None",
+        "2026-01-01T00:00:00.000Z",
+    )
+    assert (again.hits, again.misses, again.foreign()) == (1, 0, 0)
+
+
+def test_replies_under_another_version_of_the_key_are_counted(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path / "replies.db")
+    cache.put(KEY, answer("x"), "2026-01-01T00:00:00.000Z")
+    cache.close()
+    with sqlite3.connect(tmp_path / "replies.db") as db:
+        db.execute("UPDATE replies SET version = 0")
+    assert ReplyCache(tmp_path / "replies.db").foreign() == 1
+
+
+def test_a_file_that_is_no_cache_is_named(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("These are my notes, and they are long enough.\n" * 99)
+    with pytest.raises(ConfigError, match=r"cannot use .*notes\.txt as a reply cache"):
+        ReplyCache(tmp_path / "notes.txt")
+    with pytest.raises(ConfigError, match="as a reply cache"):
+        ReplyCache(tmp_path / "no" / "folder" / "replies.db")

@@ -1,0 +1,236 @@
+"""Contexts from a run: what is taken, what is missing, what is fetched afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Page
+from agent_env.runs.context import BuildOptions, Built, build
+from agent_env.tasks.contexts import MissingPage, read_contexts
+from agent_env.testing import page
+from agent_env.web.fetch import HttpFetcher
+from agent_env.web.page_store import SqlitePages
+from tests.commands import agent_env
+from tests.episodes.runs import make_run, opened, returned, write_episode
+
+A, B, C = (f"https://{name}.example/page" for name in "abc")
+
+
+def store(file: Path, *pages: Page) -> None:
+    opened_store = SqlitePages(file)
+    opened_store.put_all(pages)
+    opened_store.close()
+
+
+def built(folder: RunFolder, **options: object) -> Built:
+    return build(BuildOptions(folder.path, folder.path.parent / "pages.jsonl", **options))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """Three samples: one cites A and opens B, one names only what nobody kept, one failed."""
+    folder = make_run(tmp_path / "run", ["one", "two", "three"])
+    body = sha256(page(B, "Text of B.").body).hexdigest()
+    write_episode(folder, "one", f"{A} MY ANSWER: None", [returned(C), opened(B, body)])
+    write_episode(folder, "two", f"{B}/lost MY ANSWER: None")
+    write_episode(folder, "three", f"{A} MY ANSWER: None", failed=True)
+    store(folder.pages, page(A, "Text of A."), page(B, "Text of B."), page(C, "Text of C."))
+    return folder
+
+
+def test_cited_pages_come_first_then_the_opened_ones(folder: RunFolder) -> None:
+    one = built(folder).contexts.by_sample["one"]
+    assert [(p.url, p.kind, p.cut, p.store) for p in one.pages] == [
+        (A, "cited", "whole", "run"),
+        (B, "opened", "whole", "run"),
+    ]
+    assert one.text.index("Text of A.") < one.text.index("Text of B.")
+    assert "Text of C." not in one.text
+    assert one.pages[1].digest == sha256(b"<p>Text of B.</p>").hexdigest()
+    assert one.pages[1].read_digest is None
+
+
+def test_kinds_are_chosen_and_their_order_is_fixed(folder: RunFolder) -> None:
+    one = built(folder, kinds=("returned", "cited")).contexts.by_sample["one"]
+    assert [(p.url, p.kind) for p in one.pages] == [(A, "cited"), (C, "returned")]
+
+
+def test_what_is_missing_is_named_and_its_sample_stays(folder: RunFolder) -> None:
+    made = built(folder)
+    two, three = made.contexts.by_sample["two"], made.contexts.by_sample["three"]
+    assert (two.text, two.missing) == ("", (MissingPage(url=f"{B}/lost", kind="cited"),))
+    assert (three.episode, three.text, three.pages) == ("failed", "", ())
+    header = made.contexts.header
+    assert (header.samples, header.empty, header.missing) == (3, 2, 1)
+    assert made.counts() == {"cited": 2, "opened": 1, "whole": 2, "not_stored": 1}
+
+
+def test_the_same_run_gives_the_same_bytes(folder: RunFolder) -> None:
+    out = folder.path.parent / "pages.jsonl"
+    built(folder)
+    first = out.read_bytes()
+    built(folder)
+    assert out.read_bytes() == first
+    assert read_contexts(out).data() == first
+
+
+def test_other_bytes_than_the_model_opened_are_told(folder: RunFolder) -> None:
+    store(folder.pages, page(B, "Text of B, a day later."))
+    one = built(folder).contexts.by_sample["one"]
+    assert one.pages[1].read_digest == sha256(b"<p>Text of B.</p>").hexdigest()
+
+
+def test_a_run_without_a_store_has_only_missing_pages(folder: RunFolder) -> None:
+    folder.pages.unlink()
+    assert built(folder).counts() == {"cited": 2, "opened": 1, "not_stored": 3}
+    assert not folder.pages.exists()
+
+
+def test_an_unreadable_or_absent_episode_is_said(folder: RunFolder) -> None:
+    (folder.path / "episodes/web/one.1.jsonl").write_text("garbage\n")
+    (folder.path / "episodes/web/two.1.jsonl").unlink()
+    rows = built(folder).contexts.by_sample
+    assert {name: row.episode for name, row in rows.items()} == {
+        "one": "unreadable",
+        "two": "missing",
+        "three": "failed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"condition": "ci"}, "has no condition 'ci'; it has web"),
+        ({"kinds": ("quoted",)}, "unknown kind of page 'quoted'; known: cited, opened, returned"),
+        ({"repeat": 2}, "--repeat 2: "),
+        ({"tokenizer": "words"}, "no tokenizer 'words'"),
+    ],
+)
+def test_a_wrong_wish_is_refused(
+    options: dict[str, object], reason: str, folder: RunFolder
+) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        built(folder, **options)
+
+
+class Site(BaseHTTPRequestHandler):
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        if self.path == "/old":
+            self.send_response(301)
+            self.send_header("Location", "/new")
+            self.end_headers()
+            return
+        self.send_response(200 if self.path in ("/new", "/plain") else 404)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(f"<title>A page</title><p>Here is {self.path}.</p>".encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def site() -> Iterator[tuple[str, list[str]]]:
+    asked: list[str] = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (Site,), {"asked": asked}))
+    thread = Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def at_home() -> HttpFetcher:
+    return HttpFetcher(allow=lambda address: address == ip_address("127.0.0.1"))
+
+
+def test_hosted_pages_are_fetched_once_and_dead_links_are_named(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", ["one", "two"], web=None)
+    with site() as (url, asked):
+        write_episode(folder, "one", citations=[f"{url}/old"], hosted=[opened(f"{url}/plain")])
+        write_episode(folder, "two", citations=[f"{url}/gone?utm_source=openai"])
+        options = BuildOptions(folder.path, tmp_path / "pages.jsonl", fetch=True)
+        first = build(options, at_home())
+        fetched = asked.copy()
+        build(options, at_home())
+    data = (tmp_path / "pages.jsonl").read_bytes()
+    one = first.contexts.by_sample["one"]
+    assert [(p.url, p.kind, p.store) for p in one.pages] == [
+        (f"{url}/old", "cited", "fetched"),
+        (f"{url}/plain", "opened", "fetched"),
+    ]
+    assert "Here is /new." in one.text
+    assert "may differ from what the model read" in (first.contexts.header.note or "")
+    assert list(first.dead) == [f"{url}/gone"]
+    assert "404" in first.dead[f"{url}/gone"]
+    assert [path for path in asked if path == "/new"] == ["/new"]
+    assert asked[len(fetched) :] == ["/robots.txt", "/gone"]
+    assert not folder.pages.exists()
+    build(BuildOptions(folder.path, tmp_path / "later.jsonl"))
+    assert (tmp_path / "later.jsonl").read_bytes() == data
+
+
+def test_a_host_of_ones_own_network_is_fetched_from_only_where_it_is_allowed(
+    tmp_path: Path,
+) -> None:
+    folder = make_run(tmp_path / "run", ["one"], web=None)
+    with site() as (url, asked):
+        write_episode(folder, "one", citations=[f"{url}/plain"])
+        options = BuildOptions(folder.path, tmp_path / "pages.jsonl", fetch=True)
+        refused = build(options)
+        assert (list(refused.dead), asked) == ([f"{url}/plain"], [])
+        host = url.removeprefix("http://")
+        allowed = build(replace(options, allow_hosts=(host,)))
+    assert "Here is /plain." in allowed.contexts.by_sample["one"].text
+    with pytest.raises(ConfigError, match="say --fetch too"):
+        build(replace(options, fetch=False, allow_hosts=(host,)))
+    with pytest.raises(ConfigError, match="'http://x' is not HOST:PORT"):
+        build(replace(options, allow_hosts=("http://x",)))
+
+
+def test_nothing_of_a_closed_web_is_looked_for_in_the_open_one(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", ["one"], web="sealed")
+    with pytest.raises(ConfigError, match="condition 'web' had a sealed web"):
+        built(folder, fetch=True)
+
+
+def test_a_store_is_read_from_where_the_run_says(folder: RunFolder, tmp_path: Path) -> None:
+    folder.pages.rename(tmp_path / "shared.db")
+    told = json.loads((folder.path / "run.json").read_text())
+    told["web_settings"] = {"pages": str(tmp_path / "shared.db")}
+    (folder.path / "run.json").write_text(json.dumps(told))
+    with pytest.raises(ConfigError, match=r"asks for: page store .*shared\.db"):
+        built(folder)
+    assert built(folder, trust_run=True).counts()["whole"] == 2
+    assert built(folder).counts()["whole"] == 2
+
+
+def test_the_command_names_every_gap_in_a_line(folder: RunFolder) -> None:
+    done = agent_env("context", "build", "run", "--out", "pages.jsonl", cwd=folder.path.parent)
+    assert done.stdout == (
+        "3 contexts in pages.jsonl, 2 of them empty; "
+        "pages of web: 2 cited, 1 opened, 2 whole, 1 not stored\n"
+    )
+    assert done.stderr.splitlines() == [
+        f"missing: two: cited {B}/lost: not stored",
+        "empty: two: the episode names no page that could be given; it is asked without pages",
+        "empty: three: the episode failed; it is asked without pages",
+    ]

@@ -1,0 +1,117 @@
+"""Long texts stand once in the run's store, and come back as they were."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.trace.file import TraceError, TraceWriter, read_trace
+from agent_env.episodes.trace.texts import MissingText, Texts
+from agent_env.records.schema import ToolCall, ToolResult
+from agent_env.records.trace_events import ToolCalled
+from tests.episodes.trace.test_file import clock
+
+LONG_TEXT = "A page. " * 200
+
+
+def write_calls(run: Path, names: list[str]) -> list[Path]:
+    texts = Texts(run / "texts.db")
+    files = [run / f"episodes/web/{name}.1.jsonl" for name in names]
+    for name, file in zip(names, files, strict=True):
+        trace = TraceWriter(file, f"web/{name}.1", clock, texts)
+        call = ToolCall(id="1", name="open_page", arguments='{"url": "u"}')
+        trace.write(ToolCalled, call=call, result=ToolResult(output=LONG_TEXT), duration_s=0.1)
+        trace.close()
+    texts.close()
+    return files
+
+
+READ_ONLY = """
+mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 77
+touch "$1/new" 2>/dev/null && exit 78
+exec "$2" -c "
+import sys
+from pathlib import Path
+from agent_env.episodes.trace.file import read_trace
+print(len(read_trace(Path(sys.argv[1]))[0].result.output))" "$3"
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mount namespaces are Linux's")
+def test_long_texts_are_read_from_a_disk_that_takes_no_writes(tmp_path: Path) -> None:
+    (trace,) = write_calls(tmp_path, ["a"])
+    done = subprocess.run(
+        [
+            *("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", READ_ONLY, "sh"),
+            *(str(tmp_path), sys.executable, str(trace)),
+        ],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip("no mount namespaces here")
+    assert (done.returncode, done.stdout) == (0, f"{len(LONG_TEXT)}\n"), done.stderr
+
+
+def test_a_store_that_was_read_can_be_written_after(tmp_path: Path) -> None:
+    first = Texts(tmp_path / "texts.db")
+    digest = first.put("one")
+    first.close()
+    texts = Texts(tmp_path / "texts.db")
+    assert texts.get(digest) == "one"
+    assert texts.get(texts.put("two")) == "two"
+    texts.close()
+
+
+def test_a_long_output_is_stored_once_and_read_back_in_place(tmp_path: Path) -> None:
+    files = write_calls(tmp_path, ["a", "b"])
+    for file in files:
+        assert file.stat().st_size < 500
+        (event,) = read_trace(file)
+        assert isinstance(event, ToolCalled)
+        assert (event.result.output, event.texts) == (LONG_TEXT, None)
+    with sqlite3.connect(tmp_path / "texts.db") as db:
+        assert db.execute("SELECT count(*) FROM texts").fetchone() == (1,)
+
+
+def test_a_text_that_is_gone_is_named_with_the_line_that_needs_it(tmp_path: Path) -> None:
+    (file,) = write_calls(tmp_path, ["a"])
+    for part in tmp_path.glob("texts.db*"):
+        part.unlink()
+    with pytest.raises(TraceError, match=r"a\.1\.jsonl:1: text [0-9a-f]{12}… is not in texts\.db"):
+        read_trace(file)
+
+
+def test_a_text_that_was_changed_is_noticed(tmp_path: Path) -> None:
+    (file,) = write_calls(tmp_path, ["a"])
+    other = Texts(tmp_path / "other.db")
+    other.put("something else " * 40)
+    other.close()
+    with sqlite3.connect(tmp_path / "texts.db") as db:
+        db.execute("ATTACH ? AS other", (str(tmp_path / "other.db"),))
+        db.execute("UPDATE texts SET text = (SELECT text FROM other.texts)")
+    with pytest.raises(TraceError, match=r":1: text [0-9a-f]{12}… was changed in texts\.db"):
+        read_trace(file)
+
+
+def test_several_processes_write_one_store(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from agent_env.episodes.trace.texts import Texts\n"
+        "texts = Texts(Path(sys.argv[1]))\n"
+        "for n in range(100): texts.put(f'text {n % 50} ' * 100)\n"
+        "texts.close()"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "texts.db")]
+    for writer in [subprocess.Popen(command) for _ in range(3)]:
+        assert writer.wait(60) == 0
+    with sqlite3.connect(tmp_path / "texts.db") as db:
+        assert db.execute("SELECT count(*) FROM texts").fetchone() == (50,)
+
+
+def test_an_unknown_digest_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(MissingText, match="is not in"):
+        Texts(tmp_path / "texts.db").get("00" * 32)
+    assert not (tmp_path / "texts.db").exists()

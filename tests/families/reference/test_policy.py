@@ -1,0 +1,194 @@
+"""The reference model finds every event by reading pages, from the messages alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from agent_env.families.reference.policy import Found, Reference, ReferenceStatic, Seen, _hits
+from agent_env.families.time_puzzles.candidates import event_facts
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
+from agent_env.families.time_puzzles.reference_reading import Clause, Lookup, read_constraint
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.task import generate, make_task
+from agent_env.families.time_puzzles.wording import Wording
+from agent_env.graph.loop import AgentLoop, Attempt
+from agent_env.graph.strategies import make_strategy
+from agent_env.protocols import Limits, Model
+from agent_env.records.schema import Message, Reply, ToolSpec
+from agent_env.scoring.date_answers import read_dates
+from agent_env.tasks.conditions import parse_condition
+from agent_env.temporal.days import PUZZLE_DAYS
+from agent_env.temporal.facts.tables import shipped_tables
+from agent_env.tools.open_page import OpenPage
+from agent_env.tools.toolbox import ToolSet
+from agent_env.tools.web_search import WebSearch
+from agent_env.web.sealed import SealedWeb
+
+TABLES = shipped_tables()
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SealedWeb]:
+    built = SealedWeb.build(tmp_path_factory.mktemp("web") / "pages.db", TABLES)
+    yield built
+    built.close()
+
+
+@pytest.fixture(scope="module")
+def puzzles() -> tuple[TimePuzzle, ...]:
+    return generate(TABLES, 20, seed=11)
+
+
+def all_facts() -> list[Fact]:
+    facts: list[Fact] = [fact for row in TABLES.events for fact in (*event_facts(row),)[::5]]
+    facts += [PersonAlive(person=row.person) for row in TABLES.people]
+    return facts + [UsPresident(person=row.person) for row in TABLES.presidents if row.end]
+
+
+async def look_up(model: Reference, lookup: Lookup, web: SealedWeb) -> Clause | None:
+    search, browse, seen = WebSearch(web.search), OpenPage(web), Seen()
+    while (found := step(model, lookup, seen)).call is not None:
+        name, arguments = found.call
+        if name == "web_search":
+            output = (await search.run(dict(arguments))).output
+            seen.searches[arguments["query"]] = _hits(output)
+        else:
+            seen.pages[arguments["url"]] = (await browse.run(dict(arguments))).output
+    return found.clause
+
+
+def step(model: Reference, lookup: Lookup, seen: Seen) -> Found:
+    return model.find(lookup, seen, {"web_search", "open_page"})
+
+
+def right_share(model: Reference, web: SealedWeb) -> float:
+    wording = Wording(TABLES, DaySets(PUZZLE_DAYS, TABLES))
+    wrong = []
+    facts = all_facts()
+    for fact in facts:
+        lookup = read_constraint(wording.implicit(fact))
+        assert isinstance(lookup, Lookup)
+        expected = read_constraint(wording.explicit(fact, PUZZLE_DAYS.everything))
+        if asyncio.run(look_up(model, lookup, web)) != expected:
+            wrong.append(lookup.phrase)
+    return 1 - len(wrong) / len(facts)
+
+
+def test_reference_finds_everything_that_can_be_asked_for(web: SealedWeb) -> None:
+    assert right_share(Reference(), web) == 1.0
+
+
+def test_one_look_does_not_suffice_for_two_thirds_of_it(web: SealedWeb) -> None:
+    assert 0.2 < right_share(ReferenceStatic(), web) < 0.5
+
+
+def answers(
+    model: Model, web: SealedWeb, puzzles: Sequence[TimePuzzle], condition: str
+) -> list[tuple[str, ...] | None]:
+    tools = [WebSearch(web.search), OpenPage(web)] if "web" in condition else []
+
+    async def one(puzzle: TimePuzzle) -> tuple[str, ...] | None:
+        strategy = make_strategy(parse_condition(condition), make_task().prompt)
+        made = Attempt(model=model, toolbox=ToolSet(tools), strategy=strategy, limits=Limits())
+        return read_dates((await AgentLoop().run(puzzle, made)).answer).dates
+
+    return [asyncio.run(one(puzzle)) for puzzle in puzzles]
+
+
+def share_right(got: list[tuple[str, ...] | None], puzzles: Sequence[TimePuzzle]) -> float:
+    return sum(g == p.gold for g, p in zip(got, puzzles, strict=True)) / len(puzzles)
+
+
+def test_reference_solves_all_with_the_web_and_all_that_is_explicit(
+    web: SealedWeb, puzzles: tuple[TimePuzzle, ...]
+) -> None:
+    assert share_right(answers(Reference(), web, puzzles, "web"), puzzles) == 1.0
+    assert share_right(answers(Reference(), web, puzzles, "explicit"), puzzles) == 1.0
+
+
+def test_without_tools_reference_can_only_guess(
+    web: SealedWeb, puzzles: tuple[TimePuzzle, ...]
+) -> None:
+    assert share_right(answers(Reference(), web, puzzles, "base"), puzzles) < 0.3
+
+
+def test_one_look_solves_clearly_fewer(web: SealedWeb, puzzles: tuple[TimePuzzle, ...]) -> None:
+    assert share_right(answers(ReferenceStatic(), web, puzzles, "web"), puzzles) < 0.85
+
+
+class InOwnProcess:
+    """The reference model in a process that is given messages and nothing else."""
+
+    name = "reference"
+
+    def __init__(self, folder: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("in_own_process.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+        )
+        self.loaded: list[str] = []
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: object = None
+    ) -> Reply:
+        assert self._process.stdin
+        assert self._process.stdout
+        asked = {
+            "messages": [message.model_dump(mode="json") for message in messages],
+            "tools": [tool.model_dump(mode="json") for tool in tools],
+        }
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        said = json.loads(self._process.stdout.readline())
+        self.loaded = said["loaded"]
+        return Reply.model_validate(said["reply"])
+
+    def close(self) -> None:
+        self._process.communicate(timeout=300)
+
+
+def test_reference_needs_nothing_but_the_messages(
+    web: SealedWeb, puzzles: tuple[TimePuzzle, ...], tmp_path: Path
+) -> None:
+    model = InOwnProcess(tmp_path)
+    try:
+        got = answers(model, web, puzzles[:6], "web")
+    finally:
+        model.close()
+    assert share_right(got, puzzles[:6]) == 1.0
+    known = ("agent_env.tasks", "agent_env.temporal", "agent_env.web", "agent_env.episodes")
+    assert not [name for name in model.loaded if name.startswith(known)]
+
+
+def test_a_program_that_fails_is_replaced_by_own_sums() -> None:
+    reference = Reference()
+    constraints = ["The year is 1982.", "The month is May.", "The day of the month is 3."]
+    prompt = "Constraints:\n- " + "\n- ".join(constraints)
+    messages = [Message(role="user", content=prompt)]
+    python = ToolSpec(name="python", description="", parameters={})
+    asked = asyncio.run(reference.generate(messages, [python]))
+    (call,) = asked.message.tool_calls
+    failed = Message(role="tool", tool_call_id=call.id, content="ImportError: sxtwl")
+    messages += [asked.message, failed]
+    assert asyncio.run(reference.generate(messages, [python])).message.content == (
+        "MY ANSWER: 1982-05-03"
+    )
+
+
+def test_a_page_that_cannot_be_opened_is_passed_over() -> None:
+    seen = Seen(prompt="x", searches={"the Falklands War": [("https://a.example/", "x")]})
+    seen.pages["https://a.example/"] = ""
+    lookup = Lookup("event", "the Falklands War", "year", "first")
+    found = Reference().find(lookup, seen, {"web_search", "open_page"})
+    assert found.call == ("web_search", {"query": "Falklands War"})

@@ -1,0 +1,77 @@
+"""What a model is asked, and what it is never told."""
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.families.tdbench.prompts import (
+    COT_EXAMPLES,
+    CURRENT_EXAMPLE,
+    PROMPTS,
+    make_fields,
+    worded,
+)
+from agent_env.families.tdbench.score import measure
+from agent_env.records.schema import Condition
+from tests.families.tdbench.leaders import NAMES, TABLE, current, hops, question
+
+BASE = Condition(name="base")
+TABLES = {TABLE.digest: TABLE}
+
+
+def text(name, sample, open_book=False):
+    return worded(make_fields(name, open_book, TABLES)(sample, BASE))
+
+
+@pytest.mark.parametrize("name", ["default", "cot", "time-cot"])
+def test_a_closed_book_holds_no_name_of_the_table(name):
+    for sample in (question(1), question(), current(), hops()):
+        assert not any(each in text(name, sample) for each in NAMES)
+
+
+def test_an_open_book_shows_the_samples_rows_and_no_others():
+    shown = text("default", question(1, context=((1, 4),)), open_book=True)
+    assert "| Aland | president | Carl Dahl | 1999-05-18 | 2006-05-15 |" in shown
+    assert "| Bland | president | Ivo Juul | 1990-01-01 |  |" in shown
+    assert "Ada Berg" not in shown
+
+
+def test_retrieval_finds_rows_by_words_and_not_by_time():
+    shown = text("retrieval", question(1))
+    assert shown.startswith("Rows that a search found:\n- country: Aland; role: president")
+    assert all(name in shown for name in NAMES)
+
+
+def test_current_questions_ask_for_since_and_name_the_day():
+    shown = text("default", current())
+    assert 'the word "since" and the month and year' in shown
+    assert "as of 2026-01-01" in shown
+    assert "unsure" in shown
+
+
+def test_other_questions_offer_a_list_no_answer_and_unsure():
+    shown = text("default", question(1))
+    for part in ('"- "', "No answer", "unsure", "to the day", "first day"):
+        assert part in shown
+
+
+def test_a_question_looks_the_same_whether_it_has_an_answer_or_not():
+    assert text("default", question(1)) == text("default", question())
+
+
+def test_only_prompts_that_reason_ask_for_a_final_line():
+    asked = {name: '"ANSWER:"' in text(name, question(1)) for name in PROMPTS}
+    assert asked == {"default": False, "cot": True, "time-cot": True, "retrieval": False}
+
+
+def test_the_worked_answers_read_as_they_should():
+    keeper = question(1, gold=("Lene Varga",), others=("Osk Tamm", "Piet Orrin"), roles=())
+    assert measure(keeper, COT_EXAMPLES[0][1])["metrics"]["answer"] == 1
+    nobody = question(others=("Osk Tamm", "Piet Orrin"))
+    assert measure(nobody, COT_EXAMPLES[1][1])["metrics"]["answer"] == 1
+    now = question(3, gold=("Mara Quell",), others=(), roles=())
+    assert measure(now, CURRENT_EXAMPLE[1])["metrics"]["answer"] == 1
+
+
+def test_an_unknown_prompt_is_named():
+    with pytest.raises(ConfigError, match="unknown prompt 'nice'; known: default, cot, time-cot"):
+        make_fields("nice", False, {})

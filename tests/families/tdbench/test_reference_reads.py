@@ -1,0 +1,106 @@
+"""The scripted reference answers from the prompt's own rows, and by the sql tool."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent_env.families.reference.policy import Reference
+from agent_env.families.tdbench.family import FAMILY
+from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.records.schema import Condition, Episode, Message
+from agent_env.tasks.family import by_digest
+from agent_env.temporal.allen import RELATIONS
+from agent_env.temporal.facts.tables import FactTables
+from agent_env.tools.open_page import OpenPage
+from agent_env.tools.sql import Sql
+from agent_env.tools.toolbox import ToolSet
+from agent_env.tools.web_search import WebSearch
+from agent_env.web.sealed import SealedWeb
+from agent_env.web.site.difficulty import LEVELS
+
+NO_FACTS = FactTables((), (), ())
+KINDS = ("relation", "current", "nth", "count", "longest", "hops")
+
+
+def answered(seed: int, options: TdbenchOptions, count: int, with_sql: bool) -> dict[str, float]:
+    """Mean answer accuracy by relation or kind."""
+    made = make(count, seed, options)
+    tables = by_digest(made.tables)
+    task = FAMILY.make_task("default", options, tables)
+    condition = Condition(name="sql" if with_sql else "base", tools=("sql",) if with_sql else ())
+    right: dict[str, list[float]] = {}
+    for sample in made.samples:
+        tools = [Sql(tables[digest] for digest in sample.materials)] if with_sql else []
+        messages = list(task.prompt(sample, condition))
+        answer = asyncio.run(_talk(messages, ToolSet(tools)))
+        episode = Episode(
+            sample=sample.id, condition=condition.name, repeat=1, model="reference",
+            status="finished", answer=answer,
+        )  # fmt: skip
+        score = task.scorer(sample, episode)
+        metrics = [score.metrics["answer"], score.metrics.get("answer_time", 1.0)]
+        right.setdefault(sample.relation, []).append(min(metrics))  # type: ignore[attr-defined]
+    return {name: sum(values) / len(values) for name, values in right.items()}
+
+
+async def _talk(messages: list[Message], tools: ToolSet) -> str:
+    names = frozenset(spec.name for spec in tools.specs)
+    for _ in range(60):
+        reply = (await Reference().generate(messages, tools.specs)).message
+        messages.append(reply)
+        if not reply.tool_calls:
+            return reply.content
+        for call in reply.tool_calls:
+            result = await tools.run(call, names)
+            messages.append(Message(role="tool", content=result.output, tool_call_id=call.id))
+    raise AssertionError("no answer")
+
+
+def test_open_book_questions_of_all_thirteen_relations_are_answered_rightly() -> None:
+    found = answered(5, TdbenchOptions(rows=80), 39 * 3, with_sql=False)
+    assert found == dict.fromkeys(RELATIONS, 1.0)
+
+
+@pytest.mark.parametrize("granularity", ["year", "month"])
+def test_at_coarser_granularities_too(granularity: str) -> None:
+    options = TdbenchOptions.model_validate(
+        {"tables": "shipped", "domains": ["offices", "laws"], "granularity": granularity}
+    )
+    assert set(answered(2, options, 78, with_sql=False).values()) == {1.0}
+
+
+def test_the_other_kinds_are_answered_rightly() -> None:
+    found = answered(3, TdbenchOptions(tables="shipped", kinds=KINDS[1:]), 60, with_sql=False)
+    assert found.keys() >= {"current", "nth", "count", "longest", "2-hop", "3-hop"}
+    assert set(found.values()) == {1.0}
+
+
+def test_by_the_sql_tool_no_rows_need_to_be_shown() -> None:
+    found = answered(6, TdbenchOptions(rows=80, kinds=KINDS), 90, with_sql=True)
+    assert set(found.values()) == {1.0}
+
+
+@pytest.mark.parametrize("level", ["medium", "hard"])
+def test_questions_are_answered_rightly_from_the_web(level: str) -> None:
+    options = TdbenchOptions(rows=80, kinds=("relation", "current", "hops"), book="closed")
+    made = make(13 * 3 * 2, 7, options)
+    task = FAMILY.make_task("default", options, by_digest(made.tables))
+    condition = Condition(name="web", tools=("web_search", "open_page"))
+    web = SealedWeb.build(Path(":memory:"), NO_FACTS, LEVELS[level], made.tables)
+    tools = ToolSet([WebSearch(web.search), OpenPage(web)])
+    wrong = []
+    for sample in made.samples:
+        messages = list(task.prompt(sample, condition))
+        assert "Rows of the table" not in messages[0].content
+        answer = asyncio.run(_talk(messages, tools))
+        episode = Episode(
+            sample=sample.id, condition="web", repeat=1, model="reference", status="finished",
+            answer=answer,
+        )  # fmt: skip
+        if task.scorer(sample, episode).metrics["answer"] < 1:
+            wrong.append(sample.id)
+    assert wrong == []

@@ -1,0 +1,162 @@
+"""Answers to questions from a temporal table, each with the metrics that it must get."""
+
+import pytest
+
+from agent_env.families.tdbench.score import make_scorer, measure
+from agent_env.records.schema import Episode
+from tests.families.tdbench.leaders import TABLE, current, episode, hops, question
+
+
+def metrics(sample, text):
+    return measure(sample, text, TABLE)["metrics"]
+
+
+def triple(sample, text):
+    """A, T and AT."""
+    found = metrics(sample, text)
+    return found["answer"], found.get("time"), found.get("answer_time")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Carl Dahl, from 1999-05-18 to 2006-05-15.", (1, 1, 1)),
+        ("Carl Dahl. He began on May 18, 1999 and left on the 15th of May 2006.", (1, 1, 1)),
+        ("**Carl Dahl** (18 May 1999 – 15 May 2006)", (1, 1, 1)),
+        ("| Carl Dahl | 1999-05-18 | 2006-05-15 |", (1, 1, 1)),
+        ("Carl Dahl succeeded Ada Berg on 18 May 1999 and served until 15 May 2006.", (1, 1, 1)),
+        ("Carl Dahl, from 1999-05-18 to 2006-05-16.", (1, 0.5, 0)),
+        ("Carl Dahl, since 18 May 1999.", (1, 0.5, 0)),
+        ("Carl Dahl, from May 1999 to May 2006.", (1, 0, 0)),
+        ("Carl Dahl", (1, 0, 0)),
+        ("Carl Dahl, from 2006-05-15 to 1999-05-18.", (1, 0, 0)),
+        ("Ada Berg, from 1999-05-18 to 2006-05-15.", (0, 1, 0)),
+        ("Ada Berg (1992-05-28 to 1999-05-18) or Carl Dahl (1999-05-18 to 2006-05-15)", (0, 1, 0)),
+        ("No answer.", (0, 0, 0)),
+    ],
+)
+def test_answer_time_and_both(text, wanted):
+    assert triple(question(1), text) == wanted
+
+
+def test_dates_belong_to_the_name_they_stand_with():
+    text = "- Carl Dahl: 1999-05-18 to 2006-05-15\n- Eva Fors: 2006-05-15 to 2015-01-14"
+    swapped = "- Carl Dahl: 2006-05-15 to 2015-01-14\n- Eva Fors: 1999-05-18 to 2006-05-15"
+    assert triple(question(1, 2), text) == (1, 1, 1)
+    assert triple(question(1, 2), swapped) == (1, 0, 0)
+
+
+def test_several_dates_for_one_role_do_not_help():
+    text = "Carl Dahl, since 1998-05-18, since 1999-05-18, until 2006-05-15."
+    assert triple(question(1), text) == (1, 0.5, 0)
+
+
+def test_a_finer_date_counts_for_the_year_that_it_refines():
+    text = "Carl Dahl served 1999-2006 (from 18 May 1999 to 15 May 2006)."
+    assert triple(question(1), text) == (1, 1, 1)
+
+
+def test_one_missing_name_of_several_is_wrong_but_counts_in_f1():
+    found = metrics(question(0, 1), "Ada Berg, from 1992-05-28 to 1999-05-18.")
+    assert (found["answer"], found["time"], found["answer_time"]) == (0, 0.5, 0)
+    assert found["f1"] == pytest.approx(2 / 3)
+
+
+def test_an_unknown_name_in_a_list_is_a_wrong_one():
+    text = "- Carl Dahl, 1999-05-18 to 2006-05-15\n- Karl Marx, 1980 to 1981"
+    found = measure(question(1), text, TABLE)
+    assert found["answer"] == ("Carl Dahl", "Karl Marx")
+    assert found["metrics"]["answer"] == 0
+
+
+def test_no_answer_and_unsure_are_outcomes_of_their_own():
+    nobody = question()
+    assert metrics(nobody, "No answer. Carl Dahl left on 15 May 2006.") == {
+        "answer": 1,
+        "f1": 1,
+        "no_answer": 1,
+        "unsure": 0,
+    }
+    found = measure(nobody, "unsure", TABLE)
+    assert (found["answer"], found["metrics"]["answer"]) == (("unsure",), 0)
+    assert found["metrics"]["unsure"] == 1
+    assert metrics(nobody, "Carl Dahl")["answer"] == 0
+
+
+def test_the_role_decides_which_date_is_checked():
+    start = question(1, relation="after", roles=("start",))
+    end = question(1, relation="before", roles=("end",))
+    assert triple(start, "Carl Dahl, since 18 May 1999") == (1, 1, 1)
+    assert triple(end, "Carl Dahl, since 18 May 1999") == (1, 0, 0)
+    assert triple(end, "Carl Dahl, until 15 May 2006") == (1, 1, 1)
+
+
+def test_the_end_of_what_still_lasts_is_not_asked_for():
+    assert triple(question(3), "Gun Holm, since 2015-01-14") == (1, 1, 1)
+
+
+def test_current_questions_ask_for_month_and_year():
+    assert triple(current(), "Gun Holm, since January 2015") == (1, 1, 1)
+    assert triple(current(), "Gun Holm, since 14 January 2015") == (1, 1, 1)
+    assert triple(current(), "Gun Holm, since 2015") == (1, 0, 0)
+    assert triple(current(), "Gun Holm, since February 2015") == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "without", "with_time"),
+    [
+        ("Gun Holm, since January 2015", "correct", "correct_time"),
+        ("Gun Holm, since January 2014", "correct", "incorrect_time"),
+        ("Eva Fors, since May 2006", "outdated", "outdated_time"),
+        ("Eva Fors, since May 2007", "outdated", "incorrect_time"),
+        ("Ivo Juul, since January 1990", "incorrect", "incorrect_time"),
+        ("Eva Fors and Gun Holm", "incorrect", "incorrect_time"),
+    ],
+)
+def test_current_answers_are_correct_outdated_or_incorrect(text, without, with_time):
+    found = metrics(current(), text)
+    classes = {"correct", "outdated", "incorrect"}
+    ones = {name for name in found if name.removesuffix("_time") in classes and found[name]}
+    assert ones == {without, with_time}
+
+
+def test_an_unsure_answer_to_a_current_question_is_in_no_class():
+    found = metrics(current(), "unsure")
+    assert found["unsure"] == 1
+    assert found["correct"] == found["outdated"] == found["incorrect"] == 0
+
+
+def test_a_hallucination_needs_a_right_hop_before_it():
+    right = "The 7th were the Winter Games of 2002, in Aland in February 2002. Answer: Carl Dahl"
+    found = metrics(hops(), right)
+    assert (found["hop_1"], found["hop_2"], found["hop_3"]) == (1, 1, 1)
+    assert (found["hallucination_1"], found["hallucination_2"]) == (0, 0)
+    found = metrics(hops(), "The Winter Games of 2002 were in Bland. Answer: Ivo Juul")
+    assert (found["hop_1"], found["hallucination_1"]) == (1, 1)
+    assert "hallucination_2" not in found
+    assert "hallucination_1" not in metrics(hops(), "Answer: Carl Dahl")
+
+
+def test_illegal_is_not_legal():
+    legal = question(1, gold=("Legal",), others=("Illegal",), roles=())
+    assert metrics(legal, "Illegal")["answer"] == 0
+    assert metrics(legal, "It is not legal")["answer"] == 0
+    assert metrics(legal, "It is legal, no longer illegal")["answer"] == 1
+
+
+def test_a_number_is_read_beside_its_dates():
+    counted = question(1, gold=("3",), others=(), roles=(), answer_type="number", kind="count")
+    assert metrics(counted, "Three times: in 1999, 2003 and 2005.")["answer"] == 1
+    assert metrics(counted, "ANSWER: 3")["answer"] == 1
+    lasted = counted.model_copy(update={"gold": ("1096",)})
+    assert metrics(lasted, "1096")["answer"] == metrics(lasted, "1,096 days")["answer"] == 1
+    assert metrics(counted, "2 times")["answer"] == 0
+    assert "time" not in metrics(counted, "3")
+
+
+def test_no_text_is_unreadable_and_a_failed_episode_is_no_wrong_answer():
+    score = make_scorer({TABLE.digest: TABLE})
+    empty = score(question(1), episode("  "))
+    assert (empty.outcome, empty.metrics["answer"], empty.metrics["time"]) == ("unreadable", 0, 0)
+    failed = Episode(sample="td-1", condition="base", repeat=1, model="m", status="failed")
+    assert score(question(1), failed).metrics == {}

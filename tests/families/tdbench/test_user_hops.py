@@ -1,0 +1,166 @@
+"""Questions of several hops over a user's own tables: golds by brute force, refusals by name."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.records.schema import MaterialTable
+from agent_env.tasks.family import Made, by_digest
+
+NEVER = "9999"
+STAYS = [
+    f"p{n},w{n % 4},2020-0{1 + n % 9}-0{1 + n % 7},2020-0{1 + n % 9}-2{n % 8}" for n in range(30)
+]
+SITES = [
+    f"w{n},b{(n + k) % 3},{2018 + k}-03-01,{2019 + k}-03-01" for n in range(4) for k in range(4)
+]
+HEADS = [
+    f"b{n},{shift},{shift[0]}{n}{k},{2018 + k}-06-01,{f'{2019 + k}-06-01' if k < 3 else ''}"
+    for n in range(3) for shift in ("day", "night") for k in range(4) if (n, k) != (1, 2)
+]  # fmt: skip
+FILES = {
+    "stays": ("patient,ward", STAYS),
+    "sites": ("ward,building", SITES),
+    "heads": ("building,shift,head", HEADS),
+    "plants": ("plant,colour", ["ivy,green,2020-01-01,"]),
+}
+
+
+def write(folder: Path, *names: str) -> str:
+    for name in names:
+        columns, rows = FILES[name]
+        (folder / f"{name}.csv").write_text("\n".join((f"{columns},start,end", *rows)) + "\n")
+    return ",".join(str(folder / f"{name}.csv") for name in names)
+
+
+def made(tables: str, question: str, answer: str, **more: object) -> Made:
+    given = {"question": question.split(","), "answer": [answer], "now": "2025-01-01"}
+    kinds = {"kinds": ["hops"], "phrasings": 1}
+    return make(60, 4, TdbenchOptions.model_validate({"tables": tables, **given, **kinds, **more}))
+
+
+def brute_force(sample: TdbenchSample, tables: dict[str, MaterialTable]) -> set[tuple[str, ...]]:
+    """Answers with their starts, by trying every combination of rows of all tables."""
+    last, *others = (tables[digest] for digest in sample.materials)
+    found = set()
+    for rows in itertools.product(last.rows, *(table.rows for table in others)):
+        cells = [
+            dict(zip(t.columns, row, strict=True))
+            for t, row in zip((last, *others), rows, strict=True)
+        ]
+        facts = [{k: v for k, v in cell.items() if k not in ("start", "end")} for cell in cells]
+        known: dict[str, object] = dict(sample.asked)
+        agree = all(known.setdefault(k, v) == v for fact in facts for k, v in fact.items())
+        start = max(str(cell["start"]) for cell in cells)
+        if agree and start < min(str(cell["end"] or NEVER) for cell in cells):
+            found.add((str(cells[0][sample.answers[0]]), str(cells[0]["start"])))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("names", "question", "answer", "count", "cardinalities"),
+    [
+        (("sites", "stays"), "patient", "building", "2-hop", {"unique"}),
+        (("stays", "heads", "sites"), "patient,shift", "head", "3-hop", {"unique", "none"}),
+    ],
+    ids=["two", "three"],
+)
+def test_every_gold_is_what_brute_force_finds(
+    tmp_path: Path,
+    names: tuple[str, ...],
+    question: str,
+    answer: str,
+    count: str,
+    cardinalities: set[str],
+) -> None:
+    found = made(write(tmp_path, *names), question, answer)
+    tables = by_digest(found.tables)
+    samples = [sample for sample in found.samples if isinstance(sample, TdbenchSample)]
+    assert {sample.relation for sample in samples} == {count}
+    for sample in samples[:12]:
+        golds = {(row.answer, row.start) for row in sample.golds}
+        assert golds == brute_force(sample, tables), sample.question
+        assert len(sample.hops) == len(sample.context) == len(names)
+        assert sample.hops[-1].gold == sample.gold
+        assert all(sample.context)
+    assert {sample.cardinality for sample in samples} == cardinalities
+
+
+def test_each_hop_is_stored_with_its_gold_and_its_time(tmp_path: Path) -> None:
+    found = made(write(tmp_path, "stays", "sites", "heads"), "patient,shift", "head")
+    sample = next(
+        s for s in found.samples
+        if isinstance(s, TdbenchSample) and s.asked == {"patient": "p19", "shift": "day"}
+    )  # fmt: skip
+    assert sample.question == (
+        "Which head is recorded for shift day and the building recorded for the ward recorded for "
+        "patient p19, at a time when all these entries hold?"
+    )
+    assert [(hop.gold, hop.start, hop.end) for hop in sample.hops] == [
+        (("w3",), "2020-02-06", "2020-02-23"),
+        (("b1",), "2019-03-01", "2020-03-01"),
+        (("d11",), None, None),
+    ]
+
+
+def test_two_tables_of_one_database_are_joined_like_two_files(tmp_path: Path) -> None:
+    write(tmp_path, "stays", "sites")
+    with closing(sqlite3.connect(tmp_path / "own.db")) as base:
+        for name in ("stays", "sites"):
+            head, *rows = (tmp_path / f"{name}.csv").read_text().splitlines()
+            columns = ", ".join(f'"{column}" TEXT' for column in head.split(","))
+            base.execute(f"CREATE TABLE {name} ({columns})")
+            base.executemany(
+                f"INSERT INTO {name} VALUES (?, ?, ?, ?)", [r.split(",") for r in rows]
+            )
+        base.commit()
+    files = made(write(tmp_path, "stays", "sites"), "patient", "building")
+    base_made = made(str(tmp_path / "own.db"), "patient", "building", table="stays,sites")
+    assert base_made == files
+
+
+@pytest.mark.parametrize(
+    ("names", "question", "answer", "said"),
+    [
+        (("stays",), "patient", "ward", "hops need two or three tables"),
+        (("stays", "plants"), "patient", "colour",
+         "no question of several hops leads from patient to colour through stays, plants: "),
+        (("stays", "sites"), "patient", "ward", "patient, ward stand in one table"),
+        (("sites", "heads"), "ward", "head",
+         "no question of several hops leads from ward to head through sites, heads: "
+         "building → head does not hold in heads: line 2: b0, day, d00"),
+        (("stays", "sites"), "patien", "building", "no table has a column 'patien'; there are"),
+        (("stays", "stays"), "patient", "building", "two tables bear one name"),
+        (("stays", "sites", "heads", "plants"), "patient", "head", "hops need two or "),
+    ],
+    ids=["one table", "no join", "one hop", "no dependency", "no column", "one name", "four"],
+)  # fmt: skip
+def test_where_no_join_leads_to_the_answer_that_is_said(
+    tmp_path: Path, names: tuple[str, ...], question: str, answer: str, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^{said}"):
+        made(write(tmp_path, *names), question, answer)
+
+
+def test_several_tables_are_for_hops_only(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="several tables make questions of hops only"):
+        made(write(tmp_path, "stays", "sites"), "patient", "building", kinds=["relation"])
+
+
+def test_values_that_lead_to_several_rows_are_counted(tmp_path: Path) -> None:
+    tables = write(tmp_path, "stays", "sites")
+    with (tmp_path / "stays.csv").open("a") as file:
+        file.write("p1,w3,2021-04-01,2021-04-08\n")
+    found = made(tables, "patient", "building")
+    why = "values of patient that lead to several rows (each needs one row in stays)"
+    assert found.left_out[why] == 1
+    assert all(s.asked != {"patient": "p1"} for s in found.samples if isinstance(s, TdbenchSample))

@@ -1,0 +1,147 @@
+"""The published rules, kept as they are, with their defects."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from agent_env.families.temp_answers.scoring.clusters import (
+    _labels,
+    cluster,
+    given_centroids,
+    public_labels,
+)
+from agent_env.families.temp_answers.scoring.paper_answers import (
+    compare,
+    percentage_error,
+    read_keys,
+    read_label,
+    read_line,
+    read_object,
+    scaled_error,
+)
+from agent_env.families.temp_answers.scoring.paper_dates import fuzzy_date, strict_date
+
+CLOCK = date(2025, 1, 1)
+day = datetime.fromisoformat
+
+
+def test_the_first_digits_after_the_marker_are_the_number() -> None:
+    assert read_line("Final Answer: In 2009, he was 25", "<num_years>").value == 2009
+    assert read_line("Final Answer: 1,095", "<num_days>").value == 1
+    assert read_line("Final Answer: -3", "<num_days>").value == 3
+    assert read_line("Final Answer: none\nFinal Answer: 4", "<num_days>").value == 4
+    assert read_line("Final Answer: 20091", "yyyy").value == 2009
+    assert read_line("final answer: 4", "<num_days>").value is None
+    assert read_line("Final Answer:\n4", "<num_days>").value is None
+
+
+@pytest.mark.parametrize("digits", [301, 5000])
+def test_numbers_beyond_all_floats_are_unparsable(digits: int) -> None:
+    assert read_line(f"Final Answer: {'9' * digits}", "<num_days>").value is None
+    assert read_object(f' "so", "answer": {"9" * digits}}}', True).value is None
+    assert read_label("9" * digits, "<num_days>").value is None
+
+
+def test_dates_are_completed_from_the_clock() -> None:
+    assert read_line("Final Answer: February 17, 1837.", "%B %d, %Y").value == day("1837-02-17")
+    assert fuzzy_date(" March 1837", CLOCK) == day("1837-03-01")
+    assert fuzzy_date(" March 5", CLOCK) == day("2025-03-05")
+    assert read_line("Final Answer: long ago", "%B %d, %Y").value is None
+
+
+def test_strict_dates() -> None:
+    assert strict_date("9 June, 2021", CLOCK) == day("2021-06-09")
+    assert strict_date("11/02/2018", CLOCK) == day("2018-11-02")
+    assert strict_date("30/11/2018", CLOCK) == day("2018-11-30")
+    assert strict_date("it was on 9 June, 2021 that she left", CLOCK) is None
+    assert strict_date("June 9", CLOCK) is None
+    assert strict_date("1648-10-24", CLOCK) is None
+    assert strict_date(2005, CLOCK) == day("1970-01-01T00:00:00.000002")
+
+
+@pytest.mark.parametrize(
+    ("found", "value"),
+    [
+        ({"age": "31"}, 31), ({"answer": 31}, 31), ({"answer": "31"}, 31),
+        ({"answer": "44 BC"}, -44),
+        ({"answer": "44 AD"}, 44), ({"answer": 2.75}, None), ({"answer": " - 476 AD"}, None),
+        ({"answer": "11/02/2018"}, day("2018-11-02")), ({"date": "123-456"}, None),
+        ({"minutes": 5, "hours": 2}, timedelta(hours=5, minutes=2)),
+        ({"X": 2.9, "Y": 5.0, "Z": 45.0}, timedelta(hours=2, minutes=5, seconds=45)),
+        ({}, timedelta(0)), ({"colour": 6}, None), ({"X": 4, "Y": None, "Z": 9}, None),
+        ({"day": "previous_day", "time": "22:10:30"}, timedelta(seconds=-6570)),
+        ({"day": "next_day", "time": "22:10:30"}, None), ({"answer": ["31"]}, None),
+        ({"days": 3, "hours": 4, "minutes": 5, "seconds": 6},
+         timedelta(days=3, hours=4, minutes=5, seconds=6)),
+        ({"hours": 10**15, "minutes": 0}, None), ({"answer": None}, None),
+        ({"hours": float("inf")}, None),
+    ],
+)  # fmt: skip
+def test_the_responses_own_keys_decide(found: dict[str, object], value: object) -> None:
+    assert read_keys(found).value == value
+
+
+def test_objects_must_be_strict_json_up_to_the_last_brace() -> None:
+    assert read_object(' "a\nb", "answer": 5}\nDone.', True).value == 5
+    assert read_object(' "a", "answer": 5,}', True).rule == "no strict JSON"
+    assert read_object(' "a", "answer": 5} {x}', True).value is None
+    assert read_object(' "a", "answer": 5', True).rule == "no object"
+    assert read_object('{"explanation": "a", "answer": 5}', False).value == 5
+
+
+def test_dates_are_equal_by_whole_days_and_zones_make_them_unequal() -> None:
+    gold = read_label("February 17, 1837", "%B %d, %Y")
+    late = read_line("Final Answer: February 17, 1837 at 10:00", "%B %d, %Y")
+    assert compare(late, gold, "date").error == 0
+    zoned = read_line("Final Answer: 1837-02-17T10:00:00-02:00", "%B %d, %Y")
+    found = compare(zoned, gold, "date")
+    assert found.error is None
+    assert (found.given or 0) - (found.gold or 0) == 43_200
+
+
+def test_a_year_where_a_date_is_asked_cannot_be_compared() -> None:
+    found = compare(read_keys({"answer": 2005}), read_keys({"answer": "2005-04-07"}), "date")
+    assert (found.error, found.given) == (None, None)
+
+
+def test_errors_as_published() -> None:
+    assert percentage_error(None, 3.0) == 100.0
+    assert percentage_error(0.0, 0.0) == 0.0
+    assert percentage_error(24.0, 8.0) == 50.0
+    assert scaled_error(5.0, 3.0, 4.0) == 2.0
+    assert scaled_error(3.0, 3.0, 3.0) == 0.0
+    assert scaled_error(4.0, 3.0, 3.0) == math.inf
+    assert scaled_error(None, 3.0, 4.0) is None
+
+
+def test_two_peaks_are_two_clusters_and_noise_goes_to_the_nearest() -> None:
+    values = [20.0, 21.0, 22.0, 23.0] * 5 + [1990.0, 1991.0, 1992.0] * 5 + [900.0]
+    found = cluster(values)
+    assert sorted(round(c) for c in found.centroids) == [22, 1991]
+    assert found.own()[-1] == min(found.centroids)
+
+
+@pytest.mark.parametrize("values", [[4.0], [4.0, 8.0, 9.0], [4.0, 8.0, 9.0, 3.0]])
+def test_few_labels_have_their_mean(values: list[float]) -> None:
+    assert cluster(values).centroids == (sum(values) / len(values),)
+
+
+@pytest.mark.parametrize("size", [8, 60, 400])
+@pytest.mark.parametrize("seed", range(4))
+def test_clusters_are_those_of_the_public_class(size: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ages, years = rng.integers(0, 60, size), rng.integers(1950, 2020, size // 2)
+    values = np.concatenate([ages, years]).astype(float)
+    rng.shuffle(values)
+    labels, strengths = _labels(values, int(0.3 * len(values)))
+    theirs, weights = public_labels(values, int(0.3 * len(values)))
+    assert labels.tolist() == theirs.tolist()
+    assert strengths == pytest.approx(weights)
+
+
+def test_given_centroids_take_the_nearest() -> None:
+    assert given_centroids([1.0, 99.0], [0.0, 100.0]).own() == [0.0, 100.0]

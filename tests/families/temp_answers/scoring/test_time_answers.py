@@ -1,0 +1,217 @@
+"""The `v2` reader: by the declared format and unit, never by a guess."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_env.families.temp_answers.scoring.time_answers import read_response
+from agent_env.families.temp_answers.scoring.time_wanted import TimeAnswer, Wanted
+
+YEARS = Wanted("number", "years")
+DAYS = Wanted("number", "days")
+YEAR = Wanted("year", "years")
+DATE = Wanted("date", "days")
+XYZ = {"X": "hours", "Y": "minutes", "Z": "seconds"}
+SPAN = Wanted("duration", "seconds", "json", XYZ)
+PARTS = {"hours": "hours", "minutes": "minutes"}
+MINUTES = Wanted("duration", "minutes", "json", PARTS)
+ANSWER = {"answer": "answer"}
+
+
+def final(text: str, wanted: Wanted) -> TimeAnswer:
+    return read_response(f"Step 1: 2020 - 1990 = 30.\nFinal Answer: {text}", wanted)
+
+
+def continued(text: str, wanted: Wanted) -> TimeAnswer:
+    return read_response(text, wanted, prefilled=True)
+
+
+# The defects of the published reader, one by one -------------------------------------------------
+
+
+def test_a_year_before_the_number_is_not_the_number() -> None:
+    assert final("In 2009, he was 25", YEARS).amount == 25
+
+
+def test_a_thousands_separator_does_not_end_a_number() -> None:
+    assert final("1,095", DAYS).amount == 1095
+    assert final("1,095 days.", DAYS).amount == 1095
+
+
+def test_keys_are_read_by_name_and_not_by_position() -> None:
+    assert continued(' "so", "minutes": 5, "hours": 2}', MINUTES).amount == 125
+    assert continued(' "so", "Z": 45.0, "Y": 5.0, "X": 2.0}', SPAN).amount == 7545
+
+
+def test_a_date_is_not_completed_from_the_clock() -> None:
+    month, day = final("March 1837", DATE), final("March 5", DATE)
+    assert (month.outcome, month.amount, month.rule) == ("parsed", None, "only a month is given")
+    assert (day.outcome, day.rule) == ("unparsable", "a date without a year")
+
+
+def test_a_time_zone_does_not_move_a_date() -> None:
+    plain = final("1837-02-17", DATE).amount
+    assert plain == -48530
+    assert final("1837-02-17T23:30:00-08:00", DATE).amount == plain
+    assert final("1837-02-17T00:30:00Z", DATE).amount == plain
+
+
+def test_a_null_is_unparsable_and_stops_nothing() -> None:
+    found = continued(' "so", "X": 2, "Y": null, "Z": 45}', SPAN)
+    assert (found.outcome, found.rule) == ("unparsable", "Y is null")
+    assert continued(' "so", "answer": null}', Wanted("number", "days", "json", ANSWER)).rule == (
+        "the value is null"
+    )
+
+
+# What is read -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("25", 25), ("**25**", 25), ("$\\boxed{25}$", 25), ("25 years", 25), ("-3", -3),
+        ("twenty-five years", 25), ("2 years and 6 months", 2.5), ("18 months", 1.5),
+        ("2019 - 1984 = 35", 35), ("about 12.5 years", 12.5), ("0", 0),
+        ("He was 70 years old when he received the prize in 1905.", 70),
+        ("She retired at the age of 36.", 36), ("25 (not 26)", 25),
+        ("**16**, as she was born in 1994", 16),
+    ],
+)  # fmt: skip
+def test_a_number_of_years_after_the_marker(text: str, amount: float) -> None:
+    assert final(text, YEARS).amount == amount
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("5-6 years", "a range"), ("between 5 and 6 years", "a range"),
+        ("3 or 4", "several numbers"), ("40 days", "days where years are asked"),
+        ("a long time", "no number"),
+    ],
+)  # fmt: skip
+def test_what_could_mean_two_things_is_unparsable(text: str, rule: str) -> None:
+    found = final(text, YEARS)
+    assert (found.outcome, found.rule) == ("unparsable", rule)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("2009", 2009), ("around the year 2027.", 2027), ("44 BC", -43), ("May 5, 2009", 2009),
+     ("He won in 2009 at the age of 29", 2009), ("**2009** (not 2018)", 2009)],
+)  # fmt: skip
+def test_a_year(text: str, amount: int) -> None:
+    assert final(text, YEAR).amount == amount
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("02:05:45", 7545), ("2 h 5 min 45 s", 7545), ("2 hours, 5 minutes and 45 seconds", 7545),
+     ("7545", 7545), ("-00:01:00", -60), ("127:30:00", 459_000)],
+)  # fmt: skip
+def test_a_duration_in_one_text(text: str, amount: int) -> None:
+    assert continued(f' "so", "answer": "{text}"}}', SPAN).amount == amount
+
+
+def test_a_time_of_day() -> None:
+    clock = Wanted("time", "seconds")
+    assert final("9:30 pm", clock).amount == 77_400
+    assert final("21:30", clock).amount == 77_400
+    assert final("25:30", clock).outcome == "unparsable"
+
+
+def test_a_day_beside_a_time() -> None:
+    zone = Wanted("duration", "seconds", "json", {"day": "day", "time": "time"})
+    assert continued(' "so", "day": "previous_day", "time": "21:45:12"}', zone).amount == -8088
+    assert continued(' "so", "time": "01:00:00", "day": "next_day"}', zone).amount == 90_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ' "so", "X": 2, "Y": 5, "Z": 45}',
+        ' "so", "X": 2, "Y": 5, "Z": 45,}',
+        " 'so', 'X': 2, 'Y': 5, 'Z': 45}",
+        ' "so\n\nand so", "X": "2", "Y": "05", "Z": 45}\n```\nThat is it {done}.',
+        ' "he said "two" to me", "X": 2, "Y": 5, "Z": 45}',
+        '```json\n{"explanation": "so", "X": 2, "Y": 5, "Z": 45}\n```',
+        ' "so", X: 2, Y: 5, Z: 45}',
+    ],
+)
+def test_objects_that_are_not_quite_json(text: str) -> None:
+    assert continued(text, SPAN).amount == 7545
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        (' "so", "X": 2', "truncated"), (' "so", "X": 2, "Y": 5}', "unparsable"),
+        (" I am sorry, this is unanswerable", "refused"), ("", "unparsable"),
+        (' "so", "X": [1, 2], "Y": 5, "Z": 1}', "unparsable"), (' "only words"}', "unparsable"),
+        (' "so", "X": NaN, "Y": 5, "Z": 1}', "unparsable"),
+    ],
+)  # fmt: skip
+def test_outcomes_of_objects(text: str, outcome: str) -> None:
+    assert continued(text, SPAN).outcome == outcome
+
+
+def test_outcomes_of_final_lines() -> None:
+    assert read_response("Step 1: he was born in", YEARS).outcome == "truncated"
+    assert read_response("So the answer is 5.", YEARS).outcome == "unparsable"
+    assert read_response("It cannot be determined.", YEARS).outcome == "refused"
+    assert final("unknown", YEARS).outcome == "refused"
+    assert read_response(None, YEARS).outcome == "unparsable"
+
+
+def test_the_last_marker_counts() -> None:
+    text = "Final Answer: 7\nWait.\n**Final Answer:** 8"
+    assert read_response(text, YEARS).amount == 8
+
+
+def test_ten_to_the_fifteen_hours_are_a_number() -> None:
+    found = continued(' "so", "X": 1000000000000000, "Y": 0, "Z": 0}', SPAN)
+    assert found.amount == 3_600_000_000_000_000_000
+
+
+@pytest.mark.parametrize("digits", [41, 400, 5000])
+def test_numbers_beyond_all_time_are_unparsable(digits: int) -> None:
+    assert final("9" * digits, YEARS).outcome == "unparsable"
+    assert continued(f' "so", "X": {"9" * digits}, "Y": 0, "Z": 0}}', SPAN).amount is None
+    assert continued(f' "so", "answer": {"9" * digits}}}', SPAN).amount is None
+
+
+@pytest.mark.parametrize(
+    "part", ["1 2 ", "one hundred and ", "5 years and ", "May 5, 2001 ", "1:22:"]
+)
+def test_a_line_without_end_is_no_answer(part: str) -> None:
+    assert final(part * 20_000, YEARS).rule == "longer than an answer"
+    assert final(part * (990 // len(part)), YEARS).outcome == "unparsable"
+
+
+@given(st.text(max_size=80))
+def test_no_text_stops_the_reader(text: str) -> None:
+    for wanted in (YEARS, YEAR, DATE, Wanted("time", "seconds"), Wanted("month", "months")):
+        assert final(text, wanted).outcome in ("parsed", "unparsable", "refused", "truncated")
+    for wanted in (SPAN, MINUTES):
+        assert continued(text, wanted).outcome in ("parsed", "unparsable", "refused", "truncated")
+
+
+@given(st.dictionaries(st.sampled_from(["X", "Y", "Z", "answer", "day", "time"]),
+                       st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=9)
+                       | st.lists(st.integers(), max_size=2)))  # fmt: skip
+def test_no_object_stops_the_reader(found: dict[str, object]) -> None:
+    text = json.dumps({"explanation": "so"} | found)
+    for names in (XYZ, ANSWER, {"day": "day", "time": "time"}):
+        wanted = Wanted("duration", "seconds", "json", names)
+        assert read_response(text, wanted).outcome in ("parsed", "unparsable", "refused")
+
+
+@given(st.integers(0, 999), st.integers(0, 59), st.integers(0, 59), st.permutations("XYZ"))
+def test_the_order_of_keys_changes_nothing(h: int, m: int, s: int, order: list[str]) -> None:
+    values = {"X": h, "Y": m, "Z": s}
+    text = json.dumps({"explanation": "so"} | {key: values[key] for key in order})
+    assert read_response(text, SPAN).amount == 3600 * h + 60 * m + s

@@ -1,0 +1,58 @@
+"""Dates at the precision at which they are written."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_env.families.temp_answers.scoring.time_dates import (
+    days_from_civil,
+    find_dates,
+    impossible,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("2005-04-07", (2005, 4, 7)), ("24 May, 2023", (2023, 5, 24)),
+        ("November 11, 2010", (2010, 11, 11)), ("2004-Feb-18", (2004, 2, 18)),
+        ("the 3rd of March 1999", (1999, 3, 3)), ("25/12/2015", (2015, 12, 25)),
+        ("10/01/2015", (2015, 10, 1)), ("May 2005", (2005, 5, None)), ("2005-05", (2005, 5, None)),
+        ("March 15, 44 BC", (-43, 3, 15)), ("44 BCE", (-43, None, None)),
+        ("AD 79", (79, None, None)), ("March 5", (None, 3, 5)), ("2009", (2009, None, None)),
+        ("2001-06-20T23:30:00+05:00", (2001, 6, 20)),
+    ],
+)  # fmt: skip
+def test_what_is_missing_stays_missing(
+    text: str, found: tuple[int | None, int | None, int | None]
+) -> None:
+    (only,) = find_dates(text)
+    assert (only.year, only.month, only.day) == found
+
+
+def test_a_declared_order_decides_between_day_and_month() -> None:
+    (us,), (eu,) = find_dates("10/01/2015"), find_dates("10/01/2015", day_first=True)
+    assert (us.month, us.day, eu.month, eu.day) == (10, 1, 1, 10)
+
+
+def test_days_that_no_calendar_has_are_none() -> None:
+    assert list(find_dates("2001-02-30")) == []
+    assert impossible("2001-02-30")
+    assert not impossible("2000-02-29")
+
+
+@given(st.dates(date(1, 1, 1), date(9999, 12, 31)))
+def test_ordinals_are_those_of_the_calendar(day: date) -> None:
+    ordinal = days_from_civil(day.year, day.month, day.day)
+    assert ordinal == (day - date(1970, 1, 1)).days
+    (found,) = find_dates(f"{day.year:04}-{day.month:02}-{day.day:02}")
+    assert found.ordinal == ordinal
+
+
+def test_there_is_no_year_between_1_bc_and_1_ad() -> None:
+    (before,), (after,) = find_dates("1 BC"), find_dates("AD 1")
+    assert (after.year or 0) - (before.year or 0) == 1

@@ -1,0 +1,217 @@
+"""Both modes on response files: figures, what they depend on, and what they leave out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_env.families.temp_answers.responses import Response, ResponseFile
+from agent_env.families.temp_answers.study.curves import all_layouts, spearman
+from agent_env.families.temp_answers.study.disagreements import disagreements
+from agent_env.families.temp_answers.study.layouts import Answers
+from agent_env.families.temp_answers.study.means import Summary, summarize
+from agent_env.families.temp_answers.study.modes import score_paper, score_v2
+
+Row = tuple[str, str, str, str | None]
+"""Label, format, unit, response."""
+
+
+def table_file(rows: Sequence[Row], model: str = "A", first: int = 0) -> ResponseFile:
+    return ResponseFile(
+        Path(f"ttqa_head_{model}_few-shot_x.csv"), "ttqa", model, "few-shot", False,
+        tuple(
+            Response(n, f"Question {n + first}?", label, form, unit, "head", text,
+                     f"q{n + first}", f"table {n // 2}")
+            for n, (label, form, unit, text) in enumerate(rows)
+        ),
+    )  # fmt: skip
+
+
+def object_file(rows: Sequence[tuple[str, str, str]], model: str = "A") -> ResponseFile:
+    return ResponseFile(
+        Path(f"tot_arithmetic_{model}_zero-shot_continue_final_message.csv"), "tot", model,
+        "zero-shot", True,
+        tuple(
+            Response(n, f"Question {n}?", label, "<answer>", unit, "arithmetic", text,
+                     f"q{n}", f"q{n}", "multi_op")
+            for n, (label, unit, text) in enumerate(rows)
+        ),
+    )  # fmt: skip
+
+
+def years(label: int, said: object) -> Row:
+    return (str(label), "<num_years>", "years", f"Final Answer: {said}")
+
+
+def v2(*files: ResponseFile) -> list[Summary]:
+    return [summarize(items, "v2") for items in score_v2(files).items]
+
+
+def paper(*files: ResponseFile) -> list[Summary]:
+    return [summarize(items, "paper") for items in score_paper(files).items]
+
+
+MIXED = (
+    years(25, "In 2009, he was 25"), years(17, "17"), years(30, "31 years"), years(40, "40"),
+    ("1095", "<num_days>", "days", "Final Answer: 1,095"),
+    ("2009", "yyyy", "date_years", "Final Answer: 2018"),
+    ("February 17, 1837", "%B %d, %Y", "date", "Final Answer: February 17, 1837"),
+    years(20, "unknown"),
+)  # fmt: skip
+
+
+def test_the_figures_of_both_modes() -> None:
+    (ours,), (theirs,) = v2(table_file(MIXED)), paper(table_file(MIXED))
+    assert (ours.n, ours.exact_match, ours.n_smape, ours.unparsed) == (8, 62.5, 6, 1)
+    assert ours.smape == pytest.approx((100 / 61 + 100) / 6)
+    assert ours.outcomes == {"parsed": 7, "refused": 1}
+    assert (theirs.n, theirs.exact_match, theirs.n_smape, theirs.unparsed) == (8, 37.5, 6, 1)
+    assert theirs.n_mase == 7
+
+
+def test_the_modes_differ_by_named_causes() -> None:
+    file = table_file(MIXED)
+    found = list(disagreements([file], score_paper([file]).items, score_v2([file]).items))
+    assert [d.cause for d in found] == [
+        "a calendar year taken for the answer", "cut at the thousands separator",
+    ]  # fmt: skip
+    objects = object_file([
+        ("{'hours': 2, 'minutes': 5}", "minutes", ' "so", "minutes": 5, "hours": 2}'),
+        ("{'answer': 5}", "days", ' "so", "answer": 5,}'),
+        ("{'answer': 5}", "days", ' "so", "answer": null}'),
+    ])  # fmt: skip
+    found = list(disagreements([objects], score_paper([objects]).items, score_v2([objects]).items))
+    assert [d.cause for d in found] == ["keys by position", "v2 alone reads it: no strict JSON"]
+
+
+def test_a_null_costs_one_answer_and_not_the_run() -> None:
+    file = object_file([
+        ("{'X': 2.0, 'Y': 5.0, 'Z': 45.0}", "seconds", ' "so", "X": 2, "Y": null, "Z": 45}'),
+        ("{'X': 2.0, 'Y': 5.0, 'Z': 45.0}", "seconds", ' "so", "X": 2, "Y": 5, "Z": 45}'),
+    ])  # fmt: skip
+    for (found,) in (v2(file), paper(file)):
+        assert (found.n, found.exact_match, found.unparsed) == (2, 50.0, 1)
+
+
+def test_another_model_changes_no_score_of_v2_but_those_of_the_paper() -> None:
+    rng = Random(1)
+    rows = [years(rng.randrange(1, 90), rng.randrange(1, 90)) for _ in range(20)]
+    shown, other = table_file(rows), table_file([years(1000, 5)] * 9, "B", first=100)
+    alone, together = v2(shown)[0], v2(shown, table_file(rows, "B"))[0]
+    assert alone == together
+    assert paper(shown)[0].mase != paper(shown, other)[0].mase
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(-99, 2500)), min_size=2, max_size=12),
+       st.randoms(use_true_random=False))  # fmt: skip
+def test_the_order_of_rows_changes_nothing_in_v2(pairs: list[tuple[int, int]], rng: Random) -> None:
+    rows = [(n, *years(*pair)) for n, pair in enumerate(pairs)]
+    shuffled = rows.copy()
+    rng.shuffle(shuffled)
+
+    def made(chosen: list[tuple[int, str, str, str, str | None]]) -> Summary:
+        responses = tuple(
+            Response(n, f"Question {n}?", label, form, unit, "head", text, f"q{n}", f"q{n}")
+            for n, label, form, unit, text in chosen
+        )
+        file = ResponseFile(Path("ttqa_head_A_few-shot_x.csv"), "ttqa", "A", "", False, responses)
+        return summarize(score_v2([file]).items[0], "v2", intervals=False)
+
+    one, other = made(rows), made(shuffled)
+    assert one.exact_match == other.exact_match
+    assert one.mase == pytest.approx(other.mase)
+    assert one.smape == pytest.approx(other.smape)
+    assert 0 <= (one.smape or 0) <= 100
+
+
+def test_the_same_answers_in_another_unit_are_as_often_exact() -> None:
+    seconds = [(f"{{'answer': {60 * n}}}", "seconds", 60 * n + n % 2) for n in range(9)]
+    minutes = [(f"{{'answer': {n}}}", "minutes", n + n % 2 / 60) for n in range(9)]
+    one, other = (
+        v2(object_file([(label, unit, f' "so", "answer": {said}}}') for label, unit, said in rows]))
+        for rows in (seconds, minutes)
+    )
+    assert one[0].exact_match == other[0].exact_match == pytest.approx(500 / 9)
+
+
+def test_rows_without_a_gold_are_counted_and_in_no_mean_of_v2() -> None:
+    file = table_file([
+        years(17, 17), ("long ago", "yyyy", "date_years", "Final Answer: 2009"),
+        ("3", "<num_moons>", "moons", "Final Answer: 3"),
+    ])  # fmt: skip
+    (found,) = v2(file)
+    assert (found.n, found.exact_match) == (1, 100.0)
+    assert found.problems == {
+        "the gold answer 'long ago' cannot be read": 1,
+        "unknown format '<num_moons>' and unit 'moons'": 1,
+    }
+
+
+def test_one_item_of_a_unit_has_no_scaled_error() -> None:
+    (found,) = v2(table_file([years(17, 18)]))
+    assert (found.mase, found.n_mase, found.smape) == (None, 0, pytest.approx(100 / 35))
+    (published,) = paper(table_file([years(17, 18)]))
+    assert published.mase == math.inf
+
+
+def test_all_answers_unparsable() -> None:
+    (found,) = v2(table_file([years(17, "?"), years(18, "")]))
+    assert (found.exact_match, found.smape, found.mase, found.unparsed) == (0.0, 100.0, None, 2)
+    (published,) = paper(table_file([years(17, "?"), years(18, "")]))
+    assert (published.exact_match, published.smape, published.mase) == (0.0, 100.0, None)
+
+
+def test_a_coarse_date_is_wrong_and_in_no_mase() -> None:
+    (found,) = v2(table_file([("February 17, 1837", "%B %d, %Y", "date", "Final Answer: 1837")]))
+    assert (found.exact_match, found.n_mase, found.coarse, found.unparsed) == (0.0, 0, 1, 0)
+
+
+def test_paper_scales_by_the_distance_to_given_centroids() -> None:
+    file = table_file([years(20, 22), years(60, 50)])
+    (items,) = score_paper([file], {("ttqa", "years"): [16.0, 80.0]}).items
+    assert [item.scaled for item in items] == [0.5, 0.5]
+
+
+def test_intervals_are_drawn_by_table() -> None:
+    file = table_file([years(n, n + n % 4 // 2) for n in range(40)])
+    (found,) = v2(file)
+    assert found.intervals is not None
+    low, high = found.intervals["exact_match"]
+    assert low < 50 < high
+    assert high - low > 2 * 1.96 * 100 * math.sqrt(0.25 / 40) * 0.9  # pairs count once
+    (right,) = v2(table_file([years(5, 5)] * 6))
+    assert right.intervals is not None
+    assert right.intervals["exact_match"] == (pytest.approx(43.85, abs=0.01), 100.0)
+
+
+def test_rank_correlation_takes_ties_at_their_mean() -> None:
+    assert spearman([(1, 1), (2, 2), (3, 3)]) == pytest.approx(1.0)
+    assert spearman([(1, 3), (2, 2), (3, 1)]) == pytest.approx(-1.0)
+    assert spearman([(1, 1), (1, 2)]) is None
+    assert spearman([(1, 1), (2, 2), (2, 3), (4, 4)]) == pytest.approx(0.9487, abs=1e-4)
+
+
+def test_every_layout_has_rows_of_its_columns() -> None:
+    objects = object_file([("{'answer': 5}", "days", ' "2 + 2 = 5", "answer": 6}')] * 4)
+    files = (table_file(MIXED), table_file(MIXED[:4], "B"), objects)
+    scores = score_v2(files)
+    means = tuple(summarize(items, "v2") for items in scores.items)
+    layouts = {made.name: made for made in all_layouts(Answers(files, "v2", scores, means))}
+    assert len(layouts) == 15
+    for made in layouts.values():
+        assert all(len(row) == len(made.columns) for row in made.rows)
+    assert layouts["table_3_errors"].rows[:2] == (("ttqa", 1, 2, 200 / 3), ("ttqa", 9, 1, 100 / 3))
+    assert layouts["table_4_question_types"].rows == (("multi_op", 100.0, 100.0),)
+    assert layouts["figure_5_possible"].rows[21] == (25, 0, 25.0, 100.0)
+    performance = layouts["tables_11_12_performance"].rows
+    assert [row[2] for row in performance[-2:]] == ["baseline, mean", "baseline, median"]
+    assert layouts["figure_11_reasoning"].rows == (("tot", "A", False, 4, 0.0, None, None),)
+    assert ("ttqa", "date", 1) in layouts["table_2_units"].rows  # not among the days
+    sizes = {row[:3] for row in layouts["table_3_histogram"].rows}
+    assert {("ttqa", "1", 2), ("ttqa", "6–10", 1), ("tot", "1", 4)} <= sizes

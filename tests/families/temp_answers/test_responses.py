@@ -1,0 +1,155 @@
+"""Response files in, and what questions declare."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.families.temp_answers.declared import declared_line, declared_object
+from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
+from agent_env.families.temp_answers.responses import (
+    graph_of,
+    question_keys,
+    read_mapping,
+    read_responses,
+)
+
+HEAD = "question,label,category,table_id,answer_format,answer_temporal_unit,split,table_context"
+ROW = 'How old?,17,person,3,<num_years>,years,head,"Born\tMay 3, 1950"'
+
+
+def written(folder: Path, text: str, name: str = "ttqa_head_Some-7B_few-shot_x.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_published_file_says_by_its_name_who_answered(tmp_path: Path) -> None:
+    found = read_responses(written(tmp_path, f"{HEAD},response\n{ROW},Final Answer: 17\n"))
+    (row,) = found.rows
+    assert (found.dataset, found.model, found.prompting) == ("ttqa", "Some-7B", "few-shot")
+    assert (found.splits, found.prefilled) == (("head",), False)
+    assert (row.label, row.cluster, row.response) == ("17", "3", "Final Answer: 17")
+    assert not row.years_only
+
+
+def test_missing_columns_are_named_with_those_that_are_there(tmp_path: Path) -> None:
+    path = written(tmp_path, "question,label\nHow old?,17\n")
+    with pytest.raises(DatasetError, match="no column answer_format, answer_temporal_unit, split"):
+        read_responses(path)
+    with pytest.raises(DatasetError, match="holds no response"):
+        read_responses(written(tmp_path, ""))
+
+
+def test_questions_that_come_twice_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{HEAD},response\n{ROW},a\n{ROW},b\n")
+    assert read_responses(path).duplicates == (2,)
+
+
+def test_what_a_data_frame_reads_as_missing_is_missing(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{HEAD},response\n{ROW.replace('17', 'nan')},\n")
+    (row,) = read_responses(path).rows
+    assert (row.label, row.response) == (None, None)
+
+
+def test_any_other_file_by_a_mapping(tmp_path: Path) -> None:
+    lines = [{"q": "How old?", "gold": 17, "out": "Final Answer: 17", "n": 5}]
+    data = written(tmp_path, "\n".join(map(json.dumps, lines)), "mine.jsonl")
+    mapping = {
+        "question": "q", "label": "gold", "response": "out", "id": "n",
+        "answer_format": {"value": "<num_years>"}, "answer_temporal_unit": {"value": "years"},
+        "split": {"value": "test"}, "dataset": {"value": "ttqa"}, "model": {"value": "mine"},
+    }  # fmt: skip
+    file = written(tmp_path, json.dumps(mapping), "mapping.json")
+    found = read_responses(data, read_mapping(file))
+    assert (found.model, found.rows[0].key, found.rows[0].label) == ("mine", "5", "17")
+    written(tmp_path, '{"questoin": "q"}', "mapping.json")
+    with pytest.raises(ConfigError, match="unknown field 'questoin'"):
+        read_mapping(file)
+    with pytest.raises(DatasetError, match=r"no column .*nope \(for question\)"):
+        read_responses(data, mapping | {"question": "nope"})
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"mine\.jsonl:2: is no JSON"):
+        read_responses(written(tmp_path, '{"question": "a", "label": 1}\n{', "mine.jsonl"), {
+            "answer_format": {"value": "yyyy"}, "answer_temporal_unit": {"value": "years"},
+            "split": {"value": "s"}, "response": "question",
+        })  # fmt: skip
+
+
+def test_questions_have_the_keys_of_their_responses(tmp_path: Path) -> None:
+    questions = written(tmp_path, f"{HEAD}\n{ROW}\n", "ttqa.csv")
+    responses = read_responses(written(tmp_path, f"{HEAD},response\n{ROW},a\n"))
+    assert question_keys(questions) == {responses.rows[0].key}
+
+
+def test_questions_on_the_same_facts_are_one_cluster() -> None:
+    facts = "E1 was the R1 of E2 from 1950 to 1951.\nE3 was the R1 of E2 from 1951 to 1953."
+    assert graph_of(f"{facts}\nHow long?", None) == graph_of(f"{facts}\nWhen?", None) == facts
+    assert graph_of("How long?", None) == "How long?"
+
+
+@pytest.mark.parametrize(
+    ("form", "unit", "label", "kind", "gold"),
+    [
+        ("<num_years>", "years", "17", "number", 17), ("yyyy", "date_years", "2009", "year", 2009),
+        ("%B %d, %Y", "date", "February 17, 1837", "date", -48530),
+        ("# months", "months", "1,095", "number", 1095), ("HH:MM:SS", "seconds", "02:05:45",
+        "duration", 7545), ("%H:%M", "time", "21:30", "time", 77_400),
+        ("%B %Y", "date", "May 2005", "month", 24_064),
+    ],
+)  # fmt: skip
+def test_declared_final_lines(form: str, unit: str, label: str, kind: str, gold: int) -> None:
+    found = declared_line(form, unit, label)
+    assert found.wanted is not None
+    assert (found.wanted.kind, found.gold, found.problem) == (kind, gold, None)
+
+
+@pytest.mark.parametrize(
+    ("unit", "label", "kind", "gold"),
+    [
+        ("date", "{'answer': '2005-04-07'}", "date", 12_880),
+        ("seconds", "{'X': 2.0, 'Y': 5.0, 'Z': 45.0}", "duration", 7545),
+        ("seconds", "{'day': 'previous_day', 'time': '21:45:12'}", "duration", -8088),
+        ("minutes", "{'hours': 2, 'minutes': 5}", "duration", 125),
+        ("years", "{'answer': '7 BC'}", "year", -6),
+        ("days", "{'age': 1307}", "number", 1307),
+        ("years", "{'answer': 1982}", "number", 1982),
+    ],
+)
+def test_declared_objects(unit: str, label: str, kind: str, gold: int) -> None:
+    found = declared_object(unit, label, "X hours, Y minutes, and Z seconds", "multi_op")
+    assert found.wanted is not None
+    assert (found.wanted.kind, found.gold) == (kind, gold)
+
+
+def test_a_year_is_a_year_where_the_question_asks_when() -> None:
+    found = declared_object("years", "{'answer': 1982}", "In which year?", "EventAtWhatTime")
+    assert found.wanted is not None
+    assert found.wanted.kind == "year"
+
+
+@pytest.mark.parametrize(
+    ("form", "unit", "label", "problem"),
+    [
+        ("<num_moons>", "moons", "3", "unknown format '<num_moons>' and unit 'moons'"),
+        ("yyyy", "date_years", None, "no gold answer"),
+        ("yyyy", "date_years", "long ago", "the gold answer 'long ago' cannot be read"),
+    ],
+)
+def test_what_cannot_be_scored_says_why(
+    form: str, unit: str, label: str | None, problem: str
+) -> None:
+    assert declared_line(form, unit, label).problem == problem
+
+
+def test_calculations_in_a_text() -> None:
+    text = "2019 - 1984 = 35, then 3 + 4 * 2 = 11; 10 / 3 = 3.33. But 5 + 5 = 11. 12:30 - 1 = 2"
+    assert arithmetic_steps(text) == Steps(right=3, wrong=1)
+    assert arithmetic_steps("x = 3, on 2005-04-07").share is None
+    assert arithmetic_steps("1,000 + 95 = 1,095").share == 1.0
+    assert arithmetic_steps("5 / 0 = 1").share is None

@@ -1,0 +1,163 @@
+"""The family: made from a seed, solved a second time, scored as numbers."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from agent_env.families.temp_answers.family import FAMILY
+from agent_env.families.temp_answers.making import AnswerOptions
+from agent_env.families.temp_answers.reference import next_step, read_task
+from agent_env.families.temp_answers.sample import TimeQuestion, time_question
+from agent_env.families.temp_answers.task import keeps_format, score
+from agent_env.protocols import Task
+from agent_env.records.schema import Condition, Episode, Message
+from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.family import Made, by_digest, read_options
+
+BASE = Condition(name="base")
+
+
+def made(count: int = 240, seed: int = 5, **options: object) -> tuple[Made, Task]:
+    chosen = AnswerOptions.model_validate(options)
+    found = FAMILY.make_samples(count, seed, chosen)
+    return found, FAMILY.make_task("default", chosen, by_digest(found.tables))
+
+
+def episode(question: TimeQuestion, answer: str) -> Episode:
+    return Episode(sample=question.id, condition="base", repeat=1, model="m", status="finished",
+                   answer=answer, stop_reason="answered")  # fmt: skip
+
+
+def written(question: TimeQuestion) -> str:
+    """The right answer in the form that is asked for."""
+    if not question.keys:
+        return f"Step by step.\nFinal Answer: {question.gold[0]}"
+    import json
+
+    return json.dumps({"explanation": "so"} | ast.literal_eval(question.label))
+
+
+def questions(found: Made) -> list[TimeQuestion]:
+    return [time_question(sample) for sample in found.samples]
+
+
+def test_the_same_seed_gives_the_same_questions() -> None:
+    assert made(60)[0] == made(60)[0]
+    assert made(60)[0].samples != made(60, seed=6)[0].samples
+
+
+def test_all_kinds_are_asked_and_none_twice() -> None:
+    found = questions(made()[0])
+    assert len(found) == 240
+    assert len({(q.question, q.materials) for q in found}) == 240
+    assert {q.split for q in found} == {"table", "arithmetic", "semantic"}
+    assert {q.question_type for q in found} >= {
+        "age", "year", "days", "months", "since", "add_subtract", "duration", "multi_op",
+        "schedule", "timezone", "trick", "event_at_what_time", "relation_duration",
+    }  # fmt: skip
+
+
+def test_the_right_answer_scores_1_and_a_near_miss_less() -> None:
+    for question in questions(made()[0]):
+        right = score(question, episode(question, written(question))).metrics
+        assert (right["exact_match"], right["format_kept"]) == (1.0, 1.0)
+        if question.kind == "number":
+            near = str(question.amount + 1)
+            text = f"Final Answer: {near}" if not question.keys else f'{{"answer": {near}}}'
+            missed = score(question, episode(question, text)).metrics
+            assert (missed["exact_match"], missed["off_by_one"], missed["within_1"]) == (0, 1, 1)
+            assert 0 < missed["smape"] <= 100
+
+
+@pytest.mark.parametrize("turns", ["chat", "one"])
+@pytest.mark.parametrize("shots", [0, 2])
+def test_a_second_solver_agrees_whatever_the_prompt(turns: str, shots: int) -> None:
+    found, task = made(240 if not shots else 60, turns=turns, shots=shots)
+    for question in questions(found):
+        messages = task.prompt(question, BASE)
+        step = next_step(messages, frozenset())
+        assert step is not None
+        metrics = score(question, episode(question, step[0])).metrics
+        assert (question.question, metrics["exact_match"]) == (question.question, 1.0)
+
+
+def test_prompts_do_not_hold_their_answer_in_what_is_asked() -> None:
+    found, task = made(60, shots=2)
+    for question in questions(found):
+        (*_, last) = task.prompt(question, BASE)
+        assert last.role == "user"
+        assert "Final Answer: " not in last.content
+        assert question.label not in last.content or question.split == "table"
+
+
+def test_examples_are_turns_or_stand_in_the_one_message() -> None:
+    found, chat = made(9, shots=3)
+    _, one = made(9, shots=3, turns="one")
+    for question in questions(found):
+        roles = [message.role for message in chat.prompt(question, BASE)]
+        assert roles[0] == "system"
+        assert roles[-1] == "user"
+        assert roles.count("assistant") in (1, 2, 3)
+        assert [message.role for message in one.prompt(question, BASE)] == ["user"]
+
+
+def test_an_object_is_begun_only_where_no_tool_may_be_called() -> None:
+    found, task = made(12, prefill=True)
+    for question in questions(found):
+        begun = task.prompt(question, BASE)[-1].role == "assistant"
+        assert begun == bool(question.keys)
+        assert task.prompt(question, parse_condition("ci"))[-1].role == "user"
+
+
+def test_a_continued_object_counts_like_a_whole_one() -> None:
+    found, task = made(12, prefill=True)
+    for question in questions(found):
+        messages = task.prompt(question, BASE)
+        step = next_step(messages, frozenset())
+        assert step is not None
+        assert step[0].startswith(' "I') or not question.keys
+        metrics = score(question, episode(question, step[0])).metrics
+        assert (metrics["exact_match"], metrics["format_kept"]) == (1.0, 1.0)
+
+
+def test_the_form_asked_for() -> None:
+    by_keys = {bool(q.keys): q for q in questions(made(6)[0])}
+    line, whole = by_keys[False], by_keys[True]
+    assert keeps_format(line, "So.\nFinal Answer: 5")
+    assert not keeps_format(line, "So it is 5.")
+    answer = ", ".join(f'"{key}": 1' for key in whole.keys)
+    assert keeps_format(whole, f'JSON = {{"explanation": "so", {answer}}}')
+    assert keeps_format(whole, f'```json\n{{"explanation": "so", {answer}}}\n```')
+    assert not keeps_format(whole, f"{{'explanation': 'so', {answer}}}")
+    assert not keeps_format(whole, '{"explanation": "so"}')
+
+
+def test_an_answer_that_cannot_be_read_says_why_and_a_failure_is_no_wrong_answer() -> None:
+    question = next(q for q in questions(made(6)[0]) if q.kind == "number")
+    lost = score(question, episode(question, "I cannot determine it."))
+    assert (lost.outcome, lost.metrics["exact_match"]) == ("unreadable", 0.0)
+    assert lost.rule is not None
+    assert lost.rule.startswith("refused")
+    failed = episode(question, "").model_copy(update={"status": "failed"})
+    assert score(question, failed).metrics == {}
+
+
+def test_the_scale_is_that_of_the_set() -> None:
+    found = questions(made(90)[0])
+    days = [q for q in found if (q.split, q.kind, q.unit) == ("arithmetic", "number", "days")]
+    mean = sum(q.amount for q in days) / len(days)
+    deviation = sum(abs(q.amount - mean) for q in days) / len(days)
+    assert days[0].scale_deviation == pytest.approx(deviation)
+    assert days[0].scale_items == len(days)
+
+
+def test_options_are_written_as_key_and_value() -> None:
+    chosen = read_options(FAMILY, ["splits=table,semantic", "shots=2", "turns=one", "prefill=true"])
+    assert chosen == AnswerOptions(splits=("table", "semantic"), shots=2, turns="one", prefill=True)
+
+
+def test_other_prompts_are_no_time_questions() -> None:
+    assert read_task([Message(role="user", content="Find every date that satisfies them.")]) is None
+    assert read_task([]) is None

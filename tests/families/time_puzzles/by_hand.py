@@ -1,0 +1,61 @@
+"""Puzzles put together fact by fact, with their gold from day sets."""
+
+from __future__ import annotations
+
+from agent_env.families.time_puzzles.audit_solved import solved
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import (
+    DayOfMonthSpecific,
+    Fact,
+    KbEvent,
+    LunarMonth,
+    Month,
+    UsPresident,
+    WeekdayInMonth,
+)
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.wording import Wording
+from agent_env.temporal.days import PUZZLE_DAYS
+from agent_env.temporal.facts.tables import shipped_tables
+
+TABLES = shipped_tables()
+SETS = DaySets(PUZZLE_DAYS, TABLES)
+WORDING = Wording(TABLES, SETS)
+
+WATERLOO = KbEvent(event="the Battle of Waterloo", aspect="start", level="year", value=1815)
+AUSTERLITZ = KbEvent(event="the Battle of Austerlitz", aspect="start", level="day", value=2)
+VICTORIA = KbEvent(
+    event="Queen Victoria's reign over the United Kingdom", aspect="start", level="day", value=20
+)
+FRANZ_JOSEPH = KbEvent(
+    event="Franz Joseph's reign as Emperor of Austria", aspect="start", level="year", value=1848
+)
+LONDON = KbEvent(event="a Summer Olympics held in London", aspect="multi_year", level="year")
+
+
+def by_hand(name: str, *facts: Fact) -> TimePuzzle:
+    """A puzzle of these facts in our own wording."""
+    found = solved(facts, PUZZLE_DAYS.everything, SETS)
+    gold = tuple(str(day) for day in PUZZLE_DAYS.dates(found.answer))
+    pairs = zip(facts, found.rests, strict=True)
+    return TimePuzzle(
+        id=name,
+        gold=gold,
+        constraints=tuple(WORDING.implicit(fact) for fact in facts),
+        explicit_constraints=tuple(WORDING.explicit(fact, rest) for fact, rest in pairs),
+        facts=facts,
+        solution_count=len(gold),
+        fact_count=len(facts),
+    )
+
+
+GOOD = (
+    by_hand("waterloo", WATERLOO, Month(month=6), DayOfMonthSpecific(day=18)),
+    by_hand("lunar", FRANZ_JOSEPH, LunarMonth(month=6), DayOfMonthSpecific(day=20)),
+    by_hand(
+        "london", LONDON, Month(month=7), WeekdayInMonth(direction="first", weekday="Monday", n=1)
+    ),
+    by_hand("carter", AUSTERLITZ, UsPresident(person="Jimmy Carter"), Month(month=3)),
+)
+"""Right in every respect; gold 1815-06-18 · 1848-07-20 · 1908-07-06, 1948-07-05, 2012-07-02 ·
+2 March of 1977 to 1980."""

@@ -1,0 +1,332 @@
+"""The audit finds what was planted, names its cause, and leaves good puzzles alone."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_env.errors import DatasetError
+from agent_env.families.time_puzzles.audit import Finding, audit, corrected
+from agent_env.families.time_puzzles.audit_events import read_event_dates
+from agent_env.families.time_puzzles.facts import (
+    DayOfMonthSpecific,
+    ExplicitYear,
+    KbEvent,
+    LunarMonth,
+    Month,
+    OnWeekday,
+    PersonAlive,
+    Season,
+    UsPresident,
+    WeekdayInMonth,
+)
+from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles, write_published
+from agent_env.families.time_puzzles.sample import Checks, TimePuzzle
+from agent_env.families.time_puzzles.task import generate
+from tests import TESTS
+
+from .by_hand import AUSTERLITZ, GOOD, TABLES, VICTORIA, WATERLOO, by_hand
+
+DATA = TESTS / "data" / "published"
+JUNE, THE_18TH = Month(month=6), DayOfMonthSpecific(day=18)
+MONDAY = WeekdayInMonth(direction="first", weekday="Monday", n=1)
+EINSTEIN = PersonAlive(person="Albert Einstein")
+CARTER = UsPresident(person="Jimmy Carter")
+ROME = KbEvent(event="the Summer Olympics held in Rome", aspect="start", level="year", value=1960)
+LEAP = by_hand("leap", ROME, LunarMonth(month=6), DayOfMonthSpecific(day=10))
+"""1960 had two months of the number 6, from 24 June and from 24 July."""
+Row = dict[str, Any]
+
+
+def in_meta(index: int, **values: object) -> Callable[[Row], None]:
+    return lambda row: row["constraints_meta"][index].update(values)
+
+
+def setting(**values: object) -> Callable[[Row], None]:
+    return lambda row: row.update(values)
+
+
+def gold(*days: str) -> Callable[[Row], None]:
+    return setting(solutions=list(days), solution_count=len(days))
+
+
+def month_text(text: str) -> Callable[[Row], None]:
+    return lambda row: row["explicit_constraints"].__setitem__(1, text)
+
+
+PLANTED: list[tuple[str, TimePuzzle, list[Callable[[Row], None]], tuple[str, ...]]] = [
+    ("a month as a broken lunar library has it", GOOD[1], [gold("1848-08-20")],
+     ("lunar_calendar",)),
+    ("an event in the wrong year", GOOD[0], [in_meta(0, value=1816), gold("1816-06-18")],
+     ("event_value",)),
+    ("one year of an event that held in three", GOOD[2],
+     [in_meta(0, value=1948), gold("1948-07-05")], ("event_in_several_years",)),
+    ("gold of one year though the meta tells none", GOOD[2], [gold("2012-07-02")],
+     ("event_in_several_years",)),
+    ("an answer outside the years", GOOD[0], [gold("1815-06-18", "1799-06-18")],
+     ("year_range",)),
+    ("the first and last day of a term counted",
+     by_hand("term", VICTORIA, CARTER, Month(month=1)),
+     [gold("1977-01-20", "1978-01-20", "1979-01-20", "1980-01-20", "1981-01-20")],
+     ("boundary_days", "convention_dependent")),
+    ("a wrong number of solutions", GOOD[0], [setting(solution_count=2)], ("solution_count",)),
+    ("a solution left out", GOOD[3], [gold("1977-03-02", "1978-03-02", "1980-03-02")],
+     ("other",)),
+    ("a wrong event and a broken lunar library at once", GOOD[1],
+     [in_meta(0, value=1850), gold("1850-06-20")], ("event_value", "lunar_calendar")),
+    ("no bound in time", by_hand("open", AUSTERLITZ, OnWeekday(weekday="Monday"), JUNE), [],
+     ("open_universe",)),
+    ("an event that says nothing new",
+     by_hand("needless", WATERLOO, ExplicitYear(year=1815), JUNE, THE_18TH), [],
+     ("event_unnecessary", "any_unnecessary", "guessable")),
+    ("a season beside its month",
+     by_hand("season", WATERLOO, Season(season="summer"), JUNE, THE_18TH), [],
+     ("any_unnecessary",)),
+    ("an answer that depends on a leap month", LEAP, [], ("convention_dependent",)),
+    ("a leap month not counted", LEAP, [gold("1960-07-10")],
+     ("leap_month", "convention_dependent")),
+    ("an explicit text with another month", GOOD[0], [month_text("The month is July.")],
+     ("wording",)),
+    ("few values that the event can have", by_hand("few", AUSTERLITZ, EINSTEIN, MONDAY, JUNE), [],
+     ("guessable",)),
+]  # fmt: skip
+
+
+def audited(
+    folder: Path, rows: list[Row], events: Path | None = None
+) -> tuple[dict[str, Any], list[Finding]]:
+    """The report of a published file with these objects, and its findings."""
+    file = folder / "puzzles.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    report = audit(read_puzzles(file), TABLES, read_event_dates(events) if events else None)
+    return report.as_json(), list(report.findings)
+
+
+def as_row(puzzle: TimePuzzle) -> Row:
+    row: Row = json.loads(write_published([puzzle]))[0]
+    return row
+
+
+def planted_rows() -> list[Row]:
+    rows = []
+    for number, (_, puzzle, changes, _) in enumerate(PLANTED):
+        row = as_row(puzzle) | {"identifier": number}
+        for change in changes:
+            change(row)
+        rows.append(row)
+    return rows
+
+
+@pytest.mark.parametrize("number", range(len(PLANTED)), ids=[entry[0] for entry in PLANTED])
+def test_a_planted_defect_is_found_with_its_cause(number: int, tmp_path: Path) -> None:
+    _, (finding,) = audited(tmp_path, [planted_rows()[number]])
+    assert finding.causes == PLANTED[number][3]
+    assert finding.solutions == PLANTED[number][1].gold
+
+
+def test_untouched_puzzles_among_planted_ones_have_no_defect(tmp_path: Path) -> None:
+    puzzles = (*GOOD, *generate(TABLES, 12, seed=21))
+    report, findings = audited(tmp_path, [as_row(puzzle) for puzzle in puzzles] + planted_rows())
+    assert [finding.wrong_gold for finding in findings[: len(puzzles)]] == [()] * len(puzzles)
+    assert all(not finding.causes for finding in findings[: len(GOOD)])
+    assert [f.identifier for f in findings[-len(PLANTED) :]] == list(range(len(PLANTED)))
+    assert report["wrong_gold_by_cause"] == {
+        "boundary_days": 1, "event_in_several_years": 2, "event_value": 2, "leap_month": 1,
+        "lunar_calendar": 2, "other": 1, "solution_count": 1, "year_range": 1,
+    }  # fmt: skip
+    assert report["wrong_gold"] == 10
+
+
+def test_the_summary_counts_puzzles_by_what_is_wrong_with_them(tmp_path: Path) -> None:
+    report, _ = audited(tmp_path, planted_rows())
+    assert list(report) == [
+        "puzzles", "judged", "wrong_gold", "wrong_gold_by_cause", "open_universe",
+        "event_unnecessary", "any_unnecessary", "convention_dependent", "guess_rates", "per_puzzle",
+    ]  # fmt: skip
+    assert report["puzzles"] == 16
+    assert (report["open_universe"], report["event_unnecessary"]) == (1, 1)
+    assert (report["any_unnecessary"], report["convention_dependent"]) == (2, 3)
+    assert report["guess_rates"]["ignore_event"] == 1 / 16
+    assert report["per_puzzle"][1]["causes"] == ["event_value"]
+    assert report["per_puzzle"][1]["solutions"] == ["1815-06-18"]
+
+
+def test_the_corrected_file_has_right_gold_and_all_the_rest_as_it_was(tmp_path: Path) -> None:
+    rows = planted_rows()
+    for row in rows:
+        row["remark"] = "keep me"
+    file = tmp_path / "puzzles.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    puzzles = read_puzzles(file)
+    fixed = json.loads(puzzle_bytes(corrected(puzzles, audit(puzzles, TABLES))))
+    for row, right, (_, puzzle, _, _) in zip(rows, fixed, PLANTED, strict=True):
+        assert tuple(right["solutions"]) == puzzle.gold
+        assert right["solution_count"] == len(puzzle.gold)
+        assert {**right, "solutions": 0, "solution_count": 0} == {
+            **row, "solutions": 0, "solution_count": 0
+        }  # fmt: skip
+    assert audited(tmp_path, fixed)[0]["wrong_gold"] == 0
+
+
+def test_a_file_of_our_own_is_audited_and_corrected_too(tmp_path: Path) -> None:
+    wrong = GOOD[0].model_copy(update={"gold": ("1815-06-17",)})
+    report = audit((wrong, GOOD[1]), TABLES)
+    assert [finding.causes for finding in report.findings] == [("other",), ()]
+    file = tmp_path / "samples.jsonl"
+    file.write_bytes(puzzle_bytes(corrected((wrong, GOOD[1]), report)))
+    assert [puzzle.gold for puzzle in read_puzzles(file)] == [("1815-06-18",), ("1848-07-20",)]
+
+
+def test_a_table_of_events_outranks_what_the_file_says(tmp_path: Path) -> None:
+    events = tmp_path / "EVENTS.csv"
+    events.write_text(
+        "event,start,end,multi_year_spans\nthe Battle of Waterloo,1816,1816,\n", encoding="utf-8"
+    )
+    _, (finding,) = audited(tmp_path, [as_row(GOOD[0])], events)
+    assert finding.wrong_gold == ("event_value",)
+    assert finding.solutions == ("1816-06-18",)
+
+
+def test_dates_that_a_table_does_not_know_are_taken_as_given(tmp_path: Path) -> None:
+    rows = [as_row(GOOD[0]), as_row(GOOD[3])]  # the table has Austerlitz to the month only
+    rows[0]["constraints_meta"][0]["event"] = "a battle that nobody knows"
+    _, (unknown, partial) = audited(tmp_path, rows, DATA / "EVENTS.csv")
+    assert unknown.notes == ("unknown_event",)
+    assert unknown.solutions == ("1815-06-18",)
+    assert partial.causes == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "causes"), [(1808, ()), (1813, ("event_value",)), (1809, ("event_value",))]
+)
+def test_an_event_with_a_first_day_began_once(
+    value: int, causes: tuple[str, ...], tmp_path: Path
+) -> None:
+    event = KbEvent(event="x", aspect="start", level="year", value=value)
+    row = as_row(by_hand("x", WATERLOO.model_copy(update={"value": value}), JUNE, THE_18TH))
+    row["constraints_meta"][0] = event.model_dump() | {
+        "event": "The Peninsular campaign of a friend"
+    }
+    _, (finding,) = audited(tmp_path, [row], DATA / "EVENTS.csv")
+    assert finding.wrong_gold == causes
+
+
+def test_years_of_an_unknown_event_are_taken_from_the_file(tmp_path: Path) -> None:
+    row = as_row(GOOD[2])
+    row["constraints_meta"][0] |= {"event": "a party", "value": "1908;1948;2012"}
+    _, (finding,) = audited(tmp_path, [row])
+    assert finding.solutions == GOOD[2].gold
+    row["constraints_meta"][0]["value"] = None
+    _, (finding,) = audited(tmp_path, [row])
+    assert (finding.solutions, finding.causes) == (None, ())
+    assert finding.notes == ("unknown_event", "not_judged")
+
+
+def test_an_unknown_person_is_judged_where_the_explicit_text_has_the_dates(
+    tmp_path: Path,
+) -> None:
+    file = DATA / "foreign.json"
+    report = audit(read_puzzles(file), TABLES)
+    life = report.findings[2]
+    assert life.notes == ("unknown_person",)
+    assert life.wrong_gold == ()
+    assert life.solutions is not None
+    assert len(life.solutions) == 9
+    row = json.loads(file.read_text(encoding="utf-8"))[2]
+    row["explicit_constraints"][0] = "in the lifetime of Nobody Known"
+    _, (finding,) = audited(tmp_path, [row])
+    assert finding.notes == ("unknown_person", "not_judged")
+    assert finding.solutions is None
+
+
+def test_the_years_of_a_puzzle_are_its_own(tmp_path: Path) -> None:
+    rows = [as_row(GOOD[3]), as_row(GOOD[3]) | {"identifier": "cut", "year_range": [1800, 1979]}]
+    _, (whole, cut) = audited(tmp_path, rows)
+    assert whole.causes == ()
+    assert cut.wrong_gold == ("year_range",)
+    assert cut.solutions == ("1977-03-02", "1978-03-02", "1979-03-02")
+
+
+def test_years_before_the_calendar_reform_are_not_judged(tmp_path: Path) -> None:
+    row = as_row(GOOD[0]) | {"year_range": [1000, 1900], "solutions": ["1066-06-18"]}
+    _, (finding,) = audited(tmp_path, [row])
+    assert (finding.causes, finding.notes) == ((), ("not_judged",))
+
+
+def test_a_gold_of_a_narrower_range_of_years_is_told(tmp_path: Path) -> None:
+    rows = [
+        as_row(GOOD[0]) | {"year_range": [1800, 1979]},
+        as_row(GOOD[3]) | {"solutions": list(GOOD[3].gold[:3]), "solution_count": 3},
+    ]
+    assert audited(tmp_path, rows)[1][1].wrong_gold == ("year_range",)
+
+
+def test_days_of_a_term_that_lasts_are_nobodys_mistake(tmp_path: Path) -> None:
+    row = as_row(by_hand("now", AUSTERLITZ, UsPresident(person="Donald Trump"), Month(month=3)))
+    assert row["solutions"] == ["2017-03-02", "2018-03-02", "2019-03-02", "2020-03-02"]
+    gold(*row["solutions"], "2025-03-02")(row)
+    assert audited(tmp_path, [row])[1][0].wrong_gold == ()
+
+
+def test_a_foreign_explicit_text_with_other_dates_is_found(tmp_path: Path) -> None:
+    rows = json.loads((DATA / "foreign.json").read_text(encoding="utf-8"))
+    before = [finding.causes for finding in audited(tmp_path, rows)[1]]
+    assert not any("wording" in causes for causes in before)
+    rows[0]["explicit_constraints"][0] = "The year is 1816."
+    rows[1]["explicit_constraints"][0] = "The date lies between 1977-01-20 and 1980-01-20."
+    rows[2]["explicit_constraints"][1] = "It is November."
+    after = [finding.causes for finding in audited(tmp_path, rows)[1]]
+    assert all("wording" in causes for causes in after)
+
+
+def test_a_spelled_out_calendar_fact_may_not_lose_a_span(tmp_path: Path) -> None:
+    row = as_row(LEAP)
+    row["constraints"] = ["a", "b", "c"]  # no wording of ours
+    assert "1960-06-24 to 1960-08-21" in row["explicit_constraints"][1]
+    assert "wording" not in audited(tmp_path, [row])[1][0].causes
+    row["explicit_constraints"][1] = "one of: 1960-06-24 to 1960-07-23"
+    assert "wording" in audited(tmp_path, [row])[1][0].causes
+
+
+def test_what_a_puzzle_says_of_its_limits_is_counted_but_no_defect() -> None:
+    checks = Checks(
+        closed=True, necessary=True, event_bits=6.0, event_values=241, robust=False,
+        readings=("leap_month",), faithful=True,
+    )  # fmt: skip
+    report = audit([LEAP.model_copy(update={"checks": checks})], TABLES)
+    assert report.findings[0].causes == ()
+    assert report.findings[0].notes == ("convention_dependent",)
+    assert report.as_json()["convention_dependent"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("event,start,end\n", r":1: no column multi_year_spans"),
+        ("event,start,end,multi_year_spans\nx,2019-13,,\n", r":2: '2019-13' is not a date"),
+        ("event,start,end,multi_year_spans\nx,2019,2018,\n", r":2: 'x' ends on 2018, before"),
+        ("event,start,end,multi_year_spans\nx,,,1950~1948\n", r":2: '1950~1948' ends before"),
+        ("event,start,end,multi_year_spans\n,2019,,\n", r":2: the event has no name"),
+    ],
+)
+def test_a_broken_event_table_is_named_by_line(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "EVENTS.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(DatasetError, match=message):
+        read_event_dates(file)
+
+
+def test_hundreds_of_puzzles_take_seconds_at_most() -> None:
+    puzzles = [
+        puzzle.model_copy(update={"id": f"{puzzle.id}-{copy}"})
+        for copy in range(175)
+        for puzzle in GOOD
+    ]
+    start = time.process_time()
+    assert len(audit(puzzles, TABLES).findings) == 700
+    assert time.process_time() - start < 8  # about 1 s on an idle core

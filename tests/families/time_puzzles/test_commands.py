@@ -1,0 +1,180 @@
+"""generate and audit as a user types them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles.commands import parse_range
+from agent_env.temporal.facts import tables
+
+from .commands import agent_env
+
+SMALL = "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\n"
+"""An event table in the small form."""
+
+
+@pytest.fixture(scope="module")
+def puzzles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("sets") / "puzzles.jsonl"
+    done = agent_env(
+        "generate", "time-puzzles", "--count", "40", "--seed", "3", "--out", str(out),
+        "--processes", "1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "always none 0.0%" in done.stderr
+    return out
+
+
+def test_any_number_of_processes_gives_the_same_bytes(puzzles: Path, tmp_path: Path) -> None:
+    out = tmp_path / "again.jsonl"
+    agent_env(
+        "generate", "time-puzzles", "--count", "40", "--seed", "3", "--out", str(out),
+        "--processes", "3",
+    )  # fmt: skip
+    assert out.read_bytes() == puzzles.read_bytes()
+
+
+def test_no_puzzle_stands_twice_and_each_has_its_digest(puzzles: Path) -> None:
+    rows = [json.loads(line) for line in puzzles.read_text().splitlines()]
+    assert len({row["digest"] for row in rows}) == 40
+    assert {row["generator"] for row in rows} == {2}
+    assert all(
+        row["checks"][name]
+        for row in rows
+        for name in ("closed", "necessary", "robust", "faithful")
+    )
+
+
+def test_an_audit_finds_nothing_in_what_was_generated(puzzles: Path) -> None:
+    told = json.loads(agent_env("audit", str(puzzles), "--json").stdout)
+    assert (told["puzzles"], told["judged"]) == (40, 40)
+    assert (told["wrong_gold"], told["any_unnecessary"]) == (0, 0)
+    assert not [row for row in told["per_puzzle"] if row["causes"]]
+
+
+def test_without_its_table_a_set_has_no_guess_rates(tmp_path: Path) -> None:
+    own, table = tmp_path / "own.jsonl", tmp_path / "events.csv"
+    shipped = Path(tables.__file__).with_name("events.csv").read_text()
+    head, *rows = csv.reader(shipped.splitlines())
+    with table.open("w", newline="") as file:
+        csv.writer(file).writerows([head, *([f"{row[0]} of Ys", *row[1:]] for row in rows)])
+    made = agent_env(
+        "generate", "time-puzzles", "--count", "4", "--facts-table", str(table), "--out", str(own)
+    )
+    assert made.returncode == 0, made.stderr
+    without = agent_env("audit", str(own))
+    assert "guess rates: unknown" in without.stdout
+    assert without.stderr == (
+        "4 of 4 puzzles name events that the shipped table lacks, so guess rates are unknown; "
+        "name the puzzles' own table by --facts-table EVENTS.csv\n"
+    )
+    for option in ("--facts-table", "--facts"):
+        told = json.loads(agent_env("audit", str(own), option, str(table), "--json").stdout)
+        assert told["guess_rates"]["ignore_event"] == 0.0
+
+
+def test_an_audit_finds_and_mends_a_wrong_gold(puzzles: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in puzzles.read_text().splitlines()]
+    rows[5]["gold"] = ["1999-12-31"]
+    broken, mended = tmp_path / "broken.jsonl", tmp_path / "mended.jsonl"
+    broken.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = json.loads(agent_env("audit", str(broken), "--json", "--fix", str(mended)).stdout)
+    assert told["wrong_gold"] == 1
+    assert (
+        told["per_puzzle"][5]["solutions"]
+        == json.loads(puzzles.read_text().splitlines()[5])["gold"]
+    )
+    again = json.loads(agent_env("audit", str(mended), "--json").stdout)
+    assert again["wrong_gold"] == 0
+
+
+def test_an_audit_that_can_judge_nothing_has_no_counts_and_exits_1(
+    puzzles: Path, tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in puzzles.read_text().splitlines()[:3]]
+    bare, mended = tmp_path / "bare.jsonl", tmp_path / "mended.jsonl"
+    lines = [json.dumps({**row, "facts": [], "gold": ["1999-12-31"]}) + "\n" for row in rows]
+    bare.write_text("".join(lines))
+    done = agent_env("audit", str(bare), "--json", "--fix", str(mended))
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["puzzles"], told["judged"]) == (1, 3, 0)
+    assert (told["wrong_gold"], told["any_unnecessary"], told["guess_rates"]) == (None, None, None)
+    assert [row["wrong_gold"] for row in told["per_puzzle"]] == [None, None, None]
+    assert not mended.exists()
+    shown = agent_env("audit", str(bare))
+    assert shown.stdout.split() == ["puzzles", "3", "judged", "0"]
+    assert shown.stderr.startswith(
+        f"nothing was judged: of no puzzle in {bare} are all facts known"
+    )
+
+
+def test_the_published_format_can_be_written_and_run(tmp_path: Path) -> None:
+    out = tmp_path / "published.json"
+    agent_env(
+        "generate", "time-puzzles", "--count", "4", "--seed", "2", "--out", str(out),
+        "--format", "published",
+    )  # fmt: skip
+    assert {"identifier", "constraints_meta", "solutions"} <= json.loads(out.read_text())[0].keys()
+    done = agent_env(
+        "run", "time-puzzles", "--dataset", str(out), "--condition", "explicit",
+        "--out", str(tmp_path / "run"), "--json",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["conditions"]["explicit"]["exact_match"] == 1.0
+
+
+def test_sets_with_all_calendars_and_without_solutions(tmp_path: Path) -> None:
+    out = tmp_path / "mixed.jsonl"
+    done = agent_env(
+        "generate", "time-puzzles", "--count", "30", "--solutions", "0-2", "--calendars", "all",
+        "--out", str(out),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [len(row["gold"]) for row in rows] == [0, 1, 2] * 10
+    told = json.loads(agent_env("audit", str(out), "--json").stdout)
+    assert not [row for row in told["per_puzzle"] if row["causes"]]
+
+
+def test_an_impossible_wish_ends_with_what_was_tried_and_the_rest(tmp_path: Path) -> None:
+    out = tmp_path / "some.jsonl"
+    done = agent_env(
+        "generate", "time-puzzles", "--count", "3", "--facts", "1-4", "--solutions", "7",
+        "--out", str(out),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "no puzzle with 1 facts and 7 solutions was found in 4000 tries" in done.stderr
+    assert len(out.read_text().splitlines()) >= 1
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--facts", "x"], "--facts 'x' is no range; write 5 or 4-6"),
+        (["--solutions", "5-2"], "--solutions '5-2' is reversed; write 2-5"),
+        (["--solutions", "5-2000"], "--solutions '5-2000' does not lie within 0-1000"),
+        (["--years", "2050-1900"], "--years '2050-1900' is reversed; write 1900-2050"),
+        (["--facts-table", "small.csv"], "small.csv:2: no column 'kind'; first make the full form"),
+        (["--calendars", "mayan"], "unknown calendar 'mayan'; known: all, chinese"),
+        (["--format", "csv"], "unknown format 'csv'; known: samples, published"),
+        (["--facts-table", "none.csv"], "none.csv: cannot be read"),
+        (["--out", "/proc/x"], "cannot write to /proc/x"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_2(options: list[str], line: str, tmp_path: Path) -> None:
+    (tmp_path / "small.csv").write_text(SMALL)
+    where = [] if "--out" in options else ["--out", str(tmp_path / "x.jsonl")]
+    done = agent_env("generate", "time-puzzles", *where, *options, cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert line in done.stderr
+
+
+def test_a_range_may_be_one_number() -> None:
+    assert parse_range("facts", "5", 1, 9) == (5, 5)
+    assert parse_range("facts", "4-6", 1, 9) == (4, 6)
+    with pytest.raises(ConfigError):
+        parse_range("facts", "0-6", 1, 9)

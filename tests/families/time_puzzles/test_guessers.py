@@ -1,0 +1,63 @@
+"""Guessers score what can be counted by hand."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from agent_env.families.time_puzzles.facts import ExplicitYear, Month
+from agent_env.families.time_puzzles.guessers import (
+    always_none,
+    guess_rates,
+    ignore_event,
+    random_value,
+    random_value_chance,
+)
+
+from .by_hand import AUSTERLITZ, GOOD, SETS, TABLES, WATERLOO, by_hand
+
+NEEDLESS = by_hand("needless", WATERLOO, ExplicitYear(year=1815), Month(month=6))
+IMPOSSIBLE = by_hand("impossible", WATERLOO, ExplicitYear(year=1816))
+
+
+def test_without_the_event_a_needed_one_leaves_more_days() -> None:
+    assert len(ignore_event(GOOD[0], SETS)) == 251
+    assert ignore_event(NEEDLESS, SETS) == NEEDLESS.gold
+
+
+def test_a_random_value_is_one_of_those_that_the_other_facts_allow() -> None:
+    assert random_value_chance(GOOD[0], SETS) == 1 / 251  # 18 June of any year
+    assert random_value_chance(GOOD[3], SETS) == 1 / 31  # any day of March
+    assert random_value_chance(GOOD[2], SETS) == 0  # three years at once
+    assert random_value_chance(NEEDLESS, SETS) == 1
+
+
+def test_drawn_values_hit_as_often_as_computed() -> None:
+    puzzle = by_hand("march", AUSTERLITZ, ExplicitYear(year=1977), Month(month=3))
+    rng = Random(4)
+    hits = sum(random_value(puzzle, SETS, rng) == puzzle.gold for _ in range(3100))
+    assert 70 <= hits <= 130  # 100 expected
+
+
+def test_none_is_right_only_where_there_is_no_date() -> None:
+    assert always_none(GOOD[0], SETS) == ()
+    assert IMPOSSIBLE.gold == ()
+    assert random_value_chance(IMPOSSIBLE, SETS) == 0
+
+
+def test_rates_count_exact_matches_over_a_set() -> None:
+    rates = guess_rates((GOOD[0], GOOD[3], NEEDLESS, IMPOSSIBLE), TABLES)
+    assert (rates.puzzles, rates.ignore_event, rates.always_none) == (4, 1, 1)
+    assert rates.random_value == pytest.approx(1 + 1 / 251 + 1 / 31)
+    assert rates.as_json()["ignore_event"] == 0.25
+
+
+def test_no_puzzles_have_no_rates_to_speak_of() -> None:
+    assert guess_rates((), TABLES).as_json()["always_none"] == 0
+
+
+def test_a_gold_that_no_answer_can_be_is_never_guessed() -> None:
+    broken = NEEDLESS.model_copy(update={"gold": ("2001-02-30",)})
+    outside = NEEDLESS.model_copy(update={"gold": ("1066-10-14",)})
+    assert guess_rates((broken, outside), TABLES).random_value == 0

@@ -1,0 +1,92 @@
+"""The prompt and the scorer of Time Puzzles."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles.task import make_task, score
+from agent_env.records.schema import Condition, Episode
+from agent_env.testing import puzzle
+
+
+def episode(answer: str | None, status: str = "finished") -> Episode:
+    return Episode.model_validate(
+        {
+            "sample": "tp-0-00001", "condition": "web", "repeat": 1, "model": "m",
+            "status": status, "answer": answer,
+        }
+    )  # fmt: skip
+
+
+def prompt(name: str, condition: str = "base") -> str:
+    wording = "explicit" if condition == "explicit" else "implicit"
+    chosen = Condition.model_validate({"name": condition, "wording": wording})
+    (message,) = make_task(name).prompt(puzzle(), chosen)
+    return message.content
+
+
+def test_the_prompt_states_range_seasons_and_format() -> None:
+    text = prompt("default")
+    for part in ("1800-01-01 to 2050-12-31", "winter is December", "MY ANSWER: None", "Gregorian"):
+        assert part in text
+
+
+def test_the_papers_prompt_leaves_the_range_out() -> None:
+    assert "2050" not in prompt("paper")
+
+
+def test_the_explicit_condition_shows_the_explicit_wording() -> None:
+    assert "- The year is 1982." in prompt("default", "explicit")
+    assert "Falklands" not in prompt("default", "explicit")
+
+
+def test_the_gold_answer_never_stands_in_the_prompt() -> None:
+    assert "1982-04-02" not in prompt("default") + prompt("default", "explicit")
+
+
+def test_an_unknown_prompt_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="unknown prompt 'x'; known: default, paper"):
+        make_task("x")
+
+
+def test_the_gold_answer_scores_1_and_a_near_miss_less() -> None:
+    sample = puzzle(gold=["1982-04-02", "1982-04-09"])
+    assert score(sample, episode("MY ANSWER: 1982-04-02, 1982-04-09")).metrics == {
+        "exact_match": 1.0, "strict_match": 1.0, "f1": 1.0, "jaccard": 1.0, "days_off": 0.0,
+    }  # fmt: skip
+    assert score(sample, episode("MY ANSWER: 1982-04-02")).metrics == {
+        "exact_match": 0.0, "strict_match": 0.0, "f1": 2 / 3, "jaccard": 0.5, "days_off": 182.5,
+    }  # fmt: skip
+
+
+def test_a_right_answer_in_another_form_than_asked_for_is_no_strict_match() -> None:
+    found = score(puzzle(gold=["1982-04-02"]), episode("**MY ANSWER:** April 2, 1982"))
+    assert (found.metrics["exact_match"], found.metrics["strict_match"]) == (1.0, 0.0)
+
+
+def test_a_reply_that_a_limit_ended_is_read_behind_my_answer_alone() -> None:
+    cut = episode("\\boxed{1982-04-02}").model_copy(update={"stop_reason": "truncated"})
+    assert score(puzzle(), cut).outcome == "unreadable"
+    assert score(puzzle(), episode("\\boxed{1982-04-02}")).outcome == "read"
+
+
+def test_days_off_is_not_defined_where_one_side_alone_names_no_date() -> None:
+    sample = puzzle(gold=["1982-04-02"])
+    assert score(sample, episode("MY ANSWER: 1982-04-05")).metrics["days_off"] == 3.0
+    assert "days_off" not in score(sample, episode("MY ANSWER: None")).metrics
+    assert "days_off" not in score(sample, episode("It is in April.")).metrics
+    assert score(puzzle(gold=[]), episode("MY ANSWER: None")).metrics["days_off"] == 0.0
+
+
+def test_unreadable_failed_and_unfinished_are_outcomes_of_their_own() -> None:
+    unreadable = score(puzzle(), episode("It is in April."))
+    assert (unreadable.outcome, unreadable.metrics["exact_match"]) == ("unreadable", 0.0)
+    assert score(puzzle(), episode(None)).outcome == "unreadable"
+    failed = score(puzzle(), episode(None, "failed"))
+    assert (failed.outcome, failed.metrics) == ("failed", {})
+    assert score(puzzle(), episode(None, "unfinished")).outcome == "unfinished"
+
+
+def test_no_date_is_right_where_there_is_none() -> None:
+    assert score(puzzle(gold=[]), episode("MY ANSWER: None")).metrics["exact_match"] == 1.0

@@ -1,0 +1,83 @@
+"""Both wordings of a puzzle mean the same days."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import (
+    ChineseZodiac,
+    DayOfMonthRange,
+    KbEvent,
+    LunarMonth,
+    MultiWeekday,
+    WeekdayInMonth,
+    YearRange,
+)
+from agent_env.families.time_puzzles.reference_reading import read_prompt
+from agent_env.families.time_puzzles.reference_sums import solve
+from agent_env.families.time_puzzles.task import PROMPTS, generate, render
+from agent_env.families.time_puzzles.wording import TooManySpans, Wording, ordinal
+from agent_env.records.schema import Condition
+from agent_env.temporal.days import PUZZLE_DAYS
+from agent_env.temporal.facts.tables import shipped_tables
+
+TABLES = shipped_tables()
+SETS = DaySets(PUZZLE_DAYS, TABLES)
+WORDING = Wording(TABLES, SETS)
+EXPLICIT = Condition(name="explicit", wording="explicit")
+
+
+def test_the_explicit_wording_has_the_gold_answer_as_its_solution() -> None:
+    for puzzle in generate(TABLES, 12, seed=3):
+        asked = read_prompt(render(PROMPTS["default"], puzzle, EXPLICIT))
+        assert not asked.lookups
+        assert not asked.unread
+        assert tuple(solve(list(asked.clauses), asked.first, asked.last)) == puzzle.gold
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        (
+            KbEvent(event="the Falklands War", aspect="end", level="month", value=6),
+            "The month is June.",
+        ),
+        (YearRange(start=1990, end=1995), "The year is between 1990 and 1995, both included."),
+        (DayOfMonthRange(operator=">", value=20), "The day of the month is greater than 20."),
+        (
+            WeekdayInMonth(direction="last", weekday="Friday", n=2),
+            "The date is the 2nd-to-last Friday of its month.",
+        ),
+        (
+            MultiWeekday(value=("Monday", "Friday")),
+            "The date is one of these weekdays: Monday, Friday.",
+        ),
+    ],
+)
+def test_explicit_texts(fact: KbEvent, text: str) -> None:
+    assert WORDING.explicit(fact, PUZZLE_DAYS.everything) == text
+
+
+def test_a_lunar_fact_is_spelled_out_in_the_years_that_the_others_leave() -> None:
+    text = WORDING.explicit(LunarMonth(month=1), PUZZLE_DAYS.year(2024) | PUZZLE_DAYS.year(2026))
+    assert text == (
+        "The date falls in one of these spans (both ends included): "
+        "2024-02-10 to 2024-03-09; 2026-02-17 to 2026-03-18."
+    )
+
+
+def test_a_zodiac_year_runs_from_new_year_to_new_year() -> None:
+    years = PUZZLE_DAYS.year(2024) | PUZZLE_DAYS.year(2025)
+    assert "2024-02-10 to 2025-01-28" in WORDING.explicit(ChineseZodiac(animal="Dragon"), years)
+
+
+def test_more_than_twelve_spans_are_refused() -> None:
+    with pytest.raises(TooManySpans):
+        WORDING.explicit(LunarMonth(month=1), PUZZLE_DAYS.everything)
+
+
+def test_ordinals() -> None:
+    assert [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 52)] == [
+        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "52nd",
+    ]  # fmt: skip

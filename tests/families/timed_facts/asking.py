@@ -1,0 +1,31 @@
+"""Plays one episode in memory: the strategy, the scripted reference, no tools."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agent_env.families.reference.policy import Reference
+from agent_env.families.timed_facts.strategies import run_strategy
+from agent_env.protocols import Answer, StrategyParts, Task
+from agent_env.records.schema import Condition, Episode, Message, Sample
+
+
+def ask(task: Task, sample: Sample, strategy: str) -> Episode:
+    """The episode of the reference under a strategy that needs no sandbox."""
+    condition = Condition(name="base", strategy=strategy)
+    prompt = task.prompt
+    messages = list(prompt(sample, condition))
+    reply = asyncio.run(Reference().generate(messages, ())).message
+    messages.append(reply)
+    made = run_strategy(StrategyParts(prompt, condition))
+    turn = Answer(reply.content) if made is None else made.next(messages)
+    assert isinstance(turn, Answer), turn
+    return episode(turn.text, tuple(messages))
+
+
+def episode(answer: str | None, messages: tuple[Message, ...] = ()) -> Episode:
+    """A finished episode with this answer."""
+    return Episode(
+        sample="s", condition="base", repeat=1, model="m", status="finished",
+        answer=answer, messages=messages,
+    )  # fmt: skip

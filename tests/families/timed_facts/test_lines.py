@@ -1,0 +1,63 @@
+"""Facts from text: every form there and back, and every defect named."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from agent_env.families.timed_facts.lines import read_fact, read_facts
+from agent_env.families.timed_facts.stories import story_of
+from agent_env.families.timed_facts.wording import fact_line, prose
+from agent_env.temporal.fiction.histories import make_histories
+
+STORIES = [story_of(rows, frozenset({1})) for rows in islice(make_histories(5), 60)]
+FACTS = [fact for story in STORIES for fact in story.facts]
+
+
+def test_a_line_reads_back_as_the_fact_that_it_states() -> None:
+    assert [read_fact(fact_line(fact)) for fact in FACTS] == FACTS
+
+
+@pytest.mark.parametrize("form", [0, 1, 2])
+def test_a_sentence_reads_back_as_the_fact_that_it_states(form: int) -> None:
+    assert [read_fact(prose(fact, form)) for fact in FACTS] == FACTS
+
+
+def test_facts_on_one_line_are_told_apart() -> None:
+    text = "A plays for B F.C. from Jan, 1990 to Jan, 1992. A plays for C from 1992 to 1998."
+    assert [fact.value for fact in read_facts(text).facts] == ["B F.C.", "C"]
+
+
+def test_two_facts_with_one_interval_stay_two_and_a_repeated_line_is_counted() -> None:
+    line = "A plays for {} from Jan, 1990 to Jan, 1992.\n"
+    read = read_facts(line.format("B") + line.format("C") + line.format("B"))
+    assert [fact.value for fact in read.facts] == ["B", "C"]
+    assert read.repeated == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("A plays for B from Foo, 1990 to Jan, 1992.", "'Foo, 1990': there is no month 'Foo'"),
+        ("A plays for B from 1990-13 to 1992.", "'1990-13': there is no month 13"),
+        ("A plays for B from Feb 30, 1990 to 1992.", "'Feb 30, 1990': there is no day 30"),
+        ("A plays for B from Mar, 1993 to Jan, 1992.",
+         "'B' ends 1992-01, before its start 1993-03"),
+        ("A admires B from Jan, 1990 to Jan, 1992.", "no known relation"),
+        ("A plays for B, as was said of 1990 then", "no interval such as"),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_fact_is_listed_with_its_reason(line: str, reason: str) -> None:
+    read = read_facts(line)
+    assert read.facts == ()
+    (defect,) = read.defects
+    assert (defect.line, defect.text) == (1, line)
+    assert defect.reason.startswith(reason)
+
+
+def test_running_text_may_say_other_things_too() -> None:
+    text = "It rained.\nFrom May 1990 to 1992 A played for B.\nThe town was founded in 1200."
+    read = read_facts(text, running=True)
+    assert [(f.value, f.start, f.end) for f in read.facts] == [("B", "1990-05", "1992")]
+    assert read.defects == ()

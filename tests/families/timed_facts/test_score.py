@@ -1,0 +1,113 @@
+"""Scores of questions on timed facts: the gold scores 1, a near miss less, guesses what they do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent_env.families.tempreason.family import FAMILY
+from agent_env.families.timed_facts.facts import Fact
+from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.families.timed_facts.score import score
+from agent_env.records.schema import Message
+
+from .asking import ask, episode
+
+FACTS = tuple(
+    Fact(topic="P", kind="team", value=value, start=start, end=end)
+    for value, start, end in (
+        ("Canvey Island F.C.", "2000-01", "2001-01"),
+        ("Mill, Thale & Sons", "2001-01", "2004-01"),
+        ("Colchester", "1996-01", "1999-01"),
+    )
+)
+ASKED = TimedQuestion(
+    id="s", task="tempreason", gold=("Canvey Island F.C.", "Mill, Thale & Sons"), level="L2",
+    cell="L2-multi", question="Which team did P play for in Jan, 2001?", kind="team", topic="P",
+    relation="in", reference="2001-01", facts=FACTS, negatives=("Colchester",),
+)  # fmt: skip
+
+
+def metrics(answer: str) -> dict[str, float]:
+    return score(ASKED, episode(answer)).metrics
+
+
+def test_the_gold_answer_scores_1_in_any_order_and_spelling() -> None:
+    for answer in (
+        "Answer: Canvey Island F.C., Mill, Thale & Sons",
+        "Mill, Thale and Sons; Canvey Island FC",
+        'Answer: ["mill, thale & sons", "Canvey Island F.C."]',
+    ):
+        found = metrics(answer)
+        assert (found["sem"], found["answer_f1"], found["negative_hit"]) == (1.0, 1.0, 0.0)
+
+
+def test_one_of_two_answers_is_no_strict_match_but_squads() -> None:
+    found = metrics("Answer: Canvey Island F.C.")
+    assert found["sem"] == 0.0
+    assert found["answer_f1"] == pytest.approx(2 / 3)
+    assert (found["squad_em"], found["squad_f1"]) == (1.0, 1.0)
+
+
+def test_a_temporally_wrong_answer_is_counted_as_such() -> None:
+    found = metrics('["Canvey Island F.C.", "Mill, Thale & Sons", "Colchester"]')
+    assert (found["sem"], found["negative_hit"]) == (0.0, 1.0)
+    assert found["answer_f1"] == pytest.approx(0.8)
+    assert metrics("Answer: Nowhere F.C.")["negative_hit"] == 0.0
+
+
+def test_a_question_without_an_answer_wants_none() -> None:
+    asked = ASKED.model_copy(update={"gold": (), "negatives": ("Colchester",)})
+    right, wrong = (score(asked, episode(f"Answer: {said}")) for said in ("none", "Colchester"))
+    assert right.metrics["sem"] == right.metrics["squad_em"] == 1.0
+    assert right.answer == ()
+    assert wrong.metrics["sem"] == 0.0
+
+
+def test_a_failed_episode_is_never_a_wrong_answer() -> None:
+    failed = episode(None).model_copy(update={"status": "failed"})
+    assert score(ASKED, failed).outcome == "failed"
+    assert score(ASKED, failed).metrics == {}
+
+
+def test_an_extraction_that_could_not_be_read_is_unreadable_by_name() -> None:
+    found = score(ASKED, episode("No extraction (code: a program stands where data should)"))
+    assert found.outcome == "unreadable"
+    assert found.rule == "No extraction (code: a program stands where data should)"
+    assert (found.metrics["sem"], found.metrics["fact_recall"]) == (0.0, 0.0)
+    assert found.metrics["solver_on_gold"] == 1.0
+
+
+def test_extraction_and_reasoning_are_measured_apart() -> None:
+    said = {
+        "facts": [
+            {"object": "Canvey Island FC", "start": "2000-01", "end": "2001-01"},
+            {"object": "Colchester", "start": "1996-01", "end": "2009-01"},
+        ],
+        "relation": "in", "reference": "2001-01",
+    }  # fmt: skip
+    replied = Message(role="assistant", content=json.dumps(said))
+    found = score(ASKED, episode("Answer: x", (replied,))).metrics
+    assert found["fact_precision"] == 0.5
+    assert found["fact_recall"] == pytest.approx(1 / 3)
+    assert (found["solver_on_gold"], found["solver_on_extracted"]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("said", ["June 2001", "Jun, 2001", "2001-06", "Answer: Jun 2001."])
+def test_a_month_may_be_written_in_any_way(said: str) -> None:
+    asked = ASKED.model_copy(update={"level": "L1", "gold": ("Jun, 2001",), "negatives": ()})
+    assert score(asked, episode(said)).metrics["sem"] == 1.0
+
+
+def test_500_questions_of_several_answers_are_solved_by_execution_and_not_without() -> None:
+    options = FAMILY.options.model_validate({"levels": ("L2",), "answers": ("multi",)})
+    task = FAMILY.make_task("default", options, {})
+    questions = [timed(sample) for sample in FAMILY.make_samples(500, 11, options).samples]
+    assert len(questions) == 500
+    sem = {
+        strategy: [score(q, ask(task, q, strategy)).metrics["sem"] for q in questions]
+        for strategy in ("extract-run", "extract-simulate", "standard")
+    }
+    assert sum(sem["extract-run"]) == 500
+    assert sum(sem["extract-simulate"]) == sum(sem["standard"]) < 400

@@ -1,0 +1,138 @@
+"""The solver: the paper's cases, bounds, ties, and an oracle that goes through every month."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_env.families.timed_facts.facts import Fact
+from agent_env.families.timed_facts.lines import read_facts
+from agent_env.families.timed_facts.questions import read_query
+from agent_env.families.timed_facts.solver import RELATIONS, Query, solve
+from agent_env.temporal.months import Span, month
+
+from .oracle import brute_force
+
+TOL = """\
+Richard Tol works for Vrije Universiteit Amsterdam from Jan, 1992 to Jan, 1992.
+Richard Tol works for Economic and Social Research Institute from Jan, 2006 to Jan, 2012.
+Richard Tol works for University of Hamburg from Jan, 2000 to Jan, 2006.
+Richard Tol works for University of Sussex from Jan, 2012 to Dec, 2022."""
+ABRAHAMS = """\
+Paul Abrahams plays for Wivenhoe Town F.C. from Jan, 2004 to Jan, 2005.
+Paul Abrahams plays for Heybridge Swifts F.C. from Jan, 2001 to Jan, 2004.
+Paul Abrahams plays for Canvey Island F.C. from Jan, 2000 to Jan, 2001.
+Paul Abrahams plays for Colchester United F.C. from Jan, 1996 to Jan, 1999.
+Paul Abrahams plays for Chesham United F.C. from Jan, 2001 to Jan, 2001."""
+
+
+def asked(question: str, lines: str) -> set[str]:
+    facts = read_facts(lines).facts
+    query = read_query(question, tuple(fact.value for fact in facts))
+    assert query is not None
+    return set(solve(facts, query).answers)
+
+
+def test_the_case_of_table_5_has_the_employer_that_came_just_before() -> None:
+    question = (
+        "Which employer did Richard Tol work for before Economic and Social Research Institute?"
+    )
+    assert asked(question, TOL) == {"University of Hamburg"}
+
+
+def test_the_case_of_table_6_has_all_three_teams_of_one_month() -> None:
+    assert asked("Which team did Paul Abrahams play for in Jan, 2001?", ABRAHAMS) == {
+        "Canvey Island F.C.", "Chesham United F.C.", "Heybridge Swifts F.C.",
+    }  # fmt: skip
+
+
+def test_half_open_loses_the_team_that_ends_in_the_month_and_the_one_of_a_single_month() -> None:
+    facts = read_facts(ABRAHAMS).facts
+    at = month(2001, 1)
+    solved = solve(facts, Query("in", Span(at, at)), "half-open")
+    assert solved.answers == ("Heybridge Swifts F.C.",)
+
+
+def fact(value: str, start: str | None, end: str | None) -> Fact:
+    return Fact(topic="T", kind="team", value=value, start=start, end=end)
+
+
+def test_facts_with_one_interval_are_all_answers() -> None:
+    facts = [fact("A", "1990-01", "1991-01"), fact("B", "1990-01", "1991-01")]
+    at = month(1990, 6)
+    assert solve(facts, Query("in", Span(at, at))).answers == ("A", "B")
+
+
+def test_a_tie_gives_several_neighbours_and_none_begins_with_the_reference() -> None:
+    facts = [
+        fact("A", "1990-01", "1991-01"), fact("B", "1990-01", "1994-01"),
+        fact("C", "1992-05", "1993-01"), fact("D", "1992-05", None),
+    ]  # fmt: skip
+    solved = solve(facts, Query("before", "C"))
+    assert solved.answers == ("A", "B")
+    assert [near.value for near in solved.near] == ["D"]
+
+
+def test_it_says_which_facts_were_just_outside() -> None:
+    facts = [fact("A", "1990-01", "1991-01"), fact("B", "1991-03", "1994"), fact("C", "1999", None)]
+    at = month(1991, 2)
+    solved = solve(facts, Query("in", Span(at, at)))
+    assert solved.explained() == (
+        "Matched: nothing\nJust outside: A (Jan, 1990 to Jan, 1991); B (Mar, 1991 to Dec, 1994)"
+    )
+
+
+def test_open_ends_hold_for_ever() -> None:
+    facts = [fact("A", None, "1991-01"), fact("B", "1991-02", None)]
+    early, late = month(1800, 1), month(2050, 1)
+    assert solve(facts, Query("in", Span(early, early))).answers == ("A",)
+    assert solve(facts, Query("in", Span(late, late))).answers == ("B",)
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("Which team did T play for in Dec, 1994?", {"A"}),
+        ("Which team did T play for in Jan, 1995?", set()),
+        ("Which team did T play for in the late 1990s?", {"B"}),
+        ("Which team did T play for in the early 1990s?", {"A"}),
+        ("Which team did T play for at any time between Nov, 1994 and Jun, 1996?", {"A", "B"}),
+        ("Which team did T play for from 1991 to Dec, 1994?", {"A"}),
+        ("Which team did T play for right before Jan, 1996?", {"A"}),
+        ("Which team did T play for right after Jan, 1995?", {"B"}),
+    ],
+)
+def test_a_year_alone_means_from_its_january_or_to_its_december(
+    question: str, answers: set[str]
+) -> None:
+    lines = "T plays for A from 1991 to 1994.\nT plays for B from Mar, 1996 to 1998."
+    assert asked(question, lines) == answers
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> tuple[list[Fact], Query]:
+    low = month(1990, 1)
+    facts = []
+    for number in range(draw(st.integers(1, 6))):
+        start = draw(st.integers(0, 40))
+        end = draw(st.none() | st.integers(start, 45))
+        written = [None if m is None else f"{(low + m) // 12}-{(low + m) % 12 + 1:02d}"
+                   for m in (start, end)]  # fmt: skip
+        facts.append(fact(f"V{number % 4}", *written))
+    relation = draw(st.sampled_from(RELATIONS))
+    first = low + draw(st.integers(-2, 48))
+    span = Span(first, first + draw(st.integers(0, 6)))
+    value = draw(st.sampled_from(facts)).value
+    by_value = relation in ("before", "after") and draw(st.booleans())
+    return facts, Query(relation, value if by_value else span)
+
+
+@settings(max_examples=400)
+@given(stories(), st.booleans())
+def test_the_solver_agrees_with_going_through_every_month(
+    story: tuple[list[Fact], Query], half_open: bool
+) -> None:
+    facts, query = story
+    solved = solve(facts, query, "half-open" if half_open else "closed")
+    assert set(solved.answers) == brute_force(facts, query, half_open)

@@ -1,0 +1,66 @@
+"""TimeQA's published formats: lines of questions, and the annotated array."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import DatasetError
+from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.families.timeqa.published import read_foreign
+
+LINE = {
+    "idx": "/wiki/Knox#P39#2",
+    "question": "Which position did Knox hold from Mar 1935 to 1947?",
+    "context": "Knox was a member.",
+    "targets": ["member", "MP"],
+    "paragraphs": [{"title": "Knox", "text": "Knox was a member."}],
+}
+ANNOTATED = {
+    "index": "/wiki/GMMTV#P749", "type": "P749", "link": "/wiki/GMMTV",
+    "questions": [
+        ["GMMTV had what owning it from Aug 1995 to Aug 2002?",
+         [{"para": 1, "from": 4, "end": 14, "answer": "GMM Grammy"}]],
+        ["GMMTV had what owning it in 1890?", [{"answer": ""}]],
+    ],
+    "paras": ["GMMTV", "The GMM Grammy company."],
+}  # fmt: skip
+
+
+def read(file: Path, text: str) -> list[TimedQuestion]:
+    file.write_text(text)
+    made = read_foreign(file)
+    assert made is not None
+    return [timed(sample) for sample in made.samples]
+
+
+def test_lines_are_read_and_an_empty_target_means_that_there_is_no_answer(tmp_path: Path) -> None:
+    lines = [json.dumps(LINE), json.dumps({**LINE, "targets": [""]})]
+    first, second = read(tmp_path / "test.hard.json", "\n".join(lines))
+    assert (first.gold, first.cell) == (("member", "MP"), "hard-multi")
+    assert (second.gold, second.cell) == ((), "hard-none")
+    assert first.id == "timeqa-000001-wiki-Knox-P39-2"
+    assert first.context("open-book") == "Knox was a member."
+
+
+def test_paragraphs_stand_for_a_missing_context_and_words_for_a_missing_level(
+    tmp_path: Path,
+) -> None:
+    (asked,) = read(tmp_path / "test.json", json.dumps({**LINE, "context": None}))
+    assert (asked.text, asked.level) == ("Knox was a member.", "easy")
+
+
+def test_the_annotated_array_is_read_question_by_question(tmp_path: Path) -> None:
+    first, second = read(tmp_path / "annotated.json", json.dumps([ANNOTATED]))
+    assert (first.gold, first.cell) == (("GMM Grammy",), "easy-single")
+    assert (second.gold, second.cell) == ((), "hard-none")
+    assert first.text == "GMMTV\nThe GMM Grammy company."
+    assert first.id != second.id
+
+
+def test_a_question_that_is_no_pair_is_named(tmp_path: Path) -> None:
+    broken = {**ANNOTATED, "questions": ["why?"]}
+    with pytest.raises(DatasetError, match=r"a\.json:2: a question is no pair"):
+        read(tmp_path / "a.json", json.dumps([ANNOTATED, broken]))

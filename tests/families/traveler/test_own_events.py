@@ -1,0 +1,126 @@
+"""A user's own events and vocabulary, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.families.traveler.events import read_events
+from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.periods import period_of
+from agent_env.families.traveler.sample import traveler_sample
+from agent_env.families.traveler.vocabulary import HOME
+from agent_env.families.traveler.zones import read_time, written
+
+HEAD = "event,subject,location,time\n"
+NOW = 1_696_026_600
+"""2023-09-29T22:30 UTC."""
+
+
+def own(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "mine.csv"
+    file.write_text(text)
+    return file
+
+
+def test_a_table_of_the_users_is_asked_about(tmp_path: Path) -> None:
+    rows = [
+        f"read book,{who},kitchen,2023-0{m}-11T10:00"
+        for m in range(1, 9)
+        for who in ("Tom", "Mary")
+    ]
+    file = own(tmp_path, HEAD + "\n".join(rows))
+    made = make_samples(12, 1, Options(events=file))
+    assert {traveler_sample(s).size for s in made.samples} == {16}
+    (table,) = made.tables
+    assert table.rows[0][:4] == ("read book", "Tom", "kitchen", "2023-01-11T10:00+00:00")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("event,subject,time\n", "mine.csv:1: no column 'location'"),
+        (HEAD, "mine.csv: holds 0 events; 1 to 10,000 can be asked"),
+        (HEAD + "swim,Tom,kitchen,2023-01-01T10:00", "mine.csv:2: unknown event 'swim'"),
+        (HEAD + "read book,Ria,kitchen,2023-01-01T10:00", "mine.csv:2: unknown subject 'Ria'"),
+        (HEAD + "read book,,kitchen,2023-01-01T10:00", "mine.csv:2: unknown subject ''"),
+        (HEAD + "read book,Tom,attic,2023-01-01T10:00", "mine.csv:2: unknown location 'attic'"),
+        (HEAD + "read book,Tom,kitchen,2023-13-01T10:00", "mine.csv:2: '2023-13-01T10:00' is not"),
+        (HEAD + "read book,Tom,kitchen,2023-01-01", "mine.csv:2: '2023-01-01' names no time of"),
+        (HEAD + "read book,Tom,kitchen,2023-09-29T22:31", "the speech time 2023-09-29T22:30"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_named(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(DatasetError, match=said):
+        read_events(own(tmp_path, text), HOME, NOW, "UTC")
+
+
+def test_a_vocabulary_of_the_users_is_worded(tmp_path: Path) -> None:
+    file = tmp_path / "garden.json"
+    place = {"name": "pond", "where": "at the pond"}
+    swim = {"name": "swim", "do": "swim", "did": "swam", "offset": 0.5}
+    file.write_text(json.dumps({"subjects": ["Ann"], "locations": [place], "events": [swim]}))
+    made = make_samples(30, 1, Options(sizes=(20,), vocabulary=file, sets=3))
+    texts = {traveler_sample(sample).question for sample in made.samples}
+    assert any(text.startswith("Did Ann swim at the pond ") for text in texts)
+    assert any(text.startswith("Who swam at the pond ") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"now": "2023-05-01T10:00"}, "lies before events up to 2023-09-29"),
+        ({"first": date(2023, 9, 30)}, "the last day 2023-09-29 lies before the first"),
+        ({"zone": "Mars/Olympus"}, "unknown zone 'Mars/Olympus'"),
+        ({"now": "soon"}, "option now: 'soon' is not a time"),
+        ({"first": date(2023, 9, 29), "now": "2023-09-29T00:05", "sizes": (200,)}, "do not fit"),
+    ],
+)
+def test_times_that_contradict_each_other_are_named(options: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        make_samples(3, 1, Options.model_validate(options))
+
+
+def test_a_set_that_holds_no_further_question_says_so() -> None:
+    with pytest.raises(ConfigError, match="no further 'who' question of the category vague"):
+        make_samples(500, 1, Options(sizes=(1,), sets=1, categories=("vague",)))
+
+
+def test_local_times_know_summer_time() -> None:
+    from agent_env.families.traveler.zones import open_zone
+
+    berlin = open_zone("Europe/Berlin")
+    assert written(read_time("2023-07-01T12:00", berlin), berlin) == "2023-07-01T12:00+02:00"
+    assert written(read_time("2023-01-01T12:00", berlin), berlin) == "2023-01-01T12:00+01:00"
+
+
+@pytest.mark.parametrize(
+    ("kind", "day", "text", "first", "last"),
+    [
+        ("in-month", "2023-02-11", "in 2023-02", "2023-02-01", "2023-02-28"),
+        ("last-month", "2023-08-31", "last month", "2023-08-01", "2023-08-31"),
+        ("last-week", "2023-09-24", "last week", "2023-09-18", "2023-09-24"),
+        ("weekday", "2023-09-22", "last Friday", "2023-09-22", "2023-09-22"),
+        ("days-ago", "2023-09-27", "2 days ago", "2023-09-27", "2023-09-27"),
+        ("before-holiday", "2023-04-07", "two days before Easter Sunday 2023", *["2023-04-07"] * 2),
+    ],
+)
+def test_periods_of_29_september_2023(
+    kind: str, day: str, text: str, first: str, last: str
+) -> None:
+    found = period_of(kind, date.fromisoformat(day), date(2023, 9, 29))
+    assert found is not None
+    assert (found.text, str(found.first), str(found.last)) == (text, first, last)
+
+
+@pytest.mark.parametrize(
+    ("kind", "day"),
+    [("weekday", "2023-09-29"), ("weekday", "2023-09-21"), ("today", "2023-09-28"),
+     ("last-week", "2023-09-25"), ("days-ago", "2023-09-28"), ("before-holiday", "2023-04-06")],
+)  # fmt: skip
+def test_days_that_an_expression_does_not_cover(kind: str, day: str) -> None:
+    assert period_of(kind, date.fromisoformat(day), date(2023, 9, 29)) is None

@@ -1,0 +1,114 @@
+"""The twelve prompts, and where the events are under each condition."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.families.traveler.configurations import CONFIGURATIONS
+from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.task import make_task, python_events, table_of
+from agent_env.protocols import Task
+from agent_env.records.manifest import TextFile
+from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.family import Made, by_digest
+from agent_env.tasks.templates import with_template
+from tests.families.traveler.sets import traveler_sample
+
+MADE: Made = make_samples(6, 1, Options(sizes=(5,)))
+SAMPLE = traveler_sample(MADE.samples[0])
+
+
+def task(name: str) -> Task:
+    return make_task(name, by_digest(MADE.tables))
+
+
+def prompt(name: str, condition: str = "base") -> str:
+    (message,) = task(name).prompt(SAMPLE, parse_condition(condition))
+    return message.content
+
+
+def test_there_are_twelve_and_each_is_another() -> None:
+    assert len(CONFIGURATIONS) == 12
+    assert len({prompt(name) for name in CONFIGURATIONS}) == 12
+
+
+def test_the_slides_choice_is_the_default() -> None:
+    assert prompt("default") == prompt("cot-review+date-only+language")
+
+
+def test_every_prompt_has_the_moment_the_zone_the_question_and_all_events() -> None:
+    for name in CONFIGURATIONS:
+        text = prompt(name)
+        assert "It is now 2023-09-29 22:30" in text
+        assert "(UTC)" in text
+        assert f"Question: {SAMPLE.question}\n" in text
+        assert len(re.findall(r"^(?:On [A-Z]|\{\"event\")", text, re.M)) == 5
+        assert "MY ANSWER:" in text
+
+
+def test_events_as_language_and_as_json() -> None:
+    assert re.search(
+        r"^On [A-Z]\w+ \d+, 2023 at \d\d:\d\d, (?:Mary|Tom|Robot) \w+ .+ in the (?:kitchen|living "
+        r"room)\.$",
+        prompt("zero-shot+date-only+language"),
+        re.M,
+    )
+    text = prompt("zero-shot+date-only+json")
+    listed = json.loads(text[text.index("[\n") : text.index("]\n") + 1])
+    assert listed[0].keys() == {"event", "subject", "location", "date", "time"}
+
+
+def test_extended_dates_tell_weekday_and_calendar_week() -> None:
+    assert "It is now 2023-09-29 22:30 (Friday, calendar week 39) (UTC)" in prompt(
+        "zero-shot+date-extended+language"
+    )
+    text = prompt("zero-shot+date-extended+json")
+    for event in json.loads(text[text.index("[\n") : text.index("]\n") + 1]):
+        assert {"weekday", "calendar_week"} <= event.keys()
+
+
+def test_the_list_is_not_in_the_prompt_where_a_tool_holds_it() -> None:
+    for condition, where in (("events", "query_events"), ("ci", "`events`")):
+        text = prompt("default", condition)
+        assert where in text
+        assert "On September" not in text
+        assert "5 of them" in text
+    assert "On September" in prompt("default", "cal")
+
+
+def test_python_gets_the_events_and_the_moment() -> None:
+    found: dict[str, object] = {}
+    exec(python_events(SAMPLE, table_of(SAMPLE, by_digest(MADE.tables))), found)
+    events, now = found["events"], found["now"]
+    assert isinstance(events, list)
+    assert len(events) == 5
+    assert all(event["time"] < now for event in events)
+    assert events[0].keys() == {"event", "subject", "location", "time"}
+
+
+def test_the_gold_and_the_chances_never_stand_in_a_prompt() -> None:
+    vague = traveler_sample(next(s for s in MADE.samples if traveler_sample(s).chances))
+    for condition in ("base", "events", "ci"):
+        (message,) = task("default").prompt(vague, parse_condition(condition))
+        for chances in vague.chances.values():
+            assert not any(str(p) in message.content for p in chances)
+
+
+def test_a_prompt_of_the_users_own() -> None:
+    text = TextFile(name="mine.txt", digest="0", text="{now}|{question}|{events}")
+    (message,) = with_template(task("default"), text).prompt(SAMPLE, parse_condition("base"))
+    assert message.content.startswith(f"2023-09-29 22:30 (UTC)|{SAMPLE.question}|")
+
+
+def test_an_unknown_prompt_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="unknown prompt 'cot'; known: default, zero-shot"):
+        make_task("cot", {})
+
+
+def test_a_missing_list_is_named() -> None:
+    with pytest.raises(ConfigError, match="the event list of sample 'tr-1-00005-explicit-001' is"):
+        make_task("default", {}).prompt(SAMPLE, parse_condition("base"))

@@ -1,0 +1,114 @@
+"""What answers to vague questions are worth."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_env.families.traveler import truth
+from agent_env.families.traveler.sample import NOTHING
+from agent_env.families.traveler.task import score
+from tests.families.traveler import brute_force
+from tests.families.traveler.sets import episode, small, vague
+
+CHANCES = st.dictionaries(
+    st.sampled_from(["Mary", "Tom", "Robot", "Ria"]),
+    st.lists(st.floats(0, 1), max_size=5),
+    min_size=1,
+)
+
+
+def test_the_worked_example_of_the_slides() -> None:
+    """Nothing of 2 hours ago, .75 of a week ago: yes is worth .75, no .25."""
+    assert score(vague(), episode("MY ANSWER: yes")).metrics == {
+        "accuracy": 0.75, "of_ceiling": 1.0, "ceiling": 0.75, "always_no": 0.25,
+    }  # fmt: skip
+    assert score(vague(), episode("MY ANSWER: No.")).metrics["accuracy"] == 0.25
+
+
+def test_who_is_the_product_over_those_named_and_those_not() -> None:
+    asked = vague("who", {"Mary": [0.5, 0.5], "Tom": [0.75], "Robot": []})
+    worth = score(asked, episode("MY ANSWER: Tom")).metrics
+    assert worth["accuracy"] == 0.25 * 0.75
+    assert worth["ceiling"] == 0.75 * 0.75
+    assert worth["per_subject"] == (0.25 + 0.75 + 1.0) / 3
+    assert score(asked, episode("MY ANSWER: Mary and Tom")).metrics["of_ceiling"] == 1.0
+    assert score(asked, episode("MY ANSWER: Tom, Robot")).metrics["accuracy"] == 0.0
+
+
+def test_how_often_is_the_probability_of_the_number_and_its_distance() -> None:
+    asked = vague("how-often", {"Tom": [0.5, 0.5]})
+    worth = score(asked, episode("MY ANSWER: 1")).metrics
+    assert worth["accuracy"] == worth["ceiling"] == 0.5
+    assert worth["count_error"] == 0.0
+    assert score(asked, episode("MY ANSWER: twice")).metrics["accuracy"] == 0.25
+    assert score(asked, episode("MY ANSWER: 2")).metrics["count_error"] == 1.0
+
+
+@pytest.mark.parametrize("number", ["-1", "1.5", "3", "999999999999999999999", "1/2"])
+def test_an_impossible_number_is_wrong_and_no_crash(number: str) -> None:
+    found = score(vague("how-often", {"Tom": [0.5, 0.5]}), episode(f"MY ANSWER: {number}"))
+    assert found.metrics["accuracy"] == 0.0
+
+
+@given(CHANCES, st.sampled_from(["who", "did", "how-often"]))
+def test_all_possible_answers_sum_to_1(chances: dict[str, list[float]], template: str) -> None:
+    answers = truth.possible_answers(template, chances)
+    assert len(set(answers)) == len(answers)
+    total = sum(truth.soft_score(template, chances, answer) for answer in answers)
+    assert total == pytest.approx(1.0, abs=1e-12)
+
+
+def test_no_answer_exceeds_the_ceiling_on_1000_questions() -> None:
+    asked = small(1000, seed=3, categories=["vague"])
+    assert len(asked) == 1000
+    for sample in asked:
+        best = truth.ceiling(sample.template, sample.chances)
+        answers = truth.possible_answers(sample.template, sample.chances)
+        worths = [truth.soft_score(sample.template, sample.chances, answer) for answer in answers]
+        assert max(worths) == best
+        assert sum(worths) == pytest.approx(1.0, abs=1e-12)
+        assert truth.soft_score(sample.template, sample.chances, sample.gold) == best
+
+
+def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial() -> None:
+    asked = [s for s in small(120, seed=5, categories=["vague"]) if s.size <= 60]
+    checked = 0
+    for sample in asked:
+        table = {name: list(found) for name, found in sample.chances.items()}
+        if sum(map(len, table.values())) > 8:
+            continue
+        for answer in truth.possible_answers(sample.template, sample.chances):
+            wanted = brute_force.vague_share(sample.question, table, answer)
+            found = truth.soft_score(sample.template, sample.chances, answer)
+            assert found == pytest.approx(wanted, abs=1e-12)
+            checked += 1
+    assert checked > 200
+
+
+def test_the_constant_answer_is_told_with_every_score() -> None:
+    asked = vague("who", {"Mary": [0.5], "Tom": [0.25]})
+    assert score(asked, episode("MY ANSWER: Mary")).metrics["always_no"] == 0.5 * 0.75
+    for sample in small(200, seed=2):
+        constant = {"who": "nobody", "did": "no", "how-often": "0", "when": "never"}
+        given_up = score(sample, episode(f"MY ANSWER: {constant[sample.template]}"))
+        assert given_up.answer == NOTHING[sample.template]
+        assert given_up.metrics["accuracy"] == given_up.metrics["always_no"]
+
+
+def test_certain_events_leave_one_answer() -> None:
+    chances = {"Tom": [1.0, 1.0, 1.0], "Mary": [0.0]}
+    assert truth.best_answer("who", chances) == ("Tom",)
+    assert truth.best_answer("how-often", chances) == ("3",)
+    assert [truth.ceiling(t, chances) for t in ("who", "did", "how-often")] == [1.0, 1.0, 1.0]
+
+
+@given(st.lists(st.floats(0, 1), max_size=40))
+def test_the_count_distribution_has_the_right_mean_and_ends(chances: list[float]) -> None:
+    shares = truth.count_chances(chances)
+    mean = sum(number * share for number, share in enumerate(shares))
+    assert mean == pytest.approx(truth.expected_count(chances), abs=1e-9)
+    assert shares[0] == pytest.approx(prod(1 - p for p in chances), abs=1e-12)

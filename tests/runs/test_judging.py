@@ -1,0 +1,274 @@
+"""A model judges a run over a real socket; its verdicts stand in the traces and change nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_env.analysis.transcript import transcript
+from agent_env.episodes.calls.budget import RunLimits
+from agent_env.episodes.calls.options import CallOptions
+from agent_env.episodes.calls.retries import Retries
+from agent_env.episodes.index import Index
+from agent_env.episodes.results import episodes_of
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.trace.file import is_finished, read_trace
+from agent_env.episodes.trace.lines import TraceError
+from agent_env.errors import ConfigError, RunStopped
+from agent_env.models.fake_server import FakeServer, parse_errors, script_policy
+from agent_env.records.trace_events import Judged
+from agent_env.runs.again import ReplayOptions, ResumeOptions, replay, resume
+from agent_env.runs.judge import Asked, JudgeOptions, agreements, check_yes_or_no, judge_run
+from agent_env.runs.label import read_sheets, write_sheet
+from agent_env.runs.prepare import RunOptions
+from agent_env.runs.score import score_folder
+from agent_env.runs.start import Listener, start_run
+from tests.commands import agent_env
+from tests.runs.test_label import filled
+
+QUIET = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
+TRUTHFUL = (
+    {"match": r"Right answer:\n(.+)\n[^§]*MY ANSWER: \1\n===", "text": "Same.\nVERDICT: CORRECT"},
+    {"match": "MY ANSWER", "text": "Another.\nVERDICT: INCORRECT"},
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four puzzles under two conditions: one gets all wrong, one all right."""
+    out = tmp_path_factory.mktemp("judged") / "run"
+    wished = RunOptions(
+        "time-puzzles",
+        limit=4,
+        conditions=("base", "explicit"),
+        where=("solution_count=1",),
+        out=out,
+    )
+    asyncio.run(start_run(wished, QUIET))
+    return out
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+def script(folder: Path, *lines: dict[str, Any]) -> Path:
+    file = folder / "script.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
+
+
+def judged(
+    run: Path, *lines: dict[str, Any], errors: str = "", model: str = "compatible/j", **options: Any
+) -> Asked:
+    async def go() -> Asked:
+        server = FakeServer(
+            script_policy(script(run.parent, *lines)),
+            errors=parse_errors(errors) if errors else {},
+        )
+        async with server:
+            wished = JudgeOptions(run, model, base_url=server.url, **options)
+            return await judge_run(wished, lambda line: None)
+
+    return asyncio.run(go())
+
+
+def test_a_judge_that_tells_the_truth_agrees_with_the_reader(run: Path) -> None:
+    asked = judged(run, *TRUTHFUL)
+    assert (asked.metric, asked.chosen, asked.kept) == ("exact_match", 8, 0)
+    assert asked.says == {"right": 4, "wrong": 4}
+    (found,) = agreements(run, print)
+    assert (found.agreement.value, found.kappa.value, found.queries) == (1.0, 1.0, 4)
+    assert found.confusion == {"both": 4, "reader": 0, "judge": 0, "neither": 4}
+
+
+def test_an_episode_is_the_same_with_a_verdict_behind_it(run: Path) -> None:
+    folder = RunFolder(run)
+    before = list(episodes_of(folder, print))
+    scores = [score for _, score in score_folder(folder, print)[2]]
+    judged(run, *TRUTHFUL)
+    after = list(episodes_of(folder, print))
+    assert [e.model_copy(update={"judged": ()}) for e in after] == before
+    assert [len(e.judged) for e in after] == [1] * 8
+    assert [score for _, score in score_folder(folder, print)[2]] == scores
+    assert all(is_finished(trace) for trace in folder.traces())
+
+
+def test_a_judged_run_resumes_to_nothing_replays_the_same_and_is_listed(run: Path) -> None:
+    folder, ended = RunFolder(run), list[str]()
+    judged(run, *TRUTHFUL)
+    listener = Listener(QUIET.note, QUIET.begin, lambda key, ending: ended.append(ending))
+    asyncio.run(resume(folder, ResumeOptions(), listener))
+    assert ended == []
+    played = asyncio.run(replay(folder, ReplayOptions(), print))
+    assert [(p.verdict, p.drift) for p in played] == [("same", ())] * 8
+    index = Index(folder)
+    index.update()
+    assert [row.values["status"] for row in index.rows([])] == ["finished"] * 8
+    index.close()
+
+
+def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run: Path) -> None:
+    assert judged(run, *TRUTHFUL, sample=3).says.keys() <= {"right", "wrong"}
+    again = judged(run, *TRUTHFUL)
+    assert (again.chosen, again.kept, sum(again.says.values())) == (8, 3, 5)
+    told = judged(run, {"match": ".", "text": "VERDICT: CORRECT"}, again=True)
+    assert (told.kept, told.says) == (0, {"right": 8})
+    (found,) = agreements(run, print)  # the last verdict counts
+    assert found.confusion == {"both": 4, "reader": 0, "judge": 4, "neither": 0}
+    assert found.kappa.value == 0.0
+
+
+def test_several_judges_each_add_theirs(run: Path) -> None:
+    judged(run, *TRUTHFUL)
+    asked = judged(run, {"match": ".", "text": "I cannot tell."}, model="compatible/k")
+    assert (asked.kept, asked.says) == (0, {"unparsable": 8})
+    one, other = agreements(run, print)
+    assert (one.judge, one.judged) == ("compatible/j", 8)
+    assert (other.judge, other.judged, other.unparsable) == ("compatible/k", 0, 8)
+    assert other.agreement.value is None
+
+
+def test_calls_are_retried_and_every_attempt_is_in_the_trace(run: Path) -> None:
+    retries = Retries(attempts=30, same=None, first_wait_s=0.001)
+    judged(run, *TRUTHFUL, errors="429:0.3,500:0.2", calls=CallOptions(retries=retries))
+    events = list(map(_last, RunFolder(run).traces()))
+    assert all(event.calls[-1].reply is not None for event in events)
+    failed = [call for event in events for call in event.calls if call.reply is None]
+    assert {call.error_kind for call in failed} == {"rate_limit", "server"}
+    assert all(call.wait_s is not None for call in failed)
+    (found,) = agreements(run, print)
+    assert (found.calls, found.judged) == (8 + len(failed), 8)
+    assert events[0].messages[0].content.startswith("You check an answer")
+    assert events[0].verdict == {"metric": "exact_match", "says": "wrong"}
+
+
+def _last(trace: Path) -> Judged:
+    event = read_trace(trace)[-1]
+    assert isinstance(event, Judged)
+    return event
+
+
+def test_a_call_that_fails_for_good_is_written_and_asked_again_the_next_time(run: Path) -> None:
+    asked = judged(run, {"match": "§", "text": ""}, condition=None) if False else judged(
+        run, {"match": "§", "text": "never"}
+    )  # fmt: skip
+    assert asked.says == {"failed": 8}
+    assert _last(next(RunFolder(run).traces())).calls[0].status == 400
+    assert agreements(run, print)[0].failed == 8
+    assert judged(run, *TRUTHFUL).says == {"right": 4, "wrong": 4}
+    assert agreements(run, print)[0].failed == 0
+
+
+def test_a_limit_of_tokens_stops_the_judge_and_the_next_start_goes_on(run: Path) -> None:
+    calls = CallOptions(run=RunLimits(tokens=3000))
+    with pytest.raises(RunStopped, match="of its 3000 tokens"):
+        judged(run, *TRUTHFUL, calls=calls, concurrency=1)
+    done = sum(len(e.judged) for e in episodes_of(RunFolder(run), print))
+    assert 0 < done < 8
+    assert judged(run, *TRUTHFUL).kept == done
+
+
+def test_a_changed_byte_of_a_verdict_is_named_and_the_episode_stays_whole(run: Path) -> None:
+    judged(run, *TRUTHFUL)
+    trace = next(RunFolder(run).traces())
+    data = trace.read_bytes()
+    trace.write_bytes(data.replace(b'"says":"wrong"', b'"says":"right"'))
+    with pytest.raises(TraceError, match="its checksum does not fit"):
+        read_trace(trace)
+    trace.write_bytes(data[:-20])  # torn by a crash: the episode is as it was
+    assert is_finished(trace)
+    assert judged(run, *TRUTHFUL).kept == 7
+
+
+def test_people_are_held_against_the_judge_as_well(run: Path) -> None:
+    judged(run, *TRUTHFUL)
+    sheet = run.parent / "sheet.csv"
+    write_sheet(run, 8, 1, None, sheet, print)
+    assert "compatible/j" not in sheet.read_text()
+    ada = filled(sheet, run.parent / "ada.csv", lambda n: "incorrect")
+    found = read_sheets(run, [ada], None, print).judges["compatible/j"]
+    assert (found.items, found.agreement, found.kappa) == (8, 0.5, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "f2"}, "unknown metric 'f2'; known: exact_match, strict_match, f1, jaccard"),
+        ({"conditions": ("web",)}, "the run has no condition 'web'; it has base, explicit"),
+        ({"model": "reference"}, "reference is a script and judges nothing"),
+        ({"calls": CallOptions(run=RunLimits(cost_usd=1.0))}, "needs the prices of compatible/j"),
+    ],
+    ids=["metric", "condition", "script", "prices"],
+)
+def test_a_mistake_is_named_before_anybody_is_asked(
+    run: Path, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        judged(run, *TRUTHFUL, **options)
+
+
+def test_a_metric_between_yes_and_no_is_refused(run: Path) -> None:
+    scored = score_folder(RunFolder(run), print)[2]
+    halves = [(e, s.model_copy(update={"metrics": {"f1": 0.5}})) for e, s in scored]
+    with pytest.raises(ConfigError, match=r"'f1' is no yes or no here \(0.5\)"):
+        check_yes_or_no("f1", halves)
+
+
+def test_the_command_line_judges_and_score_tells_the_agreement(run: Path) -> None:
+    async def go() -> None:
+        async with FakeServer(script_policy(script(run.parent, *TRUTHFUL))) as server:
+            arguments = ("--model", "compatible/j", "--base-url", server.url, "--json")
+            command = [sys.executable, "-m", "agent_env", "judge", str(run), *arguments]
+            done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            told = json.loads(done.stdout)
+            assert (told["says"], told["chosen"]) == ({"right": 4, "wrong": 4}, 8)
+
+    asyncio.run(go())
+    told = json.loads(agent_env("score", str(run), "--json").stdout)
+    (judge,) = told["judges"]
+    assert judge["agreement"]["value"] == judge["kappa"]["value"] == 1.0
+    shown = list(transcript(read_trace(next(RunFolder(run).traces()))))
+    assert shown[-1] == (
+        "== judged by compatible/j: metric exact_match, says wrong\nAnother.\nVERDICT: INCORRECT"
+    )
+
+
+def test_a_judge_that_is_not_there_is_told_with_its_reason(run: Path) -> None:
+    done = agent_env(
+        "judge", str(run), "--model", "compatible/j", "--base-url", "http://127.0.0.1:9/v1",
+        "--sample", "2", "--retries", "0",
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout.startswith("2 answers by 'exact_match'; new verdicts: 2 failed\n")
+    assert (
+        "failed 2 times, the first time: http://127.0.0.1:9/v1 (j) cannot be reached" in done.stderr
+    )
+
+
+def test_a_judge_that_gives_no_verdict_is_shown(run: Path) -> None:
+    policy = script_policy(script(run.parent, {"match": ".", "text": "I cannot tell."}))
+
+    async def go() -> tuple[int | None, str]:
+        async with FakeServer(policy) as server:
+            asked = ("judge", str(run), "--model", "compatible/k", "--base-url", server.url)
+            judge = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "agent_env", *asked, stdout=PIPE, stderr=PIPE
+            )
+            _, told = await judge.communicate()
+            return judge.returncode, told.decode()
+
+    assert asyncio.run(go()) == (
+        1,
+        "no reply ends with a verdict; the first one begins: I cannot tell.\n",
+    )

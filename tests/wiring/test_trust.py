@@ -1,0 +1,402 @@
+"""A run's folder is data: what it says that reaches outside is done only where the user says so.
+
+Each run here is made by one user and played by another, who has other records; canaries tell what
+was done: a file, or a server on loopback that notes who asked it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.trace.file import TraceWriter
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Message, Reply, ToolCall, ToolResult
+from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.runs.prepare import RunOptions, prepare_run
+from agent_env.runs.start import task_of
+from agent_env.wiring.trust import check_trust, outside_settings, record_run, records_folder
+from tests.commands import Done, agent_env
+from tests.episodes.runs import clock
+
+KEY = "sk-canary-0123456789"
+
+
+@dataclass
+class Canary:
+    """What a server on loopback was asked."""
+
+    address: str = ""
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    """Path and key of each request."""
+
+
+@pytest.fixture
+def canary() -> Iterator[Canary]:
+    told = Canary()
+
+    class Handler(BaseHTTPRequestHandler):
+        def _note(self) -> None:
+            told.asked.append((self.path, self.headers.get("authorization", "")))
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            self.send_response(401)
+            self.send_header("content-length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        do_GET = do_POST = _note
+
+        def log_message(self, *args: object) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    told.address = f"http://127.0.0.1:{server.server_address[1]}"
+    yield told
+    server.shutdown()
+    server.server_close()
+
+
+@dataclass
+class Foreign:
+    """A run of another user's with an episode that is not finished, and one that is."""
+
+    path: Path
+    state: Path
+    """Where the records of the user are who plays it."""
+    file: Path
+    """That a planted order makes."""
+    canary: Canary
+    at: str = "1"
+    """The step from which it is forked."""
+
+    def plant(self, **manifest: object) -> None:
+        file = self.path / "run.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | manifest))
+
+    def command(self, name: str, *more: str) -> Done:
+        trace = str(self.path / f"episodes/{self.condition}/{self.sample}.1.jsonl")
+        words = {
+            "resume": ["resume", str(self.path), "--accept-changes"],
+            "replay tools": ["replay", str(self.path), "--tools", "live", "--lenient"],
+            "replay model": ["replay", str(self.path), "--model", "live", "--lenient"],
+            "fork": ["fork", trace, "--at", self.at, "--out", str(self.path.with_name("forked"))],
+        }[name]
+        return agent_env(*words, *more, env=self.environment)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"XDG_STATE_HOME": str(self.state), "COMPATIBLE_API_KEY": KEY}
+
+    @property
+    def condition(self) -> str:
+        return str(json.loads((self.path / "run.json").read_text())["conditions"][0]["name"])
+
+    @property
+    def sample(self) -> str:
+        return str(json.loads((self.path / "samples.jsonl").read_text().splitlines()[0])["id"])
+
+    def write(self, tool: str, arguments: dict[str, str]) -> None:
+        """A finished episode, and one that was cut off, whose first step made this call."""
+        folder = RunFolder(self.path)
+        task, condition = task_of(folder), folder.manifest().conditions[0]
+        question = task.prompt(folder.samples(task.sample_type)[0], condition)
+        for repeat in (1, 2):
+            key = EpisodeKey(self.sample, condition.name, repeat)
+            trace = TraceWriter(folder.trace(key), key.name, clock)
+            start = {"sample": key.sample, "condition": condition, "repeat": repeat}
+            trace.write(EpisodeStarted, model="reference", messages=question, **start)
+            call = ToolCall(id="c1", name=tool, arguments=json.dumps(arguments))
+            asked = Reply(message=Message(role="assistant", content="", tool_calls=(call,)))
+            trace.write(ModelCalled, request="0", reply=asked, latency_s=0.1)
+            trace.write(ToolCalled, call=call, result=ToolResult(output="1"), duration_s=0.1)
+            if repeat == 1:
+                told = Reply(message=Message(role="assistant", content="MY ANSWER: None"))
+                trace.write(ModelCalled, request="1", reply=told, latency_s=0.1)
+                trace.write(EpisodeFinished, answer="MY ANSWER: None", stop_reason="answered")
+            trace.close()
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, canary: Canary) -> Foreign:
+    options = RunOptions("time-puzzles", conditions=("base",), limit=1, repeats=2,
+                         out=tmp_path / "theirs")  # fmt: skip
+    folder = asyncio.run(prepare_run(options, lambda text: None))
+    return Foreign(folder.path, tmp_path / "mine", tmp_path / "canary", canary)
+
+
+def plant_sandbox(run: Foreign) -> None:
+    ci = {"name": "ci", "tools": ["python"]}
+    run.plant(sandbox="unsafe-subprocess", conditions=[ci])
+    run.write("python", {"code": f"open({str(run.file)!r}, 'w').write('out')"})
+
+
+def plant_address(run: Foreign) -> None:
+    parameters = {"base_url": f"{run.canary.address}/v1"}
+    run.plant(model="compatible/x", model_parameters=parameters)
+    run.write("web_search", {"query": "x"})
+
+
+def plant_cache(run: Foreign) -> None:
+    run.plant(reply_cache=str(run.file))
+    run.write("web_search", {"query": "x"})
+
+
+def plant_page_store(run: Foreign) -> None:
+    _plant_web(run, search_url=run.canary.address, pages=str(run.file))
+
+
+def plant_search_address(run: Foreign) -> None:
+    _plant_web(run, search_url=run.canary.address)
+    run.at = "0"
+
+
+def plant_hosts(run: Foreign) -> None:
+    host = run.canary.address.removeprefix("http://")
+    _plant_web(run, search_url="http://127.0.0.1:9", allow_hosts=[host])
+    shutil.rmtree(run.path / "episodes")
+    run.write("open_page", {"url": f"{run.canary.address}/secret"})
+
+
+def _plant_web(run: Foreign, **settings: object) -> None:
+    web = {"name": "web", "tools": ["web_search", "open_page"], "first_step": "required"}
+    run.plant(
+        conditions=[web], web="record",
+        web_settings={"search": "searxng", "obey_robots": False, **settings},
+    )  # fmt: skip
+    run.write("web_search", {"query": "the Falklands War"})
+
+
+ORDERS = {
+    "sandbox": (plant_sandbox, ("resume", "replay tools", "fork")),
+    "address": (plant_address, ("resume", "replay model", "fork")),
+    "reply cache": (plant_cache, ("resume", "replay model", "fork")),
+    "page store": (plant_page_store, ("resume", "replay tools", "fork")),
+    "web": (plant_search_address, ("resume", "replay tools", "fork")),
+    "allowed host": (plant_hosts, ("replay tools",)),
+}
+CASES = [(order, command) for order, (_, commands) in ORDERS.items() for command in commands]
+
+
+def _was_obeyed(run: Foreign, order: str) -> bool:
+    if order in ("sandbox", "reply cache", "page store"):
+        return run.file.exists()
+    return bool(run.canary.asked)
+
+
+@pytest.mark.parametrize(("order", "command"), CASES)
+def test_a_planted_order_is_obeyed_with_the_word_and_not_without(
+    foreign: Foreign, order: str, command: str
+) -> None:
+    ORDERS[order][0](foreign)
+    refused = foreign.command(command)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert len(refused.stderr.splitlines()) == 1
+    assert f" asks for: {order} " in refused.stderr or f"; {order} " in refused.stderr
+    assert "--trust-run" in refused.stderr
+    assert not _was_obeyed(foreign, order)
+    assert not foreign.path.with_name("forked").exists()
+    done = foreign.command(command, "--trust-run")
+    assert f"trusted in {foreign.path}: {order} " in done.stderr
+    assert _was_obeyed(foreign, order), done.stderr
+
+
+def test_the_key_goes_to_a_planted_address_only_with_the_word(foreign: Foreign) -> None:
+    plant_address(foreign)
+    foreign.command("resume")
+    assert foreign.canary.asked == []
+    foreign.command("resume", "--trust-run")
+    assert ("/v1/chat/completions", f"Bearer {KEY}") in foreign.canary.asked
+
+
+def test_what_was_confirmed_once_is_not_asked_again_and_a_change_is(foreign: Foreign) -> None:
+    plant_cache(foreign)
+    assert foreign.command("resume", "--trust-run").returncode == 0
+    again = foreign.command("resume")
+    assert (again.returncode, "trusted in" in again.stderr) == (0, False)
+    foreign.plant(reply_cache=str(foreign.file.with_name("other")))
+    assert foreign.command("resume").returncode == 2
+    assert not foreign.file.with_name("other").exists()
+
+
+def test_reading_needs_no_trust_and_obeys_nothing(foreign: Foreign) -> None:
+    plant_hosts(foreign)
+    web = json.loads((foreign.path / "run.json").read_text())["conditions"][0]
+    foreign.plant(
+        conditions=[web, {"name": "base"}],
+        sandbox="unsafe-subprocess", model="compatible/x", reply_cache=str(foreign.file),
+        model_parameters={"base_url": foreign.canary.address}, tokenizer="server",
+    )  # fmt: skip
+    run, trace = str(foreign.path), f"{foreign.path}/episodes/web/{foreign.sample}.1.jsonl"
+    for words in (
+        ["show", trace], ["score", run], ["score", run, "--evidence"], ["episodes", run],
+        ["diagnose", run], ["compare", run], ["export", run, "--to", "jsonl"],
+        ["replay", run, "--lenient"],
+    ):  # fmt: skip
+        done = agent_env(*words, env=foreign.environment)
+        assert "--trust-run" not in done.stderr, words
+        assert done.returncode in (0, 1), (words, done.stderr)
+    assert not any(_was_obeyed(foreign, order) for order in ORDERS)
+    assert not foreign.state.exists()
+
+
+def test_a_harmless_run_of_another_user_resumes_without_a_word(foreign: Foreign) -> None:
+    done = foreign.command("resume")
+    assert (done.returncode, "trust" in done.stderr) == (0, False)
+    assert not foreign.state.exists()
+
+
+def test_a_server_that_the_call_names_needs_no_trust(foreign: Foreign) -> None:
+    plant_address(foreign)
+    elsewhere = {"base_url": "http://127.0.0.1:9/v1"}
+    foreign.plant(model_parameters=elsewhere)
+    done = foreign.command("resume", "--base-url", f"{foreign.canary.address}/v1")
+    assert "--trust-run" not in done.stderr
+    assert foreign.canary.asked
+
+
+def test_another_model_alone_does_not_take_the_planted_address(foreign: Foreign) -> None:
+    plant_address(foreign)
+    done = foreign.command("resume", "--model", "compatible/other")
+    assert done.returncode == 2
+    assert f"{foreign.canary.address}/v1 for compatible/other" in done.stderr
+    assert foreign.canary.asked == []
+
+
+def test_pages_are_not_read_from_where_a_foreign_run_says(foreign: Foreign) -> None:
+    plant_page_store(foreign)
+    for words in (
+        ["pages", "list", str(foreign.path)],
+        ["run", "time-puzzles", "--web", "frozen", "--pages", str(foreign.path)],
+    ):
+        done = agent_env(*words, env=foreign.environment)
+        assert (done.returncode, f"name the file itself, {foreign.file}" in done.stderr) == (
+            2,
+            True,
+        )
+
+
+# The record -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    """A run that this user made, with code outside a sandbox and a reply cache."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    options = RunOptions("time-puzzles", conditions=("ci",), limit=1, out=tmp_path / "run",
+                         sandbox="unsafe-subprocess")  # fmt: skip
+    return asyncio.run(prepare_run(options, lambda text: None))
+
+
+def _asks(folder: RunFolder) -> bool:
+    """Whether the user is asked before the run is gone on with."""
+    from agent_env.errors import ConfigError
+
+    try:
+        check_trust(folder, folder.manifest(), lambda text: None)
+    except ConfigError:
+        return True
+    return False
+
+
+def test_the_user_is_not_asked_about_runs_made_here(own: RunFolder) -> None:
+    assert [str(each) for each in outside_settings(own.path, own.manifest())] == [
+        "sandbox unsafe-subprocess (runs code on this machine)"
+    ]
+    assert not _asks(own)
+
+
+def test_a_run_that_was_moved_is_still_ones_own(own: RunFolder, tmp_path: Path) -> None:
+    assert not _asks(RunFolder(own.path.rename(tmp_path / "moved")))
+
+
+def test_a_copy_is_trusted_with_servers_but_not_with_code(own: RunFolder, tmp_path: Path) -> None:
+    copy = RunFolder(shutil.copytree(own.path, tmp_path / "copy"))
+    assert _asks(copy)
+    manifest = own.manifest().model_copy(update={"sandbox": None, "reply_cache": "/x/y"})
+    own.rewrite(manifest)
+    record_run(own, lambda text: None)
+    assert not _asks(RunFolder(shutil.copytree(own.path, tmp_path / "other")))
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"\xff\x00", b'{"run": "0"}'])
+def test_a_broken_record_trusts_nothing_and_can_be_made_again(own: RunFolder, data: bytes) -> None:
+    folder = records_folder()
+    assert folder is not None
+    (file,) = folder.iterdir()
+    file.write_bytes(data)
+    assert _asks(own)
+    check_trust(own, own.manifest(), lambda text: None, confirmed=True)
+    assert not _asks(own)
+    assert oct(file.stat().st_mode)[-3:] == "600"
+    assert oct(folder.stat().st_mode)[-3:] == "700"
+
+
+def test_a_lost_record_trusts_nothing(own: RunFolder) -> None:
+    folder = records_folder()
+    assert folder is not None
+    shutil.rmtree(folder)
+    assert _asks(own)
+
+
+@pytest.mark.parametrize("how", ["writable by others", "a link", "of another run"])
+def test_a_record_that_others_could_have_written_trusts_nothing(own: RunFolder, how: str) -> None:
+    folder = records_folder()
+    assert folder is not None
+    (file,) = folder.iterdir()
+    if how == "writable by others":
+        file.chmod(0o666)
+    elif how == "a link":
+        file.symlink_to(file.rename(folder.parent / "elsewhere"))
+    else:
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"run": "0" * 40}))
+    assert _asks(own)
+
+
+def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(
+    foreign: Foreign, tmp_path: Path
+) -> None:
+    foreign.state.write_text("a file where the folder should be")
+    plant_cache(foreign)
+    done = foreign.command("resume", "--trust-run")
+    assert done.returncode == 0
+    assert "cannot record" in done.stderr
+    assert foreign.command("resume").returncode == 2
+
+
+def test_without_a_home_nothing_is_recorded_and_nothing_fails(
+    own: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    monkeypatch.setenv("HOME", "nowhere")
+    assert records_folder() is None
+    notes: list[str] = []
+    record_run(own, notes.append)
+    assert len(notes) == 1
+    assert _asks(own)
+
+
+def test_other_samples_make_another_run(own: RunFolder) -> None:
+    own.rewrite(own.manifest().model_copy(update={"samples_digest": "0" * 64}))
+    assert _asks(own)
+
+
+def test_files_in_the_folder_reach_nowhere(own: RunFolder, tmp_path: Path) -> None:
+    def names(**update: object) -> list[str]:
+        manifest: Manifest = own.manifest().model_copy(update={"sandbox": None, **update})
+        return [each.name for each in outside_settings(own.path, manifest)]
+
+    assert names(reply_cache=str(own.path / "replies.db")) == []
+    assert names(reply_cache=str(own.path / ".." / "replies.db")) == ["reply cache"]
+    assert names(reply_cache="replies.db") == ["reply cache"]
+    (own.path / "replies.db").symlink_to(tmp_path / "outside")
+    assert names(reply_cache=str(own.path / "replies.db")) == ["reply cache"]
