@@ -10,7 +10,6 @@ import numpy as np
 
 from agent_env.analysis import resampling
 from agent_env.analysis.contrasts import Contrast, Plan, contrast_values, measure, plan
-from agent_env.analysis.families import Family, family_of
 from agent_env.analysis.intervals import Estimate, mean_estimates
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.resampling import Floats, Ints, bootstrap_means, draw_weights
@@ -49,14 +48,14 @@ class Comparison:
         """Whether the main metric says how far off an answer is: the less the better."""
         self.of_all_metric = study.metrics[0] if self.is_error else self.metric
         """What a missing answer can be given 0 of: no error."""
-        self.family: Family = family_of(study.task)
+        self.hooks = study.hooks
         self._columns: dict[tuple[str, str], Floats] = {}
         self._row = {sample.id: i for i, sample in enumerate(study.samples)}
 
     @cached_property
     def clusters(self) -> Ints:
         """Which samples are drawn together: those that share an event, else each alone."""
-        names = [self.family.cluster(sample) or f"/{sample.id}" for sample in self.study.samples]
+        names = [self.hooks.cluster(sample) or f"/{sample.id}" for sample in self.study.samples]
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
@@ -188,7 +187,7 @@ class Comparison:
         """Rows of samples by what they are broken down by, then by value."""
         found: dict[str, dict[str, list[int]]] = {}
         for row, sample in enumerate(self.study.samples):
-            for name, values in self.family.groups(sample).items():
+            for name, values in self.hooks.groups(sample).items():
                 for value in values:
                     found.setdefault(name, {}).setdefault(value, []).append(row)
         return {name: dict(sorted(by.items(), key=_numbers_first)) for name, by in found.items()}
@@ -219,7 +218,7 @@ class Comparison:
         if groups < n:
             rough = " So few clusters make the intervals rough." if groups < FEW_CLUSTERS else ""
             return [
-                f"Samples of one {self.family.shared} are drawn together: {groups} for {n} samples."
+                f"Samples of one {self.hooks.shared} are drawn together: {groups} for {n} samples."
                 + rough
             ]
         return []

@@ -38,9 +38,9 @@ from agent_env.analysis.conduct import (
     is_without_call,
     repeated,
 )
-from agent_env.analysis.families import FaultFinder
 from agent_env.records.schema import Condition, Episode, Record, Sample, Score
 from agent_env.tasks.faults import Faults
+from agent_env.tasks.task import FaultFinder
 
 Kind = Literal[
     "right", "refused", "context", "tool call in text", "malformed calls", "loop",

@@ -15,6 +15,7 @@ from agent_env.analysis.treatment import MARK, marked, served_notice
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Sample
+from agent_env.tasks.task import AnalysisHooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,9 @@ class Study:
     notes: tuple[str, ...]
     """What a reader must know: samples left out, runs that differ."""
     error_metrics: frozenset[str] = frozenset()
-    """Metrics of which less is better; see protocols.Task."""
+    """Metrics of which less is better; see tasks.task."""
+    hooks: AnalysisHooks = AnalysisHooks()
+    """Of the family."""
 
     def arm(self, label: str) -> Arm:
         """The arm of this label; ConfigError lists the known ones."""
@@ -85,6 +88,7 @@ def assemble(
     metrics: tuple[str, ...],
     strict: bool = False,
     error_metrics: frozenset[str] = frozenset(),
+    hooks: AnalysisHooks = AnalysisHooks(),
 ) -> Study:
     """All conditions of all runs over the samples that they share.
 
@@ -103,7 +107,7 @@ def assemble(
     )
     told = (*notes, *_problems(arms), *_served(runs), *_differences(runs), *_gaps(arms))
     told = (*told, *_broken(runs))
-    return Study(tasks[0], metrics, arms, common, told, error_metrics)
+    return Study(tasks[0], metrics, arms, common, told, error_metrics, hooks)
 
 
 def _arm(run: RunData, condition: Condition, label: str, kept: set[str]) -> Arm:

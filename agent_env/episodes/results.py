@@ -8,8 +8,8 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.file import fold, read_trace
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import DatasetError
-from agent_env.protocols import Task
 from agent_env.records.schema import Episode, Score
+from agent_env.tasks.task import Task
 
 
 def episodes_of(folder: RunFolder, on_broken: Callable[[str], None]) -> Iterator[Episode]:

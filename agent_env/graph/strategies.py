@@ -10,16 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.errors import ConfigError
-from agent_env.protocols import (
-    Answer,
-    Prompt,
-    RunTools,
-    Say,
-    Strategy,
-    StrategyMaker,
-    StrategyParts,
-)
+from agent_env.protocols import Answer, RunTools, Say, Strategy
 from agent_env.records.schema import Condition, Message, Sample
+from agent_env.tasks.task import Prompt, StrategyMaker, StrategyParts
 
 ANSWER_NOW = Message(
     role="user",

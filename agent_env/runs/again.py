@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunLimits
     from agent_env.episodes.index import Row, Totals
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.protocols import Strategy, Task, Toolbox
+    from agent_env.protocols import Strategy, Toolbox
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Condition, Episode, Sample, Score
     from agent_env.records.trace_events import Parent
+    from agent_env.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True)

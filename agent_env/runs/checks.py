@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agent_env.errors import ConfigError
-from agent_env.protocols import Task
 from agent_env.records.manifest import WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
 from agent_env.tasks.family import Made, by_digest
+from agent_env.tasks.task import Task
 
 
 def check_tables(conditions: Sequence[Condition], made: Made) -> None:

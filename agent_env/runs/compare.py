@@ -233,7 +233,6 @@ def diagnose_folders(
 def _diagnose_run(path: Path, wanted: frozenset[str], note: Callable[[str], None]) -> RunDiagnosis:
     from agent_env.analysis.diagnosis import diagnose
     from agent_env.analysis.diagnosis_sheets import RunDiagnosis
-    from agent_env.analysis.families import family_of
     from agent_env.episodes.results import episodes_of
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.runs.start import task_of
@@ -243,7 +242,7 @@ def _diagnose_run(path: Path, wanted: frozenset[str], note: Callable[[str], None
     task = task_of(folder)
     samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
     conditions = {condition.name: condition for condition in manifest.conditions}
-    maker = family_of(task.name).fault_finder
+    maker = task.analysis.fault_finder
     finder = maker() if maker is not None else None
     found = []
     for episode in episodes_of(folder, lambda reason: note(f"left out: {reason}")):

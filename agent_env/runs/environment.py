@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from agent_env.episodes.run_folder import EpisodeKey, RunFolder
     from agent_env.episodes.runner import OpenSeams, Runner, Seams
     from agent_env.graph.loop import AgentLoop
-    from agent_env.protocols import Model, Task
+    from agent_env.protocols import Model
     from agent_env.records.schema import Condition, Episode, Sample, Score
+    from agent_env.tasks.task import Task
 
 POLICY = "policy"
 """The model's name in the traces, where no other is given."""

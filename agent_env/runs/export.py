@@ -16,7 +16,7 @@ from agent_env.tasks.where import parse_where
 if TYPE_CHECKING:
     from agent_env.episodes.export.source import Choice
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.protocols import Task
+    from agent_env.tasks.task import Task
 
 WRITERS = {
     "jsonl": ("jsonl", None, None),

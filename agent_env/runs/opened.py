@@ -11,7 +11,6 @@ from pathlib import Path
 from threading import Lock
 
 from agent_env.analysis.diagnosis import Diagnosis, diagnose
-from agent_env.analysis.families import FaultFinder, family_of
 from agent_env.analysis.sheets import Sheet
 from agent_env.analysis.treatment import Treatment, bare_of, marked, treatment_sheet
 from agent_env.episodes.index import NAME, Index
@@ -20,12 +19,12 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.file import fold, read_trace
 from agent_env.episodes.trace.lines import TraceError
 from agent_env.errors import AgentEnvError, DatasetError
-from agent_env.protocols import Task
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import check_database, is_safe
 from agent_env.records.schema import Sample, Score
 from agent_env.records.trace_events import Event
 from agent_env.tasks.faults import ConstraintRef
+from agent_env.tasks.task import FaultFinder, Task
 
 LARGE = 5_000
 """Episodes."""
@@ -287,7 +286,7 @@ class OpenRun:
     def _find_faults(self) -> FaultFinder | None:
         """The family's finder, made once: it loads tables."""
         if not self._finder:
-            maker = family_of(self.task.name).fault_finder
+            maker = self.task.analysis.fault_finder
             self._finder.append(maker() if maker is not None else None)
         return self._finder[0]
 

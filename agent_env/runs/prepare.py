@@ -30,7 +30,7 @@ from agent_env.wiring.web_options import WebOptions, settings_of
 if TYPE_CHECKING:
     from agent_env.episodes.contexts.copies import Copy
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.protocols import Task
+    from agent_env.tasks.task import Task
     from agent_env.tasks.where import Filter
 
 DEFAULT_COUNT = 12

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from agent_env.analysis.cutoff import AfterCutoff
     from agent_env.analysis.totals import Totals
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.protocols import Task
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Episode, ModelFacts, Sample, Score
     from agent_env.runs.opened import Verdict
     from agent_env.scoring.evidence import Trail
+    from agent_env.tasks.task import Task
 
 
 def score_folder(
@@ -155,10 +155,7 @@ def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, i
 
 def clusters_of(samples: Iterable[Sample], task: Task) -> dict[str, str]:
     """What each sample shares with others, such as an event or a table, by the sample's id."""
-    from agent_env.analysis.families import family_of
-
-    family = family_of(task.name)
-    return {sample.id: family.cluster(sample) for sample in samples}
+    return {sample.id: task.analysis.cluster(sample) for sample in samples}
 
 
 def late_samples(folder: RunFolder, task: Task, facts: ModelFacts | None) -> AfterCutoff | None:

@@ -25,8 +25,8 @@ from agent_env.wiring.rooms import load_family, open_rooms, with_texts
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunLimits
     from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-    from agent_env.protocols import Task
     from agent_env.records.schema import ToolSpec
+    from agent_env.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True)

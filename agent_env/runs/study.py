@@ -34,7 +34,7 @@ def read_study(
     names = _names(folders)
     runs = [read_run(folder, names[folder], note) for folder in folders]
     task = task_of(RunFolder(folders[0]))
-    return assemble(runs, task.metrics, strict, task.error_metrics)
+    return assemble(runs, task.metrics, strict, task.error_metrics, task.analysis)
 
 
 def read_manifests(paths: Sequence[Path | str]) -> dict[str, Manifest]:

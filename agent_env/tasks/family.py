@@ -14,8 +14,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, user_problem
-from agent_env.protocols import Task
 from agent_env.records.schema import MaterialTable, Record, Sample
+from agent_env.tasks.task import Task
 
 Materials = Mapping[str, MaterialTable]
 """Tables by digest, as samples name them."""

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent_env.errors import ConfigError
-from agent_env.protocols import Task
 from agent_env.records.manifest import TextFile
 from agent_env.records.schema import Condition, Message, Sample
+from agent_env.tasks.task import Task
 
 MARK = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 """A placeholder, or a brace that is meant as one."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from threading import Event
 
 from agent_env.errors import AgentEnvError
-from agent_env.protocols import Task
 from agent_env.runs.opened import OpenRun
+from agent_env.tasks.task import Task
 
 PAUSE_S = 2.0
 """Between two looks at a run's traces."""

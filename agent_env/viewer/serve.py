@@ -9,7 +9,7 @@ from pathlib import Path
 import uvicorn
 
 from agent_env.errors import ConfigError
-from agent_env.protocols import Task
+from agent_env.tasks.task import Task
 from agent_env.viewer.app import make_app
 from agent_env.viewer.library import Library
 

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.episodes.runner import Seams
     from agent_env.models.server_tokenizer import ServerTokenizer
-    from agent_env.protocols import Model, SandboxBackend, Strategy, Task, Tokenizer, Tool
+    from agent_env.protocols import Model, SandboxBackend, Strategy, Tokenizer, Tool
     from agent_env.tasks.contexts import Contexts
     from agent_env.tasks.family import Family
+    from agent_env.tasks.task import Task
     from agent_env.web.opened import Web
 
 TASKS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent_env.analysis.consistency import MEASURES, consistency, queries_of
-from agent_env.analysis.families import family_of
 from agent_env.analysis.summary import Result, summarise
 from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.hooks import HOOKS
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.records.schema import Episode, Score
 
@@ -77,7 +77,6 @@ def test_phrasings_of_one_query_are_no_further_evidence() -> None:
 
 def test_comparisons_draw_the_phrasings_of_a_query_together() -> None:
     samples = make(9, 1, TdbenchOptions(rows=60)).samples
-    family = family_of("tdbench")
-    assert [family.cluster(s) for s in samples] == [queries_of(samples)[s.id] for s in samples]
-    assert len({family.cluster(sample) for sample in samples}) == 3
-    assert family.groups(samples[0])["worded_by"] == ("template",)
+    assert [HOOKS.cluster(s) for s in samples] == [queries_of(samples)[s.id] for s in samples]
+    assert len({HOOKS.cluster(sample) for sample in samples}) == 3
+    assert HOOKS.groups(samples[0])["worded_by"] == ("template",)

@@ -439,8 +439,8 @@ def test_help_lists_every_command_in_a_section_without_importing_rich() -> None:
     first = shown.index("Ask models:\n  run ")
     assert first < shown.index("See what happened:\n  score ") < shown.index("This machine:")
     assert "\nCommands:" not in shown
-    code = "import sys; sys.argv = ['agent-env', 'run', '--help']\nfrom agent_env.cli import app as cli\n"
-    code += "try: cli.main()\nexcept SystemExit: print('rich' in sys.modules)"
+    code = "import sys; from agent_env.cli import app; sys.argv = ['agent-env', 'run', '--help']\n"
+    code += "try: app.main()\nexcept SystemExit: print('rich' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "The web:\n  --web " in done.stdout
     assert done.stdout.endswith("False\n")

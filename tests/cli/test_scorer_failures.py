@@ -18,11 +18,11 @@ from agent_env.analysis.tables import summary_table
 from agent_env.episodes.results import score_run
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
-from agent_env.protocols import Task
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.runs.start import task_of
 from agent_env.scoring.evidence import follow
 from tests import TESTS
+from agent_env.tasks.task import Task
 
 RUN = TESTS / "data" / "runs" / "version-1"
 

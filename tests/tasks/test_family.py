@@ -9,10 +9,10 @@ import pytest
 
 from agent_env.episodes.run_folder import materials_beside, read_materials
 from agent_env.errors import ConfigError
-from agent_env.protocols import Task
 from agent_env.records.schema import MaterialTable, Record, Sample
 from agent_env.runs.generate import write_samples
 from agent_env.tasks.family import Family, Made, Materials, read_options, stored_options
+from agent_env.tasks.task import Task
 from agent_env.wiring.rooms import TASKS, load_family
 
 

@@ -14,7 +14,7 @@ from agent_env.episodes.contexts.pages import NamedPage, named_pages
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.trace.file import own_events, read_trace
 from agent_env.errors import DatasetError
-from agent_env.protocols import PageStore, Task, Tokenizer
+from agent_env.protocols import PageStore, Tokenizer
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Page, Sample
 from agent_env.records.trace_events import EpisodeFailed, EpisodeFinished, Event
@@ -30,6 +30,7 @@ from agent_env.tasks.contexts import (
     sample_digest,
     text_digest,
 )
+from agent_env.tasks.task import Task
 
 FETCHED_NOTE = (
     "some pages were fetched by us after the run; they may differ from what the model read"

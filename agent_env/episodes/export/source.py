@@ -9,10 +9,10 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.file import fold, own_events, read_trace
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import DatasetError
-from agent_env.protocols import Task
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.records.trace_events import EpisodeStarted, Event
+from agent_env.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from typing import Literal
 from agent_env.errors import ConfigError
 from agent_env.families.event_facts.answers import first_line, labelled
 from agent_env.families.event_facts.sample import EventSample, event_sample, make_sample, stated
-from agent_env.protocols import Limits, Task
+from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
+from agent_env.tasks.task import Task
 from agent_env.temporal.facts.tables import EventRow
 
 NAME = "event-check"

@@ -24,8 +24,9 @@ from agent_env.families.event_facts.sample import (
     make_sample,
     stated,
 )
-from agent_env.protocols import Limits, Task
+from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
+from agent_env.tasks.task import Task
 from agent_env.temporal.facts.tables import EventRow
 
 NAME = "event-screen"

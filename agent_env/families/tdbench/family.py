@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from agent_env.families.tdbench import prompts
+from agent_env.families.tdbench.hooks import HOOKS
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.sample import NAME, TdbenchSample
 from agent_env.families.tdbench.score import METRICS, make_scorer
 from agent_env.families.timed_facts.orders import with_orders
-from agent_env.protocols import Limits, Task
+from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.tasks.family import Family, Made, Materials
+from agent_env.tasks.task import Task
 
 LOOKING_UP = frozenset({"sql", "web_search"})
 """Tools by which the rows are to be found; beside them the prompt shows none."""
@@ -38,6 +40,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
         fields=fields,
         wording=prompts.worded,
         examples=prompts.examples,
+        analysis=HOOKS,
     )
     return with_orders(task)
 

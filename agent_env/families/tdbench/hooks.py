@@ -6,11 +6,7 @@ from collections.abc import Mapping
 
 from agent_env.families.tdbench.sample import tdbench_sample
 from agent_env.records.schema import Sample
-
-SHARED = "query"
-
-fault_finder = None
-"""Wrong answers are told apart by the scorer's metrics."""
+from agent_env.tasks.task import AnalysisHooks
 
 
 def groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
@@ -29,3 +25,6 @@ def groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
 def cluster(sample: Sample) -> str:
     """The query: its phrasings are drawn together."""
     return tdbench_sample(sample).query
+
+
+HOOKS = AnalysisHooks(groups, cluster, "query")

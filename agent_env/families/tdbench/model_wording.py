@@ -16,9 +16,10 @@ from itertools import groupby
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.rewording import Told, Vocabulary, lines_of, refusal, told, words
 from agent_env.families.tdbench.sample import TdbenchSample
-from agent_env.protocols import Limits, Task
+from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.tasks.family import Family, Made, NoOptions
+from agent_env.tasks.task import Task
 
 NAME = "tdbench-wording"
 

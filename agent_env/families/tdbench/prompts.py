@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.retrieval import Retriever
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
-from agent_env.protocols import Example
 from agent_env.records.schema import Condition, MaterialTable, Sample
+from agent_env.tasks.task import Example
 
 PROMPTS = ("default", "cot", "time-cot", "retrieval")
 """Names: the standard one, worked chains of thought, the same by timelines (Time-CoT), and rows

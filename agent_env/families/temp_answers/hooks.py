@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from agent_env.families.temp_answers.sample import TimeQuestion
 from agent_env.records.schema import Sample
-
-SHARED = "table or graph"
+from agent_env.tasks.task import AnalysisHooks
 
 
 def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
@@ -24,5 +23,4 @@ def cluster(sample: Sample) -> str:
     return sample.materials[0] if sample.materials else ""
 
 
-fault_finder = None
-"""No rules say why a time is wrong; `score-answers` has the errors themselves."""
+HOOKS = AnalysisHooks(groups, cluster, "table or graph")

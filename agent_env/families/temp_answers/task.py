@@ -7,14 +7,15 @@ import re
 from collections.abc import Mapping
 
 from agent_env.errors import ConfigError
+from agent_env.families.temp_answers.hooks import HOOKS
 from agent_env.families.temp_answers.making import AnswerOptions, examples
 from agent_env.families.temp_answers.sample import NAME, TimeQuestion, time_question
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import is_transitional, measure, within
 from agent_env.families.temp_answers.scoring.time_wanted import TimeAnswer
 from agent_env.families.temp_answers.wording import messages
-from agent_env.protocols import Task
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
+from agent_env.tasks.task import Task
 
 METRICS = ("exact_match", "smape", "mase", "within_1", "off_by_one", "format_kept")
 """`smape` (percent) and `mase` stand in a score where they are defined, the others always."""
@@ -45,6 +46,7 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         metrics=METRICS,
         error_metrics=ERROR_METRICS,
         default_conditions=("base", "cal", "ci"),
+        analysis=HOOKS,
     )
 
 

@@ -14,9 +14,9 @@ from agent_env.families.timed_facts.drawing import draw_in, draw_neighbour
 from agent_env.families.timed_facts.generating import Draw, Plan, make_questions
 from agent_env.families.timed_facts.sample import Level, Setting
 from agent_env.families.timed_facts.task import make_task
-from agent_env.protocols import Task
 from agent_env.records.schema import Record
 from agent_env.tasks.family import Family, Made, Materials
+from agent_env.tasks.task import Task
 
 DRAWS: dict[Level, Draw] = {"L2": draw_in, "L3": draw_neighbour}
 

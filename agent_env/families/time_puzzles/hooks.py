@@ -6,8 +6,7 @@ from agent_env.families.time_puzzles.facts import CalendarMonth, Fact
 from agent_env.families.time_puzzles.faults import PuzzleFaults
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import Sample
-
-SHARED = "event"
+from agent_env.tasks.task import AnalysisHooks
 
 CALENDARS = {
     "chinese_zodiac": "chinese",
@@ -50,3 +49,6 @@ def fault_finder() -> PuzzleFaults:
 
 def _calendar(fact: Fact) -> str | None:
     return fact.calendar if isinstance(fact, CalendarMonth) else CALENDARS.get(fact.type)
+
+
+HOOKS = AnalysisHooks(groups, cluster, "event", fault_finder)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.examples import WORKED
+from agent_env.families.time_puzzles.hooks import HOOKS
 from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.protocols import Example, Task
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.date_answers import read_dates
 from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
+from agent_env.tasks.task import Example, Task
 from agent_env.temporal.facts.tables import FactTables
 
 NAME = "time-puzzles"
@@ -78,6 +79,7 @@ def make_task(prompt: str = "default") -> Task:
         fields=lambda sample, condition: fields(_puzzle(sample), condition),
         wording=lambda values: template.format(**values),
         examples=lambda sample, condition: examples(_puzzle(sample)),
+        analysis=HOOKS,
     )
 
 

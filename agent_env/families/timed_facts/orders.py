@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agent_env.families.timed_facts.strategies import ONE_SHOT, run_strategy
-from agent_env.protocols import Task
 from agent_env.records.schema import Condition, Message, Sample
+from agent_env.tasks.task import Task
 
 FORM = "Give the answer as the context writes it, and no other words."
 

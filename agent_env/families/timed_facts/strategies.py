@@ -14,16 +14,9 @@ from dataclasses import dataclass
 from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.extraction import Unextracted, read_extraction
 from agent_env.families.timed_facts.solver import solve
-from agent_env.protocols import (
-    Answer,
-    CallTool,
-    Prompt,
-    RunTools,
-    Say,
-    Strategy,
-    StrategyParts,
-)
+from agent_env.protocols import Answer, CallTool, RunTools, Say, Strategy
 from agent_env.records.schema import Condition, Message, Sample, ToolCall, ToolResult
+from agent_env.tasks.task import Prompt, StrategyParts
 
 ONE_SHOT = "-1shot"
 """Ends the name of a strategy with one worked example."""

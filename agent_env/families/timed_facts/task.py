@@ -12,8 +12,9 @@ from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
 from agent_env.families.timed_facts.solver import Query
 from agent_env.families.timed_facts.wording import fact_line, prose
-from agent_env.protocols import Example, Limits, Task
+from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Message, Sample
+from agent_env.tasks.task import Example, Task
 from agent_env.temporal.months import Span, month
 
 ONE = "There is exactly one answer. Write the name alone, as the context writes it."

@@ -12,9 +12,9 @@ from agent_env.families.timed_facts.generating import Draw, Plan, make_questions
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.task import make_task
 from agent_env.families.timeqa.published import NAME, read_foreign
-from agent_env.protocols import Task
 from agent_env.records.schema import Record
 from agent_env.tasks.family import Family, Made, Materials
+from agent_env.tasks.task import Task
 
 DRAWS: dict[Level, Draw] = {"easy": draw_own_span, "hard": draw_hard}
 

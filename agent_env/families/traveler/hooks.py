@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from agent_env.families.traveler.sample import TravelerSample
 from agent_env.records.schema import Sample
-
-SHARED = "list of events"
-
-fault_finder = None
-"""No rules say why an answer is wrong."""
+from agent_env.tasks.task import AnalysisHooks
 
 
 def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
@@ -27,3 +23,6 @@ def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
 def cluster(sample: Sample) -> str:
     """The list of events that the question is about."""
     return sample.materials[0] if sample.materials else ""
+
+
+HOOKS = AnalysisHooks(groups, cluster, "list of events")

@@ -10,10 +10,11 @@ from agent_env.families.traveler import truth
 from agent_env.families.traveler.answers import read_answer
 from agent_env.families.traveler.configurations import configuration
 from agent_env.families.traveler.events import COLUMNS
+from agent_env.families.traveler.hooks import HOOKS
 from agent_env.families.traveler.sample import NAME, NOTHING, TravelerSample, traveler_sample
 from agent_env.families.traveler.wording import PROMPT, fields
-from agent_env.protocols import Task
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
+from agent_env.tasks.task import Task
 
 METRICS = ("accuracy", "of_ceiling", "ceiling", "always_no")
 """The score; score by ceiling; what the best answer gets; what nobody, no, 0 or never gets."""
@@ -54,6 +55,7 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
         fields=filled,
         wording=lambda values: PROMPT.format(**values),
         setup=setup,
+        analysis=HOOKS,
     )
 
 

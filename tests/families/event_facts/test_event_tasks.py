@@ -9,8 +9,8 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.families.event_facts import check, screen
 from agent_env.families.event_facts.sample import EventSample
-from agent_env.protocols import Task
 from agent_env.records.schema import Condition, Episode, PageRef
+from agent_env.tasks.task import Task
 from agent_env.temporal.facts.tables import EventRow, shipped_tables
 from agent_env.temporal.partial import PartialDate
 from agent_env.testing import puzzle

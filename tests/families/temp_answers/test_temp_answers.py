@@ -11,10 +11,10 @@ from agent_env.families.temp_answers.making import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step, read_task
 from agent_env.families.temp_answers.sample import TimeQuestion, time_question
 from agent_env.families.temp_answers.task import keeps_format, score
-from agent_env.protocols import Task
 from agent_env.records.schema import Condition, Episode, Message
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import Made, by_digest, read_options
+from agent_env.tasks.task import Task
 
 BASE = Condition(name="base")
 

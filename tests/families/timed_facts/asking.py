@@ -6,8 +6,9 @@ import asyncio
 
 from agent_env.families.reference.policy import Reference
 from agent_env.families.timed_facts.strategies import run_strategy
-from agent_env.protocols import Answer, StrategyParts, Task
+from agent_env.protocols import Answer
 from agent_env.records.schema import Condition, Episode, Message, Sample
+from agent_env.tasks.task import StrategyParts, Task
 
 
 def ask(task: Task, sample: Sample, strategy: str) -> Episode:

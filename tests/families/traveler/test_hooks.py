@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from agent_env.analysis.families import family_of
 from agent_env.families.traveler.family import FAMILY
+from agent_env.families.traveler.hooks import HOOKS
 
 
 def test_a_question_stands_under_its_category_and_its_template() -> None:
     sample = FAMILY.make_samples(1, 7, FAMILY.options()).samples[0]
-    found = family_of("traveler").groups(sample)
+    found = HOOKS.groups(sample)
     assert list(found) == ["category", "template", "expression", "events", "matches"]
     assert found["category"][0] in ("explicit", "implicit", "vague")
     assert found["template"][0] in ("who", "did", "how-often", "when")

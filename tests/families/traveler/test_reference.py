@@ -13,10 +13,11 @@ from agent_env.families.traveler.sample import traveler_sample
 from agent_env.families.traveler.task import make_task
 from agent_env.graph.loop import AgentLoop, Attempt
 from agent_env.graph.strategies import make_strategy
-from agent_env.protocols import Limits, Task
+from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Score
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import Made, by_digest
+from agent_env.tasks.task import Task
 from agent_env.tools.query_events import QueryEvents
 from agent_env.tools.toolbox import ToolSet
 from tests.families.traveler.sets import episode
