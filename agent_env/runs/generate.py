@@ -8,17 +8,17 @@ same seed, options and replies; so is the last.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.run_folder import RunFolder, materials_beside, samples_bytes, write_whole
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.addresses import base_urls, with_variable
-from agent_env.records.schema import Record, Sample
-from agent_env.tasks.family import Made, by_digest, read_options
+from agent_env.records.schema import Record
+from agent_env.tasks.family import Made, Rewording, by_digest, load, read_options
 from agent_env.wiring.models import make_model
 from agent_env.wiring.rooms import load_family
 
@@ -118,8 +118,8 @@ def _model(options: GenerateOptions) -> str | None:
             f"--wording '{options.wording}': write template, or model:NAME, such as "
             "model:compatible/NAME with --base-url"
         )
-    if options.task != "tdbench":
-        raise ConfigError(f"--wording: only tdbench has questions to be worded, not {options.task}")
+    if load_family(options.task).rewording is None:
+        raise ConfigError(f"--wording: no model can word the questions of {options.task}")
     name = options.wording.removeprefix(BY_MODEL)
     if name.startswith("reference"):
         raise ConfigError(f"--wording: {name} is a script and words nothing; name a model")
@@ -134,16 +134,15 @@ async def _worded(
     from agent_env.analysis.totals import totals
     from agent_env.episodes.calls.options import CallOptions, interrupted
     from agent_env.episodes.trace.file import fold
-    from agent_env.families.tdbench import model_wording as by_model
     from agent_env.runs.ask import ask
     from agent_env.runs.prepare import RunOptions
     from agent_env.runs.score import score_folder
 
-    samples = _tdbench(made.samples)
-    asked = by_model.wording_samples(samples, by_digest(made.tables))
+    by_model: Rewording = load(load_family(options.task).rewording or "")
+    questions = by_model.samples(made.samples, by_digest(made.tables))
     folder = RunFolder(options.run or options.out.with_name(f"{options.out.stem}.wording"))
     wanted = RunOptions(
-        task=by_model.NAME,
+        task=by_model.task,
         model=model,
         conditions=("base",),
         base_url=options.base_url,
@@ -153,33 +152,27 @@ async def _worded(
     )
     stopped = ""
     try:
-        await ask(wanted, asked, listener)
+        await ask(wanted, questions, listener)
     except RunStopped as exc:
         stopped = str(exc)
     _, _, scored = score_folder(folder, listener.note)
     replies = {e.sample: e.answer for e, _ in scored if e.status == "finished" and e.answer}
-    found = by_model.reworded(samples, asked, replies, model)
+    found = by_model.apply(made.samples, questions, replies, model)
     cut = [fold(events) for events in interrupted(folder)]
     wording = Wording(
         model=model,
-        prompt=by_model.PROMPT,
-        prompt_digest=by_model.PROMPT_DIGEST,
+        prompt=by_model.prompt,
+        prompt_digest=by_model.prompt_digest,
         run=folder.path.name,
-        questions=len(samples),
-        worded=sum(sample.worded_by == model for sample in found.samples),
+        questions=len(made.samples),
+        worded=len(made.samples) - sum(found.refused.values()),
         refused=found.refused,
-        queries=len(asked),
+        queries=len(questions),
         answered=len(replies),
         totals=totals([*(episode for episode, _ in scored), *cut], None),
         stopped=stopped,
     )
     return replace(made, samples=found.samples), wording
-
-
-def _tdbench(samples: Sequence[Sample]) -> list[Any]:
-    from agent_env.families.tdbench.sample import tdbench_sample
-
-    return [tdbench_sample(sample) for sample in samples]
 
 
 def _write(made: Made, options: GenerateOptions, chosen: Record, wording: Wording | None) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,40 @@ class Family:
     options: type[Record] = NoOptions
     read_foreign: Callable[[Path], Made | None] = nothing_foreign
     """Samples from a file in a published format; None where the file is none of them."""
+    reference: str | None = None
+    """MODULE:NAME of what the scripted policies do about a question: from a `Turn` to a `Step`, or
+    None where the question is none of this family."""
+    rewording: str | None = None
+    """MODULE:NAME of a `Rewording`; None where a model cannot word the questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reworded:
+    """Samples in a model's words, as far as these passed the check."""
+
+    samples: tuple[Sample, ...]
+    refused: Mapping[str, int]
+    """Questions that keep the template's words, by reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewording:
+    """How a family has its questions worded by a model, as samples of an inner task."""
+
+    task: str
+    prompt: str
+    """The prompt's name."""
+    prompt_digest: str
+    samples: Callable[[Sequence[Sample], Materials], tuple[Sample, ...]]
+    """What the model is asked, from the questions and their tables."""
+    apply: Callable[[Sequence[Sample], Sequence[Sample], Mapping[str, str], str], Reworded]
+    """From the questions, what was asked, the replies by sample, and the model's name."""
+
+
+def load(path: str) -> Any:
+    """What stands at MODULE:NAME, imported now."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
 
 
 def read_options(family: Family, given: Sequence[str]) -> Record:

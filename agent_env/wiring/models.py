@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import NO_KEY, OPENAI_URL, split_address, variable_in
 from agent_env.records.manifest import Manifest
+from agent_env.tasks.family import load
 
 if TYPE_CHECKING:
     from agent_env.models.server_facts import ServerFacts
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
     from agent_env.models.settings import ModelSettings
     from agent_env.protocols import Model, Tokenizer
 
-SCRIPTS = ("reference", "reference-static")
+SCRIPTS = {
+    "reference": "agent_env.families.reference.policy:Reference",
+    "reference-static": "agent_env.families.reference.policy:ReferenceStatic",
+}
+"""Scripted policies, as MODULE:NAME."""
 MODELS = (*SCRIPTS, "openai/NAME", "compatible/NAME[@URL]")
 KEYS = ("OPENAI_API_KEY", "COMPATIBLE_API_KEY")
 SERVER = "server"
@@ -41,12 +46,11 @@ def make_model(
     `tokenizer` counts what its replies do not tell; `former_urls` are where the server was before;
     `note` hears what the server refuses."""
     if name in SCRIPTS:
-        from agent_env.families.reference.policy import Reference, ReferenceStatic
-
         if parameters:
             given = ", ".join(parameters)
             raise ConfigError(f"model {name} is a script and takes no parameters: {given}")
-        return Reference() if name == "reference" else ReferenceStatic()
+        scripted: Model = load(SCRIPTS[name])()
+        return scripted
     kind, _, wanted = split_address(name)[0].partition("/")
     if kind not in ("openai", "compatible") or not wanted:
         raise ConfigError(f"unknown model '{name}'; known: {', '.join(MODELS)}")

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest, TextFile, WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
+from agent_env.tasks.family import load
 from agent_env.wiring.models import make_tokenizer, open_counted
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def load_family(name: str) -> Family:
     if name not in TASKS:
         known = ", ".join(task for task in TASKS if task not in INNER)
         raise ConfigError(f"unknown task '{name}'; known: {known}")
-    module, _, attribute = TASKS[name].partition(":")
-    family: Family = getattr(import_module(module), attribute)
+    family: Family = load(TASKS[name])
     return family
 
 

@@ -64,4 +64,11 @@ def _make_samples(count: int, seed: int, options: TdbenchOptions) -> Made:
     return make(count, seed, options)
 
 
-FAMILY = Family(NAME, make_task, _make_samples, TdbenchOptions)
+FAMILY = Family(
+    NAME,
+    make_task,
+    _make_samples,
+    TdbenchOptions,
+    reference="agent_env.families.tdbench.reference:next_step",
+    rewording="agent_env.families.tdbench.model_wording:REWORDING",
+)

@@ -15,10 +15,10 @@ from itertools import groupby
 
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.rewording import Told, Vocabulary, lines_of, refusal, told, words
-from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.families.tdbench.sample import tdbench_sample
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
-from agent_env.tasks.family import Family, Made, NoOptions
+from agent_env.tasks.family import Family, Made, NoOptions, Reworded, Rewording
 from agent_env.tasks.task import Task
 
 NAME = "tdbench-wording"
@@ -54,13 +54,13 @@ class WordingSample(Sample):
 
 
 def wording_samples(
-    samples: Sequence[TdbenchSample], tables: Mapping[str, MaterialTable]
+    samples: Sequence[Sample], tables: Mapping[str, MaterialTable]
 ) -> tuple[WordingSample, ...]:
     """One for each query of a set."""
     known = Vocabulary(tables)
     return tuple(
         WordingSample(id=query, task=NAME, gold=(), told=tuple(told(one, known) for one in group))
-        for query, group in groupby(samples, lambda sample: sample.query)
+        for query, group in groupby(map(tdbench_sample, samples), lambda sample: sample.query)
     )
 
 
@@ -113,18 +113,9 @@ def score(sample: Sample, episode: Episode) -> Score:
     return Score.model_validate({**common, **fields})
 
 
-@dataclass(frozen=True, slots=True)
-class Reworded:
-    """A set in a model's words, and why how many of its questions kept the template's."""
-
-    samples: tuple[TdbenchSample, ...]
-    refused: Mapping[str, int]
-    """By reason, the most frequent first."""
-
-
 def reworded(
-    samples: Sequence[TdbenchSample],
-    asked: Iterable[WordingSample],
+    samples: Sequence[Sample],
+    asked: Iterable[Sample],
     replies: Mapping[str, str],
     model: str,
 ) -> Reworded:
@@ -143,8 +134,8 @@ def reworded(
     return Reworded(tuple(made), dict(refused.most_common()))
 
 
-def _all(asked: Iterable[WordingSample], replies: Mapping[str, str]) -> Iterator[Worded]:
-    for one in asked:
+def _all(asked: Iterable[Sample], replies: Mapping[str, str]) -> Iterator[Worded]:
+    for one in map(_wording_sample, asked):
         yield from read_reply(replies.get(one.id), one.told)
 
 
@@ -173,3 +164,5 @@ def _none(count: int, seed: int, options: NoOptions) -> Made:
 
 
 FAMILY = Family(NAME, lambda prompt, options, tables: _make_task(prompt), _none)
+
+REWORDING = Rewording(NAME, PROMPT, PROMPT_DIGEST, wording_samples, reworded)

@@ -16,6 +16,7 @@ from datetime import date
 from operator import eq, gt, lt
 from typing import TYPE_CHECKING
 
+from agent_env.families.reference.turns import Step, Turn
 from agent_env.families.tdbench.reference_pages import table_rows
 from agent_env.records.schema import Message, ToolSpec
 
@@ -247,3 +248,9 @@ def _month(day: str) -> str:
     if len(day) < 7:
         return day
     return f"{calendar.month_name[int(day[5:7])]} {day[:4]}"
+
+
+def next_step(turn: Turn) -> Step | None:
+    """The step in a question from a temporal table; None where the question is none."""
+    told = table_reply(turn.messages, turn.tools, turn.thorough)
+    return None if told is None else (told.text, [] if told.call is None else [told.call])

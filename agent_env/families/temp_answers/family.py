@@ -7,4 +7,10 @@ from agent_env.families.temp_answers.sample import NAME
 from agent_env.families.temp_answers.task import make_task
 from agent_env.tasks.family import Family
 
-FAMILY = Family(NAME, make_task, make_samples, AnswerOptions)
+FAMILY = Family(
+    NAME,
+    make_task,
+    make_samples,
+    AnswerOptions,
+    reference="agent_env.families.temp_answers.reference:next_step",
+)

@@ -11,16 +11,13 @@ import inspect
 import json
 import re
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from agent_env.families.reference.turns import Step, Turn
 from agent_env.families.temp_answers import reference_sums as time_sums
 from agent_env.records.schema import Message
 
 Fact = tuple[str, str, str, int, int]
-Step = tuple[str, list[tuple[str, dict[str, str]]]]
-"""What is said, and the calls that are made."""
-
 _FORM = re.compile(
     r"(?<![^\n])(?P<question>.+?) Write the answer as (?P<form>.{1,400}?)\.(?:\nA:)?$"
 )
@@ -69,8 +66,9 @@ def _entries(text: str) -> dict[str, str]:
     return dict(line.split("\t", 1) for line in lines if "\t" in line)
 
 
-def next_step(messages: Sequence[Message], offered: AbstractSet[str]) -> Step | None:
+def next_step(turn: Turn) -> Step | None:
     """What is said next; None where the messages ask no such question."""
+    messages, offered = turn.messages, turn.offered
     task = read_task(messages)
     if task is None:
         return None

@@ -76,4 +76,11 @@ def _task(prompt: str, options: TempReasonOptions, tables: Materials) -> Task:
     return make_task(NAME, prompt, options.setting, conditions)
 
 
-FAMILY = Family(NAME, _task, _make, TempReasonOptions, read_foreign)
+FAMILY = Family(
+    NAME,
+    _task,
+    _make,
+    TempReasonOptions,
+    read_foreign,
+    reference="agent_env.families.timed_facts.reference:next_step",
+)

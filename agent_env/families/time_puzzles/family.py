@@ -32,4 +32,5 @@ FAMILY = Family(
     lambda prompt, options, tables: make_task(prompt),
     _make,
     read_foreign=_read_foreign,
+    reference="agent_env.families.time_puzzles.reference:next_step",
 )

@@ -11,11 +11,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence, Set
 
+from agent_env.families.reference.turns import Step, Turn, look_back
 from agent_env.families.timed_facts.extraction import write_extraction
 from agent_env.families.timed_facts.extractor import Extracted, extract, told_reference
 from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.questions import add_months
-from agent_env.families.timed_facts.reference_asked import EXTRACTION, PROGRAM, Asked
+from agent_env.families.timed_facts.reference_asked import EXTRACTION, PROGRAM, Asked, read_asked
 from agent_env.families.timed_facts.solver import Query
 from agent_env.families.timed_facts.wording import KINDS
 from agent_env.scoring.names import normalise
@@ -203,3 +204,15 @@ def _neighbour_lines(query: Query) -> list[str]:
         f"others = [start for start, _, _ in begun if start {sign} at]",
         f"names = [n for s, _, n in begun if others and s == {best}(others)]",
     ]
+
+
+def next_step(turn: Turn) -> Step | None:
+    """The step in a question on timed facts; None where the question is none."""
+    question = read_asked(turn.messages)
+    if question is None:
+        return None
+    seen = look_back(turn.messages)
+    call = next_call(question, seen.searches, seen.pages, turn.offered)
+    if call is not None:
+        return "I look up whom it is about.", [call]
+    return reply_to(question, seen.pages), []

@@ -68,4 +68,11 @@ def _task(prompt: str, options: TimeQAOptions, tables: Materials) -> Task:
     return make_task(NAME, prompt, options.setting)
 
 
-FAMILY = Family(NAME, _task, _make, TimeQAOptions, read_foreign)
+FAMILY = Family(
+    NAME,
+    _task,
+    _make,
+    TimeQAOptions,
+    read_foreign,
+    reference="agent_env.families.timed_facts.reference:next_step",
+)

@@ -170,4 +170,5 @@ FAMILY = Family(
     lambda prompt, options, materials: make_task(prompt, materials),
     make_samples,
     Options,
+    reference="agent_env.families.traveler.reference:next_step",
 )

@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from agent_env.families.reference.turns import Step, Turn
 from agent_env.families.traveler.reference_vague import (
     applies,
     holiday,
     likeliest_names,
     likeliest_number,
 )
-from agent_env.records.schema import Message, ToolSpec
+from agent_env.records.schema import Message
 
-Call = tuple[str, dict[str, object]]
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 VAGUE = ("just", "recently", "some time ago", "long time ago")
 _MORE = re.compile(r"\((\d+) more; go on with offset (\d+)\)")
@@ -67,13 +67,14 @@ def read_question(messages: Sequence[Message]) -> Asked | None:
     return None
 
 
-def next_step(
-    asked: Asked, messages: Sequence[Message], tools: Sequence[ToolSpec], thorough: bool
-) -> tuple[str, list[Call]]:
+def next_step(turn: Turn) -> Step | None:
     """What to say, and the calls to make first; who is not thorough takes the first event that
-    fits in all but time for the only one."""
-    offered = {tool.name: tool for tool in tools}
-    outputs = [message.content for message in messages if message.role == "tool"]
+    fits in all but time for the only one. None where the question is about no events."""
+    asked = read_question(turn.messages)
+    if asked is None:
+        return None
+    offered = {tool.name: tool for tool in turn.tools}
+    outputs = [message.content for message in turn.messages if message.role == "tool"]
     if "query_events" in offered:
         wanted = _query(asked, offered["query_events"].description, outputs)
         if wanted is not None:
@@ -83,7 +84,7 @@ def next_step(
     texts = outputs or [asked.prompt]
     rows = [row for text in texts for row in read_rows(text)]
     fitting = [row for row in rows if about(asked.question, row)]
-    answer = solve(asked, fitting if thorough else fitting[:1])
+    answer = solve(asked, fitting if turn.thorough else fitting[:1])
     return f"{len(rows)} events were read.\nMY ANSWER: {answer}", []
 
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.families.reference.policy import Found, Reference, ReferenceStatic, Seen, _hits
+from agent_env.families.reference.policy import Reference, ReferenceStatic
+from agent_env.families.reference.turns import Seen, _hits
 from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
+from agent_env.families.time_puzzles.reference import Found
 from agent_env.families.time_puzzles.reference_reading import Clause, Lookup, read_constraint
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import generate, make_task

@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from agent_env.families.reference.turns import Turn
 from agent_env.families.temp_answers.family import FAMILY
 from agent_env.families.temp_answers.making import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step, read_task
@@ -77,7 +78,7 @@ def test_a_second_solver_agrees_whatever_the_prompt(turns: str, shots: int) -> N
     found, task = made(240 if not shots else 60, turns=turns, shots=shots)
     for question in questions(found):
         messages = task.prompt(question, BASE)
-        step = next_step(messages, frozenset())
+        step = next_step(Turn(messages, (), True))
         assert step is not None
         metrics = score(question, episode(question, step[0])).metrics
         assert (question.question, metrics["exact_match"]) == (question.question, 1.0)
@@ -115,7 +116,7 @@ def test_a_continued_object_counts_like_a_whole_one() -> None:
     found, task = made(12, prefill=True)
     for question in questions(found):
         messages = task.prompt(question, BASE)
-        step = next_step(messages, frozenset())
+        step = next_step(Turn(messages, (), True))
         assert step is not None
         assert step[0].startswith(' "I') or not question.keys
         metrics = score(question, episode(question, step[0])).metrics

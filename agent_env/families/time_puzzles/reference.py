@@ -1,0 +1,204 @@
+"""How the scripted reference solves a puzzle of constraints: looks up, computes, answers."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from dataclasses import dataclass
+
+from agent_env.families.reference.turns import Call, Seen, Step, Turn, look_back
+from agent_env.families.time_puzzles import reference_sums as sums
+from agent_env.families.time_puzzles.reference_evidence import (
+    clause_from,
+    fit,
+    has_names,
+    is_about_more,
+    is_titled,
+    words,
+)
+from agent_env.families.time_puzzles.reference_reading import (
+    Clause,
+    Lookup,
+    Reading,
+    read_prompt,
+)
+
+SURE_FIT = 0.85
+"""How well a page must fit to be taken at once."""
+GOOD_FIT = 0.6
+"""How well the best of a search must fit to be taken without another search."""
+FAIR_FIT = 0.3
+"""How well the best of all must fit to be taken at last."""
+ENOUGH_SEARCHES = 2
+"""After so many, a page that lacks a name is taken if it fits well otherwise."""
+MAX_OPENED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A lookup's state: its clause, or the next call that may give it, or neither."""
+
+    clause: Clause | None = None
+    call: Call | None = None
+    url: str | None = None
+    """The page that the clause was read from."""
+
+
+@dataclass(slots=True)
+class Best:
+    """The best fitting page so far, and what it says."""
+
+    fitness: float = 0.0
+    found: Found = Found()
+
+    def offer(self, fitness: float, found: Found) -> None:
+        """Keep it if it fits better; the first of equals stays."""
+        if fitness > self.fitness:
+            self.fitness, self.found = fitness, found
+
+
+def next_step(turn: Turn) -> Step | None:
+    """The step in a puzzle of constraints; None where the question is none."""
+    offered, seen = turn.offered, look_back(turn.messages)
+    find = find_thoroughly if turn.thorough else find_once
+    asked = read_prompt(seen.prompt)
+    if not asked.clauses and not asked.lookups:  # all days would fit
+        return None
+    found = [given_fact(lookup, seen) or find(lookup, seen, offered) for lookup in asked.lookups]
+    calls = list({str(f.call): f.call for f in found if f.call is not None}.values())
+    if calls:
+        return "I look up what I do not know.", calls
+    return _finish(offered, seen, asked, found)
+
+
+def find_thoroughly(lookup: Lookup, seen: Seen, offered: set[str]) -> Found:
+    """Go through the queries and their hits until a page fits."""
+    sure, unsure = Best(), Best()
+    for number, query in enumerate(queries(lookup), start=1):
+        if query not in seen.searches:
+            if "web_search" not in offered:
+                break
+            return Found(call=("web_search", {"query": query}))
+        for url, snippet in seen.searches[query][:MAX_OPENED]:
+            if url not in seen.pages and "open_page" in offered:
+                return Found(call=("open_page", {"url": url}))
+            text = seen.pages.get(url) or snippet
+            fitness, clause = fit(text, lookup), clause_from(text, lookup)
+            if clause is None or fitness <= FAIR_FIT:
+                continue
+            if is_titled(text, lookup):
+                return Found(clause, url=url)
+            if not has_names(text, lookup) or is_about_more(text, lookup):
+                unsure.offer(fitness, Found(clause, url=url))
+            elif fitness >= SURE_FIT:
+                return Found(clause, url=url)
+            else:
+                sure.offer(fitness, Found(clause, url=url))
+        if sure.fitness >= GOOD_FIT:
+            return sure.found
+        if number >= ENOUGH_SEARCHES and unsure.fitness > GOOD_FIT:
+            return unsure.found
+    return max(sure, unsure, key=lambda best: best.fitness).found
+
+
+def find_once(lookup: Lookup, seen: Seen, offered: set[str]) -> Found:
+    """One search, and the first hit's snippet is trusted."""
+    query = queries(lookup)[0]
+    if query not in seen.searches:
+        call = ("web_search", {"query": query})
+        return Found(call=call if "web_search" in offered else None)
+    hits = seen.searches[query]
+    if not hits:
+        return Found()
+    url, snippet = hits[0]
+    clause = clause_from(snippet, lookup)
+    return Found(clause, url=url if clause is not None else None)
+
+
+def given_fact(lookup: Lookup, seen: Seen) -> Found | None:
+    """What the pages that came with the question say: the one that fits best is taken."""
+    best: tuple[float, Found] | None = None
+    for url, text in seen.given.items():
+        clause, fitness = clause_from(text, lookup), fit(text, lookup)
+        if clause is not None and fitness > max(FAIR_FIT, best[0] if best else 0.0):
+            best = fitness, Found(clause, url=url)
+    return best[1] if best else None
+
+
+def queries(lookup: Lookup) -> list[str]:
+    """What to search for, in order: all of it, its names, then ever fewer of its words."""
+    phrase = lookup.phrase
+    if lookup.what == "presidency":
+        return [f"presidency of {phrase}", phrase]
+    capital = " ".join(re.findall(r"\b[A-Z][\w'’.-]*", phrase[1:]))
+    long = sorted(words(phrase), key=len, reverse=True)
+    tries = [phrase, capital, *(" ".join(long[:n]) for n in (6, 4, 3, 2))]
+    singles = [word for word in long if len(word) > 3][:6]
+    return list(dict.fromkeys(query for query in [*tries, *singles] if query))
+
+
+def _finish(
+    offered: set[str],
+    seen: Seen,
+    asked: Reading,
+    found: list[Found],
+) -> Step:
+    """Compute with what is known, in Python where it may, and answer."""
+    clauses = [*asked.clauses, *(f.clause for f in found if f.clause is not None)]
+    missing = [k for k, f in zip(asked.lookups, found, strict=True) if f.clause is None]
+    if "python" in offered and seen.printed is None:
+        code = _program(clauses, asked)
+        return "I compute the dates.", [("python", {"code": code})]
+    dates = _printed_dates(seen.printed)
+    if dates is None:
+        dates = sums.solve(clauses, asked.first, asked.last)
+    dates = _guess(dates, missing, seen.prompt)
+    if "calendars" in offered and not seen.checked and dates:
+        check = {"operation": "describe", "date": dates[0]}
+        return "I check a date with the calendar.", [("calendars", check)]
+    sources = list(dict.fromkeys(f.url for f in found if f.url is not None))
+    return _answer(dates, missing, asked.unread, sources), []
+
+
+def _program(clauses: list[Clause], asked: Reading) -> str:
+    source = inspect.getsource(sums)
+    call = f"solve({clauses!r}, {asked.first!r}, {asked.last!r})"
+    return f"{source}\n\nprint(', '.join({call}) or 'no date')\n"
+
+
+def _printed_dates(printed: str | None) -> list[str] | None:
+    """The dates that the program printed; None where it did not run or failed."""
+    if printed is None:
+        return None
+    if printed.strip() == "no date":
+        return []
+    lines = re.fullmatch(r"\s*(?:\d{4}-\d{2}-\d{2}(?:, )?)+\s*", printed)
+    return re.findall(r"\d{4}-\d{2}-\d{2}", printed) if lines else None
+
+
+def _guess(dates: list[str], missing: list[Lookup], prompt: str) -> list[str]:
+    """Where an event is unknown, one of the values that it could have, by lot."""
+    for lookup in missing:
+        if lookup.shares == "span" or not dates:
+            continue
+        part = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}[lookup.shares]
+        values = sorted({day[part] for day in dates})
+        lot = int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:4], "big")
+        value = values[lot % len(values)]
+        dates = [day for day in dates if day[part] == value]
+    return dates
+
+
+def _answer(
+    dates: list[str], missing: list[Lookup], unread: tuple[str, ...], sources: list[str]
+) -> str:
+    lines = []
+    if missing:
+        lines.append(f"I could not find out about {'; '.join(m.phrase for m in missing)}.")
+    if unread:
+        lines.append(f"I did not understand: {'; '.join(unread)}")
+    if sources:
+        lines.append(f"Sources: {', '.join(sources)}")
+    lines.append(f"MY ANSWER: {', '.join(dates) or 'None'}")
+    return "\n".join(lines)
