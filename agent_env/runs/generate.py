@@ -18,9 +18,9 @@ from agent_env.episodes.run_folder import RunFolder, materials_beside, samples_b
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.addresses import base_urls, with_variable
 from agent_env.records.schema import Record
-from agent_env.tasks.family import Made, Rewording, by_digest, load, read_options
+from agent_env.tasks.family import Made, Rewording, by_digest, read_options
 from agent_env.wiring.models import make_model
-from agent_env.wiring.rooms import load_family
+from agent_env.wiring.registry import load, load_family
 
 if TYPE_CHECKING:
     from agent_env.analysis.totals import Totals

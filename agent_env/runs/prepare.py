@@ -23,7 +23,8 @@ from agent_env.tasks.family import Family, Made, by_digest, read_options
 from agent_env.tasks.templates import read_text_file
 from agent_env.tasks.where import select
 from agent_env.wiring.models import SERVER, make_model, make_tokenizer, server_tokenizer
-from agent_env.wiring.rooms import HOSTED_WEB, choose_sandbox, load_family, versions, with_texts
+from agent_env.wiring.registry import load_family
+from agent_env.wiring.rooms import HOSTED_WEB, choose_sandbox, versions, with_texts
 from agent_env.wiring.trust import record_run
 from agent_env.wiring.web_options import WebOptions, settings_of
 

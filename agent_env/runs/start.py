@@ -19,8 +19,9 @@ from agent_env.models.addresses import split_address, variable_in
 from agent_env.records.manifest import Manifest, Preflight
 from agent_env.runs.prepare import RunOptions, prepare_run
 from agent_env.tasks.family import by_digest, stored_options
-from agent_env.wiring.models import SCRIPTS, facts_of_server, health_of, open_counted
-from agent_env.wiring.rooms import load_family, open_rooms, with_texts
+from agent_env.wiring.models import facts_of_server, health_of, open_counted
+from agent_env.wiring.registry import SCRIPTS, load_family
+from agent_env.wiring.rooms import open_rooms, with_texts
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunLimits

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +86,6 @@ class Rewording:
     """What the model is asked, from the questions and their tables."""
     apply: Callable[[Sequence[Sample], Sequence[Sample], Mapping[str, str], str], Reworded]
     """From the questions, what was asked, the replies by sample, and the model's name."""
-
-
-def load(path: str) -> Any:
-    """What stands at MODULE:NAME, imported now."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
 
 
 def read_options(family: Family, given: Sequence[str]) -> Record:

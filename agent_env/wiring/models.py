@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import NO_KEY, OPENAI_URL, split_address, variable_in
 from agent_env.records.manifest import Manifest
-from agent_env.tasks.family import load
+from agent_env.wiring.registry import SCRIPTS, load
 
 if TYPE_CHECKING:
     from agent_env.models.server_facts import ServerFacts
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from agent_env.models.settings import ModelSettings
     from agent_env.protocols import Model, Tokenizer
 
-SCRIPTS = {
-    "reference": "agent_env.families.reference.policy:Reference",
-    "reference-static": "agent_env.families.reference.policy:ReferenceStatic",
-}
-"""Scripted policies, as MODULE:NAME."""
 MODELS = (*SCRIPTS, "openai/NAME", "compatible/NAME[@URL]")
 KEYS = ("OPENAI_API_KEY", "COMPATIBLE_API_KEY")
 SERVER = "server"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest, TextFile, WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
-from agent_env.tasks.family import load
 from agent_env.wiring.models import make_tokenizer, open_counted
 
 if TYPE_CHECKING:
@@ -23,38 +22,23 @@ if TYPE_CHECKING:
     from agent_env.models.server_tokenizer import ServerTokenizer
     from agent_env.protocols import Model, SandboxBackend, Strategy, Tokenizer, Tool
     from agent_env.tasks.contexts import Contexts
-    from agent_env.tasks.family import Family
     from agent_env.tasks.task import Task
     from agent_env.web.opened import Web
 
-TASKS = {
-    "time-puzzles": "agent_env.families.time_puzzles.family:FAMILY",
-    "tdbench": "agent_env.families.tdbench.family:FAMILY",
-    "tdbench-wording": "agent_env.families.tdbench.model_wording:FAMILY",
-    "event-screen": "agent_env.families.event_facts.family:SCREEN",
-    "event-check": "agent_env.families.event_facts.family:CHECK",
-    "traveler": "agent_env.families.traveler.family:FAMILY",
-    "temp-answers": "agent_env.families.temp_answers.family:FAMILY",
-    "tempreason": "agent_env.families.tempreason.family:FAMILY",
-    "timeqa": "agent_env.families.timeqa.family:FAMILY",
-}
-"""Families by task name, as MODULE:NAME, imported when asked for."""
-INNER = ("tdbench-wording", "event-screen", "event-check")
-"""Tasks that commands of their own ask."""
-
 PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
+LEFT_OUT = (
+    "analysis/",
+    "cli/",
+    "episodes/export/",
+    "models/fake_server/",
+    "scoring/",
+    "testing.py",
+    "viewer/",
+)
+"""Sources that change no episode: they read what is recorded, or only tests use them."""
 HOSTED_WEB = "hosted"
 """What a manifest says of the web where the provider searches it."""
 CALL_TIMEOUT_S = 30.0
-
-
-def load_family(name: str) -> Family:
-    """The question family of this name."""
-    if name not in TASKS:
-        known = ", ".join(task for task in TASKS if task not in INNER)
-        raise ConfigError(f"unknown task '{name}'; known: {known}")
-    family: Family = load(TASKS[name])
-    return family
 
 
 def with_texts(task: Task, template: TextFile | None, system: TextFile | None) -> Task:
@@ -86,14 +70,14 @@ def versions() -> dict[str, str]:
 
 
 def _code_digest() -> str:
-    """Digest of the sources that decide what an episode sends and gets; twelve hexadecimal
-    digits. Commands, analysis and the recording itself are not among them."""
-    root = Path(__file__).parent
-    rooms = ("graph", "models", "sandbox", "tasks", "temporal", "tools", "web")
-    files = [file for room in rooms for file in sorted((root / room).rglob("*.py"))]
+    """Digest of the sources that decide what an episode sends and gets, which are all but those
+    LEFT_OUT; twelve hexadecimal digits."""
+    root = Path(__file__).parents[1]
     whole = sha256()
-    for file in (*files, root / "web_wiring.py", Path(__file__)):
-        whole.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
+    for file in sorted(root.rglob("*.py")):
+        name = file.relative_to(root).as_posix()
+        if not name.startswith(LEFT_OUT):
+            whole.update(name.encode() + b"\0" + file.read_bytes())
     return whole.hexdigest()[:12]
 
 

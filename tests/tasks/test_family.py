@@ -13,7 +13,7 @@ from agent_env.records.schema import MaterialTable, Record, Sample
 from agent_env.runs.generate import write_samples
 from agent_env.tasks.family import Family, Made, Materials, read_options, stored_options
 from agent_env.tasks.task import Task
-from agent_env.wiring.rooms import TASKS, load_family
+from agent_env.wiring.registry import TASKS, load_family
 
 
 class Options(Record):

@@ -6,14 +6,13 @@ What is done about a question is its family's: `Family.reference` names the func
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from agent_env.families.reference.turns import Call, Step, Turn
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage
-from agent_env.tasks.family import load
-from agent_env.wiring.rooms import TASKS, load_family
+from agent_env.wiring.registry import TASKS, load, load_family
 
 
 class Reference:
@@ -23,6 +22,10 @@ class Reference:
     thorough = True
     """Whether it goes on looking until it is sure, or takes the first that fits."""
 
+    def __init__(self, steps: Sequence[str] | None = None) -> None:
+        """`steps` are the families' functions as MODULE:NAME; None takes those of every task."""
+        self._steps = steps
+
     async def generate(
         self,
         messages: Sequence[Message],
@@ -31,7 +34,17 @@ class Reference:
     ) -> Reply:
         """The next step, told by the messages alone; a policy that needs no call makes none."""
         turn = Turn(messages, () if options.tool_choice == "none" else tools, self.thorough)
-        return _reply(messages, *next(_steps(turn)))
+        return _reply(messages, *next(self._turns(turn)))
+
+    def _turns(self, turn: Turn) -> Iterator[Step]:
+        """What the families would do, each only where it knows the question; at last a shrug."""
+        if self._steps is None:
+            self._steps = steps_of(TASKS)
+        for path in self._steps:
+            step = load(path)(turn)
+            if step is not None:
+                yield step
+        yield "I do not understand the question.", []
 
 
 class ReferenceStatic(Reference):
@@ -41,14 +54,11 @@ class ReferenceStatic(Reference):
     thorough = False
 
 
-def _steps(turn: Turn) -> Iterator[Step]:
-    """What the families would do, each only where it knows the question; at last a shrug."""
-    for name in reversed(TASKS):  # the lists of puzzles are the least marked
-        path = load_family(name).reference
-        step = load(path)(turn) if path else None
-        if step is not None:
-            yield step
-    yield "I do not understand the question.", []
+def steps_of(tasks: Iterable[str]) -> list[str]:
+    """Where these tasks' steps stand; lists of constraints are the least marked, so that puzzles
+    come last."""
+    paths = (load_family(task).reference for task in tasks)
+    return list(dict.fromkeys(path for path in paths if path))[::-1]
 
 
 def _reply(messages: Sequence[Message], text: str, wanted: Sequence[Call]) -> Reply:

@@ -43,7 +43,7 @@ def read_questions(file: Path) -> tuple[TimedQuestion, ...]:
     """The questions of a file, own or published; ConfigError where it holds none of ours."""
     from agent_env.episodes.run_folder import read_samples
     from agent_env.families.timed_facts.sample import TimedQuestion
-    from agent_env.wiring.rooms import load_family
+    from agent_env.wiring.registry import load_family
 
     for name in FAMILIES:
         if (made := load_family(name).read_foreign(file)) is not None:

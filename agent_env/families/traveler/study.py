@@ -223,7 +223,7 @@ def check(plan: Plan) -> None:
     """ConfigError for a plan that cannot be run; nothing has been asked yet then."""
     from agent_env.tasks.family import read_options
     from agent_env.wiring.models import make_model
-    from agent_env.wiring.rooms import load_family
+    from agent_env.wiring.registry import load_family
 
     for name in (*plan.configurations, *plan.chosen, *([plan.final] if plan.final else [])):
         configuration(name)

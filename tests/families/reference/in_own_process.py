@@ -13,7 +13,7 @@ import sys
 from agent_env.families.reference.policy import Reference
 from agent_env.records.schema import Message, ToolSpec
 
-reference = Reference()
+reference = Reference(["agent_env.families.time_puzzles.reference:next_step"])
 for line in sys.stdin:
     asked = json.loads(line)
     messages = [Message.model_validate(message) for message in asked["messages"]]

@@ -16,7 +16,7 @@ from agent_env.families.reference.turns import Seen, _hits
 from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
-from agent_env.families.time_puzzles.reference import Found
+from agent_env.families.time_puzzles.reference import Found, find_once, find_thoroughly
 from agent_env.families.time_puzzles.reference_reading import Clause, Lookup, read_constraint
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import generate, make_task
@@ -68,7 +68,8 @@ async def look_up(model: Reference, lookup: Lookup, web: SealedWeb) -> Clause | 
 
 
 def step(model: Reference, lookup: Lookup, seen: Seen) -> Found:
-    return model.find(lookup, seen, {"web_search", "open_page"})
+    find = find_thoroughly if model.thorough else find_once
+    return find(lookup, seen, {"web_search", "open_page"})
 
 
 def right_share(model: Reference, web: SealedWeb) -> float:
@@ -171,6 +172,10 @@ def test_reference_needs_nothing_but_the_messages(
     assert share_right(got, puzzles[:6]) == 1.0
     known = ("agent_env.tasks", "agent_env.temporal", "agent_env.web", "agent_env.episodes")
     assert not [name for name in model.loaded if name.startswith(known)]
+    own = ("agent_env.families.reference", "agent_env.families.time_puzzles.reference")
+    parents = {"agent_env.families", "agent_env.families.time_puzzles"}
+    families = {name for name in model.loaded if name.startswith("agent_env.families")}
+    assert {name for name in families if not name.startswith(own)} == parents
 
 
 def test_a_program_that_fails_is_replaced_by_own_sums() -> None:
@@ -192,5 +197,5 @@ def test_a_page_that_cannot_be_opened_is_passed_over() -> None:
     seen = Seen(prompt="x", searches={"the Falklands War": [("https://a.example/", "x")]})
     seen.pages["https://a.example/"] = ""
     lookup = Lookup("event", "the Falklands War", "year", "first")
-    found = Reference().find(lookup, seen, {"web_search", "open_page"})
+    found = find_thoroughly(lookup, seen, {"web_search", "open_page"})
     assert found.call == ("web_search", {"query": "Falklands War"})
