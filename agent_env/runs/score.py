@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agent_env.runs.opened import Verdict
     from agent_env.scoring.evidence import Trail
     from agent_env.tasks.task import Task
+    from agent_env.viewer.opened import Verdict
 
 
 def score_folder(

@@ -21,8 +21,8 @@ from agent_env.errors import ConfigError
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.runs.start import task_of
 from agent_env.scoring.evidence import follow
-from tests import TESTS
 from agent_env.tasks.task import Task
+from tests import TESTS
 
 RUN = TESTS / "data" / "runs" / "version-1"
 
