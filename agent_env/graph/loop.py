@@ -80,6 +80,8 @@ class Attempt:
     citations: list[str] = field(default_factory=list)
     told: bool = False
     """Whether the model was told that its steps run out."""
+    turn: RunTools | CallTool | None = None
+    """What the strategy wants of the tools after the last reply; None where it wants nothing."""
     answer: str | None = None
     stop_reason: StopReason | None = None
 
@@ -203,6 +205,7 @@ def _after_reply(attempt: Attempt, reply: Reply) -> Next:
         return attempt.stop("refused")
     if reply.finish_reason == "length" and not reply.message.tool_calls:
         return attempt.stop("truncated")
+    attempt.turn = None
     match attempt.strategy.next(tuple(attempt.messages)):
         case Answer(text):
             return attempt.stop("answered", text)
@@ -211,17 +214,18 @@ def _after_reply(attempt: Attempt, reply: Reply) -> Next:
             return Command(goto="model")
         case RunTools() if (reached := attempt.meter.reached(attempt.limits)) is not None:
             return attempt.stop(reached)  # no reply could read what the calls give
-        case RunTools() | CallTool():
+        case RunTools() | CallTool() as turn:
+            attempt.turn = turn
             return Command(goto="tools")
 
 
 async def _run_tools(state: State, runtime: Runtime[Attempt]) -> Next:
     """Run the calls of the last reply at the same time, as far as the limit allows."""
     attempt = runtime.context
-    turn = attempt.strategy.next(tuple(attempt.messages))
+    turn = attempt.turn
     if isinstance(turn, CallTool):
         return await _run_own(attempt, turn)
-    assert isinstance(turn, RunTools)  # routed here by the same pure function
+    assert turn is not None  # routed here by it
     calls = attempt.messages[-1].tool_calls
     allowed = _allowed(attempt, calls)
     try:
