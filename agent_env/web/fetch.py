@@ -181,7 +181,7 @@ class HttpFetcher:
                         "counts as closed; try later or another page"
                     )
                 text = answer.body.decode("utf-8", "replace")
-                self._robots[target.origin] = Robots.parse(text, PRODUCT)
+                self._robots[target.origin] = Robots(text, PRODUCT)
             return self._robots[target.origin]
 
     @asynccontextmanager

@@ -89,12 +89,12 @@ def test_rules_behind_a_closed_address_are_not_asked_for() -> None:
     ],
 )
 def test_rules_mean_what_the_rfc_says(rules: str, path: str, allowed: bool) -> None:
-    assert Robots.parse(rules, "agent-env").allows(path) is allowed
+    assert Robots(rules, "agent-env").allows(path) is allowed
 
 
 def test_a_pattern_made_to_cost_time_does_not() -> None:
     since = time.process_time()
-    Robots.parse("User-agent: *\nDisallow: /" + "*a" * 5000 + "b$", "x").allows("/" + "a" * 9000)
+    Robots("User-agent: *\nDisallow: /" + "*a" * 5000 + "b$", "x").allows("/" + "a" * 9000)
     assert time.process_time() - since < 1
 
 
