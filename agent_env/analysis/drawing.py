@@ -1,7 +1,7 @@
 """What every figure is drawn with: colours, marks, names, files.
 
 Colours are Okabe and Ito's, which colour-blind readers tell apart. No global state of the plotting
-library is used.
+library is changed for longer than a file is written.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -43,6 +44,15 @@ def png_of(figure: Figure) -> bytes:
     FigureCanvasAgg(figure)
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=DPI, bbox_inches="tight")
+    return out.getvalue()
+
+
+def svg_of(figure: Figure) -> bytes:
+    """The figure as SVG; the same figure gives the same bytes."""
+    FigureCanvasAgg(figure)
+    out = io.BytesIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "agent-env"}):
+        figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
     return out.getvalue()
 
 

@@ -307,10 +307,14 @@ def sheets(paths: Sequence[Path], note: Note) -> list[Sheet]:
 
 def write_curves(paths: Sequence[Path], file: Path, note: Note) -> None:
     """Accuracy by number of events as SVG."""
-    from agent_env.episodes.run_folder import write_whole
-    from agent_env.families.traveler.figure_svg import length_curves
+    from agent_env.runs.compare import need_extra
 
-    write_whole(file, length_curves(read_rows(paths, note)["final"]).encode())
+    need_extra("matplotlib")
+    from agent_env.analysis.drawing import svg_of
+    from agent_env.episodes.run_folder import write_whole
+    from agent_env.families.traveler.length_curves import length_curves
+
+    write_whole(file, svg_of(length_curves(read_rows(paths, note)["final"])))
 
 
 def _best(runs: Sequence[Done], names: Sequence[str], keep: int) -> list[str]:
