@@ -25,8 +25,8 @@ from agent_env.episodes.index import Index
 from agent_env.episodes.results import score_run
 from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
 from agent_env.episodes.runner import Runner, Seams, utc_now
-from agent_env.episodes.trace.file import TraceWriter
 from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.families.time_puzzles.task import generate, make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate

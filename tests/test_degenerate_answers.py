@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from agent_env.analysis.diagnosis import diagnose
-from agent_env.analysis.families import family_of
 from agent_env.families.tdbench.reading import iso
 from agent_env.families.temp_answers.reasoning import arithmetic_steps
 from agent_env.families.temp_answers.scoring import paper_answers
@@ -17,7 +16,6 @@ from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_dates import impossible
 from agent_env.families.temp_answers.scoring.time_numbers import in_words, value_of
 from agent_env.families.temp_answers.scoring.time_wanted import Wanted
-from agent_env.protocols import Task
 from agent_env.records.schema import Episode, Message, Sample, ToolCall
 from agent_env.scoring.evidence import follow
 from agent_env.scoring.name_answers import prepared, read_names, read_number
@@ -25,7 +23,8 @@ from agent_env.scoring.names import split_names
 from agent_env.scoring.time_references import time_references
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.judging import read_verdict
-from agent_env.wiring.rooms import load_family
+from agent_env.tasks.task import Task
+from agent_env.wiring.registry import load_family
 
 SIZE = 200_000
 FAMILIES = ("time-puzzles", "tdbench", "tempreason", "timeqa", "traveler", "temp-answers")
@@ -79,7 +78,7 @@ def cpu_seconds(work: Callable[[], Any]) -> float:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_each_scorer_takes_less_than_a_cpu_second_and_raises_nothing(name: str) -> None:
     task, samples = asked(name)
-    maker = family_of(task.name).fault_finder
+    maker = task.analysis.fault_finder
     finder = maker() if maker is not None else None
     condition = parse_condition("web")
     slow = []

@@ -17,15 +17,15 @@ from tests.package_patterns import in_module, package_patterns
 from tests.slow_patterns import slow_attack
 
 CUT = {
-    "agent_env.families.temp_answers.scoring.time_texts._RANGE": "read_text reads lines of 1,000 characters at most",
+    "agent_env.families.temp_answers.scoring.time_texts._RANGE": "lines of 1,000 characters",
     "agent_env.scoring.written_dates._DATE": "answers are cut to answer_parts.LONGEST",
 }
 """Slow by a constant factor, on a text that is cut before; their time must still be linear."""
 FROM_ARGUMENTS = {
     "agent_env.models.fake_server.policies": "the user's own pattern of a scripted reply",
     "agent_env.families.traveler.reference": "escaped",
-    "agent_env.families.time_puzzles.reference_reading": "a table of wordings, on a text that is cut",
-    "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a text that is cut",
+    "agent_env.families.time_puzzles.reference_reading": "a table of wordings, on a cut text",
+    "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",
     "agent_env.families.temp_answers.scoring.loose_json": "escaped",
     "agent_env.families.event_facts.answers": "escaped",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",

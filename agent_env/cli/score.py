@@ -47,7 +47,7 @@ def show(
     Example: agent-env show runs/first/episodes/web/tp-1-00001.1.jsonl
     """
     from agent_env.analysis.transcript import transcript, verdict_lines
-    from agent_env.episodes.trace.file import read_trace
+    from agent_env.episodes.trace.reader import read_trace
     from agent_env.errors import DatasetError
     from agent_env.runs.score import beside
 

@@ -19,8 +19,8 @@ from agent_env.episodes.calls.recording import RequestDigest, failure_fields
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import first_failure
-from agent_env.episodes.trace.file import Clock, Fsync, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter, stamp
 from agent_env.errors import EpisodeError, RunStopped
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Model, ReplyOptions

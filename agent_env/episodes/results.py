@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.file import fold, read_trace
+from agent_env.episodes.trace.fold import fold
+from agent_env.episodes.trace.reader import read_trace
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import DatasetError
 from agent_env.records.schema import Episode, Score

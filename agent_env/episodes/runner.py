@@ -19,8 +19,9 @@ from agent_env.episodes.calls.recording import RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.garbage import rarely_collected
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace.file import Clock, Fsync, TraceWriter, is_finished, stamp
+from agent_env.episodes.trace.reader import is_finished
 from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter, stamp
 from agent_env.episodes.watch import Watch, WatchedModel
 from agent_env.errors import (
     AgentEnvError,

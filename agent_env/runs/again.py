@@ -192,7 +192,7 @@ def _recordings(folder: RunFolder, task: Task) -> Iterator[tuple[Recording, Samp
     """Every episode that can be played, and why another cannot."""
     from agent_env.episodes.again.replay import Replayed
     from agent_env.episodes.again.tape import Recording
-    from agent_env.episodes.trace.file import read_trace
+    from agent_env.episodes.trace.reader import read_trace
     from agent_env.episodes.trace.texts import Texts
 
     samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
@@ -335,7 +335,7 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> RunFold
     from agent_env.episodes.contexts.copies import copied
     from agent_env.episodes.run_folder import RunFolder, run_of
     from agent_env.episodes.runner import utc_now
-    from agent_env.episodes.trace.file import read_trace
+    from agent_env.episodes.trace.reader import read_trace
     from agent_env.records.trace_events import Parent
 
     source = run_of(trace)

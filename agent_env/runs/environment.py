@@ -142,7 +142,8 @@ class Environment:
         await runner.episode(key, sample, condition, self.loop, *opened)
 
     def _judge(self, key: EpisodeKey, sample: Sample) -> tuple[Episode, Score]:
-        from agent_env.episodes.trace.file import fold, read_trace
+        from agent_env.episodes.trace.fold import fold
+        from agent_env.episodes.trace.reader import read_trace
 
         episode = fold(read_trace(self.folder.trace(key), self.opener.texts))
         return episode, self.task.score(sample, episode)

@@ -133,7 +133,7 @@ async def _worded(
 ) -> tuple[Made, Wording]:
     from agent_env.analysis.totals import totals
     from agent_env.episodes.calls.options import CallOptions, interrupted
-    from agent_env.episodes.trace.file import fold
+    from agent_env.episodes.trace.fold import fold
     from agent_env.runs.ask import ask
     from agent_env.runs.prepare import RunOptions
     from agent_env.runs.score import score_folder

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from agent_env.runs.opened import Verdict
     from agent_env.scoring.evidence import Trail
     from agent_env.tasks.task import Task
-    from agent_env.viewer.opened import Verdict
 
 
 def score_folder(
@@ -63,7 +62,7 @@ class MeanSoFar:
 
     def add(self, trace: Path) -> str:
         """Count the episode of this trace; its stop reason, "" where it is not finished."""
-        from agent_env.episodes.trace.file import read_end
+        from agent_env.episodes.trace.reader import read_end
         from agent_env.records.schema import Episode
 
         event = read_end(trace)
@@ -124,7 +123,7 @@ def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
     """What attempts cost that were cut off and run again; they are in no score."""
     from agent_env.analysis.totals import totals
     from agent_env.episodes.calls.options import interrupted
-    from agent_env.episodes.trace.file import fold
+    from agent_env.episodes.trace.fold import fold
 
     return totals((fold(events) for events in interrupted(folder)), facts)
 

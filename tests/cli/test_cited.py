@@ -10,7 +10,7 @@ import pytest
 
 from agent_env.episodes.contexts.check import Row
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.file import read_trace
+from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server import FakeServer, model_policy

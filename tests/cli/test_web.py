@@ -15,7 +15,7 @@ import pytest
 
 from agent_env.cli.app import app
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.file import read_trace
+from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError
 from agent_env.records.trace_events import ToolCalled
 from agent_env.runs.prepare import RunOptions

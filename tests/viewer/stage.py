@@ -12,8 +12,8 @@ import httpx
 import uvicorn
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
-from agent_env.episodes.trace.file import TraceWriter
 from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, Usage
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled

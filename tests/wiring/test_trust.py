@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace.file import TraceWriter
+from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled

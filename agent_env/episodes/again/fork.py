@@ -18,8 +18,9 @@ from pydantic import ValidationError
 
 from agent_env.episodes.again.tape import Recording, Step
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
-from agent_env.episodes.trace.file import Clock, TraceWriter, fold
+from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.writer import Clock, TraceWriter
 from agent_env.errors import ConfigError, DatasetError, first_problem
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import check_database

@@ -21,8 +21,8 @@ from agent_env.episodes.calls.recording import RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import episode_seed
-from agent_env.episodes.trace.file import Clock, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.writer import Clock, TraceWriter, stamp
 from agent_env.errors import AgentEnvError, EpisodeError, RunStopped, StorageError, boundary
 from agent_env.graph.loop import AgentLoop, Attempt
 from agent_env.graph.meter import Meter

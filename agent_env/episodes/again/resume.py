@@ -21,9 +21,10 @@ from agent_env.episodes.again.tape import (
     text_diff,
 )
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace.file import Clock, Fsync, TraceWriter, worked_s
+from agent_env.episodes.trace.fold import worked_s
 from agent_env.episodes.trace.lines import TraceError
 from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter
 from agent_env.protocols import Model, ReplyOptions, Toolbox
 from agent_env.records.safe_files import replace_file
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult, ToolSpec, Usage

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 
 from agent_env.episodes.calls.recording import RequestDigest
-from agent_env.episodes.trace.file import gave_nothing, own_events, trajectory
+from agent_env.episodes.trace.fold import gave_nothing, own_events, trajectory
 from agent_env.errors import EpisodeError, ModelError, ReplayError
 from agent_env.graph.fitting import Fit
 from agent_env.protocols import (

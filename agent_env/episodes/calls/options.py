@@ -19,7 +19,7 @@ from agent_env.episodes.calls.reply_cache import ReplyCache
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.calls.spending import charges
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.file import read_events
+from agent_env.episodes.trace.reader import read_events
 from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
 from agent_env.models.addresses import split_address
 from agent_env.models.prices import is_priced, read_prices

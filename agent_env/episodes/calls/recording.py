@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from agent_env.episodes.calls.caller import Call, Caller
 from agent_env.episodes.calls.retries import error_kind
-from agent_env.episodes.trace.file import TraceWriter
+from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.errors import EpisodeError, ModelError, boundary
 from agent_env.protocols import Count, RemoteTokenizer, ReplyOptions, Tokenizer, Toolbox
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult, ToolSpec

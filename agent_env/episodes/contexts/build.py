@@ -12,7 +12,8 @@ from hashlib import sha256
 
 from agent_env.episodes.contexts.pages import NamedPage, named_pages
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace.file import own_events, read_trace
+from agent_env.episodes.trace.fold import own_events
+from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import DatasetError
 from agent_env.protocols import PageStore, Tokenizer
 from agent_env.records.manifest import Manifest

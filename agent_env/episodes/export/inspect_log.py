@@ -15,7 +15,7 @@ from typing import Any
 
 from agent_env.episodes.export.chat import storable
 from agent_env.episodes.export.source import Source, Told
-from agent_env.episodes.trace.file import gave_nothing
+from agent_env.episodes.trace.fold import gave_nothing
 from agent_env.models.prices import cost_usd
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.export.chat import chat_tools, storable
 from agent_env.episodes.export.source import Source, Told
-from agent_env.episodes.trace.file import gave_nothing, trajectory
+from agent_env.episodes.trace.fold import gave_nothing, trajectory
 from agent_env.errors import ConfigError, StorageError
 from agent_env.models.addresses import served_name
 from agent_env.records.schema import Message, Usage

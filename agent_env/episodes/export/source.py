@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.file import fold, own_events, read_trace
+from agent_env.episodes.trace.fold import fold, own_events
+from agent_env.episodes.trace.reader import read_trace
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import DatasetError
 from agent_env.records.manifest import Manifest

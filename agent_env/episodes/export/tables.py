@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from agent_env.episodes.export.source import Source, Told
-from agent_env.episodes.trace.file import gave_nothing
+from agent_env.episodes.trace.fold import gave_nothing
 from agent_env.models.prices import cost_usd
 from agent_env.records.schema import ModelFacts, Usage
 from agent_env.records.trace_events import ModelCalled, ToolCalled

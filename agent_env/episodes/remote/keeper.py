@@ -23,8 +23,8 @@ from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.options import open_calls
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
-from agent_env.episodes.trace.file import TraceWriter
 from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.errors import ModelError, RunStopped, StorageError
 from agent_env.records.schema import Usage
 from agent_env.records.trace_events import (

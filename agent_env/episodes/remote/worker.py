@@ -19,7 +19,7 @@ from agent_env.episodes.calls.pacing import Pace
 from agent_env.episodes.calls.retries import Retries, error_kind
 from agent_env.episodes.remote.keeper import Left, Refused, Said
 from agent_env.episodes.runner import utc_now
-from agent_env.episodes.trace.file import TraceWriter
+from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.errors import ModelError, RunStopped, StorageError
 from agent_env.graph.meter import estimated_tokens
 from agent_env.records.schema import Message, ModelFacts, ToolSpec

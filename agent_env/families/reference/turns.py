@@ -64,15 +64,24 @@ def look_back(messages: Sequence[Message]) -> Seen:
 
 
 def _take_in(seen: Seen, call: ToolCall, output: str) -> None:
-    arguments = json.loads(call.arguments)
-    if call.name == "web_search":
+    arguments = _arguments(call)
+    if call.name == "web_search" and "query" in arguments:
         seen.searches[arguments["query"]] = _hits(output)
-    elif call.name == "open_page":
+    elif call.name == "open_page" and "url" in arguments:
         seen.pages[arguments["url"]] = "" if output.startswith("Error:") else output
     elif call.name == "python":
         seen.printed = output
     elif call.name == "calendars":
         seen.checked = True
+
+
+def _arguments(call: ToolCall) -> dict[str, str]:
+    """What the call gives; nothing where its reply broke off within it."""
+    try:
+        arguments = json.loads(call.arguments)
+    except ValueError:
+        return {}
+    return arguments if isinstance(arguments, dict) else {}
 
 
 def _hits(output: str) -> list[tuple[str, str]]:

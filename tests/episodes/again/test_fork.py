@@ -12,7 +12,7 @@ import pytest
 from agent_env.episodes.again.fork import read_edits, step_of
 from agent_env.episodes.again.tape import Recording
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.file import read_trace
+from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.trace_events import EpisodeResumed, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.again import ForkOptions, ReplayOptions, fork, read_forks, replay

@@ -13,7 +13,7 @@ import pytest
 from agent_env.episodes.again.replay import Replayed, Replayer, ToolResultsByCall
 from agent_env.episodes.again.tape import Recording, Tape
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.file import read_trace
+from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError, ReplayError
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.loop import AgentLoop

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.contexts.pages import NamedPage, named_pages, page_url, urls_in
-from agent_env.episodes.trace.file import read_trace
+from agent_env.episodes.trace.reader import read_trace
 from agent_env.records.schema import PageRef
 from agent_env.records.trace_events import Event
 from agent_env.tasks.contexts import KINDS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agent_env.episodes.export.source import Choice, Source
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace.file import TraceWriter
+from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from agent_env.records.trace_events import (
     EpisodeFailed,

@@ -16,7 +16,9 @@ from agent_env.episodes.remote.keeper import Keeper, Left, Opened, Refused, Said
 from agent_env.episodes.remote.worker import StreamedTrace, remote_calls
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import Runner, Seams, utc_now
-from agent_env.episodes.trace.file import TraceWriter, fold, read_trace
+from agent_env.episodes.trace.fold import fold
+from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.errors import RunStopped, StorageError
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.loop import AgentLoop

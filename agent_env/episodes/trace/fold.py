@@ -1,0 +1,124 @@
+"""From a trace's events to the episode: what was said, used and answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from agent_env.episodes.calls.first_call import first_call
+from agent_env.episodes.calls.spending import tokens_spent
+from agent_env.records.schema import Episode, Message, Usage
+from agent_env.records.trace_events import (
+    EpisodeFailed,
+    EpisodeFinished,
+    EpisodeResumed,
+    EpisodeStarted,
+    Event,
+    Judged,
+    ModelCalled,
+    ToolCalled,
+)
+
+
+def own_events(events: Iterable[Event]) -> list[Event]:
+    """The episode's events, without the verdicts that judges gave on it afterwards."""
+    return [event for event in events if not isinstance(event, Judged)]
+
+
+def fold(told: Sequence[Event]) -> Episode:
+    """The episode that the events tell."""
+    events = own_events(told)
+    start = events[0] if events else None
+    if not isinstance(start, EpisodeStarted):
+        raise ValueError("a trace begins with episode_started")
+    calls = [e for e in events if isinstance(e, ModelCalled) and e.reply is not None]
+    tools = [e for e in events if isinstance(e, ToolCalled) and not gave_nothing(e)]
+    spent = tokens_spent(events)
+    return Episode(
+        sample=start.sample,
+        condition=start.condition.name,
+        repeat=start.repeat,
+        model=start.model,
+        messages=trajectory(events),
+        pages=tuple(ref for e in tools for ref in e.result.pages),
+        steps=len(calls),
+        tool_calls=len(tools),
+        tool_errors=sum(e.result.error is not None for e in tools),
+        tools=tuple(spec.name for spec in start.tools),
+        hosted_calls=sum(_hosted_calls(e.reply.usage) for e in calls if e.reply is not None),
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cached_tokens=spent.cached_tokens,
+        reasoning_tokens=spent.reasoning_tokens,
+        failed_calls=spent.failed_calls,
+        uncounted_calls=spent.uncounted_calls,
+        cache_hits=spent.cache_hits,
+        cut_outputs=len({n for call in calls for n in call.kept or ()}),
+        paid=spent.paid,
+        charged=spent.charged,
+        usage_sources=spent.sources,
+        duration_s=worked_s(events),
+        **first_call(start, [e.reply for e in calls if e.reply is not None]),
+        judged=tuple(event.told for event in told if isinstance(event, Judged)),
+        **_ending(events[-1]),
+    )
+
+
+def _ending(last: Event) -> dict[str, Any]:
+    if isinstance(last, EpisodeFinished):
+        return {
+            "status": "finished",
+            "answer": last.answer,
+            "stop_reason": last.stop_reason,
+            "citations": last.citations,
+        }
+    if isinstance(last, EpisodeFailed):
+        return {"status": "failed", "failure": f"{last.error}: {last.message}"}
+    return {"status": "unfinished"}
+
+
+def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
+    """The messages in the order in which the model saw them."""
+    messages: list[Message] = []
+    results: dict[str, Message] = {}
+    order: list[str] = []
+    for event in events:
+        if isinstance(event, EpisodeStarted):
+            messages.extend(event.messages)
+        elif isinstance(event, ToolCalled) and not gave_nothing(event):
+            results[event.call.id] = Message(
+                role="tool", tool_call_id=event.call.id, content=event.result.output
+            )
+        elif isinstance(event, ModelCalled) and event.reply is not None:
+            messages.extend(results[i] for i in order if i in results)
+            messages.extend(event.added)
+            messages.append(event.reply.message)
+            order, results = [call.id for call in event.reply.message.tool_calls], {}
+    messages.extend(results[i] for i in order if i in results)
+    return tuple(messages)
+
+
+def _hosted_calls(usage: Usage) -> int:
+    """Calls of the provider's tools; a container is none."""
+    return sum(n for kind, n in (usage.hosted_calls or {}).items() if kind != "container")
+
+
+def gave_nothing(event: ToolCalled) -> bool:
+    """Whether the call failed or was cancelled, so that the model never read a result. Version 1
+    does not say so; there such a call has an error and no output."""
+    return event.ended is not None or (event.v == 1 and event.result.error is not None
+                                       and not event.result.output)  # fmt: skip
+
+
+def worked_s(events: Sequence[Event]) -> float:
+    """Seconds from the first event to the last, without pauses, outages and what was judged."""
+    events = own_events(events)
+    at = [datetime.fromisoformat(event.at) for event in events]
+    spans = (
+        (after - before).total_seconds()
+        for before, after, event in zip(at, at[1:], events[1:], strict=False)
+        if not isinstance(event, EpisodeResumed)
+    )
+    away = (e.away_s or 0.0 for e in events if isinstance(e, ModelCalled))
+    return max(0.0, round(sum(spans) - sum(away), 3))

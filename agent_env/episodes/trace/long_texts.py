@@ -1,0 +1,74 @@
+"""Long texts of events: out of a trace into the run's store, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from agent_env.episodes.trace.texts import Texts
+from agent_env.records.schema import Message, PageRef, ToolSpec
+from agent_env.records.trace_events import (
+    EpisodeStarted,
+    Event,
+    Judged,
+    ToolCalled,
+)
+
+LONG = 400
+"""Characters from which on a text stands in the run's store and not in the trace."""
+
+_messages: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
+_refs: TypeAdapter[tuple[PageRef, ...]] = TypeAdapter(tuple[PageRef, ...])
+_specs: TypeAdapter[tuple[ToolSpec, ...]] = TypeAdapter(tuple[ToolSpec, ...])
+
+
+def moved_out(event: Event, texts: Texts) -> Event:
+    """The event with its long texts in the store; short ones stay where they are."""
+    if isinstance(event, ToolCalled):
+        return _call_moved_out(event, texts)
+    if not isinstance(event, EpisodeStarted | Judged):
+        return event
+    moved: dict[str, str] = {}
+    dumps = {"messages": _messages.dump_json(event.messages, exclude_none=True).decode()}
+    if isinstance(event, EpisodeStarted):
+        dumps["tools"] = _specs.dump_json(event.tools, exclude_none=True).decode()
+    for name, text in dumps.items():
+        if len(text) >= LONG:
+            moved[name] = texts.put(text)
+    return event.model_copy(update=dict.fromkeys(moved, ()) | {"texts": moved}) if moved else event
+
+
+def _call_moved_out(event: ToolCalled, texts: Texts) -> ToolCalled:
+    """The arguments stand in the reply too; so long ones, code mostly, are not written twice."""
+    moved: dict[str, str] = {}
+    update: dict[str, object] = {"texts": moved}
+    if len(event.result.output) >= LONG:
+        moved["output"] = texts.put(event.result.output)
+    refs = _refs.dump_json(event.result.pages, exclude_none=True).decode()
+    if len(refs) >= LONG:
+        moved["pages"] = texts.put(refs)
+    empty = {name: value for name, value in (("output", ""), ("pages", ())) if name in moved}
+    if empty:
+        update["result"] = event.result.model_copy(update=empty)
+    if len(event.call.arguments) >= LONG:
+        moved["arguments"] = texts.put(event.call.arguments)
+        update["call"] = event.call.model_copy(update={"arguments": ""})
+    return event.model_copy(update=update) if moved else event
+
+
+def moved_in(event: Event, texts: Texts) -> Event:
+    found = {name: texts.get(digest) for name, digest in (event.texts or {}).items()}
+    fields: dict[str, Any] = {"texts": None}
+    if isinstance(event, ToolCalled):
+        result: dict[str, Any] = {k: found[k] for k in ("output",) if k in found}
+        if "pages" in found:
+            result["pages"] = _refs.validate_json(found["pages"])
+        fields["result"] = event.result.model_copy(update=result)
+        if "arguments" in found:
+            fields["call"] = event.call.model_copy(update={"arguments": found["arguments"]})
+    if isinstance(event, EpisodeStarted | Judged) and "messages" in found:
+        fields["messages"] = _messages.validate_json(found["messages"])
+    if isinstance(event, EpisodeStarted) and "tools" in found:
+        fields["tools"] = _specs.validate_json(found["tools"])
+    return event.model_copy(update=fields)
