@@ -18,8 +18,7 @@ from agent_env.episodes.trace.reader import read_trace
 from agent_env.models.fake_server import FakeServer, script_policy
 from agent_env.records.schema import Message
 from agent_env.records.trace_events import ModelCalled
-
-from .commands import Done, agent_env
+from tests.commands import Done, agent_env
 
 INSISTING = ("deepseek", "kimi", "gemini", "minimax", "glm", "vllm", "openrouter", "future")
 REFUSING = ("no-echo", "no-echo-422")

@@ -298,11 +298,13 @@ def test_files_of_a_run_are_read_by_one_function() -> None:
     """Whoever reads one in another way would wait for a fifo, or read what is outside."""
     package = Path(__file__).parent.parent / "agent_env"
     users_own = {  # files that the user names, our own code, and one that was just set aside
-        "episodes/rescoring.py": 1, "episodes/run_folder.py": 2, "episodes/fork.py": 1,
-        "episodes/resume.py": 1,
+        "episodes/rescoring.py": 1, "episodes/run_folder.py": 2, "episodes/again/fork.py": 1,
+        "episodes/again/resume.py": 1,
     }  # fmt: skip
-    sources = [*package.glob("episodes/*.py"), *package.glob("viewer/*.py")]
-    sources += [package / f"{name}.py" for name in ("runs", "run_scores", "reruns", "studies")]
+    rooms = ("episodes/*.py", "episodes/trace/*.py", "episodes/calls/*.py", "episodes/again/*.py")
+    sources = [file for room in (*rooms, "viewer/*.py") for file in package.glob(room)]
+    names = ("start", "score", "again", "study", "opened")
+    sources += [package / "runs" / f"{name}.py" for name in names]
     found = {str(file.relative_to(package)): _reads(file) for file in sources if _reads(file)}
     assert found == users_own
 

@@ -14,8 +14,7 @@ import pytest
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.wiring.web import search_access
-
-from .commands import agent_env
+from tests.commands import agent_env
 
 COMMON = ("time-puzzles", "--limit", "1", "--condition", "base", "--retries", "0")
 KEYS = {

@@ -146,10 +146,10 @@ def test_a_dataset_is_asked_instead_and_filtered(tmp_path: Path) -> None:
         (["run", "time-puzzles", "--out", "/proc/run"], "cannot write to /proc/run"),
         (["run", "time-puzzles", "--prompt", "x"], "unknown prompt 'x'"),
         (["run", "time-puzzles", "--tool-limit", "x=1"], "--tool-limit: no tool 'x'; known: calen"),
-        (["show", os.devnull], "/dev/null: holds no event"),
+        (["show", os.devnull], "/dev/null: it is a device, not a file"),
         (
             ["generate", "time-puzzles", "--facts-table", os.devnull, "--out", "p"],
-            "/dev/null: holds no event; docs/facts.md has",
+            "/dev/null: it is a device, not a file; docs/facts.md has",
         ),
         (["fake-server", "--port", "1", "--script", "none"], "none: cannot be read as UTF-8 text"),
         (["score", "nowhere"], "nowhere is no run"),

@@ -51,7 +51,7 @@ def test_a_changed_verdict_can_fail_a_check(tmp_path: Path) -> None:
     scores.write_text(scores.read_text().replace('"exact_match":1.0', '"exact_match":0.0', 1))
     done = agent_env("score", "run", "--fail-on-change", cwd=tmp_path)
     assert done.returncode == 1
-    assert "1 of 5 earlier verdicts changed; scorer unknown → agent_env.tasks" in done.stderr
+    assert "1 of 5 earlier verdicts changed; scorer unknown → agent_env.families" in done.stderr
 
 
 def test_a_fork_leaves_its_scores_in_its_folder(tmp_path: Path) -> None:

@@ -24,9 +24,8 @@ from agent_env.runs.again import ReplayOptions, replay
 from agent_env.runs.prepare import RunOptions
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, run_folder, start_run
-
-from .models.raw_server import KEY, RawServer, reply
-from .models.raw_server import events as events_of
+from tests.models.raw_server import KEY, RawServer, reply
+from tests.models.raw_server import events as events_of
 
 QUIET = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
 WAYS = {

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.runs.web import BuildOptions, build_web
-
-from .commands import agent_env
+from tests.commands import agent_env
 
 NO_ROWS = "needs a table whose rows have a start and an end"
 NO_DATES = "have no dates to spell out, so `explicit` would change nothing; leave it out"

@@ -153,7 +153,7 @@ def test_the_command_line_tells_tables_and_draws_curves(study: Path, tmp_path: P
     told = agent_env("traveler", "tables", str(study), "--format", "json", "--curves", str(curves))
     assert told.returncode == 0, told.stderr
     assert len(json.loads(told.stdout)) == 4
-    assert curves.read_text().startswith("<svg ")
+    assert "<svg " in curves.read_text()
     missing = agent_env("traveler", "tables", str(tmp_path))
     assert (missing.returncode, missing.stdout) == (2, "")
     assert "is no run" in missing.stderr

@@ -11,7 +11,7 @@ import pytest
 from agent_env.episodes.trace.lines import TraceError, read_lines, seal
 from agent_env.episodes.trace.reader import is_finished, read_trace
 from tests import TESTS
-from tests.episodes.trace.test_file import write_episode
+from tests.episodes.trace.test_writer import write_episode
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from agent_env.episodes.trace.texts import MissingText, Texts
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.schema import ToolCall, ToolResult
 from agent_env.records.trace_events import ToolCalled
-from tests.episodes.trace.test_file import clock
+from tests.episodes.trace.test_writer import clock
 
 LONG_TEXT = "A page. " * 200
 

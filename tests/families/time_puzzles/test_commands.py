@@ -11,8 +11,7 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.commands import parse_range
 from agent_env.temporal.facts import tables
-
-from .commands import agent_env
+from tests.commands import agent_env
 
 SMALL = "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\n"
 """An event table in the small form."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .commands import agent_env
+from tests.commands import agent_env
 
 
 @pytest.fixture(scope="module")

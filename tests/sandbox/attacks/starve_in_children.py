@@ -19,3 +19,4 @@ for _ in range(T["processes"] - 6):
                 repr(held) * 99999
 for _ in range(T["processes"] - 6):
     os.wait()
+[]
