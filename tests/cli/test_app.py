@@ -149,7 +149,7 @@ def test_a_dataset_is_asked_instead_and_filtered(tmp_path: Path) -> None:
         (["show", os.devnull], "/dev/null: it is a device, not a file"),
         (
             ["generate", "time-puzzles", "--facts-table", os.devnull, "--out", "p"],
-            "/dev/null: it is a device, not a file; docs/facts.md has",
+            "/dev/null: holds no event; docs/facts.md has",
         ),
         (["fake-server", "--port", "1", "--script", "none"], "none: cannot be read as UTF-8 text"),
         (["score", "nowhere"], "nowhere is no run"),
