@@ -2,7 +2,7 @@
 
 `slow_patterns` makes the attacks, `package_patterns` finds the patterns. CPU time is measured, not
 the time of day, and a pattern is blamed for its growth, or for a pace that makes 200,000 characters
-take more than a second. `benchmarks/patterns.py` goes deeper.
+take more than a second.
 """
 
 from __future__ import annotations
