@@ -33,7 +33,7 @@ from agent_env.models.tokenizers import Estimate, Tiktoken
 from agent_env.models.wire import Parameters
 from agent_env.protocols import Limits, Model, Tokenizer
 from agent_env.records.schema import Condition, Message, Sample
-from agent_env.runs.prepare import RunOptions
+from agent_env.runs.options import RunOptions
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import parse_condition

@@ -296,7 +296,8 @@ def run(
     """
     import asyncio
 
-    from agent_env.runs.prepare import RunOptions, one_per_model
+    from agent_env.runs.options import RunOptions
+    from agent_env.runs.prepare import one_per_model
     from agent_env.runs.start import start_run
     from agent_env.wiring.web_options import WebOptions
 
@@ -417,8 +418,8 @@ def resume(
     import asyncio
 
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.again import ResumeOptions
     from agent_env.runs.again import resume as resume_run
+    from agent_env.runs.options import ResumeOptions
 
     options = ResumeOptions(
         concurrency=concurrency,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_env.families.time_puzzles.audit import AuditReport
     from agent_env.runs.generate import GenerateOptions as SetOptions
     from agent_env.runs.generate import Wording
-    from agent_env.runs.prepare import RunOptions
+    from agent_env.runs.options import RunOptions
 
 Out = Annotated[Path, typer.Option(help="The file to write.")]
 Table = Annotated[Path | None, typer.Argument(help="An event table; default: the shipped one.")]
@@ -353,7 +353,7 @@ def _options(
     limit: int | None,
     concurrency: int,
 ) -> RunOptions:
-    from agent_env.runs.prepare import RunOptions
+    from agent_env.runs.options import RunOptions
 
     return RunOptions(
         task="",

@@ -42,8 +42,8 @@ def replay(
     import asyncio
 
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.again import ReplayOptions
     from agent_env.runs.again import replay as replay_run
+    from agent_env.runs.options import ReplayOptions
 
     options = ReplayOptions(not lenient, tools == "live", model == "live", out, trust_run)
     results = asyncio.run(replay_run(RunFolder(folder), options, say))
@@ -102,8 +102,8 @@ def fork(
     """
     import asyncio
 
-    from agent_env.runs.again import ForkOptions
     from agent_env.runs.again import fork as fork_episode
+    from agent_env.runs.options import ForkOptions
 
     options = ForkOptions(
         at, out, repeats, model, base_url, api_key_env, condition, edit, sandbox, trust_run

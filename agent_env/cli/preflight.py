@@ -12,7 +12,7 @@ from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest, Preflight
-    from agent_env.runs.prepare import RunOptions
+    from agent_env.runs.options import RunOptions
 
 
 def print_checks(runs: Sequence[RunOptions], as_json: bool) -> None:

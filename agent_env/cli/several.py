@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agent_env.cli.run import print_scores, say, scored_when_stopped
 
 if TYPE_CHECKING:
-    from agent_env.runs.again import ResumeOptions
-    from agent_env.runs.prepare import RunOptions
+    from agent_env.runs.options import ResumeOptions, RunOptions
     from agent_env.runs.start import Engine
 
 Go = Callable[..., Coroutine[Any, Any, None]]

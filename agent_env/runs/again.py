@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, get_args
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.models.addresses import moved, split_address
 from agent_env.records.schema import StopReason
+from agent_env.runs.options import ForkOptions, ReplayOptions, ResumeOptions
 from agent_env.runs.start import Engine, Listener, run_folder, task_of, with_preflight
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.where import parse_where
@@ -24,7 +25,6 @@ from agent_env.wiring.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, re
 if TYPE_CHECKING:
     from agent_env.episodes.again.replay import OpenTools, Replayed
     from agent_env.episodes.again.tape import Recording
-    from agent_env.episodes.calls.budget import RunLimits
     from agent_env.episodes.index import Row, Totals
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.protocols import Strategy, Toolbox
@@ -32,28 +32,6 @@ if TYPE_CHECKING:
     from agent_env.records.schema import Condition, Episode, Sample, Score
     from agent_env.records.trace_events import Parent
     from agent_env.tasks.task import Task
-
-
-@dataclass(frozen=True, slots=True)
-class ResumeOptions:
-    """How a run shall go on; None is as it began."""
-
-    concurrency: int | None = None
-    accept_changes: bool = False
-    model: str | None = None
-    base_url: str | None = None
-    """Where the model's server is now; the same server, so it gets back what it said."""
-    api_key_env: str | None = None
-    steps: int | None = None
-    tool_calls: int | None = None
-    tokens: int | None = None
-    time_s: float | None = None
-    run: RunLimits | None = None
-    """Other limits of the whole run."""
-    trust_run: bool = False
-    """Whether what the folder says may reach outside it, though this user did not make it."""
-    anyway: bool = False
-    """Whether another server may drop the tools of the conditions."""
 
 
 async def resume(
@@ -128,19 +106,6 @@ def _own_settings(manifest: Manifest, options: ResumeOptions | ForkOptions) -> t
     address = address or (options.model is not None and not named)
     key = options.api_key_env is not None
     return (("address",) if address else ()) + (("key",) if key else ())
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayOptions:
-    """What is live in a replay, and how much may differ."""
-
-    strict: bool = True
-    tools_live: bool = False
-    model_live: bool = False
-    out: Path | None = None
-    """Where the traces of a live model go; None: RUN/replays/TIME."""
-    trust_run: bool = False
-    """As for a resumed run; what is not live needs no trust."""
 
 
 Play = Callable[..., Awaitable["Replayed"]]
@@ -307,25 +272,6 @@ def _fresh(manifest: Manifest) -> Manifest:
 def _materials(folder: RunFolder) -> bytes:
     name = "materials.jsonl"
     return folder.read(name) if (folder.path / name).exists() else b""
-
-
-@dataclass(frozen=True, slots=True)
-class ForkOptions:
-    """From where an episode is forked, and into what; None is as in the parent."""
-
-    at: int
-    """The last step that is taken over; 0 takes over the prompt alone."""
-    out: Path
-    repeats: int = 1
-    model: str | None = None
-    base_url: str | None = None
-    api_key_env: str | None = None
-    condition: str | None = None
-    edit: Path | None = None
-    """New tool results for that step."""
-    sandbox: str = "auto"
-    trust_run: bool = False
-    """As for a resumed run."""
 
 
 async def fork(trace: Path, options: ForkOptions, listener: Listener) -> RunFolder:

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Sample
-from agent_env.runs.prepare import RunOptions, addressed
+from agent_env.runs.options import RunOptions
+from agent_env.runs.prepare import addressed
 from agent_env.runs.start import Listener, run_folder, start_run
 from agent_env.wiring.trust import check_trust, how_to_trust, record_run
 

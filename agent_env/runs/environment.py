@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
-from agent_env.runs.prepare import RunOptions, prepare_run
+from agent_env.runs.options import RunOptions
+from agent_env.runs.prepare import prepare_run
 from agent_env.runs.start import task_of
 from agent_env.wiring.rooms import Rooms, open_rooms
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust

@@ -135,7 +135,7 @@ async def _worded(
     from agent_env.episodes.calls.options import CallOptions, interrupted
     from agent_env.episodes.trace.fold import fold
     from agent_env.runs.ask import ask
-    from agent_env.runs.prepare import RunOptions
+    from agent_env.runs.options import RunOptions
     from agent_env.runs.score import score_folder
 
     by_model: Rewording = load(load_family(options.task).rewording or "")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import JsonValue
-
-from agent_env.episodes.calls.options import CallOptions, allow_open_files, manifest_fields
+from agent_env.episodes.calls.options import allow_open_files, manifest_fields
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import base_urls, key_variables, variable_in, with_variable
 from agent_env.records.manifest import Manifest, TextFile
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.runs.checks import check_proofs, check_tables, check_wordings
+from agent_env.runs.options import RunOptions
 from agent_env.tasks.conditions import TOOLS, parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Made, by_digest, read_options
 from agent_env.tasks.templates import read_text_file
@@ -35,55 +34,6 @@ if TYPE_CHECKING:
     from agent_env.tasks.where import Filter
 
 DEFAULT_COUNT = 12
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What the user asks of a run."""
-
-    task: str
-    model: str = "reference"
-    conditions: tuple[str, ...] = ()
-    """Names; empty takes the task's own, without those that cannot run here."""
-    cited_from: tuple[str, ...] = ()
-    """Context files, FILE or NAME=FILE each."""
-    limit: int | None = None
-    seed: int = 1
-    dataset: Path | None = None
-    out: Path | None = None
-    concurrency: int = 8
-    repeats: int = 1
-    where: tuple[str, ...] = ()
-    prompt: str = "default"
-    options: tuple[str, ...] = ()
-    """The family's options, as KEY=VALUE."""
-    base_url: str | None = None
-    """Of compatible/ models that name no address of their own."""
-    api_key_envs: tuple[str, ...] = ()
-    """Variables that hold keys: NAME or MODEL=NAME."""
-    sandbox: str = "auto"
-    fsync: Literal["replies", "all", "none"] = "replies"
-    """When traces are forced to the disk."""
-    tokenizer: str = "estimate"
-    web: WebOptions = field(default_factory=WebOptions)
-    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
-    strategy: str | None = None
-    """For all conditions; None leaves each its own."""
-    system: Path | None = None
-    """A file with a system text."""
-    first_steps: tuple[str, ...] = ()
-    """Whether the first step must, may or must not call a tool where there are some: CHOICE or
-    CONDITION=CHOICE; `required` where nothing is said."""
-    steps: int | None = None
-    tool_calls: int | None = None
-    tokens: int | None = None
-    time_s: float | None = None
-    limits: Mapping[str, Any] = field(default_factory=dict)
-    """Further limits of an episode, by their names in protocols.Limits."""
-    calls: CallOptions = field(default_factory=CallOptions)
-    preflight: Literal["off", "on", "anyway"] = "off"
-    """Whether the server is tried before the first episode; `anyway` runs what cannot mean
-    anything, and marks it."""
 
 
 async def prepare_run(

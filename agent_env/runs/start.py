@@ -17,7 +17,8 @@ from agent_env.episodes.calls.options import allow_open_files
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import split_address, variable_in
 from agent_env.records.manifest import Manifest, Preflight
-from agent_env.runs.prepare import RunOptions, prepare_run
+from agent_env.runs.options import RunOptions
+from agent_env.runs.prepare import prepare_run
 from agent_env.tasks.family import by_digest, stored_options
 from agent_env.wiring.models import facts_of_server, health_of, open_counted
 from agent_env.wiring.registry import SCRIPTS, load_family

@@ -27,7 +27,7 @@ except ImportError as exc:
 if TYPE_CHECKING:
     from agent_env.episodes.driven import DrivenEpisode, Turn
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.prepare import RunOptions
+    from agent_env.runs.options import RunOptions
 
 
 def load_environment(options: RunOptions) -> PuzzleEnv:

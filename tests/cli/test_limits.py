@@ -22,7 +22,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import RunStopped
 from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server import serve
-from agent_env.runs.prepare import RunOptions
+from agent_env.runs.options import RunOptions
 from agent_env.runs.start import Listener, run_folder, start_run
 from agent_env.wiring import models as model_wiring
 from tests.commands import agent_env, running

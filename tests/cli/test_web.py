@@ -18,7 +18,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError
 from agent_env.records.trace_events import ToolCalled
-from agent_env.runs.prepare import RunOptions
+from agent_env.runs.options import RunOptions
 from agent_env.runs.start import Listener, run_folder, start_run
 from agent_env.web.page_store import SqlitePages
 from agent_env.wiring.web_options import WebOptions

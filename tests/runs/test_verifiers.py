@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server.server import serve
-from agent_env.runs.prepare import RunOptions
+from agent_env.runs.options import RunOptions
 
 vf = pytest.importorskip("verifiers", reason="needs the extra verifiers")
 

@@ -22,7 +22,8 @@ from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
-from agent_env.runs.prepare import RunOptions, prepare_run
+from agent_env.runs.options import RunOptions
+from agent_env.runs.prepare import prepare_run
 from agent_env.runs.start import task_of
 from agent_env.wiring.trust import check_trust, outside_settings, record_run, records_folder
 from tests.commands import Done, agent_env

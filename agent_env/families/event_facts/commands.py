@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.families.event_facts.sample import EventSample
     from agent_env.records.schema import Episode, Score
-    from agent_env.runs.prepare import RunOptions
+    from agent_env.runs.options import RunOptions
     from agent_env.runs.start import Listener
     from agent_env.temporal.facts.kept_pages import KeptPages, Wanted
     from agent_env.temporal.facts.statements import Gathered

@@ -35,7 +35,7 @@ from agent_env.records.schema import Record
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.prepare import RunOptions
+    from agent_env.runs.options import RunOptions
     from agent_env.runs.start import Listener
 
 FILE = "study.json"
@@ -158,7 +158,7 @@ class Studying:
         self._take(stage, model, name, folder)
 
     def _options(self, stage: Stage, model: str, name: str, out: Path) -> RunOptions:
-        from agent_env.runs.prepare import RunOptions
+        from agent_env.runs.options import RunOptions
 
         plan = self.study.plan
         base_url, parameters = plan.server(model)

@@ -19,7 +19,7 @@ from agent_env.families.traveler.study import (
     run_study,
     sheets,
 )
-from agent_env.runs.prepare import RunOptions
+from agent_env.runs.options import RunOptions
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
 from tests.commands import agent_env

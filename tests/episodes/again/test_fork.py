@@ -15,7 +15,8 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.trace_events import EpisodeResumed, EpisodeStarted, ModelCalled, ToolCalled
-from agent_env.runs.again import ForkOptions, ReplayOptions, fork, read_forks, replay
+from agent_env.runs.again import fork, read_forks, replay
+from agent_env.runs.options import ForkOptions, ReplayOptions
 from agent_env.runs.start import Listener
 from tests import TESTS
 

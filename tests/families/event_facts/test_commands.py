@@ -16,7 +16,7 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.families.event_facts.commands import Asked, check, screen
 from agent_env.models.fake_server import Answer, Call, FakeServer, Offer, Policy, Refusal, Turn
-from agent_env.runs.prepare import RunOptions
+from agent_env.runs.options import RunOptions
 from agent_env.runs.start import Listener
 
 NOW = date(2026, 1, 31)
