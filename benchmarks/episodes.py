@@ -33,8 +33,8 @@ from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits, ReplyOptions
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Message, Reply, Sample, ToolSpec
-from agent_env.runs.again import replay
 from agent_env.runs.options import ReplayOptions, RunOptions
+from agent_env.runs.replay import replay
 from agent_env.runs.start import Listener, start_run, task_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.where import parse_where

@@ -418,8 +418,8 @@ def resume(
     import asyncio
 
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.again import resume as resume_run
     from agent_env.runs.options import ResumeOptions
+    from agent_env.runs.resume import resume as resume_run
 
     options = ResumeOptions(
         concurrency=concurrency,

@@ -42,8 +42,8 @@ def replay(
     import asyncio
 
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.again import replay as replay_run
     from agent_env.runs.options import ReplayOptions
+    from agent_env.runs.replay import replay as replay_run
 
     options = ReplayOptions(not lenient, tools == "live", model == "live", out, trust_run)
     results = asyncio.run(replay_run(RunFolder(folder), options, say))
@@ -102,7 +102,7 @@ def fork(
     """
     import asyncio
 
-    from agent_env.runs.again import fork as fork_episode
+    from agent_env.runs.fork import fork as fork_episode
     from agent_env.runs.options import ForkOptions
 
     options = ForkOptions(
@@ -124,7 +124,7 @@ def forks(folder: Run, as_json: AsJson = False) -> None:
 def _print_forks(folder: Path, as_json: bool) -> None:
     from agent_env.analysis.episode_tables import fork_table
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.again import read_forks
+    from agent_env.runs.fork import read_forks
 
     found = read_forks(RunFolder(folder), say)
     if as_json:
@@ -164,7 +164,7 @@ def episodes(
 
     from agent_env.analysis.episode_tables import episode_table
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.again import list_episodes
+    from agent_env.runs.episodes import list_episodes
 
     rows, totals = list_episodes(RunFolder(folder), where or (), limit)
     if as_json:

@@ -54,7 +54,7 @@ def resume_several(
     or holds none."""
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.errors import ConfigError, DatasetError
-    from agent_env.runs.again import check_resumed, resume
+    from agent_env.runs.resume import check_resumed, resume
 
     found = sorted(file.parent for file in parent.glob("*/run.json"))
     if (parent / "run.json").exists() or not found:

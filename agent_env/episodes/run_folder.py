@@ -233,6 +233,11 @@ class RunFolder:
             raise DatasetError(file, None, "was changed after the run; its digest is another")
         return tables
 
+    def materials_bytes(self) -> bytes:
+        """materials.jsonl as it is; empty where the samples name no table."""
+        name = "materials.jsonl"
+        return self.read(name) if (self.path / name).exists() else b""
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from running episodes of this run; ConfigError where one does."""

@@ -15,9 +15,10 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server import FakeServer, model_policy
 from agent_env.records.trace_events import EpisodeStarted
-from agent_env.runs.again import fork, replay
 from agent_env.runs.context import BuildOptions, build, verify
+from agent_env.runs.fork import fork
 from agent_env.runs.options import ForkOptions, ReplayOptions, RunOptions
+from agent_env.runs.replay import replay
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, run_folder, start_run
 from agent_env.tasks.contexts import read_contexts, text_digest

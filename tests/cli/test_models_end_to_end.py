@@ -20,8 +20,8 @@ from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server import Answer, FakeServer, Policy, Refusal, script_policy, serve
 from agent_env.records.schema import Episode, Score
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
-from agent_env.runs.again import replay
 from agent_env.runs.options import ReplayOptions, RunOptions
+from agent_env.runs.replay import replay
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, run_folder, start_run
 from tests.models.raw_server import KEY, RawServer, reply

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.runs.again import replay
 from agent_env.runs.options import ReplayOptions, RunOptions
+from agent_env.runs.replay import replay
 from agent_env.runs.start import Listener, start_run
 
 AWAY_S = 3.0

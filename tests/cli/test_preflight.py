@@ -17,8 +17,8 @@ from agent_env.errors import ConfigError
 from agent_env.models.fake_server import Answer, Call, FakeServer
 from agent_env.models.fake_server.talk import Offer, Policy, Tokens, Turn
 from agent_env.records.manifest import Manifest
-from agent_env.runs.again import resume
 from agent_env.runs.options import ResumeOptions, RunOptions
+from agent_env.runs.resume import resume
 from agent_env.runs.start import Listener, check_run, run_folder, start_run
 
 TEST = "This is a test of the connection."

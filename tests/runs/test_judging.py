@@ -25,10 +25,11 @@ from agent_env.episodes.trace.reader import is_finished, read_trace
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.fake_server import FakeServer, parse_errors, script_policy
 from agent_env.records.trace_events import Judged
-from agent_env.runs.again import replay, resume
 from agent_env.runs.judge import Asked, JudgeOptions, agreements, check_yes_or_no, judge_run
 from agent_env.runs.label import read_sheets, write_sheet
 from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
+from agent_env.runs.replay import replay
+from agent_env.runs.resume import resume
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
 from tests.commands import agent_env

@@ -249,11 +249,11 @@ class _Spread:
         return worker
 
     def _parcel(self, size: int) -> Parcel:
-        manifest, name = self.folder.manifest(), "materials.jsonl"
+        manifest = self.folder.manifest()
         return Parcel(
             manifest=manifest.model_dump_json(),
             samples=self.folder.read("samples.jsonl"),
-            materials=self.folder.read(name) if (self.folder.path / name).exists() else b"",
+            materials=self.folder.materials_bytes(),
             files={use.file: self.folder.read(use.file) for use in manifest.contexts},
             versions=versions(),
             concurrency=size,

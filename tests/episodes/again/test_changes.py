@@ -11,8 +11,8 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
-from agent_env.runs.again import resume
 from agent_env.runs.options import ResumeOptions
+from agent_env.runs.resume import resume
 from agent_env.runs.start import Listener
 from agent_env.wiring.rooms import versions
 from tests import TESTS

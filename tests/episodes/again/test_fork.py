@@ -15,8 +15,9 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.trace_events import EpisodeResumed, EpisodeStarted, ModelCalled, ToolCalled
-from agent_env.runs.again import fork, read_forks, replay
+from agent_env.runs.fork import fork, read_forks
 from agent_env.runs.options import ForkOptions, ReplayOptions
+from agent_env.runs.replay import replay
 from agent_env.runs.start import Listener
 from tests import TESTS
 

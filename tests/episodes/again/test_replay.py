@@ -20,8 +20,8 @@ from agent_env.graph.loop import AgentLoop
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
 from agent_env.records.schema import Message, ToolCall
-from agent_env.runs.again import replay
 from agent_env.runs.options import ReplayOptions
+from agent_env.runs.replay import replay
 from agent_env.testing import puzzle
 from tests import TESTS
 from tests.episodes.again.test_resume import World, cut, run, trace_of

@@ -1,0 +1,35 @@
+"""The list of a run's episodes, filtered, with sums over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
+
+from agent_env.records.schema import StopReason
+from agent_env.tasks.where import parse_where
+
+if TYPE_CHECKING:
+    from agent_env.episodes.index import Row, Totals
+    from agent_env.episodes.run_folder import RunFolder
+
+
+def list_episodes(
+    folder: RunFolder, where: Sequence[str], limit: int | None
+) -> tuple[list[Row], Totals]:
+    """The episodes that satisfy all filters, and sums over all of them; traces that did not change
+    since the last time are not read."""
+    from agent_env.episodes.index import Index
+
+    filters = [parse_where(text) for text in where]
+    known = {
+        "condition": [condition.name for condition in folder.manifest().conditions],
+        "status": ["finished", "failed", "unfinished", "broken"],
+        "stop_reason": get_args(StopReason),
+    }
+    index = Index(folder)
+    try:
+        index.update()
+        index.check(filters, known)
+        return index.rows(filters, limit), index.totals(filters)
+    finally:
+        index.close()

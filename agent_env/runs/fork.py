@@ -1,0 +1,139 @@
+"""Forking an episode at step K, with another model, condition or tool result; reading the forks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError, DatasetError, ReplayError
+from agent_env.models.addresses import moved, split_address
+from agent_env.runs.options import ForkOptions
+from agent_env.runs.replay import fresh_manifest
+from agent_env.runs.resume import own_settings
+from agent_env.runs.start import Listener, run_folder, task_of
+from agent_env.tasks.conditions import parse_condition
+from agent_env.wiring.models import model_of
+from agent_env.wiring.rooms import choose_sandbox
+from agent_env.wiring.trust import check_trust, record_run
+
+if TYPE_CHECKING:
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.records.manifest import Manifest
+    from agent_env.records.schema import Condition, Episode, Score
+    from agent_env.records.trace_events import Parent
+
+
+async def fork(trace: Path, options: ForkOptions, listener: Listener) -> RunFolder:
+    """Make the run of the forks and run it; the run."""
+    from agent_env.episodes.again.fork import make_fork, read_edits, step_of
+    from agent_env.episodes.again.tape import Recording
+    from agent_env.episodes.contexts.copies import copied
+    from agent_env.episodes.run_folder import RunFolder, run_of
+    from agent_env.episodes.runner import utc_now
+    from agent_env.episodes.trace.reader import read_trace
+    from agent_env.records.trace_events import Parent
+
+    source = run_of(trace)
+    events = read_trace(trace)
+    manifest, task = source.manifest(), task_of(source)
+    try:
+        recording = Recording.of(events)
+    except ReplayError as exc:
+        raise DatasetError(trace, 1, str(exc)) from exc
+    step = step_of(recording, options.at)
+    if options.edit is not None and step is None:
+        raise ConfigError("--edit replaces a tool result of step K; --at 0 has none")
+    edits = read_edits(options.edit, step) if options.edit and step else {}
+    parent = Parent(
+        run=manifest.id or source.path.name,
+        episode=recording.start.episode,
+        step=options.at,
+        edited=tuple(edits),
+    )
+    wished = await _as_forked(fresh_manifest(manifest), options, recording.start.condition, parent)
+    own = own_settings(manifest, options)
+    own += ("sandbox",) if manifest.sandbox is None else ()
+    check_trust(source, wished, listener.note, confirmed=options.trust_run, own=own)
+    close = getattr(model_of(wished), "close", None)  # fails before anything is made
+    if close is not None:
+        await close()
+    sample = next(
+        (s for s in source.samples(task.sample_type) if s.id == recording.start.sample), None
+    )
+    if sample is None:
+        raise DatasetError(source.path / "samples.jsonl", None, f"no '{recording.start.sample}'")
+    out = RunFolder(options.out)
+    files = copied(source, manifest)
+    make_fork(
+        out,
+        wished,
+        recording,
+        edits,
+        sample,
+        source.materials_bytes(),
+        source.pages,
+        utc_now,
+        files,
+    )
+    record_run(out, listener.note)
+    await run_folder(out, None, listener)
+    return out
+
+
+async def _as_forked(
+    manifest: Manifest, options: ForkOptions, condition: Condition, parent: Parent
+) -> Manifest:
+    """The parent's manifest for one sample, one condition, and what the fork changes."""
+    chosen = parse_condition(options.condition) if options.condition else condition
+    if (chosen.context, chosen.wording) != (condition.context, condition.wording):
+        raise ConfigError(
+            f"a fork keeps its parent's question, pages included, and that was asked under "
+            f"'{condition.name}'; --condition {chosen.name} can only add or take away tools"
+        )
+    if chosen.tools and "~" not in chosen.name:
+        chosen = chosen.model_copy(update={"first_step": condition.first_step})
+    sandbox = manifest.sandbox
+    if "python" in chosen.tools and sandbox is None:
+        sandbox = (await choose_sandbox(options.sandbox)).name
+    model = options.model or manifest.model
+    url = options.base_url or split_address(options.model or "")[1]
+    parameters = moved(manifest.model_parameters, model, url, options.api_key_env, False)
+    return manifest.model_copy(
+        update={
+            "parent": parent,
+            "model": model,
+            "model_parameters": parameters,
+            "conditions": (chosen,),
+            "repeats": options.repeats,
+            "samples": 1,
+            "sandbox": sandbox if "python" in chosen.tools else None,
+            "web": (manifest.web or "sealed") if "web_search" in chosen.tools else None,
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ForkSet:
+    """A parent and its forks, each with its score; the parent comes first."""
+
+    parent: Parent
+    metrics: tuple[str, ...]
+    episodes: tuple[tuple[str, Episode, Score], ...]
+
+
+def read_forks(folder: RunFolder, note: Callable[[str], None]) -> ForkSet:
+    """The forks of a run with their parent, scored by the same scorer; their scores are kept."""
+    from agent_env.episodes.again.fork import read_parent
+    from agent_env.runs.score import score_folder
+
+    parent = folder.manifest().parent
+    if parent is None:
+        raise ConfigError(f"{folder.path} is no run of forks; agent-env fork makes one")
+    before = read_parent(folder)
+    task, _, scored = score_folder(folder, note)
+    (sample,) = folder.samples(task.sample_type)
+    rows = [("parent", before, task.score(sample, before))]
+    rows += [(f"fork {episode.repeat}", episode, score) for episode, score in scored]
+    return ForkSet(parent, task.metrics, tuple(rows))

@@ -1,0 +1,186 @@
+"""Replaying a run: its recorded episodes are run again, to be held against what was recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError, DatasetError, ReplayError
+from agent_env.runs.options import ReplayOptions
+from agent_env.runs.start import task_of
+from agent_env.wiring.models import health_of, make_model, open_counted
+from agent_env.wiring.rooms import contexts_of, open_rooms, strategy_of, versions
+from agent_env.wiring.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, record_run
+
+if TYPE_CHECKING:
+    from agent_env.episodes.again.replay import OpenTools, Replayed
+    from agent_env.episodes.again.tape import Recording
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.protocols import Strategy, Toolbox
+    from agent_env.records.manifest import Manifest
+    from agent_env.records.schema import Condition, Sample
+    from agent_env.tasks.task import Task
+
+Play = Callable[..., Awaitable["Replayed"]]
+
+
+async def replay(
+    folder: RunFolder, options: ReplayOptions, note: Callable[[str], None]
+) -> list[Replayed]:
+    """Run the recorded episodes again; the results in the order of the traces. One that cannot be
+    read is among them as broken."""
+    from agent_env.episodes.again.replay import Replayed
+    from agent_env.graph.loop import AgentLoop
+
+    if options.tools_live and options.model_live:
+        raise ConfigError("with live tools and a live model nothing is replayed; start a new run")
+    _check_live(folder, options, note)
+    task, loop = task_of(folder), AgentLoop()
+    async with AsyncExitStack() as stack:
+        if options.model_live:
+            play = await _live_model(folder, options, task, note, stack)
+            found = list(_recordings(folder, task))
+            return list(
+                await asyncio.gather(
+                    *(_itself(x) if isinstance(x, Replayed) else play(*x, loop) for x in found)
+                )
+            )
+        play = await _recorded_model(folder, options, task, stack)
+        return [
+            x if isinstance(x, Replayed) else await play(*x, loop)
+            for x in _recordings(folder, task)
+        ]
+
+
+def _check_live(folder: RunFolder, options: ReplayOptions, note: Callable[[str], None]) -> None:
+    """ConfigError where what is live is not trusted."""
+    if not options.tools_live and not options.model_live:
+        return
+    manifest = folder.manifest()
+    unused = WITHOUT_TOOLS if options.model_live else WITHOUT_MODEL
+    wanted = manifest.model_copy(update=unused)
+    check_trust(folder, wanted, note, confirmed=options.trust_run)
+
+
+async def _itself(result: Replayed) -> Replayed:
+    return result
+
+
+def _recordings(folder: RunFolder, task: Task) -> Iterator[tuple[Recording, Sample] | Replayed]:
+    """Every episode that can be played, and why another cannot."""
+    from agent_env.episodes.again.replay import Replayed
+    from agent_env.episodes.again.tape import Recording
+    from agent_env.episodes.trace.reader import read_trace
+    from agent_env.episodes.trace.texts import Texts
+
+    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    texts, run = Texts(folder.texts), folder.identity()
+    try:
+        for file in folder.traces():
+            name = folder.key_of(file)
+            try:
+                events = read_trace(file, texts)
+                problem = folder.misfit(file, run, events)
+                if problem is not None:
+                    raise ReplayError(problem)
+                recording = Recording.of(events)
+                yield recording, samples[recording.start.sample]
+            except (DatasetError, ReplayError) as exc:
+                yield Replayed(name, "broken", 0, reason=str(exc))
+            except KeyError as exc:
+                yield Replayed(name, "broken", 0, reason=f"{file}: no sample {exc}")
+    finally:
+        texts.close()
+
+
+async def _recorded_model(
+    folder: RunFolder, options: ReplayOptions, task: Task, stack: AsyncExitStack
+) -> Play:
+    from agent_env.episodes.again.changes import limits_of
+    from agent_env.episodes.again.replay import Replayer
+
+    replayer = Replayer(
+        make_strategy=_strategies(folder, task),
+        limits=limits_of(folder.manifest()),
+        facts=folder.manifest().model_facts,
+        model_seed=folder.manifest().model_parameters.get("seed"),  # type: ignore[arg-type]
+        strict=options.strict,
+        open_tools=await _live_tools(folder, task, stack) if options.tools_live else None,
+    )
+    return replayer.play
+
+
+def _strategies(folder: RunFolder, task: Task) -> Callable[[Sample, Condition], Strategy]:
+    """How each episode was asked: with the run's own cited pages and worked examples."""
+    contexts = contexts_of(folder, folder.manifest())
+    return lambda sample, condition: strategy_of(task, contexts, sample, condition)[0]
+
+
+async def _live_tools(folder: RunFolder, task: Task, stack: AsyncExitStack) -> OpenTools:
+    """The run's tools without its model, so that no key is needed."""
+    rooms = await open_rooms(
+        folder, folder.manifest(), task, stack, model=make_model("reference", None, {})
+    )
+
+    @asynccontextmanager
+    async def open_tools(sample: Sample, condition: Condition) -> AsyncIterator[Toolbox]:
+        async with rooms.open_seams(sample, condition) as seams:
+            yield seams.toolbox
+
+    return open_tools
+
+
+async def _live_model(
+    folder: RunFolder,
+    options: ReplayOptions,
+    task: Task,
+    note: Callable[[str], None],
+    stack: AsyncExitStack,
+) -> Play:
+    from agent_env.episodes.again.changes import limits_of
+    from agent_env.episodes.again.replay_live import LiveReplayer
+    from agent_env.episodes.calls.options import open_calls
+    from agent_env.episodes.contexts.copies import copied
+    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.episodes.runner import utc_now
+    from agent_env.episodes.trace.texts import Texts
+
+    manifest = folder.manifest()
+    model, tokenizer = await open_counted(manifest, note, stack)
+    now = datetime.now(UTC)
+    out = RunFolder(options.out or folder.place(f"replays/{now:%Y%m%d-%H%M%S}"))
+    fresh = fresh_manifest(manifest)
+    samples = folder.read("samples.jsonl")
+    out.create(fresh, samples, folder.materials_bytes(), copied(folder, manifest))
+    record_run(out, note)
+    note(f"what the model says is recorded in {out.path}")
+    is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
+    calls = open_calls(out, fresh, manifest.concurrency, stack, note, is_up)
+    texts = Texts(out.texts)
+    stack.callback(texts.close)
+    live = LiveReplayer(
+        folder=out,
+        manifest=fresh,
+        model=model,
+        calls=calls,
+        make_strategy=_strategies(folder, task),
+        tokenizer=tokenizer,
+        limits=limits_of(manifest),
+        texts=texts,
+        clock=utc_now,
+        slots=asyncio.Semaphore(manifest.concurrency),
+        model_seed=folder.manifest().model_parameters.get("seed"),  # type: ignore[arg-type]
+        strict=options.strict,
+    )
+    return live.play
+
+
+def fresh_manifest(manifest: Manifest) -> Manifest:
+    """The manifest of a new run that is asked the same."""
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    update = {"id": token_hex(6), "versions": versions(), "created_at": made}
+    return manifest.model_copy(update=update | {"changes": (), "preflights": ()})
