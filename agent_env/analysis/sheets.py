@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
+
+from agent_env.records.escaping import csv_text, latex_text, markdown_text
 
 Cell = str | int | float | None | tuple[float | None, float | None, float | None]
 """A figure may come with its interval: (value, low, high). None is shown as a dash."""
@@ -89,14 +89,14 @@ def as_objects(sheets: Sequence[Sheet]) -> dict[str, object]:
 
 def markdown(sheet: Sheet) -> str:
     """A pipe table under a heading, its notes as a list."""
-    lines = [f"## {sheet.title}", ""]
-    lines.append("| " + " | ".join(_pipes(c.name) for c in sheet.columns) + " |")
+    lines = [f"## {markdown_text(sheet.title)}", ""]
+    lines.append("| " + " | ".join(markdown_text(c.name) for c in sheet.columns) + " |")
     lines.append("|" + "|".join("---" if i == 0 else "---:" for i in _indices(sheet)) + "|")
     for row in sheet.rows:
-        cells = (_pipes(text_of(c, k)) for c, k in zip(row, sheet.columns, strict=True))
+        cells = (markdown_text(text_of(c, k)) for c, k in zip(row, sheet.columns, strict=True))
         lines.append("| " + " | ".join(cells) + " |")
     if sheet.notes:
-        lines += ["", *(f"- {note}" for note in sheet.notes)]
+        lines += ["", *(f"- {markdown_text(note)}" for note in sheet.notes)]
     return "\n".join(lines) + "\n"
 
 
@@ -104,38 +104,29 @@ def _indices(sheet: Sheet) -> range:
     return range(len(sheet.columns))
 
 
-def _pipes(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
-
-
-def csv_text(sheet: Sheet) -> str:
+def sheet_csv(sheet: Sheet) -> str:
     """Plain figures; an interval becomes two further columns, an unknown is empty."""
     spans = [any(isinstance(row[i], tuple) for row in sheet.rows) for i in _indices(sheet)]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     header: list[str] = []
     for column, span in zip(sheet.columns, spans, strict=True):
         header += [column.name, *([f"{column.name} low", f"{column.name} high"] if span else [])]
-    writer.writerow(header)
+    records: list[list[object]] = [[*header]]
     for row in sheet.rows:
         cells: list[object] = []
         for cell, span in zip(row, spans, strict=True):
             cells += list(cell) if isinstance(cell, tuple) else [cell]
             if span and not isinstance(cell, tuple):
                 cells += [None, None]
-        writer.writerow([_plain(cell) for cell in cells])
-    return out.getvalue()
+        records.append([_plain(cell) for cell in cells])
+    return csv_text(records)
 
 
 def _plain(cell: object) -> object:
-    """As it is; text that a spreadsheet would run as a formula is kept from that."""
-    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + cell
     return round(cell, 6) if isinstance(cell, float) else cell
 
 
 def _named_csv(sheet: Sheet) -> str:
-    return f"# {sheet.name}\n{csv_text(sheet)}"
+    return f"# {sheet.name}\n{sheet_csv(sheet)}"
 
 
 def _as_object(sheet: Sheet) -> dict[str, object]:
@@ -153,24 +144,13 @@ def _as_value(cell: Cell) -> object:
 
 def latex(sheet: Sheet) -> str:
     """A booktabs table; notes go below it in small type."""
-    lines = [r"\begin{table}[ht]", r"\centering\small", rf"\caption{{{_tex(sheet.title)}}}"]
+    lines = [r"\begin{table}[ht]", r"\centering\small", rf"\caption{{{latex_text(sheet.title)}}}"]
     lines += [rf"\begin{{tabular}}{{l{'r' * (len(sheet.columns) - 1)}}}", r"\toprule"]
-    lines.append(" & ".join(_tex(c.name) for c in sheet.columns) + r" \\")
+    lines.append(" & ".join(latex_text(c.name) for c in sheet.columns) + r" \\")
     lines.append(r"\midrule")
     for row in sheet.rows:
-        cells = (_tex(text_of(c, k)) for c, k in zip(row, sheet.columns, strict=True))
+        cells = (latex_text(text_of(c, k)) for c, k in zip(row, sheet.columns, strict=True))
         lines.append(" & ".join(cells) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\footnotesize {_tex(note)}" for note in sheet.notes]
+    lines += [rf"\par\footnotesize {latex_text(note)}" for note in sheet.notes]
     return "\n".join([*lines, r"\end{table}"]) + "\n"
-
-
-_TEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--",
-    "−": r"$-$", "×": r"$\times$", "<": r"$<$", ">": r"$>$",
-}  # fmt: skip
-
-
-def _tex(text: str) -> str:
-    return "".join(_TEX.get(letter, letter) for letter in text)

@@ -131,7 +131,7 @@ def write(
     sheets: Sequence[Sheet], to: str | None, out: Path | None, say: Callable[[str], None]
 ) -> None:
     """To `out`, or to standard output; the format may follow from the file's ending."""
-    from agent_env.analysis.sheets import csv_text, written
+    from agent_env.analysis.sheets import sheet_csv, written
 
     fmt = _format(to, out)
     if out is None:
@@ -141,7 +141,7 @@ def write(
         if fmt == "csv":
             out.mkdir(parents=True, exist_ok=True)
             for sheet in sheets:
-                (out / f"{sheet.name}.csv").write_text(csv_text(sheet), encoding="utf-8")
+                (out / f"{sheet.name}.csv").write_text(sheet_csv(sheet), encoding="utf-8")
         else:
             out.parent.mkdir(parents=True, exist_ok=True)
             out.write_text(written(sheets, fmt), encoding="utf-8")

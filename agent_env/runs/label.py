@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from agent_env.analysis.agreement import (
 from agent_env.analysis.judges import last_says
 from agent_env.episodes.run_folder import RunFolder, write_whole
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.records.escaping import csv_text, unguarded
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.runs.score import score_folder
@@ -97,13 +97,8 @@ def write_sheet(
     chosen = Random(seed).sample(items, min(count, len(items)))
     if len(chosen) < count:
         note(f"the run has {len(items)} answers only, all are in the sheet")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for found in chosen:
-        row = (found.item, found.question, found.gold, found.answer, "")
-        writer.writerow([_harmless(cell) for cell in row])
-    write_whole(out, text.getvalue().encode())
+    rows = ((f.item, _cut(f.question), _cut(f.gold), _cut(f.answer), "") for f in chosen)
+    write_whole(out, csv_text((COLUMNS, *rows)).encode())
     return len(chosen)
 
 
@@ -195,9 +190,8 @@ def _item(
     )
 
 
-def _harmless(cell: str) -> str:
-    cut = cell if len(cell) <= CELL else f"{cell[:CELL]} … (cut)"
-    return f"'{cut}" if cut[:1] in ("=", "+", "-", "@", "\t", "\r") else cut
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= CELL else f"{cell[:CELL]} … (cut)"
 
 
 def _labels(sheet: Path, known: Iterable[str]) -> Labels:
@@ -221,7 +215,7 @@ def _labels(sheet: Path, known: Iterable[str]) -> Labels:
 def _take(
     sheet: Path, line: int, row: Mapping[str, str], items: set[str], labels: dict[str, str]
 ) -> None:
-    item, label = (row["item"] or "").strip(), (row["label"] or "").strip().lower()
+    item, label = unguarded(row["item"] or "").strip(), (row["label"] or "").strip().lower()
     if not label:
         return
     if item not in items:

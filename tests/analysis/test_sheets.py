@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from agent_env.analysis.sheets import Column, Sheet, csv_text, latex, markdown, text_of, written
+from agent_env.analysis.sheets import Column, Sheet, latex, markdown, sheet_csv, text_of, written
 
 SHEET = Sheet(
     "t", "A & B",
@@ -31,7 +31,7 @@ def test_markdown() -> None:
 
 
 def test_csv_has_a_column_for_each_bound_and_runs_no_formula() -> None:
-    rows = list(csv.reader(io.StringIO(csv_text(SHEET))))
+    rows = list(csv.reader(io.StringIO(sheet_csv(SHEET))))
     assert rows[0] == ["name", "score", "score low", "score high", "delta", "p", "n"]
     assert rows[1] == ["x|y_z", "0.5", "0.25", "0.75", "-0.001", "0.0004", "1200"]
     assert rows[2] == ["'=1+1", "0.5", "", "", "", "", "3"]

@@ -32,6 +32,7 @@ from agent_env.families.temp_answers.study.modes import (
     score_paper,
     score_v2,
 )
+from agent_env.records.escaping import csv_text
 
 MODES = ("paper", "v2")
 
@@ -118,10 +119,7 @@ def write_layouts(folder: Path, scored: ScoredAnswers) -> list[Path]:
         for layout in all_layouts(answers):
             path = folder / mode / f"{layout.name}.csv"
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("w", encoding="utf-8", newline="") as opened:
-                writer = csv.writer(opened)
-                writer.writerow(layout.columns)
-                writer.writerows(layout.rows)
+            path.write_text(csv_text((layout.columns, *layout.rows)), encoding="utf-8")
             written.append(path)
     return written
 
@@ -290,14 +288,11 @@ def _nested(centroids: Mapping[Group, Sequence[float]]) -> dict[str, Any]:
 
 def write_disagreements(path: Path, found: Sequence[Disagreement]) -> None:
     """A CSV with one line for each."""
-    with path.open("w", encoding="utf-8", newline="") as opened:
-        writer = csv.writer(opened)
-        writer.writerow(
-            ["file", "row", "cause", "question", "label", "unit", "paper", "v2",
-             "paper_exact", "v2_exact", "response"]
-        )  # fmt: skip
-        for d in found:
-            writer.writerow(
-                [d.file, d.row.line, d.cause, d.row.question, d.row.label, d.row.unit, d.paper,
-                 d.v2, d.paper_exact, d.v2_exact, d.row.response]
-            )  # fmt: skip
+    columns = ("file", "row", "cause", "question", "label", "unit", "paper", "v2",
+               "paper_exact", "v2_exact", "response")  # fmt: skip
+    rows = (
+        (d.file, d.row.line, d.cause, d.row.question, d.row.label, d.row.unit, d.paper,
+         d.v2, d.paper_exact, d.v2_exact, d.row.response)
+        for d in found
+    )  # fmt: skip
+    path.write_text(csv_text((columns, *rows)), encoding="utf-8")

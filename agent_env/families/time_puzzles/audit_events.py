@@ -20,6 +20,7 @@ from agent_env.families.time_puzzles.day_sets import years_held
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
 from agent_env.families.time_puzzles.published import PublishedPuzzle
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.records.escaping import unguarded
 from agent_env.temporal.facts.tables import EventRow, FactTables, LifeRow, parse_years
 from agent_env.temporal.partial import PartialDate
 
@@ -59,7 +60,7 @@ def read_event_dates(path: Path) -> tuple[EventRow, ...]:
     rows: list[EventRow] = []
     for raw in reader:
         try:
-            rows.append(_row({name: (raw[name] or "").strip() for name in COLUMNS}))
+            rows.append(_row({name: unguarded(raw[name] or "").strip() for name in COLUMNS}))
         except ValueError as exc:
             raise DatasetError(path, reader.line_num, str(exc)) from exc
     return tuple(rows)

@@ -7,8 +7,6 @@ Intervals are Wilson's at 95 %, questions on one list of events counting as one 
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from statistics import fmean
 from agent_env.analysis.spread import share_interval, variance
 from agent_env.families.traveler.configurations import CHOSEN, CONFIGURATIONS
 from agent_env.families.traveler.sample import CATEGORIES, TEMPLATES, TravelerSample
+from agent_env.records.escaping import csv_text, markdown_text
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode, Score
 
@@ -70,24 +69,27 @@ class Sheet:
     """None where there is nothing to average."""
 
     def markdown(self) -> str:
-        lines = [self.columns, ("---",) * len(self.columns), *map(_texts, self.rows)]
+        texts = (self.columns, *map(_texts, self.rows))
+        lines = [tuple(map(markdown_text, line)) for line in texts]
+        lines.insert(1, ("---",) * len(self.columns))
         body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        return f"{self.title}\n\n{body}\n"
+        return f"{markdown_text(self.title)}\n\n{body}\n"
 
     def csv(self) -> str:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
         split = [
             any(isinstance(row[at], Figure) for row in self.rows) for at in range(len(self.columns))
         ]
-        heads = [(name, *(f"{name} {part}" for part in PARTS * wide))
-                 for name, wide in zip(self.columns, split, strict=True)]  # fmt: skip
-        writer.writerow([name for names in heads for name in names])
-        for row in self.rows:
-            cells = [_wide(cell) if wide else (cell,)
-                     for cell, wide in zip(row, split, strict=True)]  # fmt: skip
-            writer.writerow([cell for some in cells for cell in some])
-        return text.getvalue()
+        parts: list[list[tuple[Cell, ...]]] = [
+            [
+                (name, *(f"{name} {part}" for part in PARTS * wide))
+                for name, wide in zip(self.columns, split, strict=True)
+            ],
+            *(
+                [_wide(cell) if wide else (cell,) for cell, wide in zip(row, split, strict=True)]
+                for row in self.rows
+            ),
+        ]
+        return csv_text([cell for cells in line for cell in cells] for line in parts)
 
     def text(self) -> str:
         lines = [self.columns, *map(_texts, self.rows)]

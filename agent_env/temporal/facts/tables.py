@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_env.errors import DatasetError
+from agent_env.records.escaping import unguarded
 from agent_env.temporal.partial import PartialDate
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _rows(file: Path, parse: Callable[[dict[str, str]], Row]) -> Iterator[Row]:
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     for raw in _records(file, reader):
         try:
-            yield parse({key: (value or "").strip() for key, value in raw.items() if key})
+            yield parse({k: unguarded(v or "").strip() for k, v in raw.items() if k})
         except KeyError as exc:
             raise DatasetError(file, reader.line_num, f"no column {exc}") from exc
         except ValueError as exc:

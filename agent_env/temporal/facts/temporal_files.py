@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.records.escaping import unguarded
 from agent_env.temporal.allen import Granularity
 from agent_env.temporal.facts.temporal_table import (
     LENGTHS,
@@ -97,7 +98,8 @@ def _read(file: Path, table: str | None) -> tuple[Cells, list[Cells]]:
 def _csv(file: Path) -> tuple[Cells, list[Cells]]:
     try:
         text = file.read_text(encoding="utf-8-sig")
-        records = [tuple(r) for r in csv.reader(io.StringIO(text, newline=""), strict=True) if r]
+        lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+        records = [tuple(map(unguarded, line)) for line in lines if line]
     except (OSError, UnicodeDecodeError, csv.Error) as exc:
         raise DatasetError(file, None, f"cannot be read: {exc}") from exc
     if not records:

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 
 from agent_env.errors import DatasetError
+from agent_env.records.escaping import unguarded
 from agent_env.temporal.facts.rules import (
     Defect,
     Entry,
@@ -78,7 +79,7 @@ def _lines(file: Path) -> tuple[list[_Line], list[Defect]]:
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                lines.append(_Line(begins, tuple(cells)))
+                lines.append(_Line(begins, tuple(map(unguarded, cells))))
             begins = reader.line_num + 1
     except csv.Error as exc:
         return lines, [Defect(begins, f"is no CSV from here on: {exc}; check its quotes")]

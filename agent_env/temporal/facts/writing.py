@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from agent_env.errors import ConfigError
+from agent_env.records.escaping import csv_text
 from agent_env.temporal.facts.tables import EventRow
 
 COLUMNS = ("event", "kind", "summary", "hint", "start", "end", "multi_year_spans", "source")
@@ -42,14 +41,10 @@ def spans_text(years: Sequence[int]) -> str:
 
 
 def write_csv(header: Sequence[str], lines: Iterable[Sequence[str]], out: Path) -> None:
-    """A CSV file, written beside its place and then put there."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(lines)
+    """A CSV file for readers that know `unguarded`, written beside its place and then put there."""
     part = out.with_name(out.name + ".part")
     try:
-        part.write_text(text.getvalue(), encoding="utf-8", newline="")
+        part.write_text(csv_text((header, *lines)), encoding="utf-8", newline="")
         part.replace(out)
     except OSError as exc:
         raise ConfigError(f"cannot write {out}: {exc.strerror}") from exc
