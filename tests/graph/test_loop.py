@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.errors import ModelError
 from agent_env.families.time_puzzles.task import make_task
-from agent_env.graph.loop import AgentLoop, Attempt, Outcome
+from agent_env.graph.loop import AgentLoop, Attempt, Outcome, near_end
 from agent_env.graph.strategies import ANSWER_NOW, make_strategy
 from agent_env.protocols import Limits, Model
 from agent_env.records.schema import Reply, ToolResult, Usage
@@ -33,6 +33,51 @@ def drive(
 ) -> tuple[Outcome, Attempt]:
     made = attempt(model, [ECHO] if tools is None else tools, limits or Limits(), condition)
     return asyncio.run(AgentLoop().run(puzzle(), made)), made
+
+
+def notices(limits: Limits, replies: int = 9) -> list[tuple[int, str]]:
+    """What is told of the replies that are left, each with the steps made before it."""
+    asking = calls(("web_search", '{"query": "a"}'))
+    _, made = drive(ScriptedModel([asking] * replies + [answer("done")]), limits=limits)
+    roles = [message.role for message in made.messages]
+    return [
+        (roles[:at].count("assistant"), message.content.partition(":")[0].partition(",")[0])
+        for at, message in enumerate(made.messages)
+        if at and message.role == "user"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        (Limits(steps=5), [(3, "You have 2 replies left")]),
+        (Limits(steps=5, notice=3), [(2, "You have 3 replies left")]),
+        (Limits(steps=5, notice=1), [(4, "This is your last reply")]),
+        (Limits(steps=2), [(1, "This is your last reply")]),
+        (Limits(steps=1), []),
+        (Limits(steps=5, notice=None), []),
+        (Limits(steps=5, notice=0), []),
+        (Limits(steps=None), []),
+    ],
+)
+def test_near_the_end_the_model_is_told_once_how_many_replies_are_left(
+    limits: Limits, told: list[tuple[int, str]]
+) -> None:
+    assert notices(limits) == told
+
+
+def test_a_model_that_answers_before_the_end_is_not_told_of_it() -> None:
+    assert notices(Limits(steps=5), replies=2) == []
+
+
+def test_the_notice_stands_behind_the_results_where_the_next_call_reads_it() -> None:
+    asking = calls(("web_search", '{"query": "a"}'))
+    model = ScriptedModel([asking, answer("done")])
+    drive(model, limits=Limits(steps=3))
+    sent, _ = model.requests[1]
+    assert [message.role for message in sent[-3:]] == ["assistant", "tool", "user"]
+    assert sent[-1] == near_end(2)
+    assert "the last of them must be your final answer" in sent[-1].content
 
 
 def test_a_reply_without_calls_is_the_answer() -> None:
