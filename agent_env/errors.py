@@ -7,7 +7,7 @@ AgentEnvError
   RunStopped       a limit of the whole run, or too many failures: the run stops, to be resumed
   ToolError        shown to the model; the episode goes on
   EpisodeError     recorded on the episode; its siblings go on
-    ModelError, SandboxError, SearchError, ReplayError, ScoringError
+    ModelError, SandboxError, SearchError, ReplayError
 
 A reached limit is no error but a stop reason, failing user code is an ExecResult.
 """
@@ -127,10 +127,6 @@ class SearchError(EpisodeError):
 
 class ReplayError(EpisodeError):
     """A replayed episode asked for something other than what was recorded."""
-
-
-class ScoringError(EpisodeError):
-    """A scorer could not judge an episode."""
 
 
 def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:

@@ -2,8 +2,8 @@
 
 Over queries of which at least two phrasings came to an end (within one repeat): the share whose
 phrasings all got the same verdict, the share whose phrasings all got the same answer, and the mean
-agreement, which is the share of pairs of phrasings with the same verdict. Intervals at 95 % by a
-bootstrap that draws queries whole; where all queries are alike, Wilson's over the queries.
+agreement, which is the share of pairs of phrasings with the same verdict. 95 % confidence intervals
+draw queries whole.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from agent_env.analysis.paired import bootstrap
-from agent_env.analysis.spread import wilson
+from agent_env.analysis.intervals import mean_intervals
 from agent_env.records.schema import Sample, Score
 
 MEASURES = ("same_verdict", "same_answer", "agreement")
@@ -30,8 +29,8 @@ class Share:
     """A mean over queries with its interval."""
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def _of(
     for (query, _), own in several.items():
         by_query[query].append(_measured(own, metric))
     means = [tuple(map(fmean, zip(*values, strict=True))) for values in by_query.values()]
-    shares = [_share([mean[place] for mean in means]) for place in range(len(MEASURES))]
+    shares = _shares(by_query, means)
     return Consistency(
         condition,
         len(by_query),
@@ -102,10 +101,17 @@ def _measured(own: Sequence[Score], metric: str) -> tuple[float, float, float]:
     return float(len(set(verdicts)) == 1), float(len(answers) == 1), equal
 
 
-def _share(values: list[float]) -> Share:
-    mean = fmean(values)
-    alike = len(set(values)) == 1
-    return Share(mean, *(wilson(mean, len(values)) if alike else bootstrap(values)))
+def _shares(queries: Iterable[str], means: Sequence[tuple[float, ...]]) -> list[Share]:
+    """The mean of each measure over the queries."""
+    columns = [[mean[place] for mean in means] for place in range(len(MEASURES))]
+    intervals = mean_intervals(
+        [list(zip(queries, column, strict=True)) for column in columns],
+        [set(column) <= {0.0, 1.0} for column in columns],
+    )
+    return [
+        Share(fmean(column), *(ends or (None, None)))
+        for column, ends in zip(columns, intervals, strict=True)
+    ]
 
 
 def consistency_table(rows: Sequence[Consistency], metric: str) -> Table:
@@ -117,8 +123,13 @@ def consistency_table(rows: Sequence[Consistency], metric: str) -> Table:
         table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
     for row in rows:
         shares = (row.same_verdict, row.same_answer, row.agreement)
-        cells = (f"{s.mean:.3f} [{s.low:.2f}, {s.high:.2f}]" for s in shares)
-        table.add_row(escape(row.condition), str(row.queries), str(row.phrasings), *cells)
+        cells = (
+            f"{s.mean:.3f}" + ("" if s.low is None else f" [{s.low:.2f}, {s.high:.2f}]")
+            for s in shares
+        )
+        table.add_row(
+            escape(row.condition), str(row.queries), str(row.phrasings), *map(escape, cells)
+        )
     alone = sum(row.alone for row in rows)
     table.caption = "means over queries, 95 % intervals over queries"
     if alone:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agent_env.analysis.intervals import Estimate, bootstrapped
-from agent_env.analysis.paired import paired_share_interval
+from agent_env.analysis.intervals import Estimate, bootstrapped, paired_share_interval
 from agent_env.analysis.power import samples_needed, smallest_detectable
 from agent_env.analysis.resampling import (
     Floats,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import kendalltau, rankdata, spearmanr
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate, bootstrapped
@@ -51,7 +50,7 @@ def _correlate(
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         none = Estimate(None, method="all equal" if len(x) > 1 else "too few", samples=len(x))
         return Correlation(*names, none, none, len(x))
-    rho, tau = float(spearmanr(x, y).statistic), float(kendalltau(x, y).statistic)
+    rho, tau = _rank_correlations(x, y)
     groups = len(np.unique(clusters))
     if groups < 2:
         one = "one sample"
@@ -63,6 +62,13 @@ def _correlate(
         for value, column in zip((rho, tau), drawn, strict=True)
     ]
     return Correlation(*names, estimates[0], estimates[1], len(x))
+
+
+def _rank_correlations(x: Floats, y: Floats) -> tuple[float, float]:
+    """Spearman's rho and Kendall's tau-b."""
+    from scipy.stats import kendalltau, spearmanr
+
+    return float(spearmanr(x, y).statistic), float(kendalltau(x, y).statistic)
 
 
 def _estimate(value: float, drawn: Floats, n: int, groups: int) -> Estimate:
@@ -148,11 +154,12 @@ def _ranking(
     if np.isnan([x, y]).any() or np.ptp(x) == 0 or np.ptp(y) == 0:
         none = Estimate(None, method="all equal or unknown")
         return Correlation(*names, none, none, len(x))
+    rho, tau = _rank_correlations(x, y)
     if groups < 2:
-        rho = float(spearmanr(x, y).statistic)
-        tau = float(kendalltau(x, y).statistic)
         estimates = [Estimate(v, method="one sample", samples=len(x)) for v in (rho, tau)]
         return Correlation(*names, estimates[0], estimates[1], len(x))
+    from scipy.stats import rankdata
+
     a, b = rankdata(xs, axis=1), rankdata(ys, axis=1)
     a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
     rho_drawn = _divided((a * b).sum(axis=1), np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1)))
@@ -160,6 +167,5 @@ def _ranking(
     sy = np.sign(ys[:, :, None] - ys[:, None, :])
     untied = np.sqrt(np.abs(sx).sum(axis=(1, 2)) * np.abs(sy).sum(axis=(1, 2)))
     tau_drawn = _divided((sx * sy).sum(axis=(1, 2)), untied)
-    rho, tau = float(spearmanr(x, y).statistic), float(kendalltau(x, y).statistic)
     found = [_estimate(rho, rho_drawn, len(x), groups), _estimate(tau, tau_drawn, len(x), groups)]
     return Correlation(*names, found[0], found[1], len(x))

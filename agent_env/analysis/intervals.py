@@ -1,9 +1,16 @@
-"""Intervals at 95 %: of shares, of other means, of paired differences."""
+"""95 % confidence intervals of means and shares; samples of one cluster are never taken apart.
+
+A share of 0/1 outcomes has Wilson's interval at the effective number of samples, another mean the
+percentiles of a cluster bootstrap, a paired difference of shares Bonett and Price's where all pairs
+agree.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp, lgamma, log1p, pi, sqrt
+from statistics import NormalDist
 
 import numpy as np
 
@@ -15,7 +22,14 @@ from agent_env.analysis.resampling import (
     standard_errors,
     weight_chunks,
 )
-from agent_env.analysis.spread import FEWEST, Grouped, Interval, expanded_tail, share_interval
+
+LEVEL = 0.95
+FEWEST = 5
+"""With fewer clusters a bootstrap draws hardly anything else than the data: means have no interval,
+shares that of as many samples as there are clusters."""
+Interval = tuple[float, float]
+Grouped = Sequence[tuple[str, float]]
+"""The name of a sample's cluster, and the sample's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +46,26 @@ class Estimate:
 
 
 def mean_estimates(values: Floats, clusters: Ints, drawn: Floats, share: bool) -> list[Estimate]:
-    """The mean of each column. A `share` (of 0/1 outcomes) gets Wilson's interval at the effective
-    number of samples, another mean the bootstrap's; `drawn` are the bootstrap means."""
+    """The mean of each column; `drawn` are its bootstrap means, not needed for a `share` (of 0/1
+    outcomes)."""
     centre, errors = means(values), standard_errors(values, clusters)
-    found = []
+    estimates = []
     for k in range(values.shape[1]):
         known = ~np.isnan(values[:, k])
         n, groups = int(known.sum()), len(np.unique(clusters[known]))
+        value, error = float(centre[k]), float(errors[k])
         if n == 0:
-            found.append(Estimate(None, method="no finished episode"))
+            estimates.append(Estimate(None, method="no finished episode"))
         elif groups < 2:
-            found.append(Estimate(float(centre[k]), None, None, "one sample", n, groups))
+            estimates.append(Estimate(value, None, None, "one sample", n, groups))
         elif share:
-            variance = float(errors[k]) ** 2 * (groups - 1) / groups
-            low, high = share_interval(float(centre[k]), variance, groups)
-            found.append(Estimate(float(centre[k]), low, high, "Wilson", n, groups))
-        elif errors[k] <= 1e-12:
-            found.append(Estimate(float(centre[k]), None, None, "all equal", n, groups))
+            low, high = share_interval(value, error**2 * (groups - 1) / groups, groups)
+            estimates.append(Estimate(value, low, high, "Wilson", n, groups))
+        elif error <= 1e-12:
+            estimates.append(Estimate(value, None, None, "all equal", n, groups))
         else:
-            found.append(bootstrapped(float(centre[k]), drawn[:, k], n, groups))
-    return found
+            estimates.append(bootstrapped(value, drawn[:, k], n, groups))
+    return estimates
 
 
 def bootstrapped(value: float, drawn: Floats, samples: int, groups: int) -> Estimate:
@@ -59,27 +73,101 @@ def bootstrapped(value: float, drawn: Floats, samples: int, groups: int) -> Esti
     if groups < FEWEST:
         none = f"none for fewer than {FEWEST} clusters"
         return Estimate(value, None, None, none, samples, groups)
-    low, high = expanded_percentiles(drawn, groups)
-    return Estimate(value, low, high, "cluster bootstrap", samples, groups)
-
-
-def expanded_percentiles(drawn: Floats, groups: int) -> Interval:
-    """Percentiles of the bootstrap means, see `expanded_tail`."""
     tail = expanded_tail(groups)
-    known = drawn[~np.isnan(drawn)]
-    low, high = np.quantile(known, [tail, 1 - tail])
-    return float(low), float(high)
+    low, high = np.quantile(drawn[~np.isnan(drawn)], [tail, 1 - tail])
+    return Estimate(value, float(low), float(high), "cluster bootstrap", samples, groups)
 
 
-def bootstrap_intervals(columns: Sequence[Grouped], names: Sequence[str]) -> list[Interval]:
-    """Of each column's mean; the clusters in `names` are drawn as in a comparison of theirs."""
-    place = {name: k for k, name in enumerate(names)}
-    sums, counts = (np.zeros((len(names), len(columns))) for _ in range(2))
-    for k, own in enumerate(columns):
-        rows = np.array([place[name] for name, _ in own])
-        np.add.at(sums[:, k], rows, [value for _, value in own])
-        np.add.at(counts[:, k], rows, 1.0)
-    chunks = weight_chunks(len(names))
-    drawn = np.concatenate([ratio(weights @ sums, weights @ counts) for weights in chunks])
-    groups = (counts > 0).sum(axis=0)
-    return [expanded_percentiles(drawn[:, k], int(n)) for k, n in enumerate(groups)]
+def mean_intervals(
+    columns: Sequence[Grouped], shares: Sequence[bool], names: Sequence[str] = ()
+) -> list[Interval | None]:
+    """Of the mean of each column of cluster names and values; `shares` says which columns hold
+    outcomes that are 0 or 1. `names` are the clusters that could be drawn, where the columns may
+    lack some. None where there is no interval."""
+    every = list(dict.fromkeys([*names, *(name for own in columns for name, _ in own)]))
+    place = {name: k for k, name in enumerate(every)}
+    rows = [np.array([place[name] for name, _ in own], dtype=np.int64) for own in columns]
+    values = [np.array([value for _, value in own])[:, None] for own in columns]
+    drawn = _drawn(rows, values, len(every)) if not all(shares) else None
+    intervals: list[Interval | None] = []
+    for k, share in enumerate(shares):
+        column = drawn[:, k : k + 1] if drawn is not None else np.empty((0, 1))
+        (made,) = mean_estimates(values[k], rows[k], column, share)
+        has_ends = made.low is not None and made.high is not None
+        intervals.append((made.low, made.high) if has_ends else None)  # type: ignore[arg-type]
+    return intervals
+
+
+def _drawn(rows: Sequence[Ints], values: Sequence[Floats], clusters: int) -> Floats:
+    """Bootstrap means, resamples by columns; all columns share the draws."""
+    sums, counts = (np.zeros((clusters, len(rows))) for _ in range(2))
+    for k, (own, column) in enumerate(zip(rows, values, strict=True)):
+        np.add.at(sums[:, k], own, column[:, 0])
+        np.add.at(counts[:, k], own, 1.0)
+    return np.concatenate([ratio(w @ sums, w @ counts) for w in weight_chunks(clusters)])
+
+
+def mean_interval(values: Grouped, share: bool = False) -> Interval | None:
+    """The same for one column."""
+    return mean_intervals([values], [share])[0]
+
+
+def cluster_share_interval(values: Grouped) -> Interval:
+    """Of a share of 0/1 outcomes, with their clusters' names; one cluster counts as one sample."""
+    names = {name: k for k, name in enumerate(dict.fromkeys(name for name, _ in values))}
+    column = np.array([value for _, value in values])[:, None]
+    groups = len(names)
+    clusters = np.array([names[name] for name, _ in values])
+    error = float(standard_errors(column, clusters)[0]) if groups > 1 else 0.0
+    return share_interval(float(column.mean()), error**2 * (groups - 1) / groups, groups)
+
+
+def share_interval(share: float, variance: float, groups: int) -> Interval:
+    """Wilson's interval at n = p(1-p)/variance, which takes in repeats and clusters (Korn and
+    Graubard 1998 do so for surveys); n is the number of clusters at 0 and 1, where the variance
+    says nothing, and at most that where they are few."""
+    share = min(max(share, 0.0), 1.0)
+    if variance <= 1e-24 or not 0 < share < 1:
+        return wilson(share, groups)
+    n = share * (1 - share) / variance
+    return wilson(share, min(n, groups) if groups < FEWEST else n)
+
+
+def wilson(share: float, n: float, level: float = LEVEL) -> Interval:
+    """Wilson's score interval for a share seen on n independent samples."""
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def paired_share_interval(better: int, worse: int, pairs: int) -> Interval:
+    """Bonett and Price's interval (2012) for a difference of paired shares; it says something
+    where all pairs agree and the bootstrap would give a point."""
+    up, down = (better + 1) / (pairs + 2), (worse + 1) / (pairs + 2)
+    half = (
+        NormalDist().inv_cdf(0.5 + LEVEL / 2)
+        * ((up + down - (up - down) ** 2) / (pairs + 2)) ** 0.5
+    )
+    return max(-1.0, up - down - half), min(1.0, up - down + half)
+
+
+def expanded_tail(groups: int) -> float:
+    """The lower quantile to take of bootstrap means: somewhat below 0.025, so that few clusters do
+    not make the interval too narrow (Hesterberg 2015, section 5.2)."""
+    return NormalDist().cdf(-_student(groups - 1) * sqrt(groups / (groups - 1)))
+
+
+def _student(df: int) -> float:
+    """The 0.975 quantile of Student's t, by Newton's method on Simpson's rule."""
+    scale = exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * pi)
+
+    def density(x: float) -> float:
+        return scale * exp(-(df + 1) / 2 * log1p(x * x / df))
+
+    x = 1.96
+    for _ in range(20):
+        step = x / 100
+        inner = sum((4 if k % 2 else 2) * density(k * step) for k in range(1, 100))
+        x += (0.475 - (density(0) + inner + density(x)) * step / 3) / density(x)
+    return x

@@ -18,7 +18,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from agent_env.analysis.spread import wilson
+from agent_env.analysis.intervals import wilson
 from agent_env.models.prices import cost_usd
 from agent_env.records.schema import Episode, ModelFacts, Sample, Score, Usage, Verdict
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from agent_env.analysis.spread import Interval, mean_intervals
+from agent_env.analysis.intervals import Interval, mean_intervals
 from agent_env.analysis.totals import Totals, episode_cost, totals
 from agent_env.records.schema import Episode, ModelFacts, Score
 

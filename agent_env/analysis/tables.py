@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from agent_env.analysis.paired import Difference
-from agent_env.analysis.spread import FEWEST
+from agent_env.analysis.intervals import FEWEST
 from agent_env.analysis.summary import Summary
 from agent_env.analysis.treatment import MARK, marked
 
@@ -19,15 +17,6 @@ TROUBLES = ("failed", "unfinished", "unreadable", "scorer_failed")
 """Columns that are shown where any row has some."""
 TOLD = {"cached_tokens": "cached", "reasoning_tokens": "reasoning"}
 """Columns that are shown where a server tells them: of the input, and of the output."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """One row against the first."""
-
-    name: str
-    metric: str
-    difference: Difference | None
 
 
 def summary_table(
@@ -130,28 +119,3 @@ def _size(value: float) -> str:
 
 def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
-
-
-def difference_table(rows: Sequence[Compared], baseline: str) -> Table:
-    """Differences to the first row, paired by sample."""
-    title = escape(f"Difference to {baseline}, paired by sample")
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    for name in ("condition", "metric"):
-        table.add_column(name, no_wrap=True)
-    for name in (r"difference \[95 %]", "better", "worse", "p", "pairs", "unpaired"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(row.name, row.metric, *_difference_cells(row.difference))
-    return table
-
-
-def _difference_cells(found: Difference | None) -> list[str]:
-    if found is None:
-        return ["-"] * 5 + ["all"]
-    span, p = f"{found.mean:+.3f}", "-"
-    if found.interval is not None:
-        span += " [{:+.2f}, {:+.2f}]".format(*found.interval)
-    if found.p_value is not None:
-        p = f"{found.p_value:.3f}" if found.p_value >= 0.001 else "<0.001"
-    better, worse = str(found.better), str(found.worse)
-    return [escape(span), better, worse, p, str(found.pairs), str(found.unpaired)]

@@ -73,27 +73,10 @@ def compare(
         compare_folders,
         comparison_json,
         draw,
-        missing_of,
-        plain_comparison,
-        plain_means,
         select_sheets,
         write,
         write_report,
     )
-
-    plain = not (as_json or baseline or by or table or to or out or figures or html or strict)
-    if plain and missing_of("numpy", "scipy"):
-        from agent_env.analysis.tables import difference_table
-
-        say(
-            "The extra `analysis` is missing (pip install 'agent-env[analysis]'): these are the "
-            "plain tables; it adds correction, clusters in the differences, and further tables."
-        )
-        rows = plain_comparison(runs, metric, say)
-        for means in plain_means(runs, say):
-            print_table(means)
-        print_table(difference_table(rows.rows, rows.baseline))
-        return
 
     found = compare_folders(
         runs, metric=metric, baseline=baseline, wanted=wanted, strict=strict,

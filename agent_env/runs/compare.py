@@ -13,7 +13,6 @@ from agent_env.runs.study import read_study
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from agent_env.analysis.compare import Plain
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.diagnosis_sheets import RunDiagnosis
     from agent_env.analysis.sheets import Format, Sheet
@@ -25,10 +24,7 @@ ONE_CONDITION = "there is one condition only; a comparison needs two"
 def need_extra(*modules: str) -> None:
     """ConfigError that names the extra where a module of it is missing."""
     if missing := missing_of(*modules):
-        raise ConfigError(
-            f"this needs {', '.join(missing)}: pip install 'agent-env[analysis]' "
-            "(agent-env score works without)"
-        )
+        raise ConfigError(f"this needs {', '.join(missing)}: pip install 'agent-env[analysis]'")
 
 
 def missing_of(*modules: str) -> list[str]:
@@ -42,56 +38,6 @@ def missing_of(*modules: str) -> list[str]:
     return missing
 
 
-def plain_comparison(
-    paths: Sequence[Path | str], metric: str | None, note: Callable[[str], None]
-) -> Plain:
-    """What can be told without the extra: every condition against the first, with a bootstrap
-    interval over samples and a sign test, uncorrected."""
-    from agent_env.analysis.compare import by_sample, compare
-
-    study = read_study(paths, note=note)
-    chosen = metric or study.metrics[0]
-    if chosen not in study.metrics:
-        raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(study.metrics)}")
-    if len(study.arms) < 2:
-        raise ConfigError(ONE_CONDITION)
-    for remark in study.notes:
-        note(remark)
-    rows = [(arm.label, by_sample(arm.observations, chosen)) for arm in study.arms]
-    return compare(rows, chosen, chosen in study.error_metrics)
-
-
-def plain_means(paths: Sequence[Path | str], note: Callable[[str], None]) -> list[Table]:
-    """A table for each run, as `score` prints it: what ended and failed, means with intervals."""
-    from agent_env.analysis.consistency import queries_of
-    from agent_env.analysis.summary import Result, summarise
-    from agent_env.analysis.tables import summary_table
-    from agent_env.analysis.treatment import treatment_sheet, treatments_of
-    from agent_env.episodes.results import score_run
-    from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.score import clusters_of
-    from agent_env.runs.start import task_of
-    from agent_env.runs.study import find_runs
-
-    tables = []
-    for folder in map(RunFolder, find_runs(paths)):
-        manifest, task = folder.manifest(), task_of(folder)
-        samples = folder.samples(task.sample_type)
-        results = [Result(e, s) for e, s in score_run(folder, task, note)]
-        summaries = summarise(
-            results,
-            [condition.name for condition in manifest.conditions], task.metrics,
-            manifest.model_facts, queries_of(samples), task.error_metrics,
-            clusters_of(samples, task),
-        )  # fmt: skip
-        title = f"{task.name} · {manifest.model} · {folder.path}"
-        tables.append(summary_table(summaries, task.metrics, title, problems=manifest.problems))
-        arrived = treatments_of(manifest, ((r.episode, r.counts) for r in results))
-        if arrived:
-            tables.append(terminal_table(treatment_sheet(arrived)))
-    return tables
-
-
 def compare_folders(
     paths: Sequence[Path | str],
     *,
@@ -103,7 +49,6 @@ def compare_folders(
     note: Callable[[str], None] = lambda text: None,
 ) -> Comparison:
     """All conditions of all runs, analysed as asked for. ConfigError where there is one only."""
-    need_extra("numpy", "scipy")
     from agent_env.analysis.comparison import Comparison, Options
 
     study = read_study(paths, strict, note)
@@ -122,6 +67,7 @@ def select_sheets(found: Comparison, tables: Sequence[str], by: Sequence[str]) -
         tools = layouts.treatment(found)
         main = [layouts.conditions(found), layouts.differences(found)]
         return [*main, *([tools] if tools.rows else []), *extra]
+    need_extra("scipy")  # rank correlations
     if "all" in tables:
         return layouts.all_sheets(found)
     return [*(layouts.one_sheet(found, name) for name in tables), *extra]
@@ -186,7 +132,7 @@ def write_report(
     found: Comparison, paths: Sequence[Path | str], out: Path, note: Callable[[str], None]
 ) -> None:
     """The comparison with the runs' settings and diagnoses as one HTML file at `out`."""
-    need_extra("matplotlib", "jinja2")
+    need_extra("jinja2", "matplotlib", "scipy")
     from agent_env.analysis.report import report_html
     from agent_env.runs.study import read_manifests
 

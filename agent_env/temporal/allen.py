@@ -8,11 +8,9 @@ the same thirteen relations divide what remains.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
-from itertools import combinations, product
 from typing import Literal, get_args
 
 Relation = Literal[
@@ -33,16 +31,6 @@ Relation = Literal[
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 Granularity = Literal["year", "month", "day"]
 GRANULARITIES: tuple[Granularity, ...] = get_args(Granularity)
-
-CONVERSE: Mapping[Relation, Relation] = dict(zip(RELATIONS, reversed(RELATIONS), strict=True)) | {
-    "finished-by": "finishes",
-    "contains": "during",
-    "starts": "started-by",
-    "started-by": "starts",
-    "during": "contains",
-    "finishes": "finished-by",
-}
-"""What b is to a, where a is this to b."""
 
 FOREVER = date.max.toordinal() + 1
 """The end of what lasts still: later than every day."""
@@ -106,25 +94,6 @@ _SHARING: Mapping[tuple[int, int], Relation] = {
     (1, 1): "overlapped-by",
 }
 """For two intervals that share a day: how the starts compare, and how the ends."""
-
-
-def compose(first: Iterable[Relation], second: Iterable[Relation]) -> frozenset[Relation]:
-    """What a can be to c, where a is one of `first` to b, and b one of `second` to c."""
-    table = composition_table()
-    pairs = product(first, second)
-    return frozenset(one for pair in pairs for one in table[pair])
-
-
-@cache
-def composition_table() -> Mapping[tuple[Relation, Relation], frozenset[Relation]]:
-    """All 169 entries. Three intervals have six bounds, so six numbers show every case."""
-    table: dict[tuple[Relation, Relation], set[Relation]] = {
-        pair: set() for pair in product(RELATIONS, RELATIONS)
-    }
-    spans = [Interval(start, end) for start, end in combinations(range(6), 2)]
-    for a, b, c in product(spans, repeat=3):
-        table[relation(a, b), relation(b, c)].add(relation(a, c))
-    return {pair: frozenset(found) for pair, found in table.items()}
 
 
 def cut_day(day: int, granularity: Granularity) -> int:

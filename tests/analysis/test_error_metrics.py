@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.analysis.compare import compare
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import literal, png_of
 from agent_env.analysis.figures import all_figures
@@ -39,10 +38,6 @@ def test_a_smaller_error_is_the_better_one(comparison: Comparison) -> None:
     (found,) = comparison.contrasts
     assert (found.better, found.worse, found.pairs, found.unpaired) == (3, 0, 5, 1)
     assert found.difference.value == pytest.approx(-2.0)
-    rows = [("base", {"a": 4.0, "b": 1.0}), ("ci", {"a": 1.0, "b": 1.0})]
-    (plain,) = compare(rows, "days_off", is_error=True).rows
-    assert plain.difference is not None
-    assert (plain.difference.better, plain.difference.worse) == (1, 0)
 
 
 def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison: Comparison) -> None:

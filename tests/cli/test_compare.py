@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -107,20 +106,21 @@ def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs: Path) -> Non
     assert text.startswith(f"{name}: retrieval (not opened)")
 
 
-def test_without_the_extra_the_plain_table_stays_and_the_rest_names_the_extra(runs: Path) -> None:
-    plain = agent_env_without("numpy,scipy", "compare", str(runs))
-    assert plain.returncode == 0
-    assert "pip install 'agent-env[analysis]'" in plain.stderr
-    assert "reference-static web" in plain.stdout
-    assert plain.stdout.count("means per finished episode") == 2
-    means = [line for line in plain.stdout.splitlines() if line.startswith("  explicit  ")]
-    assert all(re.search(r" 12   1\.000 \[0\.7", line) for line in means), means
-    rows = [line for line in plain.stdout.splitlines() if "reference-static base" in line]
-    assert rows
-    assert all("+0.000 [-0.20, +0.20]" in row and "1.000" not in row for row in rows), rows
-    refused = agent_env_without("scipy", "compare", str(runs), "--json")
-    assert refused.returncode == 2
-    assert "pip install 'agent-env[analysis]'" in refused.stderr
+def test_without_the_extra_the_figures_are_the_same_and_what_needs_it_names_it(runs: Path) -> None:
+    extra = "scipy,matplotlib,pandas,jinja2"
+    for command in (
+        ("compare", str(runs)),
+        ("compare", str(runs), "--by", "solutions"),
+        ("score", str(runs / "reference"), "--json"),
+        ("score", str(runs / "reference")),
+    ):
+        without = agent_env_without(extra, *command)
+        assert without.returncode == 0, without.stderr
+        assert without.stdout == agent_env(*command).stdout
+    for option in ("--json", "--figures=x", "--html=x.html"):
+        refused = agent_env_without(extra, "compare", str(runs), option)
+        assert refused.returncode == 2
+        assert "pip install 'agent-env[analysis]'" in refused.stderr
 
 
 @pytest.mark.parametrize(

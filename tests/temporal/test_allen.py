@@ -10,14 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.temporal.allen import (
-    CONVERSE,
     FOREVER,
     GRANULARITIES,
     RELATIONS,
     Granularity,
     Interval,
-    compose,
-    composition_table,
     relation,
 )
 
@@ -50,31 +47,6 @@ def test_exactly_one_relation_holds_between_any_two_small_intervals() -> None:
 def test_all_thirteen_occur() -> None:
     assert {relation(a, b) for a, b in product(SMALL, repeat=2)} == set(RELATIONS)
     assert len(RELATIONS) == 13
-
-
-def test_the_converse_is_the_relation_seen_from_the_other_side() -> None:
-    for a, b in product(SMALL, repeat=2):
-        assert relation(b, a) == CONVERSE[relation(a, b)]
-
-
-def test_the_composition_table_has_allens_entries() -> None:
-    table = composition_table()
-    assert table["before", "before"] == {"before"}
-    assert table["meets", "during"] == {"overlaps", "starts", "during"}
-    assert table["overlaps", "overlaps"] == {"before", "meets", "overlaps"}
-    assert table["starts", "finishes"] == {"during"}
-    assert table["finishes", "finished-by"] == {"finishes", "finished-by", "equals"}
-    assert table["before", "after"] == set(RELATIONS)
-    assert sum(len(found) for found in table.values()) == 409
-
-
-def test_composition_misses_nothing_on_small_intervals() -> None:
-    seen = {pair: set() for pair in product(RELATIONS, repeat=2)}
-    for a, b, c in product(SMALL[:21], repeat=3):
-        seen[relation(a, b), relation(b, c)].add(relation(a, c))
-    assert all(found <= composition_table()[pair] for pair, found in seen.items())
-    assert compose(["equals"], RELATIONS) == set(RELATIONS)
-    assert compose(["meets"], ["met-by", "after"]) >= {"finishes", "after"}
 
 
 days = st.dates(date(1583, 1, 1), date(2400, 1, 1)).map(date.toordinal)

@@ -140,7 +140,7 @@ def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
     """The paper's figures as SVG and PNG, by mode. ConfigError without matplotlib."""
     from agent_env.runs.compare import need_extra
 
-    need_extra("matplotlib", "numpy")
+    need_extra("matplotlib")
     from agent_env.analysis.drawing import save
     from agent_env.families.temp_answers.study.figures import all_figures
 

@@ -9,8 +9,7 @@ from random import Random
 
 from agent_env.families.temp_answers.drafts import Draft, day, number, year
 from agent_env.records.schema import MaterialTable
-from agent_env.temporal.facts.intervals import IntervalRow
-from agent_env.temporal.facts.tables import LifeRow
+from agent_env.temporal.facts.tables import IntervalRow, LifeRow
 from agent_env.temporal.fiction.world import make_world
 
 COLUMNS = ("section", "entry", "date")

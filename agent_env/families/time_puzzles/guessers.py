@@ -92,12 +92,6 @@ def random_value(puzzle: TimePuzzle, sets: DaySets, rng: Random) -> tuple[str, .
     return _texts(_draw(case_of(puzzle, sets), sets, rng), sets)
 
 
-def random_value_chance(puzzle: TimePuzzle, sets: DaySets) -> float:
-    """How likely `random_value` is the gold answer: one in as many values as are possible, or 0
-    where no single value gives it."""
-    return chance_of(case_of(puzzle, sets), sets)
-
-
 def always_none(puzzle: TimePuzzle, sets: DaySets) -> tuple[str, ...]:
     """No date, whatever the puzzle."""
     return ()

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from agent_env.families.timed_facts.facts import Bounds, Fact
-from agent_env.temporal.facts.intervals import IntervalRow, Relation
-from agent_env.temporal.facts.tables import FactTables
+from agent_env.temporal.facts.tables import FactTables, IntervalRow, Relation
 from agent_env.temporal.fiction.histories import OF_OBJECT
 from agent_env.temporal.months import month
 

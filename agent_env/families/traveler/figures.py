@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from agent_env.analysis.spread import share_interval, variance
+from agent_env.analysis.intervals import cluster_share_interval
 from agent_env.families.traveler.configurations import CHOSEN, CONFIGURATIONS
 from agent_env.families.traveler.sample import CATEGORIES, TEMPLATES, TravelerSample
 from agent_env.records.escaping import csv_text, markdown_text
@@ -230,8 +230,7 @@ def means(
 
 def _figure(values: Sequence[tuple[str, float]]) -> Figure:
     mean = fmean(value for _, value in values)
-    lists = len({name for name, _ in values})
-    return Figure(mean, *share_interval(mean, variance(values), lists), len(values))
+    return Figure(mean, *cluster_share_interval(values), len(values))
 
 
 def labels(rows: Iterable[Answered]) -> list[str]:

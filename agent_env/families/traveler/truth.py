@@ -91,11 +91,6 @@ def worth(template: str, chances: Chances) -> Worth:
     return Worth(template, named, counts)
 
 
-def soft_score(template: str, chances: Chances, answer: Answer) -> float:
-    """What one answer is worth."""
-    return worth(template, chances).of(answer)
-
-
 def best_answer(template: str, chances: Chances) -> Answer:
     """The best answer that there is."""
     return worth(template, chances).best

@@ -5,42 +5,16 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
-from agent_env.temporal.facts.tables import read_rows
+from agent_env.temporal.facts.tables import IntervalRow, Relation, read_rows
 from agent_env.temporal.facts.writing import write_csv
 
-Relation = Literal[
-    "holds_office",
-    "plays_for",
-    "manages",
-    "works_for",
-    "member_of",
-    "attends",
-    "owns",
-    "heads",
-]
 ONE_AT_A_TIME: frozenset[Relation] = frozenset({"holds_office", "manages"})
 """Relations in which an object has one subject at a time."""
 COLUMNS = ("subject", "relation", "object", "start", "end")
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalRow:
-    """`subject relation object` held on every day from start to end."""
-
-    subject: str
-    """A person; or a company that owns another."""
-    relation: Relation
-    object: str
-    """An office, a club, an employer, a party, a school, or what is owned or headed."""
-    start: date
-    """First day."""
-    end: date | None
-    """Last day, included; None while it lasts."""
 
 
 def read_intervals(file: Path) -> tuple[IntervalRow, ...]:

@@ -9,14 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Literal, TypeVar
 
 from agent_env.errors import DatasetError
 from agent_env.records.escaping import unguarded
 from agent_env.temporal.partial import PartialDate
-
-if TYPE_CHECKING:
-    from agent_env.temporal.facts.intervals import IntervalRow
 
 SHIPPED = Path(__file__).parent
 
@@ -68,6 +65,33 @@ class LifeRow:
     start: date
     end: date
     source: str
+
+
+Relation = Literal[
+    "holds_office",
+    "plays_for",
+    "manages",
+    "works_for",
+    "member_of",
+    "attends",
+    "owns",
+    "heads",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRow:
+    """`subject relation object` held on every day from start to end."""
+
+    subject: str
+    """A person; or a company that owns another."""
+    relation: Relation
+    object: str
+    """An office, a club, an employer, a party, a school, or what is owned or headed."""
+    start: date
+    """First day."""
+    end: date | None
+    """Last day, included; None while it lasts."""
 
 
 @dataclass(frozen=True, slots=True)

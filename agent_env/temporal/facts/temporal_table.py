@@ -102,11 +102,6 @@ def tfd_violations(table: TemporalTable, tfd: Tfd) -> Iterator[Violation]:
             yield Violation(one, other)
 
 
-def key_violations(table: TemporalTable, key: Sequence[str]) -> Iterator[Violation]:
-    """Pairs of rows with the same key that share a day."""
-    return (Violation(one, other) for one, other in _sharing_a_day(table, key))
-
-
 def _sharing_a_day(
     table: TemporalTable, names: Sequence[str]
 ) -> Iterator[tuple[TemporalRow, TemporalRow]]:

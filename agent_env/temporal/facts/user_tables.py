@@ -18,8 +18,8 @@ from agent_env.temporal.facts.rules import (
     row_defects,
     table_defects,
 )
-from agent_env.temporal.facts.tables import EventRow, parse_spans
-from agent_env.temporal.facts.writing import COLUMNS, write_events
+from agent_env.temporal.facts.tables import COLUMNS, EventRow, parse_spans
+from agent_env.temporal.facts.writing import write_events
 from agent_env.temporal.partial import PartialDate
 
 NEEDED = ("event", "start", "end", "multi_year_spans")

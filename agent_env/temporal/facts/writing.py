@@ -7,14 +7,11 @@ from pathlib import Path
 
 from agent_env.errors import ConfigError
 from agent_env.records.escaping import csv_text
-from agent_env.temporal.facts.tables import EventRow
-
-COLUMNS = ("event", "kind", "summary", "hint", "start", "end", "multi_year_spans", "source")
-"""The full form, as it ships; a table with rows that still last has the column `now` too."""
+from agent_env.temporal.facts.tables import COLUMNS, EventRow
 
 
 def write_events(rows: Sequence[EventRow], out: Path) -> None:
-    """The table in its full form."""
+    """The table in its full form; with rows that still last it has the column `now` too."""
     lasting = any(row.now is not None for row in rows)
     cells = [_cells(row) for row in rows]
     if lasting:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from random import Random
 
-from agent_env.temporal.facts.intervals import IntervalRow
+from agent_env.temporal.facts.tables import IntervalRow
 from agent_env.temporal.fiction.cast import YEAR, Cast
 
 DAY = timedelta(days=1)

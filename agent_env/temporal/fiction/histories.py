@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import date
 from random import Random
 
-from agent_env.temporal.facts.intervals import IntervalRow, Relation
+from agent_env.temporal.facts.tables import IntervalRow, Relation
 from agent_env.temporal.fiction.names import Names
 
 VERSION = 1

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from random import Random
 
-from agent_env.temporal.facts.intervals import IntervalRow
-from agent_env.temporal.facts.tables import EventRow, LifeRow
+from agent_env.temporal.facts.tables import EventRow, IntervalRow, LifeRow
 from agent_env.temporal.fiction.cast import Cast
 from agent_env.temporal.fiction.happenings import Happenings, event_row
 from agent_env.temporal.fiction.names import ordinal

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 from agent_env.errors import ConfigError
-from agent_env.temporal.facts.intervals import IntervalRow
-from agent_env.temporal.facts.tables import EventRow, FactTables
+from agent_env.temporal.facts.tables import EventRow, FactTables, IntervalRow
 from agent_env.temporal.fiction.cast import Cast
 from agent_env.temporal.fiction.clubs import careers, managers
 from agent_env.temporal.fiction.happenings import Happenings

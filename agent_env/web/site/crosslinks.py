@@ -6,8 +6,7 @@ import re
 from collections import defaultdict
 
 from agent_env.temporal.facts.articles import article_url, event_title
-from agent_env.temporal.facts.intervals import IntervalRow
-from agent_env.temporal.facts.tables import EventRow, FactTables
+from agent_env.temporal.facts.tables import EventRow, FactTables, IntervalRow
 from agent_env.web.site.sheet import Link
 
 MOST = 12

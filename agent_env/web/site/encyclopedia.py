@@ -13,8 +13,7 @@ from agent_env.temporal.facts.articles import (
     report_url,
     reported_day,
 )
-from agent_env.temporal.facts.intervals import IntervalRow
-from agent_env.temporal.facts.tables import EventRow, LifeRow, TermRow
+from agent_env.temporal.facts.tables import EventRow, IntervalRow, LifeRow, TermRow
 from agent_env.web.full_text import words_of
 from agent_env.web.site.crosslinks import CrossLinks
 from agent_env.web.site.difficulty import Difficulty

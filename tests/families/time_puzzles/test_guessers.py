@@ -9,10 +9,11 @@ import pytest
 from agent_env.families.time_puzzles.facts import ExplicitYear, Month
 from agent_env.families.time_puzzles.guessers import (
     always_none,
+    case_of,
+    chance_of,
     guess_rates,
     ignore_event,
     random_value,
-    random_value_chance,
 )
 
 from .by_hand import AUSTERLITZ, GOOD, SETS, TABLES, WATERLOO, by_hand
@@ -27,10 +28,10 @@ def test_without_the_event_a_needed_one_leaves_more_days() -> None:
 
 
 def test_a_random_value_is_one_of_those_that_the_other_facts_allow() -> None:
-    assert random_value_chance(GOOD[0], SETS) == 1 / 251  # 18 June of any year
-    assert random_value_chance(GOOD[3], SETS) == 1 / 31  # any day of March
-    assert random_value_chance(GOOD[2], SETS) == 0  # three years at once
-    assert random_value_chance(NEEDLESS, SETS) == 1
+    assert chance_of(case_of(GOOD[0], SETS), SETS) == 1 / 251  # 18 June of any year
+    assert chance_of(case_of(GOOD[3], SETS), SETS) == 1 / 31  # any day of March
+    assert chance_of(case_of(GOOD[2], SETS), SETS) == 0  # three years at once
+    assert chance_of(case_of(NEEDLESS, SETS), SETS) == 1
 
 
 def test_drawn_values_hit_as_often_as_computed() -> None:
@@ -43,7 +44,7 @@ def test_drawn_values_hit_as_often_as_computed() -> None:
 def test_none_is_right_only_where_there_is_no_date() -> None:
     assert always_none(GOOD[0], SETS) == ()
     assert IMPOSSIBLE.gold == ()
-    assert random_value_chance(IMPOSSIBLE, SETS) == 0
+    assert chance_of(case_of(IMPOSSIBLE, SETS), SETS) == 0
 
 
 def test_rates_count_exact_matches_over_a_set() -> None:

@@ -58,7 +58,7 @@ def test_an_impossible_number_is_wrong_and_no_crash(number: str) -> None:
 def test_all_possible_answers_sum_to_1(chances: dict[str, list[float]], template: str) -> None:
     answers = truth.possible_answers(template, chances)
     assert len(set(answers)) == len(answers)
-    total = sum(truth.soft_score(template, chances, answer) for answer in answers)
+    total = sum(truth.worth(template, chances).of(answer) for answer in answers)
     assert total == pytest.approx(1.0, abs=1e-12)
 
 
@@ -68,10 +68,10 @@ def test_no_answer_exceeds_the_ceiling_on_1000_questions() -> None:
     for sample in asked:
         best = truth.ceiling(sample.template, sample.chances)
         answers = truth.possible_answers(sample.template, sample.chances)
-        worths = [truth.soft_score(sample.template, sample.chances, answer) for answer in answers]
+        worths = [truth.worth(sample.template, sample.chances).of(answer) for answer in answers]
         assert max(worths) == best
         assert sum(worths) == pytest.approx(1.0, abs=1e-12)
-        assert truth.soft_score(sample.template, sample.chances, sample.gold) == best
+        assert truth.worth(sample.template, sample.chances).of(sample.gold) == best
 
 
 def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial() -> None:
@@ -83,7 +83,7 @@ def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial() -> N
             continue
         for answer in truth.possible_answers(sample.template, sample.chances):
             wanted = brute_force.vague_share(sample.question, table, answer)
-            found = truth.soft_score(sample.template, sample.chances, answer)
+            found = truth.worth(sample.template, sample.chances).of(answer)
             assert found == pytest.approx(wanted, abs=1e-12)
             checked += 1
     assert checked > 200

@@ -21,7 +21,6 @@ from agent_env.temporal.facts.temporal_table import (
     as_of,
     coalesced,
     coarser,
-    key_violations,
     snapshot,
     tfd_violations,
 )
@@ -64,14 +63,13 @@ def test_rows_too_short_for_a_granularity_are_counted() -> None:
     assert [(row.start, row.end) for row in cut.rows] == [(D("2001-01-01"), D("2002-01-01"))]
 
 
-def test_rows_that_break_a_dependency_or_a_key_are_given() -> None:
+def test_rows_that_break_a_dependency_are_given() -> None:
     two = table("t", "k v", ("a x", "2001-01-01", None), ("a y", "2002-01-01", "2003-01-01"))
     (broken,) = tfd_violations(two, Tfd.of(["k"], ["v"]))
     assert str(broken) == (
         "a, x (2001-01-01 to now) and a, y (2002-01-01 to 2003-01-01) hold at the same time"
     )
     assert not list(tfd_violations(LEADERS, Tfd.of(["country"], ["name"])))
-    assert len(list(key_violations(two, ["k"]))) == 1
 
 
 def test_the_same_table_from_every_kind_of_file(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from statistics import fmean
 
-from agent_env.analysis.spread import SEED, mean_interval
+from agent_env.analysis.intervals import mean_interval
+from agent_env.analysis.resampling import SEED
 from agent_env.families.temp_answers.reasoning import arithmetic_steps
 from agent_env.families.temp_answers.study.layouts import (
     MEASURES,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from agent_env.analysis.spread import Interval, mean_intervals
+from agent_env.analysis.intervals import Interval, mean_intervals
 from agent_env.families.temp_answers.scoring.time_errors import ErrorProfile, profile, within
 from agent_env.families.temp_answers.study.modes import Item
 
@@ -43,7 +43,7 @@ class Summary:
     unit or all are equal."""
     intervals: dict[str, Interval] | None = None
     """95 %, by metric, `within_K` being EM@k; None where not asked for. A metric without one, see
-    `spread.mean_intervals`, is left out."""
+    `intervals.mean_intervals`, is left out."""
 
 
 def summarize(items: Sequence[Item], mode: str, intervals: bool = True) -> Summary:

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from agent_env.analysis.intervals import mean_estimates
-from agent_env.analysis.resampling import bootstrap_means, draw_weights
-from agent_env.analysis.spread import (
+from agent_env.analysis.intervals import (
     Grouped,
-    _plain_bootstrap,
     _student,
+    mean_estimates,
     mean_interval,
     mean_intervals,
 )
+from agent_env.analysis.resampling import bootstrap_means, draw_weights
 
 ALONE = [(str(k), float(k % 20 < 10)) for k in range(40)]
 TOGETHER = [(str(k % 20), value) for k, (_, value) in enumerate(ALONE)]
@@ -63,11 +62,6 @@ def test_four_clusters_are_too_few_and_five_are_not() -> None:
 def test_equal_values_and_a_single_cluster_have_no_bootstrap_interval() -> None:
     assert mean_interval([(str(k), 2.0) for k in range(9)]) is None
     assert mean_intervals([[("a", 0.0), ("a", 1.0)]] * 2, [True, False]) == [None, None]
-
-
-def test_without_numpy_the_interval_is_nearly_the_same() -> None:
-    values = [(str(k % 12), float(k * k % 17)) for k in range(60)]
-    assert _plain_bootstrap(values) == pytest.approx(mean_interval(values), rel=0.04)
 
 
 @pytest.mark.parametrize("df", [1, 2, 4, 30, 500])
