@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
@@ -12,6 +11,7 @@ from agent_env.analysis.diagnosis import Diagnosis
 from agent_env.analysis.diagnosis_sheets import in_lines
 from agent_env.models.prices import cost_usd
 from agent_env.models.text_protocol import in_text, result_block
+from agent_env.records.escaping import visible
 from agent_env.records.schema import Message, ModelFacts, Sample, Score, ToolCall, Usage
 from agent_env.records.trace_events import (
     EpisodeFailed,
@@ -24,9 +24,6 @@ from agent_env.records.trace_events import (
     ToolCalled,
 )
 from agent_env.tasks.judging import shown_gold
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a page or model could steer a terminal
-
 
 SAMPLING = (
     "temperature", "top_p", "seed", "reasoning_effort", "max_output_tokens",
@@ -189,7 +186,7 @@ def _known(value: int | None) -> str:
 
 def _cut(text: str, width: int | None) -> str:
     """The text without control characters, its middle left out where it is very long."""
-    text = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    text = visible(text)
     if width is None or len(text) <= width * 1.25:
         return text
     half = width // 2

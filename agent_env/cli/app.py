@@ -10,6 +10,7 @@ import typer
 
 from agent_env.cli.help import PLAIN, CommandTable
 from agent_env.cli.run import say
+from agent_env.cli.terminal import guard_streams
 
 
 class Commands(CommandTable):
@@ -82,6 +83,7 @@ def main() -> None:
     """Entry point: the user's mistakes end with one line and exit code 2."""
     from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 
+    guard_streams()
     try:
         code = app(prog_name="agent-env", standalone_mode=False)
         sys.stdout.flush()

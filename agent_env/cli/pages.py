@@ -93,7 +93,11 @@ def show(
     if fetch.digest is None:
         print(f"{fetch.asked}\nnot stored: {fetch.error}")
     elif raw:
-        sys.stdout.buffer.write(store.body(fetch.digest))
+        body = store.body(fetch.digest)
+        if sys.stdout.isatty():
+            print(body.decode(errors="replace"))
+        else:
+            sys.stdout.buffer.write(body)
     else:
         told = {k: v for k, v in _as_json(fetch).items() if v is not None}
         print("\n".join(f"{name}: {value}" for name, value in told.items()), end="\n\n")

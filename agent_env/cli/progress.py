@@ -11,7 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from agent_env.cli.terminal import guard_streams, raw
 from agent_env.errors import AgentEnvError, RunStopped
+from agent_env.records.escaping import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -76,6 +78,7 @@ class Progress:
             self._bar = _bar()
             self._bar.add_task("episodes", total=total, completed=self._endings.total())
             self._bar.start()
+            guard_streams()  # while it stands, standard error is another stream
 
     def _end(self, key: EpisodeKey, ending: str) -> None:
         self._now += 1
@@ -84,7 +87,7 @@ class Progress:
             self._mean.add(self._mean.folder.trace(key))
         if self._bar is not None:
             said = f"{self._standing()}{f'; {self._pace()}' if self._pace else ''}"
-            self._bar.update(self._bar.task_ids[0], advance=1, description=said)
+            self._bar.update(self._bar.task_ids[0], advance=1, description=visible(said))
         elif time.monotonic() - self._said_s > PLAIN_EVERY_S:
             self._said_s = time.monotonic()
             _say(f"{self._counts()}{f'; {self._pace()}' if self._pace else ''}")
@@ -116,7 +119,7 @@ def count_up(total: int) -> Callable[[], None]:
     def one_more() -> None:
         nonlocal done
         done += 1
-        print(f"\r{done} of {total}", end="\n" if done == total else "", file=sys.stderr)
+        print(f"\r{done} of {total}", end="\n" if done == total else "", file=raw(sys.stderr))
 
     return one_more
 
@@ -137,7 +140,7 @@ def _bar() -> Bar:
         BarColumn(bar_width=20),
         TimeRemainingColumn(),
         TextColumn("{task.description}", markup=False, table_column=rest),
-        console=Console(stderr=True),
+        console=Console(file=raw(sys.stderr)),
         transient=True,
         expand=True,
     )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from agent_env.cli.terminal import raw
+from agent_env.records.escaping import visible
+
 if TYPE_CHECKING:
     from rich.table import Column, Table
 
@@ -13,12 +16,15 @@ def print_table(table: Table) -> None:
     """Whole where nobody says how wide; on a narrow terminal in parts, the first column before
     each."""
     from rich.console import Console
+    from rich.segment import Segment, Segments
 
     wide = Console(width=1000)
     needed = wide.measure(table).maximum
     room = Console().width if sys.stdout.isatty() else needed
     for part in in_parts(table, room):
-        Console(width=max(room, wide.measure(part).maximum)).print(part)
+        console = Console(file=raw(sys.stdout), width=max(room, wide.measure(part).maximum))
+        segments = console.render(part)
+        console.print(Segments(Segment(visible(s.text), s.style, s.control) for s in segments))
 
 
 def in_parts(table: Table, room: int) -> list[Table]:

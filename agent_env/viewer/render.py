@@ -11,11 +11,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import Response
 
 from agent_env.analysis.sheets import text_of
+from agent_env.records.escaping import visible
 
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-"""Unreadable, able to turn text around, or half a letter."""
 _LINK = re.compile(r"^https?://[^\s\"'<>\\]+$", re.IGNORECASE)
 
 
@@ -55,7 +52,7 @@ def page(made: Environment, name: str, status: int = 200, /, **values: object) -
 
 def plain(text: object) -> str:
     """Text with its control characters and turners of direction as visible escapes."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text).replace("\r\n", "\n"))
+    return visible(str(text))
 
 
 def query(given: Mapping[str, str], **changes: object) -> str:

@@ -1,0 +1,48 @@
+"""The one way of text to the terminal: control characters of foreign text are shown, not sent.
+
+Against names, answers, pages and tool outputs that would steer the terminal or change the direction
+of text. `main` puts the two standard streams behind it, whatever they lead to; styles and the
+progress bar are ours and go to the stream itself (`raw`), their text by `visible`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO, cast
+
+from agent_env.records.escaping import visible
+
+
+class VisibleStream:
+    """A text stream that writes control characters as `\\u001b`; all else is the stream's."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write it and give back its length."""
+        self.stream.write(visible(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def guard_streams() -> None:
+    """Put standard output and standard error behind a VisibleStream, once."""
+    sys.stdout, sys.stderr = _guarded(sys.stdout), _guarded(sys.stderr)
+
+
+def _guarded(stream: TextIO) -> TextIO:
+    return stream if isinstance(stream, VisibleStream) else cast("TextIO", VisibleStream(stream))
+
+
+def raw(stream: TextIO) -> TextIO:
+    """The stream itself, for what holds no foreign text."""
+    return stream.stream if isinstance(stream, VisibleStream) else stream

@@ -1,0 +1,198 @@
+"""Foreign text steers no terminal: what a run folder, a puzzle file or an option says is shown with
+its control characters written out, by every command and in every error."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.table import Table
+
+from agent_env.cli.progress import Progress
+from agent_env.cli.tables import print_table
+from agent_env.cli.terminal import VisibleStream, guard_streams, raw
+from agent_env.episodes.run_folder import RunFolder
+from tests.commands import agent_env
+
+STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+HOSTILE = "A\x1b[31m\x9b8m\x1b]0;t\x07\u202e\u2066\u200f\u061c[/x][link=http://e]\r\x08\x00"
+TRACE = "episodes/web/tp-1-00001.1.jsonl"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("made") / "run"
+    words = ("--limit", "1", "--condition", "base", "--condition", "web", "--out", str(run))
+    assert agent_env("run", "time-puzzles", *words).returncode == 0
+    return run
+
+
+def in_lines(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        change(line)
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def the_model(run: Path) -> None:
+    in_manifest(run, lambda told: told.update(model=HOSTILE))
+
+
+def a_condition(run: Path) -> None:
+    in_manifest(run, lambda told: told["conditions"][0].update(name=HOSTILE))
+
+
+def an_unknown_field(run: Path) -> None:
+    in_manifest(run, lambda told: told.update({HOSTILE: HOSTILE}))
+
+
+def a_limit(run: Path) -> None:
+    in_manifest(run, lambda told: told["limits"].update(steps=HOSTILE))
+
+
+def in_manifest(run: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    told = json.loads((run / "run.json").read_text())
+    change(told)
+    (run / "run.json").write_text(json.dumps(told))
+
+
+def the_question(run: Path) -> None:
+    in_lines(run / "samples.jsonl", lambda told: told.update(question=HOSTILE))
+
+
+def an_id(run: Path) -> None:
+    in_lines(run / "samples.jsonl", lambda told: told.update(id=HOSTILE))
+    in_lines(run / TRACE, lambda told: told.update(sample=HOSTILE) if "sample" in told else None)
+
+
+def the_answer(run: Path) -> None:
+    def change(told: dict[str, Any]) -> None:
+        if told["kind"] == "episode_finished":
+            told.update(answer=f"MY ANSWER: {HOSTILE}", text=HOSTILE)
+
+    in_lines(run / TRACE, change)
+
+
+def a_tool(run: Path) -> None:
+    def change(told: dict[str, Any]) -> None:
+        if told["kind"] == "tool_called":
+            told["result"].update(output=HOSTILE, output_digest=None)
+            told["call"]["name"] = HOSTILE
+
+    in_lines(run / TRACE, change)
+
+
+def the_kind_of_an_event(run: Path) -> None:
+    in_lines(run / TRACE, lambda told: told.update(kind=HOSTILE))
+
+
+def a_line_that_is_no_json(run: Path) -> None:
+    with (run / TRACE).open("a") as opened:
+        opened.write(HOSTILE.replace("\x00", "") + "\n{}\n")
+
+
+PLACES = (
+    the_model, a_condition, an_unknown_field, a_limit, the_question, an_id, the_answer, a_tool,
+    the_kind_of_an_event, a_line_that_is_no_json,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("plant", PLACES)
+def test_a_foreign_run_is_shown_without_steering(
+    finished: Path, tmp_path: Path, plant: Callable[[Path], None]
+) -> None:
+    run = tmp_path / "run \x1b[8m\u202e"
+    shutil.copytree(finished, run)
+    plant(run)
+    sheet = tmp_path / "sheet.csv"
+    shown = ""
+    for words in (
+        ("score", str(run)), ("score", str(run), "--json"), ("show", str(run / TRACE)),
+        ("episodes", str(run)), ("diagnose", str(run)), ("compare", str(run)),
+        ("audit", str(run / "samples.jsonl")), ("replay", str(run)), ("resume", str(run)),
+        ("label", str(run), "--sample", "1", "--out", str(sheet)),
+    ):  # fmt: skip
+        done = agent_env(*words)
+        assert not STEERING.search(done.stdout + done.stderr), words
+        shown += done.stdout + done.stderr
+    assert r"\u001b" in shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", HOSTILE.replace("\0", "")),
+        ("run", HOSTILE.replace("\0", "")),
+        (HOSTILE.replace("\0", ""),),
+        ("run", "time-puzzles", "--model", HOSTILE.replace("\0", "")),
+        ("run", "time-puzzles", HOSTILE.replace("\0", "")),
+        ("score", "--" + HOSTILE.replace("\0", "")),
+    ],
+)
+def test_errors_quote_without_steering(words: tuple[str, ...]) -> None:
+    done = agent_env(*words)
+    assert done.returncode == 2
+    assert not STEERING.search(done.stdout + done.stderr)
+
+
+def test_json_that_is_shown_has_the_same_value() -> None:
+    shown = io.StringIO()
+    VisibleStream(shown).write(json.dumps({HOSTILE: HOSTILE}, ensure_ascii=False))
+    assert not STEERING.search(shown.getvalue())
+    assert json.loads(shown.getvalue()) == {HOSTILE: HOSTILE}
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """So that rich styles what it writes."""
+        return True
+
+
+def test_on_a_terminal_tables_keep_their_styles_and_cells_do_not_bring_any(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    guard_streams()
+    table = Table(title="title")
+    table.add_column("name")
+    table.add_row("a\x1b[8m\u202eb")
+    print_table(table)
+    shown = terminal.getvalue()
+    assert "\x1b[3m" in shown  # rich's own: titles are italic
+    assert "\x1b[8m" not in shown
+    assert "\u202e" not in shown
+    assert r"a\u001b[8m\u202eb" in shown
+
+
+def test_lines_beside_the_progress_bar_are_guarded_too(
+    monkeypatch: pytest.MonkeyPatch, finished: Path
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setattr("sys.stderr", terminal)
+    guard_streams()
+    with Progress() as progress:
+        progress.listener.begin(RunFolder(finished), 2)
+        progress.listener.note("said\x1b[8m\u202e")
+        print("said too\x1b[8m\u202e", file=sys.stderr)
+    assert raw(sys.stderr) is terminal
+    shown = terminal.getvalue()
+    assert "\u202e" not in shown
+    assert "\x1b[8m" not in shown
+    assert r"said too\u001b[8m\u202e" in shown
