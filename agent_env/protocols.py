@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import Annotated, Literal, Protocol, Self, runtime_checkable
 
+from agent_env.errors import ConfigError
+from agent_env.records.options import EPISODE, Opt
 from agent_env.records.schema import (
     Episode,
     ExecResult,
@@ -216,22 +218,72 @@ class Scorer(Protocol):
     def __call__(self, sample: Sample, episode: Episode) -> Score: ...
 
 
+def calls_by_tool(texts: Sequence[str] | Mapping[str, int]) -> dict[str, int] | None:
+    """`python=10` and the like, by tool; ConfigError where one is no such thing."""
+    if isinstance(texts, Mapping):
+        return dict(texts)
+    found: dict[str, int] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if not name or not number.isdecimal() or int(number) < 1:
+            raise ConfigError(f"--tool-limit {text!r}: write TOOL=CALLS, such as python=10")
+        found[name] = int(number)
+    return found or None
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one episode may use; None is without limit."""
+    """What one episode may use; None is without limit. What the user does not say is the task's."""
 
-    steps: int | None = 30
+    steps: Annotated[
+        int | None, Opt("Model calls per episode.", EPISODE, min=1, default=None, resume=True)
+    ] = 30
     """Model calls."""
-    tool_calls: int | None = 60
-    tokens: int | None = 500_000
+    tool_calls: Annotated[
+        int | None, Opt("Per episode.", EPISODE, min=0, default=None, resume=True)
+    ] = 60
+    tokens: Annotated[
+        int | None, Opt("Per episode, in and out.", EPISODE, min=1, default=None, resume=True)
+    ] = 500_000
     """Input and output of all model calls together."""
-    time_s: float | None = 900.0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
-    per_tool: Mapping[str, int] = field(default_factory=dict)
+    time_s: Annotated[
+        float | None, Opt("Seconds per episode.", EPISODE, min=0.1, default=None, resume=True)
+    ] = 900.0
+    input_tokens: Annotated[int | None, Opt("Sent.", EPISODE, min=1)] = None
+    output_tokens: Annotated[int | None, Opt("Got.", EPISODE, min=1)] = None
+    cost_usd: Annotated[float | None, Opt("Needs --prices.", EPISODE, min=0.0)] = None
+    per_tool: Annotated[
+        Mapping[str, int],
+        Opt(
+            "Calls of one tool, such as python=10; then it is withdrawn. Repeatable.",
+            EPISODE,
+            flag="--tool-limit",
+            metavar="TOOL=CALLS",
+            typed=list[str],
+            default=None,
+            read=calls_by_tool,
+        ),
+    ] = field(default_factory=dict)
     """Calls by tool; a tool at its limit is withdrawn, and the episode goes on."""
-    notice: int | None = 2
+    notice: Annotated[
+        int | None,
+        Opt(
+            "Replies left when the model is told that it must answer; 0: never told.",
+            EPISODE,
+            flag="--answer-notice",
+            min=0,
+            default=None,
+            shown="2",
+        ),
+    ] = 2
     """With so many steps left the model is told, once, that it must answer."""
-    fit_context: bool | None = None
+    fit_context: Annotated[
+        bool | None,
+        Opt(
+            "Cut old tool outputs where the model's context is full, and go on; counted.",
+            EPISODE,
+            typed=bool,
+            default=False,
+        ),
+    ] = None
     """Whether old tool outputs are cut where the conversation is longer than the model reads."""

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, TrustRun, say
+from agent_env.cli.options import with_options
+from agent_env.cli.run import AsJson, say
 
 if TYPE_CHECKING:
     from agent_env.episodes.contexts.check import Row
-    from agent_env.runs.context import Built
+    from agent_env.runs.context import BuildOptions, Built
     from agent_env.tasks.contexts import SampleContext
 
 
@@ -25,58 +26,22 @@ contexts = typer.Typer(
 
 
 @contexts.command()
-def build(
-    run: Annotated[Path, typer.Argument(help="A run whose model had a web.", metavar="RUN")],
-    out: Annotated[Path, typer.Option(help="The file to write.")],
-    condition: Annotated[
-        str | None, typer.Option(help="Whose pages.", show_default="web, or the only one")
-    ] = None,
-    kinds: Annotated[
-        str, typer.Option(help="Joined by commas: cited, opened, returned.")
-    ] = "cited,opened",
-    budget: Annotated[int, typer.Option(min=200, help="Tokens of one sample's pages.")] = 8000,
-    page_budget: Annotated[int, typer.Option(min=50, help="Tokens of one page.")] = 3000,
-    tokenizer: Annotated[
-        str, typer.Option(help="Counts them: estimate, o200k_base, cl100k_base.")
-    ] = "estimate",
-    repeat: Annotated[int, typer.Option(min=1, help="Which of a sample's episodes.")] = 1,
-    fetch: Annotated[
-        bool, typer.Option("--fetch", help="Get pages that no store holds from the live web.")
-    ] = False,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="HOST:PORT of your own network to fetch from. Repeatable."),
-    ] = None,
-    trust_run: TrustRun = False,
-    as_json: AsJson = False,
-) -> None:
+@with_options("agent_env.runs.context:BuildOptions")
+def build(options: BuildOptions, as_json: AsJson = False) -> None:
     """Write, for each sample, the pages that a run's model found, to be given to any model.
 
     Example: agent-env context build runs/first --out pages.jsonl
     """
     from agent_env.runs import context as commands
 
-    options = commands.BuildOptions(
-        run=run,
-        out=out,
-        condition=condition,
-        kinds=tuple(part.strip() for part in kinds.split(",")),
-        budget=budget,
-        page_budget=page_budget,
-        tokenizer=tokenizer,
-        repeat=repeat,
-        fetch=fetch,
-        allow_hosts=tuple(allow_host or ()),
-        trust_run=trust_run,
-    )
     built = commands.build(options, note=say)
     if as_json:
-        print(json.dumps(_built_json(built, out)))
+        print(json.dumps(_built_json(built, options.out)))
     else:
         header = built.contexts.header
         counts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in built.counts().items())
         print(
-            f"{header.samples} contexts in {out}, {header.empty} of them empty; "
+            f"{header.samples} contexts in {options.out}, {header.empty} of them empty; "
             f"pages of {header.source_condition}: {counts or 'none'}"
         )
         _tell_gaps(built)

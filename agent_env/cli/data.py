@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli import limits as bound
 from agent_env.cli.run import AsJson, say
 
 if TYPE_CHECKING:
@@ -26,6 +25,12 @@ Out = Annotated[Path, typer.Option(help="The file to write.")]
 Table = Annotated[Path | None, typer.Argument(help="An event table; default: the shipped one.")]
 Now = Annotated[str | None, typer.Option(help="YYYY-MM-DD; what still lasts, lasts until then.")]
 
+ApiKeyEnv = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="The environment variable with the key of the model's server."
+    ),
+]
 SHOWN = 12
 """Kinds of things left out that are printed."""
 facts = typer.Typer(help="Tables of events: import, build, screen, check.", no_args_is_help=True)
@@ -67,7 +72,7 @@ def generate(
         typer.Option(help="Of tdbench: template, or model:NAME as for run; each is read back."),
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Of that model's server.")] = None,
-    api_key_env: bound.ApiKeyEnv = None,
+    api_key_env: ApiKeyEnv = None,
     run: Annotated[
         Path | None, typer.Option(help="That model's replies; default: OUT.wording, kept.")
     ] = None,
@@ -305,7 +310,7 @@ def screen(
     run: Annotated[Path, typer.Option(help="The run's folder, kept.")],
     table: Table = None,
     base_url: Annotated[str | None, typer.Option(help="Of the model's server.")] = None,
-    api_key_env: bound.ApiKeyEnv = None,
+    api_key_env: ApiKeyEnv = None,
     limit: Annotated[int | None, typer.Option(min=1, help="How many events.")] = None,
     concurrency: Annotated[int, typer.Option(min=1)] = 8,
     now: Now = None,
@@ -325,7 +330,7 @@ def check(
     run: Annotated[Path, typer.Option(help="The run's folder, kept.")],
     table: Table = None,
     base_url: Annotated[str | None, typer.Option(help="Of the model's server.")] = None,
-    api_key_env: bound.ApiKeyEnv = None,
+    api_key_env: ApiKeyEnv = None,
     limit: Annotated[int | None, typer.Option(min=1, help="How many events.")] = None,
     concurrency: Annotated[int, typer.Option(min=1)] = 8,
     web: Annotated[str, typer.Option(help="As for run: sealed, live, record, frozen.")] = "sealed",

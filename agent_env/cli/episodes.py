@@ -6,35 +6,24 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli import limits as bound
-from agent_env.cli.run import AsJson, Run, TrustRun, listening, say
+from agent_env.cli.options import with_options
+from agent_env.cli.run import AsJson, Run, listening, say
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
     from agent_env.episodes.again.replay import Replayed
+    from agent_env.runs.options import ForkOptions, ReplayOptions
 
-Source = Literal["recorded", "live"]
 SHOWN = 3
 """Episodes with drift that are printed with their diff."""
 
 
-def replay(
-    folder: Run,
-    lenient: Annotated[
-        bool, typer.Option("--lenient", help="Go on behind a difference, and report them all.")
-    ] = False,
-    tools: Annotated[Source, typer.Option(help="live runs the tools anew.")] = "recorded",
-    model: Annotated[Source, typer.Option(help="live asks the model anew.")] = "recorded",
-    out: Annotated[
-        Path | None, typer.Option(help="With a live model: its traces; default: RUN/replays/…")
-    ] = None,
-    trust_run: TrustRun = False,
-    as_json: AsJson = False,
-) -> None:
+@with_options("agent_env.runs.options:ReplayOptions")
+def replay(options: ReplayOptions, folder: Run, as_json: AsJson = False) -> None:
     """Run recorded episodes again without network or key; exit 1 where one differs.
 
     Example: agent-env replay runs/first
@@ -42,10 +31,8 @@ def replay(
     import asyncio
 
     from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.options import ReplayOptions
     from agent_env.runs.replay import replay as replay_run
 
-    options = ReplayOptions(not lenient, tools == "live", model == "live", out, trust_run)
     results = asyncio.run(replay_run(RunFolder(folder), options, say))
     if not results:
         say(f"{folder} holds no episode")
@@ -75,24 +62,13 @@ def _print_replay(results: list[Replayed], counts: Counter[str]) -> None:
         print(f"\nand {len(drifted) - SHOWN} more with drift; --json has all")
 
 
+@with_options("agent_env.runs.options:ForkOptions")
 def fork(
+    options: ForkOptions,
     trace: Annotated[
         Path,
         typer.Argument(help="A trace: RUN/episodes/CONDITION/SAMPLE.1.jsonl", metavar="EPISODE"),
     ],
-    at: Annotated[int, typer.Option(min=0, help="The last step to keep; 0: only the prompt.")],
-    out: Annotated[Path, typer.Option(help="The folder of the forks' run.")],
-    repeats: Annotated[int, typer.Option(min=1, help="How many forks.")] = 1,
-    model: Annotated[str | None, typer.Option(help="Another model from there on.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Of the model's server.")] = None,
-    api_key_env: bound.ApiKeyEnv = None,
-    condition: Annotated[str | None, typer.Option(help="Other tools from there on.")] = None,
-    edit: Annotated[
-        Path | None,
-        typer.Option(help="Another result for step K's call: a text, or JSON {call id: text}."),
-    ] = None,
-    sandbox: Annotated[str, typer.Option(help="Where code runs, if the parent ran none.")] = "auto",
-    trust_run: TrustRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Keep an episode up to step K and let it go on otherwise.
@@ -103,14 +79,10 @@ def fork(
     import asyncio
 
     from agent_env.runs.fork import fork as fork_episode
-    from agent_env.runs.options import ForkOptions
 
-    options = ForkOptions(
-        at, out, repeats, model, base_url, api_key_env, condition, edit, sandbox, trust_run
-    )
     with listening() as (listener, _):
         asyncio.run(fork_episode(trace, options, listener))
-    _print_forks(out, as_json)
+    _print_forks(options.out, as_json)
 
 
 def forks(folder: Run, as_json: AsJson = False) -> None:

@@ -16,8 +16,6 @@ import typer
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
     from agent_env.analysis.judges import JudgeAgreement
     from agent_env.analysis.summary import Result, Summary
     from agent_env.analysis.treatment import Treatment
@@ -29,14 +27,6 @@ SHOWN_CHANGES = 10
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 Run = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
-TrustRun = Annotated[
-    bool,
-    typer.Option(
-        "--trust-run",
-        help="Let a run that you did not make here do what it lists: servers, hosts, files outside "
-        "its folder, code without a sandbox.",
-    ),
-]
 Choice = TypeVar("Choice", bound=str)
 
 
@@ -82,21 +72,6 @@ def scored_when_stopped(as_json: bool) -> Iterator[tuple[Listener, list[Path]]]:
             with suppress(SystemExit):  # the stop itself is exit 1, and has more to say
                 print_scores(folders[0], as_json)
             raise
-
-
-def json_object(given: str | None, option: str) -> dict[str, JsonValue] | None:
-    """The object that an option's JSON holds; ConfigError where it holds none."""
-    from agent_env.errors import ConfigError
-
-    if given is None:
-        return None
-    try:
-        value = json.loads(given)
-    except (ValueError, RecursionError) as exc:
-        raise ConfigError(f"{option} is not JSON: {exc}") from None
-    if not isinstance(value, dict):
-        raise ConfigError(f'{option} must be a JSON object like {{"top_k": 20}}')
-    return value
 
 
 def one_of(given: str, known: tuple[Choice, ...], option: str) -> Choice:

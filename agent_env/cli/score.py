@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.limits import Prices
 from agent_env.cli.run import AsJson, Run, print_scores, print_trails
 
 
 def score(
     folder: Run,
-    prices: Prices = None,
+    prices: Annotated[
+        Path | None, typer.Option(help="A table of models: docs/limits.md has the form.")
+    ] = None,
     evidence: Annotated[
         bool,
         typer.Option("--evidence", help="Failures of retrieval, reading and reasoning instead."),

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from agent_env.errors import ConfigError
+from agent_env.records.options import Opt
 from agent_env.records.safe_files import replace_file
+from agent_env.runs.options import TrustRun
 from agent_env.runs.start import task_of
 from agent_env.tasks.contexts import KINDS, Contexts, Kind
 from agent_env.wiring.models import make_tokenizer
@@ -37,19 +39,30 @@ FETCHED = "fetched.db"
 class BuildOptions:
     """What the user asks of a build."""
 
-    run: Path
-    out: Path
-    condition: str | None = None
+    run: Annotated[Path, Opt("A run whose model had a web.", metavar="RUN", argument=True)]
+    out: Annotated[Path, Opt("The file to write.")]
+    condition: Annotated[str | None, Opt("Whose pages.", shown="web, or the only one")] = None
     """None takes the run's `web`, or its only condition that has a web."""
-    kinds: tuple[str, ...] = DEFAULT_KINDS
-    budget: int = DEFAULT_BUDGET
-    page_budget: int = DEFAULT_PAGE_BUDGET
-    tokenizer: str = "estimate"
-    repeat: int = 1
-    fetch: bool = False
-    allow_hosts: tuple[str, ...] = ()
+    kinds: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Joined by commas: cited, opened, returned.",
+            typed=str,
+            default=",".join(DEFAULT_KINDS),
+            read=lambda text: tuple(part.strip() for part in text.split(",")),
+        ),
+    ] = DEFAULT_KINDS
+    budget: Annotated[int, Opt("Tokens of one sample's pages.", min=200)] = DEFAULT_BUDGET
+    page_budget: Annotated[int, Opt("Tokens of one page.", min=50)] = DEFAULT_PAGE_BUDGET
+    tokenizer: Annotated[str, Opt("Counts them: estimate, o200k_base, cl100k_base.")] = "estimate"
+    repeat: Annotated[int, Opt("Which of a sample's episodes.", min=1)] = 1
+    fetch: Annotated[bool, Opt("Get pages that no store holds from the live web.")] = False
+    allow_hosts: Annotated[
+        tuple[str, ...],
+        Opt("HOST:PORT of your own network to fetch from. Repeatable.", flag="--allow-host"),
+    ] = ()
     """HOST:PORT that may be fetched from though they are not on the public internet."""
-    trust_run: bool = False
+    trust_run: TrustRun = False
     """Whether a page store outside the folder is read though this user did not make the run."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.models.addresses import moved, split_address
-from agent_env.runs.options import ForkOptions
+from agent_env.runs.options import ForkOptions, with_changes
 from agent_env.runs.replay import fresh_manifest
 from agent_env.runs.resume import own_settings
 from agent_env.runs.start import Listener, run_folder, task_of
@@ -99,19 +99,19 @@ async def _as_forked(
         sandbox = (await choose_sandbox(options.sandbox)).name
     model = options.model or manifest.model
     url = options.base_url or split_address(options.model or "")[1]
-    parameters = moved(manifest.model_parameters, model, url, options.api_key_env, False)
-    return manifest.model_copy(
-        update={
-            "parent": parent,
-            "model": model,
-            "model_parameters": parameters,
-            "conditions": (chosen,),
-            "repeats": options.repeats,
-            "samples": 1,
-            "sandbox": sandbox if "python" in chosen.tools else None,
-            "web": (manifest.web or "sealed") if "web_search" in chosen.tools else None,
-        }
-    )
+    update = with_changes(manifest.model_dump(), options.changes)
+    before = update.get("model_parameters", manifest.model_parameters)
+    update |= {
+        "parent": parent,
+        "model": model,
+        "model_parameters": moved(before, model, url, options.api_key_env, False),
+        "conditions": (chosen,),
+        "repeats": options.repeats,
+        "samples": 1,
+        "sandbox": sandbox if "python" in chosen.tools else None,
+        "web": (manifest.web or "sealed") if "web_search" in chosen.tools else None,
+    }
+    return manifest.model_copy(update=update)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Annotated
 
 from pydantic import JsonValue
 
@@ -22,8 +23,11 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import base_urls, with_variable
+from agent_env.models.parameters import ModelParameters
 from agent_env.models.prices import is_priced
+from agent_env.records.options import Opt, Part
 from agent_env.records.schema import Episode, ModelFacts, Score
+from agent_env.runs.options import ApiKeyEnv
 from agent_env.runs.score import score_folder
 from agent_env.tasks.judging import judge_prompt
 from agent_env.wiring.models import health_of, make_model
@@ -33,20 +37,35 @@ from agent_env.wiring.models import health_of, make_model
 class JudgeOptions:
     """What the user asks of a judge."""
 
-    run: Path
-    model: str
-    base_url: str | None = None
-    api_key_env: str | None = None
-    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
-    metric: str | None = None
+    run: Annotated[Path, Opt("A run's folder.", metavar="RUN", argument=True)]
+    model: Annotated[str, Opt("The judge: openai/NAME or compatible/NAME.")]
+    base_url: Annotated[str | None, Opt("Of its server, such as http://127.0.0.1:8000/v1")] = None
+    api_key_env: ApiKeyEnv = None
+    parameters: Annotated[
+        Mapping[str, JsonValue],
+        Part(ModelParameters, only=("temperature", "reasoning_effort", "max_output_tokens")),
+    ] = field(default_factory=dict)
+    metric: Annotated[str | None, Opt("What is judged; default: the task's main metric.")] = None
     """Beside which the verdicts stand; None for the task's main one."""
-    conditions: tuple[str, ...] = ()
-    sample: int | None = None
-    """So many answers, drawn by lot; None for all."""
-    seed: int = 1
-    again: bool = False
-    concurrency: int = 8
-    calls: CallOptions = field(default_factory=CallOptions)
+    conditions: Annotated[
+        tuple[str, ...], Opt("Only answers under it. Repeatable.", flag="--condition")
+    ] = ()
+    sample: Annotated[int | None, Opt("So many answers, drawn randomly; default: all.", min=1)] = (
+        None
+    )
+    seed: Annotated[int, Opt("Of the drawing.")] = 1
+    again: Annotated[bool, Opt("Ask also where this judge gave a verdict before.")] = False
+    concurrency: Annotated[int, Opt("Calls at the same time.", min=1)] = 8
+    calls: Annotated[
+        CallOptions,
+        Part(
+            without=("run_time_s", "reply_cache"),
+            help={
+                "run_tokens": "In and out, of this start.",
+                "run_cost_usd": "Of this start; needs --prices.",
+            },
+        ),
+    ] = field(default_factory=CallOptions)
 
 
 @dataclass(frozen=True, slots=True)

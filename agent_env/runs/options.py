@@ -1,64 +1,196 @@
-"""What the user asks of a run, and of a run that was recorded: resumed, replayed, forked."""
+"""What the user asks of a run, and of a run that was recorded: resumed, replayed, forked.
+
+Each option is declared here, or in the record of the part of a run that it belongs to, and nowhere
+else. `records.options` makes the rest of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import JsonValue
 
+from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions
+from agent_env.models.parameters import ModelParameters
+from agent_env.protocols import Limits
+from agent_env.records.options import RUNNING, SERVER, WHAT, WORDS, Opt, Part
 from agent_env.wiring.web_options import WebOptions
 
-if TYPE_CHECKING:
-    from agent_env.episodes.calls.budget import RunLimits
+Source = Literal["recorded", "live"]
+ApiKeyEnv = Annotated[
+    str | None,
+    Opt("The environment variable with the key of the model's server.", metavar="NAME"),
+]
+TrustRun = Annotated[
+    bool,
+    Opt(
+        "Let a run that you did not make here do what it lists: servers, hosts, files outside "
+        "its folder, code without a sandbox."
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """What the user asks of a run."""
 
-    task: str
-    model: str = "reference"
-    conditions: tuple[str, ...] = ()
+    task: Annotated[
+        str,
+        Opt(
+            "time-puzzles, tdbench, tempreason, timeqa, traveler or temp-answers.",
+            metavar="TASK",
+            manifest="task",
+            argument=True,
+        ),
+    ]
+    model: Annotated[
+        str,
+        Opt(
+            "reference (the default), reference-static, openai/NAME, compatible/NAME or "
+            "compatible/NAME@URL. Repeatable: each model gets a run of its own below --out.",
+            WHAT,
+            manifest="model",
+            resume=True,
+            fork=True,
+        ),
+    ] = "reference"
+    conditions: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Parts joined by +: base, explicit, cited, web, web-once, cal, events, ci, sql. "
+            "Repeatable.",
+            WHAT,
+            "--condition",
+            manifest="conditions",
+            fork=True,
+        ),
+    ] = ()
     """Names; empty takes the task's own, without those that cannot run here."""
-    cited_from: tuple[str, ...] = ()
-    """Context files, FILE or NAME=FILE each."""
-    limit: int | None = None
-    seed: int = 1
-    dataset: Path | None = None
-    out: Path | None = None
-    concurrency: int = 8
-    repeats: int = 1
-    where: tuple[str, ...] = ()
-    prompt: str = "default"
-    options: tuple[str, ...] = ()
-    """The family's options, as KEY=VALUE."""
-    base_url: str | None = None
+    cited_from: Annotated[
+        tuple[str, ...],
+        Opt(
+            "What `context build` wrote, for cited or cited:NAME. Repeatable.",
+            WHAT,
+            metavar="[NAME=]FILE",
+            manifest="contexts",
+        ),
+    ] = ()
+    limit: Annotated[int | None, Opt("How many samples.", WHAT, min=1, manifest="samples")] = None
+    seed: Annotated[int, Opt("Of the generated samples.", WHAT, manifest="seed")] = 1
+    dataset: Annotated[
+        Path | None, Opt("A samples.jsonl to ask instead.", WHAT, manifest="dataset")
+    ] = None
+    out: Annotated[Path | None, Opt("The run's folder; default: runs/…", RUNNING)] = None
+    concurrency: Annotated[
+        int,
+        Opt("Episodes at the same time.", RUNNING, min=1, manifest="concurrency", resume=True),
+    ] = 8
+    repeats: Annotated[
+        int,
+        Opt("Episodes per sample and condition.", WHAT, min=1, manifest="repeats", fork=True),
+    ] = 1
+    where: Annotated[
+        tuple[str, ...],
+        Opt("Only samples whose FIELD is A or B: FIELD=A,B. Repeatable.", WHAT, manifest="where"),
+    ] = ()
+    prompt: Annotated[
+        str,
+        Opt(
+            "default, paper, or a file of your own with {constraints} in it.",
+            WORDS,
+            manifest="prompt",
+        ),
+    ] = "default"
+    options: Annotated[
+        tuple[str, ...],
+        Opt("An option of the task: KEY=VALUE. Repeatable.", WHAT, "--option", manifest="options"),
+    ] = ()
+    base_url: Annotated[
+        str | None,
+        Opt(
+            "Of the server of compatible/ models, such as http://127.0.0.1:8000/v1",
+            SERVER,
+            manifest="model_parameters.base_url",
+            resume=True,
+            fork=True,
+        ),
+    ] = None
     """Of compatible/ models that name no address of their own."""
-    api_key_envs: tuple[str, ...] = ()
-    """Variables that hold keys: NAME or MODEL=NAME."""
-    sandbox: str = "auto"
-    fsync: Literal["replies", "all", "none"] = "replies"
-    """When traces are forced to the disk."""
-    tokenizer: str = "estimate"
+    api_key_envs: Annotated[
+        tuple[str, ...],
+        Opt(
+            "The environment variable with a model's key, such as compatible/x=X_KEY. Repeatable.",
+            SERVER,
+            "--api-key-env",
+            metavar="[MODEL=]NAME",
+            shown="OPENAI_API_KEY, COMPATIBLE_API_KEY",
+            resume=True,
+            fork=True,
+        ),
+    ] = ()
+    sandbox: Annotated[
+        str,
+        Opt(
+            "Where code runs: auto or a backend that doctor lists.",
+            RUNNING,
+            manifest="sandbox",
+            fork=True,
+        ),
+    ] = "auto"
+    fsync: Annotated[
+        Literal["replies", "all", "none"],
+        Opt(
+            "Force traces to the disk: after paid replies, all events, never.",
+            RUNNING,
+            manifest="fsync",
+        ),
+    ] = "replies"
+    tokenizer: Annotated[
+        str,
+        Opt(
+            "Counts what is not told: estimate, o200k_base, cl100k_base, or server: the "
+            "model's own (vLLM, llama.cpp).",
+            RUNNING,
+            manifest="tokenizer",
+        ),
+    ] = "estimate"
     web: WebOptions = field(default_factory=WebOptions)
-    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
-    strategy: str | None = None
+    parameters: Annotated[
+        Mapping[str, JsonValue], Part(ModelParameters, manifest="model_parameters")
+    ] = field(default_factory=dict)
+    """What the model is made with, by the names in ModelParameters."""
+    strategy: Annotated[
+        str | None,
+        Opt(
+            "tool-loop (zero-shot), cot, few-shot, one-round; docs/tempreason.md has more.",
+            WORDS,
+            manifest="conditions",
+        ),
+    ] = None
     """For all conditions; None leaves each its own."""
-    system: Path | None = None
-    """A file with a system text."""
-    first_steps: tuple[str, ...] = ()
-    """Whether the first step must, may or must not call a tool where there are some: CHOICE or
-    CONDITION=CHOICE; `required` where nothing is said."""
-    steps: int | None = None
-    tool_calls: int | None = None
-    tokens: int | None = None
-    time_s: float | None = None
-    limits: Mapping[str, Any] = field(default_factory=dict)
-    """Further limits of an episode, by their names in protocols.Limits."""
+    system: Annotated[
+        Path | None,
+        Opt("A file with a system text before everything else.", WORDS, manifest="system_file"),
+    ] = None
+    first_steps: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Must (required, the default), may (auto) or must not (none) the first step call "
+            "a tool? Such as web=none. both: as two conditions, web and web~auto. Repeatable.",
+            WORDS,
+            "--first-step",
+            metavar="[CONDITION=]CHOICE",
+            manifest="conditions",
+        ),
+    ] = ()
+    limits: Annotated[Mapping[str, Any], Part(Limits, manifest="limits")] = field(
+        default_factory=dict
+    )
+    """Other limits of an episode than the task's, by their names in protocols.Limits."""
     calls: CallOptions = field(default_factory=CallOptions)
     preflight: Literal["off", "on", "anyway"] = "off"
     """Whether the server is tried before the first episode; `anyway` runs what cannot mean
@@ -69,34 +201,60 @@ class RunOptions:
 class ResumeOptions:
     """How a run shall go on; None is as it began."""
 
-    concurrency: int | None = None
-    accept_changes: bool = False
-    model: str | None = None
-    base_url: str | None = None
-    """Where the model's server is now; the same server, so it gets back what it said."""
-    api_key_env: str | None = None
-    steps: int | None = None
-    tool_calls: int | None = None
-    tokens: int | None = None
-    time_s: float | None = None
-    run: RunLimits | None = None
+    concurrency: Annotated[int | None, Opt("Episodes at once.", min=1)] = None
+    run: RunLimits = field(default_factory=RunLimits)
     """Other limits of the whole run."""
-    trust_run: bool = False
-    """Whether what the folder says may reach outside it, though this user did not make it."""
-    anyway: bool = False
+    accept_changes: Annotated[bool, Opt("Go on though code, model or limits changed.")] = False
+    model: Annotated[str | None, Opt("Another model from here on.")] = None
+    base_url: Annotated[str | None, Opt("The model's server is elsewhere now.")] = None
+    """Where the model's server is now; the same server, so it gets back what it said."""
+    api_key_env: ApiKeyEnv = None
+    changes: Annotated[Mapping[str, Any], Part(RunOptions, only="resume", by_entry=True)] = field(
+        default_factory=dict
+    )
+    """Whatever else of a run's options `resume` may change, by its place in run.json."""
+    anyway: Annotated[bool, Opt("Go on though another server drops the tools.")] = False
     """Whether another server may drop the tools of the conditions."""
+    trust_run: TrustRun = False
+    """Whether what the folder says may reach outside it, though this user did not make it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
     """What is live in a replay, and how much may differ."""
 
-    strict: bool = True
-    tools_live: bool = False
-    model_live: bool = False
-    out: Path | None = None
+    strict: Annotated[
+        bool,
+        Opt(
+            "Go on behind a difference, and report them all.",
+            flag="--lenient",
+            default=False,
+            read=lambda is_lenient: not is_lenient,
+        ),
+    ] = True
+    tools_live: Annotated[
+        bool,
+        Opt(
+            "live runs the tools anew.",
+            flag="--tools",
+            typed=Source,
+            default="recorded",
+            read=lambda source: source == "live",
+        ),
+    ] = False
+    model_live: Annotated[
+        bool,
+        Opt(
+            "live asks the model anew.",
+            flag="--model",
+            typed=Source,
+            default="recorded",
+            read=lambda source: source == "live",
+        ),
+    ] = False
+    out: Annotated[Path | None, Opt("With a live model: its traces; default: RUN/replays/…")] = None
     """Where the traces of a live model go; None: RUN/replays/TIME."""
-    trust_run: bool = False
+    trust_run: TrustRun = False
     """As for a resumed run; what is not live needs no trust."""
 
 
@@ -104,16 +262,35 @@ class ReplayOptions:
 class ForkOptions:
     """From where an episode is forked, and into what; None is as in the parent."""
 
-    at: int
+    at: Annotated[int, Opt("The last step to keep; 0: only the prompt.", min=0)]
     """The last step that is taken over; 0 takes over the prompt alone."""
-    out: Path
-    repeats: int = 1
-    model: str | None = None
-    base_url: str | None = None
-    api_key_env: str | None = None
-    condition: str | None = None
-    edit: Path | None = None
+    out: Annotated[Path, Opt("The folder of the forks' run.")]
+    repeats: Annotated[int, Opt("How many forks.", min=1)] = 1
+    model: Annotated[str | None, Opt("Another model from there on.")] = None
+    base_url: Annotated[str | None, Opt("Of the model's server.")] = None
+    api_key_env: ApiKeyEnv = None
+    condition: Annotated[str | None, Opt("Other tools from there on.")] = None
+    edit: Annotated[
+        Path | None,
+        Opt("Another result for step K's call: a text, or JSON {call id: text}."),
+    ] = None
     """New tool results for that step."""
-    sandbox: str = "auto"
-    trust_run: bool = False
+    sandbox: Annotated[str, Opt("Where code runs, if the parent ran none.")] = "auto"
+    changes: Annotated[Mapping[str, Any], Part(RunOptions, only="fork", by_entry=True)] = field(
+        default_factory=dict
+    )
+    """Whatever else of a run's options `fork` may change, by its place in run.json."""
+    trust_run: TrustRun = False
     """As for a resumed run."""
+
+
+def with_changes(manifest: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of run.json that these changes make, whole ones each."""
+    found: dict[str, Any] = {}
+    for place, value in changes.items():
+        entry, _, name = place.partition(".")
+        if name:
+            found[entry] = {**manifest.get(entry, {}), **found.get(entry, {}), name: value}
+        else:
+            found[entry] = value
+    return found

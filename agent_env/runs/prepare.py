@@ -14,6 +14,7 @@ from agent_env.episodes.calls.options import allow_open_files, manifest_fields
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import base_urls, key_variables, variable_in, with_variable
 from agent_env.records.manifest import Manifest, TextFile
+from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.runs.checks import check_proofs, check_tables, check_wordings
 from agent_env.runs.options import RunOptions
@@ -257,35 +258,28 @@ def _create(
         raise ConfigError(f"{path} holds a run already; resume it or name another --out")
     data, tables = samples_bytes(made.samples), samples_bytes(made.tables)
     tools = {tool for condition in conditions for tool in condition.tools}
-    manifest = Manifest(
-        id=token_hex(6),
-        task=task.name,
-        model=options.model,
-        model_parameters={"base_url": options.base_url, **options.parameters},
-        conditions=conditions,
-        repeats=options.repeats,
-        limits=limits,
-        **about_calls,
-        prompt=options.prompt,
-        options=chosen.model_dump(mode="json"),
-        prompt_file=texts[0],
-        system_file=texts[1],
-        seed=None if options.dataset else options.seed,
-        dataset=options.dataset.name if options.dataset else None,
-        where=options.where,
-        samples=len(made.samples),
-        samples_digest=digest(data),
-        materials_digest=digest(tables) if tables else None,
-        sandbox=sandbox,
-        web=_web(options) if "web_search" in tools else None,
-        web_settings=settings_of(options.web),
-        contexts=tuple(copy.use for copy in copies),
-        tokenizer=options.tokenizer,
-        concurrency=options.concurrency,
-        fsync=options.fsync,
-        versions=versions(),
-        created_at=now.isoformat(timespec="seconds"),
-    )
+    made_of = about_calls | {
+        "id": token_hex(6),
+        "task": task.name,
+        "model_parameters": {"base_url": options.base_url, **options.parameters},
+        "conditions": conditions,
+        "limits": limits,
+        "options": chosen.model_dump(mode="json"),
+        "prompt_file": texts[0],
+        "system_file": texts[1],
+        "seed": None if options.dataset else options.seed,
+        "dataset": options.dataset.name if options.dataset else None,
+        "samples": len(made.samples),
+        "samples_digest": digest(data),
+        "materials_digest": digest(tables) if tables else None,
+        "sandbox": sandbox,
+        "web": _web(options) if "web_search" in tools else None,
+        "web_settings": settings_of(options.web),
+        "contexts": tuple(copy.use for copy in copies),
+        "versions": versions(),
+        "created_at": now.isoformat(timespec="seconds"),
+    }
+    manifest = Manifest(**entries(options) | made_of)
     folder = RunFolder(path)
     folder.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
     return folder
@@ -303,7 +297,7 @@ def _free_name(parent: Path, name: str) -> Path:
 def _limits(options: RunOptions, task: Task) -> dict[str, Any]:
     """The task's limits, with those that the user gave instead."""
     limits: dict[str, Any] = asdict(task.limits)
-    given = {name: getattr(options, name, options.limits.get(name)) for name in limits}
+    given = {name: options.limits.get(name) for name in limits}
     known = sorted({tool for tools in TOOLS.values() for tool in tools})
     for tool in given["per_tool"] or ():
         if tool not in known:

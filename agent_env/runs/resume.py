@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import moved, split_address
-from agent_env.runs.options import ForkOptions, ResumeOptions
+from agent_env.runs.options import ForkOptions, ResumeOptions, with_changes
 from agent_env.runs.start import Engine, Listener, run_folder, with_preflight
 from agent_env.wiring.rooms import versions
 from agent_env.wiring.trust import check_trust, record_run
@@ -68,13 +68,11 @@ def check_resumed(
 
 
 def _as_wished(manifest: Manifest, options: ResumeOptions) -> Manifest:
-    limits = {name: getattr(options, name, None) for name in manifest.limits}
-    given = {name: value for name, value in limits.items() if value is not None}
-    update: dict[str, object] = {"limits": manifest.limits | given}
+    update = with_changes(manifest.model_dump(), options.changes)
     model = options.model or manifest.model
     url = options.base_url or split_address(options.model or "")[1]
     is_same, before = model == manifest.model, manifest.model_parameters
-    now = moved(before, model, url, options.api_key_env, is_same)
+    now = moved(update.get("model_parameters", before), model, url, options.api_key_env, is_same)
     update |= {"model": model, "model_parameters": now}
     if not is_same:
         update["former_urls"] = ()

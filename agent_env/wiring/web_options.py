@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Annotated
 
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import WebSettings
+from agent_env.records.options import WEB, Opt
 from agent_env.wiring.web import search_access, store_path
 
 _SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
@@ -16,16 +18,53 @@ _SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 
 @dataclass(frozen=True, slots=True)
 class WebOptions:
-    """As on the command line."""
+    """How a run reaches the web."""
 
-    mode: str = "sealed"
-    search: str | None = None
-    """NAME or NAME=URL."""
-    pages: Path | None = None
-    as_of: str | None = None
-    block_leaks: bool = False
-    ignore_robots: bool = False
-    allow_hosts: tuple[str, ...] = ()
+    mode: Annotated[
+        str,
+        Opt(
+            "sealed (built in), live, record (live and kept), frozen (kept).",
+            WEB,
+            "--web",
+            manifest="web",
+        ),
+    ] = "sealed"
+    search: Annotated[
+        str | None,
+        Opt(
+            "brave, tavily, exa, serper, openai, searxng, wikipedia; or NAME=URL.",
+            WEB,
+            manifest="web_settings.search",
+        ),
+    ] = None
+    pages: Annotated[
+        Path | None,
+        Opt("The page store; default: the run's own pages.db.", WEB, manifest="web_settings.pages"),
+    ] = None
+    as_of: Annotated[
+        str | None, Opt("YYYY-MM-DD: hide pages dated later.", WEB, manifest="web_settings.as_of")
+    ] = None
+    block_leaks: Annotated[
+        bool,
+        Opt(
+            "Withhold pages with the puzzle or its answer.",
+            WEB,
+            manifest="web_settings.block_leaks",
+        ),
+    ] = False
+    ignore_robots: Annotated[
+        bool,
+        Opt("Open pages that robots.txt closes.", WEB, manifest="web_settings.obey_robots"),
+    ] = False
+    allow_hosts: Annotated[
+        tuple[str, ...],
+        Opt(
+            "HOST:PORT of your own network that pages may be on. Repeatable.",
+            WEB,
+            "--allow-host",
+            manifest="web_settings.allow_hosts",
+        ),
+    ] = ()
 
 
 def settings_of(options: WebOptions) -> WebSettings:

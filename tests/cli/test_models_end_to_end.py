@@ -385,8 +385,9 @@ def test_a_planted_key_is_in_no_file_and_no_message_whatever_the_server_echoes(
     async def go() -> RunFolder:
         async with RawServer(ECHOES[echo]) as server:
             asked = RunOptions(
-                task="time-puzzles", limit=1, conditions=("base",), model=model, time_s=0.3,
-                out=tmp_path / "run", parameters={"stream": stream}, **at(server.url, model),
+                task="time-puzzles", limit=1, conditions=("base",), model=model,
+                limits={"time_s": 0.3}, out=tmp_path / "run",
+                parameters={"stream": stream}, **at(server.url, model),
             )  # type: ignore[arg-type]  # fmt: skip
             return await start_run(asked, Listener(lines.append, QUIET.begin, QUIET.end))
 

@@ -86,7 +86,7 @@ def test_limits_end_an_episode_as_in_any_run(tmp_path: Path) -> None:
         assert turn.done
         assert turn.episode.stop_reason == "steps"
 
-    _with(_options(tmp_path / "r", steps=2), use)
+    _with(_options(tmp_path / "r", limits={"steps": 2}), use)
 
 
 def test_a_policy_that_takes_too_long_finds_the_episode_over(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_policy_that_takes_too_long_finds_the_episode_over(tmp_path: Path) -> 
         assert turn.done
         assert turn.episode.stop_reason == "time"
 
-    _with(_options(tmp_path / "r", time_s=0.1), use)
+    _with(_options(tmp_path / "r", limits={"time_s": 0.1}), use)
 
 
 def test_attempts_at_one_sample_are_repeats_and_run_side_by_side(tmp_path: Path) -> None:

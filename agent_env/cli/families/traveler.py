@@ -9,8 +9,6 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli import limits as bound
-
 traveler = typer.Typer(help="TRAVELER: its study and its tables.", no_args_is_help=True)
 
 
@@ -38,7 +36,10 @@ def study(
         list[str] | None, typer.Option(help="As for run traveler: KEY=VALUE. Repeatable.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Of compatible/NAME models.")] = None,
-    api_key_env: bound.ApiKeyEnvs = None,
+    api_key_env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[MODEL=]NAME", help="As for run. Repeatable."),
+    ] = None,
     temperature: Annotated[float | None, typer.Option(help="Sent if given.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at the same time.")] = 8,
 ) -> None:

@@ -33,8 +33,13 @@ def changes(
     return list(dict.fromkeys(found))
 
 
+COMPARED = {"model", "model_parameters", "limits", "former_urls", "versions", "changes"}
+"""Entries of run.json that are compared by their parts, or tell what was compared."""
+
+
 def _settings(manifest: Manifest) -> dict[str, Any]:
     return {
+        **manifest.model_dump(mode="json", exclude=COMPARED),
         "model": manifest.model,
         **{f"model {name}": value for name, value in manifest.model_parameters.items()},
         **{f"limit {name}": value for name, value in manifest.limits.items()},

@@ -14,10 +14,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import ceil
+from typing import Annotated
 
 from agent_env.errors import RunStopped
 from agent_env.graph.meter import estimated_tokens
 from agent_env.models.prices import cost_usd
+from agent_env.records.options import RUN, Opt
 from agent_env.records.schema import Message, ModelFacts, ToolSpec, Usage
 
 FIRST_OUTPUT = 512
@@ -30,11 +32,26 @@ NOTHING = Usage()
 class RunLimits:
     """What a run may use; None is without limit."""
 
-    tokens: int | None = None
+    tokens: Annotated[
+        int | None,
+        Opt("In and out, all episodes and resumes.", RUN, "--run-tokens", min=1, resume=True),
+    ] = None
     """Input and output of all calls, those of earlier starts included."""
-    cost_usd: float | None = None
+    cost_usd: Annotated[
+        float | None,
+        Opt(
+            "All episodes and resumes; needs --prices.",
+            RUN,
+            "--run-cost-usd",
+            min=0.0,
+            resume=True,
+        ),
+    ] = None
     """Of all calls, those of earlier starts included."""
-    time_s: float | None = None
+    time_s: Annotated[
+        float | None,
+        Opt("Seconds from this start.", RUN, "--run-time-s", min=0.1, resume=True),
+    ] = None
     """Wall time of this start."""
 
 

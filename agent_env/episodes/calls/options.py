@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
 from math import ceil, floor, log10
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.budget import RunBudget, RunLimits
@@ -24,6 +24,7 @@ from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
 from agent_env.models.addresses import split_address
 from agent_env.models.prices import is_priced, read_prices
 from agent_env.records.manifest import Manifest
+from agent_env.records.options import CALLS, RUN, Opt, Part
 from agent_env.records.schema import ModelFacts
 from agent_env.records.trace_events import Event
 
@@ -35,12 +36,28 @@ FILES_PER_EPISODE = 4
 class CallOptions:
     """What the user asks of a run's model calls."""
 
-    run: RunLimits = field(default_factory=RunLimits)
-    retries: Retries = field(default_factory=Retries)
-    breaker: int | None = 20
+    run: Annotated[RunLimits, Part(manifest="run_limits")] = field(default_factory=RunLimits)
+    retries: Annotated[Retries, Part(manifest="retries")] = field(default_factory=Retries)
+    breaker: Annotated[
+        int | None,
+        Opt(
+            "Model calls in a row that all failed; 0: never.",
+            RUN,
+            "--stop-after-failures",
+            min=0,
+            typed=int,
+            manifest="retries.breaker",
+            read=lambda calls: calls or None,
+        ),
+    ] = 20
     """Failed calls in a row after which the run stops."""
-    prices: Path | None = None
-    reply_cache: Path | None = None
+    prices: Annotated[
+        Path | None, Opt("A table of models: docs/limits.md has the form.", CALLS)
+    ] = None
+    reply_cache: Annotated[
+        Path | None,
+        Opt("Keep replies here, and take those that are here.", CALLS, manifest="reply_cache"),
+    ] = None
 
 
 def manifest_fields(
@@ -217,14 +234,3 @@ def allow_open_files(episodes: int) -> None:
             f"{episodes} episodes at once may need {wanted} open files, and this system allows "
             f"{hard}; take a lower --concurrency, or raise ulimit -n"
         )
-
-
-def per_tool(texts: tuple[str, ...]) -> dict[str, int]:
-    """`python=10` and the like, by tool; ConfigError where one is no such thing."""
-    found: dict[str, int] = {}
-    for text in texts:
-        name, _, number = text.partition("=")
-        if not name or not number.isdecimal() or int(number) < 1:
-            raise ConfigError(f"--tool-limit {text!r}: write TOOL=CALLS, such as python=10")
-        found[name] = int(number)
-    return found

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from agent_env.errors import ModelError, ModelErrorKind
+from agent_env.records.options import CALLS, Opt
 
 FINAL: frozenset[ModelErrorKind] = frozenset({"authentication", "bad_request", "context_overflow"})
 """The same request would fail again."""
@@ -30,11 +32,40 @@ STATUS_KINDS: dict[int, ModelErrorKind] = {
 class Retries:
     """How often a failed call is tried again, how long that may take, how long to wait."""
 
-    attempts: int = 6
+    attempts: Annotated[
+        int,
+        Opt(
+            "Further calls after one that failed.",
+            CALLS,
+            "--retries",
+            min=0,
+            default=5,
+            read=lambda further: further + 1,
+        ),
+    ] = 6
     """Calls for one reply, the first included."""
-    time_s: float | None = 600.0
+    time_s: Annotated[
+        float | None,
+        Opt(
+            "Seconds in which they may start; also how long a run waits for a server that is "
+            "away, such as 3600.",
+            CALLS,
+            "--retry-time-s",
+            min=0.0,
+            typed=float,
+        ),
+    ] = 600.0
     """From the first call to the start of the last one."""
-    same: int | None = 3
+    same: Annotated[
+        int | None,
+        Opt(
+            "The same error so often on one request is final.",
+            CALLS,
+            "--same-error",
+            min=1,
+            typed=int,
+        ),
+    ] = 3
     """The same error this often in a row ends the episode."""
     first_wait_s: float = 1.0
     longest_wait_s: float = 30.0

@@ -58,7 +58,7 @@ def test_a_run_of_an_older_version_can_be_resumed_again(folder: RunFolder) -> No
     ("options", "line"),
     [
         ({"model": "reference-static"}, "model: reference → reference-static"),
-        ({"steps": 3}, "limit steps: 30 → 3"),
+        ({"changes": {"limits.steps": 3}}, "limit steps: 30 → 3"),
     ],
 )
 def test_another_model_or_limit_is_refused_by_name(

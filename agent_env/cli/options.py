@@ -1,0 +1,110 @@
+"""Commands whose flags are the fields of an options record."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING
+from importlib import import_module
+from typing import Annotated, Any, get_origin, get_type_hints
+
+import typer
+
+
+class WithOptions:
+    """A command that gets a record as its first argument. Its flags are made from the record when
+    they are asked for, so that the list of commands needs no record.
+
+    A parameter of the command's own with an option's keyword has its own type and default, takes
+    help and place from the option, and goes to the command instead of the record.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., None],
+        record: str,
+        only: tuple[str, ...],
+        fixed: Mapping[str, Any],
+    ) -> None:
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__annotations__: dict[str, Any] = {}  # all of it is in the signature
+        self._function, self._path = function, record
+        self._only, self._fixed = only, fixed
+        self._first, *self._own = inspect.signature(function).parameters.values()
+
+    def __call__(self, **values: Any) -> None:
+        """Make the record and run the command."""
+        from agent_env.records.options import from_keywords
+
+        own = {each.name: values.pop(each.name) for each in self._own}
+        self._function(from_keywords(self._record, {**values, **self._fixed}), **own)
+
+    @property
+    def _record(self) -> type:
+        module, _, name = self._path.partition(":")
+        found: type = getattr(import_module(module), name)
+        return found
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        from agent_env.records.options import options_of
+
+        scope = {"Path": _path()}
+        scope[str(self._first.annotation)] = self._record
+        hints = get_type_hints(self._function, localns=scope, include_extras=True)
+        own = {each.name: (hints[each.name], each.default) for each in self._own}
+        made = []
+        for option in options_of(self._record):
+            given = own.pop(option.keyword, None)
+            if given is not None and _is_complete(given[0]):
+                own[option.keyword] = given
+            elif given is not None:
+                made.append(_parameter(option, *given))
+            elif not self._only or option.keyword in self._only:
+                made.append(_parameter(option, option.type, option.default))
+        rest = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=default)
+            for name, (a, default) in own.items()
+        ]
+        required = [each for each in rest if each.default is each.empty]
+        return inspect.Signature([*required, *made, *(p for p in rest if p not in required)])
+
+
+def with_options(
+    record: str, only: tuple[str, ...] = (), **fixed: Any
+) -> Callable[[Callable[..., None]], WithOptions]:
+    """Makes a command of the record at MODULE:NAME, or of those of its options that are named;
+    `fixed` are values that the command line does not have."""
+    return lambda function: WithOptions(function, record, only, fixed)
+
+
+def _path() -> type:
+    from pathlib import Path
+
+    return Path
+
+
+def _is_complete(annotation: Any) -> bool:
+    """Whether a command's own parameter says what the command line needs to know."""
+    return get_origin(annotation) is Annotated
+
+
+def _parameter(option: Any, kind: Any, default: Any) -> inspect.Parameter:
+    """The command line's parameter of an option, with this type and default."""
+    if default is MISSING:
+        default = inspect.Parameter.empty
+    opt = option.opt
+    said: Mapping[str, Any] = {"help": opt.help, "min": opt.min, "metavar": opt.metavar}
+    if opt.argument:
+        marker: Any = typer.Argument(**said)
+    else:
+        flag = f"--{option.keyword.replace('_', '-')}"
+        is_switch = kind is bool and default is False
+        names = (flag,) if is_switch or opt.flag else ()
+        marker = typer.Option(*names, **said, show_default=opt.shown, rich_help_panel=opt.panel)
+    return inspect.Parameter(
+        option.keyword,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[kind, marker],
+        default=default,
+    )

@@ -1,0 +1,132 @@
+"""An option is declared once: a field is a flag, a keyword, an entry of run.json, and whether a
+resumed run may change it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import typer
+
+from agent_env.cli.help import Sectioned
+from agent_env.cli.options import with_options
+from agent_env.cli.options_table import options_page
+from agent_env.records.manifest import Manifest
+from agent_env.records.options import WHAT, Opt, Part, entries, from_keywords, options_of
+from agent_env.runs.options import ForkOptions, ResumeOptions, RunOptions, with_changes
+from agent_env.runs.prepare import prepare_run
+
+
+@dataclass(frozen=True, slots=True)
+class WithPatience(RunOptions):
+    """A run with two options more."""
+
+    patience: Annotated[
+        int, Opt("Turns to wait.", WHAT, min=1, manifest="patience", resume=True)
+    ] = 3
+    mood: Annotated[str, Opt("How it is asked.", WHAT, manifest="mood")] = "kind"
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeWithPatience(ResumeOptions):
+    """What resume may change of it."""
+
+    changes: Annotated[Mapping[str, Any], Part(WithPatience, only="resume", by_entry=True)] = field(
+        default_factory=dict
+    )
+
+
+def invoke(command: Callable[..., Any], *words: str) -> None:
+    app = typer.Typer(rich_markup_mode=None)
+    app.command(cls=Sectioned)(command)
+    app(args=list(words), standalone_mode=False)
+
+
+def test_a_new_field_is_a_flag_with_its_help_its_panel_and_its_bounds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    got: list[WithPatience] = []
+
+    @with_options(f"{__name__}:WithPatience")
+    def ask(options: WithPatience) -> None:
+        """Ask."""
+        got.append(options)
+
+    invoke(ask, "time-puzzles", "--patience", "5")
+    assert got == [WithPatience("time-puzzles", patience=5)]
+    with pytest.raises(Exception, match="greater than or equal to 1"):
+        invoke(ask, "time-puzzles", "--patience", "0")
+    invoke(ask, "--help")
+    asked = capsys.readouterr().out.split("What is asked:")[1].split("\n\n")[0]
+    assert "--patience <int range>" in asked
+    assert "Turns to wait.  [default: 3; x>=1]" in " ".join(asked.split()).replace(". [", ".  [")
+
+
+def test_a_new_field_stands_in_run_json(tmp_path: Path) -> None:
+    options = WithPatience(
+        "time-puzzles", conditions=("base",), limit=1, out=tmp_path / "run", patience=7
+    )
+    folder = asyncio.run(prepare_run(options, lambda text: None))
+    stored = folder.manifest().model_dump()
+    assert (stored["patience"], stored["mood"]) == (7, "kind")
+
+
+def test_resume_takes_what_the_field_allows_and_refuses_what_it_does_not() -> None:
+    got: list[ResumeWithPatience] = []
+
+    @with_options(f"{__name__}:ResumeWithPatience")
+    def go_on(options: ResumeWithPatience) -> None:
+        """Go on."""
+        got.append(options)
+
+    invoke(go_on, "--patience", "9", "--steps", "4")
+    assert got[0].changes == {"limits.steps": 4, "patience": 9}
+    stored = {"limits": {"steps": 30, "tokens": 5}, "patience": 3}
+    changed = with_changes(stored, got[0].changes)
+    assert changed == {"limits": {"steps": 4, "tokens": 5}, "patience": 9}
+    with pytest.raises(Exception, match="No such option: --mood"):
+        invoke(go_on, "--mood", "stern")
+
+
+def test_keywords_of_nested_records_stand_beside_the_others() -> None:
+    options = from_keywords(
+        RunOptions,
+        {"task": "t", "web": "live", "retries": 2, "steps": 4, "temperature": 0.5,
+         "run_tokens": 100, "extra_body": {"top_k": 20}, "tool_limit": ["python=2"]},
+    )  # fmt: skip
+    assert options.web.mode == "live"
+    assert options.calls.retries.attempts == 3
+    assert options.calls.run.tokens == 100
+    assert options.limits == {"steps": 4, "per_tool": {"python": 2}}
+    assert options.parameters == {"temperature": 0.5, "extra_body": {"top_k": 20}}
+    with pytest.raises(TypeError, match="RunOptions has no option stepz"):
+        from_keywords(RunOptions, {"task": "t", "stepz": 4})
+
+
+def test_entries_are_those_of_the_manifest() -> None:
+    """Each place that an option names is one that run.json has."""
+    for option in options_of(RunOptions):
+        if option.manifest is not None:
+            assert option.manifest.split(".")[0] in Manifest.model_fields, option.keyword
+    given = entries(RunOptions("t", repeats=4, limits={"steps": 2}))
+    assert (given["repeats"], given["limits"]) == (4, {"steps": 2})
+    assert given["run_limits"] == {"tokens": None, "cost_usd": None, "time_s": None}
+
+
+@pytest.mark.parametrize(("record", "may"), [(ResumeOptions, "resume"), (ForkOptions, "fork")])
+def test_what_resume_and_fork_take_of_a_run_is_what_its_fields_allow(
+    record: type, may: str
+) -> None:
+    taken = {option.keyword for option in options_of(record)}
+    allowed = {o.keyword for o in options_of(RunOptions) if getattr(o.opt, may)}
+    of_a_run = {option.keyword for option in options_of(RunOptions)}
+    assert taken & of_a_run - {"out"} == allowed
+
+
+def test_the_page_of_options_is_made_from_the_record() -> None:
+    page = Path(__file__).parents[2] / "docs/options.md"
+    assert page.read_text() == options_page() + "\n", "python -m agent_env.cli.options_table"
