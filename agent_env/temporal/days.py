@@ -86,13 +86,13 @@ class DayRange:
         """The runs of consecutive days of a set, in order."""
         text = f"0{days:b}"
         top = len(text) - 1
-        found = []
+        spans = []
         last = text.rfind("1")
         while last != -1:
             before = text.rfind("0", 0, last)
-            found.append((self.day(top - last), self.day(top - before - 1)))
+            spans.append((self.day(top - last), self.day(top - before - 1)))
             last = text.rfind("1", 0, before)
-        return found
+        return spans
 
 
 def _packed(flags: bytearray) -> DaySet:

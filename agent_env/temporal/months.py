@@ -36,11 +36,11 @@ def read_span(text: str) -> Span:
     """The months that the text names; ValueError says what is wrong. A day is checked for being
     in the calendar's range and otherwise left aside: everything here is by months."""
     plain = " ".join(text.split())
-    if (named := _NAMED.fullmatch(plain)) is not None:
-        number = _NUMBERS.get(named[2].casefold())
+    if (match := _NAMED.fullmatch(plain)) is not None:
+        number = _NUMBERS.get(match[2].casefold())
         if number is None:
-            raise ValueError(f"'{plain}': there is no month '{named[2]}'")
-        return _one(plain, int(named[4]), number + 1, named[1] or named[3])
+            raise ValueError(f"'{plain}': there is no month '{match[2]}'")
+        return _one(plain, int(match[4]), number + 1, match[1] or match[3])
     iso = _ISO.fullmatch(plain)
     if iso is None:
         raise ValueError(f"'{plain}' is no date; write Jan, 1992 or 1992-01 or 1992")
@@ -55,8 +55,8 @@ def _one(text: str, year: int, number: int, day: str | None) -> Span:
         raise ValueError(f"'{text}': there is no month {number}")
     if day is not None and not 1 <= int(day) <= _LENGTHS[number - 1]:
         raise ValueError(f"'{text}': there is no day {day}")
-    found = month(year, number)
-    return Span(found, found)
+    one_month = month(year, number)
+    return Span(one_month, one_month)
 
 
 _LENGTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)

@@ -79,10 +79,10 @@ class Patterns:
 
     @cached_property
     def _month(self) -> dict[int, DaySet]:
-        found: dict[int, list[tuple[date, date]]] = {month: [] for month in range(1, 13)}
+        spans_by_month: dict[int, list[tuple[date, date]]] = {month: [] for month in range(1, 13)}
         for first, size in self._month_spans():
-            found[first.month].append((first, first.replace(day=size)))
-        return {month: self.days.spans(spans) for month, spans in found.items()}
+            spans_by_month[first.month].append((first, first.replace(day=size)))
+        return {month: self.days.spans(spans) for month, spans in spans_by_month.items()}
 
     @cached_property
     def _number(self) -> dict[int, DaySet]:

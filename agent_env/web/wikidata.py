@@ -22,7 +22,7 @@ import httpx
 
 from agent_env import __version__
 from agent_env.errors import ConfigError, SearchError
-from agent_env.temporal.facts.kept_pages import ItemPage, Kind, Wanted
+from agent_env.temporal.facts.kept_pages import ImportQuery, ItemPage, Kind
 from agent_env.temporal.facts.sparql import (
     ENTITY,
     Solution,
@@ -66,7 +66,7 @@ def parse_kinds(texts: Iterable[str]) -> tuple[Kind, ...]:
     return tuple(kinds)
 
 
-async def next_page(service: QueryService, wanted: Wanted, kind: Kind, after: str) -> ItemPage:
+async def next_page(service: QueryService, wanted: ImportQuery, kind: Kind, after: str) -> ItemPage:
     """The items of a kind whose addresses sort behind `after`, as many as make a page."""
     listed = await service.select(list_query(wanted, kind, after))
     found = sorted({value_of(row, "item") for row in listed})

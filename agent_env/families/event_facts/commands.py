@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, SearchError
 from agent_env.temporal.facts.tables import EventRow, shipped_tables
-from agent_env.temporal.facts.user_tables import Imported, import_events, read_user_events
+from agent_env.temporal.facts.user_tables import ImportSummary, import_events, read_user_events
 from agent_env.temporal.facts.writing import write_csv, write_events
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from agent_env.records.schema import Episode, Score
     from agent_env.runs.options import RunOptions
     from agent_env.runs.start import Listener
-    from agent_env.temporal.facts.kept_pages import KeptPages, Wanted
+    from agent_env.temporal.facts.kept_pages import ImportQuery, KeptPages
     from agent_env.temporal.facts.statements import Gathered
     from agent_env.web.wikidata import Patience, QueryService
 
-__all__ = ["Asked", "Built", "Imported", "check", "import_events", "import_wikidata", "screen"]
+__all__ = ["Asked", "Built", "ImportSummary", "check", "import_events", "import_wikidata", "screen"]
 
 PAGE_SIZE = 200
 SITELINKS = 15
@@ -65,11 +65,11 @@ async def import_wikidata(
     behind the last of them. `languages` in order of preference; `sitelinks` is how many
     encyclopedias must have an article. SearchError where the service cannot be made use of.
     """
-    from agent_env.temporal.facts.kept_pages import KeptPages, Wanted
+    from agent_env.temporal.facts.kept_pages import ImportQuery, KeptPages
     from agent_env.temporal.facts.statements import Gathered
     from agent_env.web.wikidata import WIKIDATA, QueryService, parse_kinds
 
-    wanted = Wanted(
+    wanted = ImportQuery(
         endpoint=endpoint or WIKIDATA,
         kinds=parse_kinds(kinds),
         languages=_languages(languages),
@@ -106,7 +106,7 @@ def _languages(codes: Sequence[str]) -> tuple[str, ...]:
 
 async def _gather(
     service: QueryService,
-    wanted: Wanted,
+    wanted: ImportQuery,
     kept: KeptPages,
     gathered: Gathered,
     limit: int,

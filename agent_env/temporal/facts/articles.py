@@ -64,9 +64,9 @@ def event_urls(row: EventRow, edge: Edge | None) -> tuple[str, ...]:
         urls += [almanac_url(row.kind, row.start.year)]
         urls += [notes] if (notes := notes_url(row.event)) else []
     one_day = row.start == row.end
-    told = "start" if one_day else edge  # one report covers what lasted a day
-    if told is not None and (day := reported_day(row, told)) is not None:
-        urls.append(report_url(row.event, told, day))
+    reported_edge = "start" if one_day else edge  # one report covers what lasted a day
+    if reported_edge is not None and (day := reported_day(row, reported_edge)) is not None:
+        urls.append(report_url(row.event, reported_edge, day))
     return tuple(urls)
 
 

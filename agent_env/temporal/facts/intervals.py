@@ -41,11 +41,11 @@ def _interval(raw: dict[str, str]) -> IntervalRow:
 
 def overlaps(rows: Iterable[IntervalRow]) -> Iterator[tuple[IntervalRow, IntervalRow]]:
     """Pairs of rows that give one object two subjects on the same day, where it can have one."""
-    held: dict[tuple[str, str], list[IntervalRow]] = defaultdict(list)
+    rows_by_post: dict[tuple[str, str], list[IntervalRow]] = defaultdict(list)
     for row in rows:
         if row.relation in ONE_AT_A_TIME:
-            held[row.relation, row.object].append(row)
-    for spans in held.values():
+            rows_by_post[row.relation, row.object].append(row)
+    for spans in rows_by_post.values():
         spans.sort(key=lambda row: row.start)
         for before, after in itertools.pairwise(spans):
             if before.end is None or after.start <= before.end:

@@ -19,7 +19,7 @@ class Kind(Record):
     """Its item, such as Q178561."""
 
 
-class Wanted(Record):
+class ImportQuery(Record):
     """What an import asks for; pages of another one are of no use to it."""
 
     endpoint: str
@@ -49,18 +49,18 @@ class KeptPages:
     def __init__(self, file: Path) -> None:
         self.file = file
 
-    def open(self, wanted: Wanted) -> list[ItemPage]:
+    def open(self, query: ImportQuery) -> list[ItemPage]:
         """The pages kept so far; ConfigError where they are those of another import."""
         lines = self._whole_lines()
         if not lines:
-            self._write(wanted.model_dump_json().encode() + b"\n", "wb")
+            self._write(query.model_dump_json().encode() + b"\n", "wb")
             return []
         try:
-            held = Wanted.model_validate_json(lines[0])
+            stored_query = ImportQuery.model_validate_json(lines[0])
             pages = [ItemPage.model_validate_json(line) for line in lines[1:]]
         except ValidationError as exc:
             raise ConfigError(f"{self.file} holds no pages of an import; delete it") from exc
-        if held != wanted:
+        if stored_query != query:
             raise ConfigError(
                 f"{self.file} holds pages of an import that asked for something else; "
                 "ask for the same, delete it, or write to another file"

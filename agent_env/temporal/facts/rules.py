@@ -77,39 +77,39 @@ def table_defects(entries: Sequence[Entry]) -> Iterator[Defect]:
     for entry in entries:
         if entry.role:
             roles[entry.role].append(entry)
-    for role, held in roles.items():
-        yield from _overlaps(role, held)
+    for role, entries_of_role in roles.items():
+        yield from _overlaps(role, entries_of_role)
 
 
 def _duplicates(entries: Iterable[Entry]) -> Iterator[Defect]:
     """Names count as one where their articles would, letter case aside."""
-    seen: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     for entry in entries:
         name = event_title(entry.row.event).casefold()
-        if name in seen:
-            reason = f"'{entry.row.event}' stands on line {seen[name]} too"
+        if name in first_lines:
+            reason = f"'{entry.row.event}' stands on line {first_lines[name]} too"
             yield Defect(entry.line, reason)
-        seen.setdefault(name, entry.line)
+        first_lines.setdefault(name, entry.line)
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _Term:
     """One span of a role; each bound at its earliest and its latest."""
 
     entry: Entry
     start: tuple[date, date]
     end: tuple[date, date]
 
-    def surely_overlaps(self, other: _Held) -> bool:
+    def surely_overlaps(self, other: _Term) -> bool:
         """Whether they share more than the day on which one hands over to the other, whatever
         days their partial dates mean."""
         return self.start[1] < other.end[0] and other.start[1] < self.end[0]
 
 
 def _overlaps(role: str, entries: Iterable[Entry]) -> Iterator[Defect]:
-    held = sorted((h for e in entries for h in _spans(e)), key=lambda h: h.start)
-    for number, first in enumerate(held):
-        for other in held[number + 1 :]:
+    terms = sorted((h for e in entries for h in _spans(e)), key=lambda h: h.start)
+    for number, first in enumerate(terms):
+        for other in terms[number + 1 :]:
             if other.start[0] > first.end[1]:
                 break
             if other.entry is not first.entry and first.surely_overlaps(other):
@@ -122,12 +122,12 @@ def _overlaps(role: str, entries: Iterable[Entry]) -> Iterator[Defect]:
                 break
 
 
-def _spans(entry: Entry) -> Iterator[_Held]:
+def _spans(entry: Entry) -> Iterator[_Term]:
     """Spans of years where the row has them, else from start to end; without an end, for ever."""
     for span in entry.spans:
         first, last = PartialDate(span[0]), PartialDate(span[-1])
-        yield _Held(entry, (first.first, first.last), (last.first, last.last))
+        yield _Term(entry, (first.first, first.last), (last.first, last.last))
     start, end = entry.row.start, entry.row.end
     if start is not None and not entry.spans:
         until = (end.first, end.last) if end is not None else (date.max, date.max)
-        yield _Held(entry, (start.first, start.last), until)
+        yield _Term(entry, (start.first, start.last), until)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_env.temporal.facts.kept_pages import Kind, Wanted
+from agent_env.temporal.facts.kept_pages import ImportQuery, Kind
 from agent_env.temporal.facts.statements import Bound, Item, Statement
 
 ENTITY = "http://www.wikidata.org/entity/"
@@ -19,7 +19,7 @@ Solution = Mapping[str, Mapping[str, Any]]
 """One row of results: terms by variable."""
 
 
-def list_query(wanted: Wanted, kind: Kind, after: str) -> str:
+def list_query(query: ImportQuery, kind: Kind, after: str) -> str:
     """Asks for addresses only. Paged by the last address seen: unlike an offset, that skips and
     repeats nothing when items come or go in between."""
     return f"""\
@@ -28,16 +28,16 @@ PREFIX wdt: <http://www.wikidata.org/prop/direct/>
 PREFIX wikibase: <http://wikiba.se/ontology#>
 SELECT DISTINCT ?item WHERE {{
   ?item wdt:P31/wdt:P279* wd:{kind.item} ; wikibase:sitelinks ?sitelinks .
-  FILTER(?sitelinks >= {wanted.sitelinks})
+  FILTER(?sitelinks >= {query.sitelinks})
   FILTER(STR(?item) > "{after}")
-}} ORDER BY STR(?item) LIMIT {wanted.page_size}"""
+}} ORDER BY STR(?item) LIMIT {query.page_size}"""
 
 
-def detail_query(wanted: Wanted, ids: Sequence[str]) -> str:
+def detail_query(query: ImportQuery, ids: Sequence[str]) -> str:
     """Asks for names, descriptions and times. Each branch names the items itself, so that no
     engine has to look at all items there are."""
     items = f"VALUES ?item {{ {' '.join(f'wd:{name}' for name in ids)} }}"
-    spoken = ", ".join(f'"{code}"' for code in wanted.languages)
+    spoken = ", ".join(f'"{code}"' for code in query.languages)
     branches = [
         f"{{ {items} ?item {path} ?{what} . FILTER(LANG(?{what}) IN ({spoken})) }}"
         for what, path in (("name", "rdfs:label"), ("about", "schema:description"))
@@ -61,12 +61,12 @@ SELECT ?item ?name ?about ?bound ?time ?precision ?calendar WHERE {{
 }}"""
 
 
-def items_of(ids: Sequence[str], kind: str, told: Iterable[Solution]) -> Iterator[Item]:
+def items_of(ids: Sequence[str], kind: str, solutions: Iterable[Solution]) -> Iterator[Item]:
     """The listed items with what the details say of them."""
     names: dict[str, dict[str, str]] = {name: {} for name in ids}
     abouts: dict[str, dict[str, str]] = {name: {} for name in ids}
     times: dict[str, list[Statement]] = {name: [] for name in ids}
-    for row in told:
+    for row in solutions:
         item = value_of(row, "item").removeprefix(ENTITY)
         if item not in names:
             continue

@@ -124,13 +124,13 @@ def row_of(item: Item, languages: Sequence[str], now: date) -> EventRow:
 
 def _bounds(statements: Sequence[Statement]) -> tuple[PartialDate, PartialDate]:
     """First and last day; a point in time counts as both where neither is stated."""
-    found = {s.bound for s in statements}
-    if "start" in found and "end" in found:
+    bounds = {s.bound for s in statements}
+    if "start" in bounds and "end" in bounds:
         return _agreed(statements, "start"), _agreed(statements, "end")
-    if found == {"point"}:
+    if bounds == {"point"}:
         point = _agreed(statements, "point")
         return point, point
-    raise LeftOut("no start or no end" if found else "no date")
+    raise LeftOut("no start or no end" if bounds else "no date")
 
 
 def _agreed(statements: Sequence[Statement], bound: Bound) -> PartialDate:

@@ -21,7 +21,7 @@ TIME = ("start", "end")
 MOST = 60
 """Rows of a page; what more rows share has none of its own."""
 
-Asked = tuple[tuple[str, str], ...]
+ColumnValues = tuple[tuple[str, str], ...]
 """Columns and values, in the order of the table's columns."""
 
 
@@ -30,19 +30,19 @@ class RowPage:
     """The rows of a table that have these values."""
 
     table: str
-    asked: Asked
+    values: ColumnValues
     rows: tuple[int, ...]
     """Places in the table, by start."""
 
     @property
     def title(self) -> str:
-        return ", ".join(value for _, value in self.asked)
+        return ", ".join(value for _, value in self.values)
 
     @property
     def url(self) -> str:
         """Two pages never share one."""
-        key = json.dumps([self.table, self.asked], ensure_ascii=False)
-        name = slug(" ".join(value for _, value in self.asked))[:80]
+        key = json.dumps([self.table, self.values], ensure_ascii=False)
+        name = slug(" ".join(value for _, value in self.values))[:80]
         return f"{TABLES}{self.table}/{name}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
 
@@ -68,31 +68,31 @@ class TablePages:
         start, _ = time_places(table)
         order = sorted(range(len(table.rows)), key=lambda n: (str(table.rows[n][start]), n))
         places = [(name, table.columns.index(name)) for name in self.columns]
-        self._pages: dict[Asked, RowPage] = {}
-        self._urls: dict[Asked, str] = {}
+        self._pages: dict[ColumnValues, RowPage] = {}
+        self._urls: dict[ColumnValues, str] = {}
         for size, least in ((1, 1), (2, 2)):
-            for chosen in combinations(places, size):
-                found: dict[Asked, list[int]] = defaultdict(list)
+            for columns in combinations(places, size):
+                groups: dict[ColumnValues, list[int]] = defaultdict(list)
                 for number in order:
-                    cells = [(name, table.rows[number][place]) for name, place in chosen]
+                    cells = [(name, table.rows[number][place]) for name, place in columns]
                     if all(cell not in (None, "") for _, cell in cells):
-                        found[tuple((name, str(cell)) for name, cell in cells)].append(number)
-                for asked, rows in found.items():
+                        groups[tuple((name, str(cell)) for name, cell in cells)].append(number)
+                for values, rows in groups.items():
                     if least <= len(rows) <= MOST:
-                        self._pages[asked] = RowPage(table.name, asked, tuple(rows))
+                        self._pages[values] = RowPage(table.name, values, tuple(rows))
                     self.passed_over += len(rows) > MOST
 
     def __iter__(self) -> Iterator[RowPage]:
         yield from self._pages.values()
 
-    def stating(self, asked: Mapping[str, str]) -> tuple[str, ...]:
+    def stating(self, values: Mapping[str, str]) -> tuple[str, ...]:
         """Addresses of the pages that have every row with these values, narrow ones first."""
-        pairs = tuple((name, asked[name]) for name in self.columns if name in asked)
+        pairs = tuple((name, values[name]) for name in self.columns if name in values)
         some = (part for size in (2, 1) for part in combinations(pairs, size))
         return tuple(self._url(part) for part in some if part in self._pages)
 
-    def _url(self, asked: Asked) -> str:
+    def _url(self, values: ColumnValues) -> str:
         """Made once: many questions are about the same rows."""
-        if asked not in self._urls:
-            self._urls[asked] = self._pages[asked].url
-        return self._urls[asked]
+        if values not in self._urls:
+            self._urls[values] = self._pages[values].url
+        return self._urls[values]

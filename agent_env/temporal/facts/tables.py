@@ -121,11 +121,13 @@ def read_events(file: Path) -> tuple[EventRow, ...]:
     rows = read_rows(file, _event)
     if not rows:
         raise DatasetError(file, None, "holds no event; docs/facts.md has the columns")
-    seen: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     for line, row in enumerate(rows, start=2):
-        if row.event in seen:
-            raise DatasetError(file, line, f"'{row.event}' stands on line {seen[row.event]} too")
-        seen[row.event] = line
+        if row.event in first_lines:
+            raise DatasetError(
+                file, line, f"'{row.event}' stands on line {first_lines[row.event]} too"
+            )
+        first_lines[row.event] = line
     return rows
 
 

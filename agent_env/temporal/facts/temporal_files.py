@@ -24,7 +24,7 @@ from agent_env.temporal.facts.temporal_table import (
 from agent_env.temporal.facts.writing import write_csv
 from agent_env.temporal.partial import PartialDate
 
-SHOWN = 20
+DEFECTS_LISTED = 20
 """How many defects an error spells out."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 EXTRA = "needs DuckDB: pip install 'agent-env[tdbench]'"
@@ -45,20 +45,21 @@ def load_table(
     `end_included`: the ends are last days (months, years), not the first ones after. Rows that
     begin and end in one unit of `granularity` are left out; `too_short` takes their lines.
     """
-    names, records = _read(file, table)
+    names, records = _read_records(file, table)
     lines = range(2, len(records) + 2) if file.suffix == ".csv" else range(1, len(records) + 1)
     columns, places = _columns(file, names)
     defects: list[tuple[int, str]] = []
-    read = [
+    parsed_rows = [
         (line, *_row(record, places, line, defects))
         for line, record in zip(lines, records, strict=True)
     ]
-    found = granularity or _granularity(read, defects)
+    precision = granularity or _granularity(parsed_rows, defects)
     short = [] if too_short is None else too_short
     rows = [
         row
-        for line, values, start, end in read
-        if start and (row := _cut(line, values, start, end, found, end_included, defects, short))
+        for line, values, start, end in parsed_rows
+        if start
+        and (row := _cut(line, values, start, end, precision, end_included, defects, short))
     ]
     if defects:
         raise _error(file, sorted(set(defects)))
@@ -66,7 +67,7 @@ def load_table(
         raise DatasetError(file, None, "holds no row")
     stem = re.sub(r"\W+", "_", (table or file.stem).lower()).strip("_")
     name = stem if NAME.fullmatch(stem) else f"t_{stem}"[:60]
-    return TemporalTable(name, columns, tuple(rows), found, fictional)
+    return TemporalTable(name, columns, tuple(rows), precision, fictional)
 
 
 def write_table(table: TemporalTable, out: Path) -> None:
@@ -77,10 +78,10 @@ def write_table(table: TemporalTable, out: Path) -> None:
 
 
 Cells = tuple[str, ...]
-_Read = tuple[int, Cells, PartialDate | None, PartialDate | None]
+_ParsedRow = tuple[int, Cells, PartialDate | None, PartialDate | None]
 
 
-def _read(file: Path, table: str | None) -> tuple[Cells, list[Cells]]:
+def _read_records(file: Path, table: str | None) -> tuple[Cells, list[Cells]]:
     if not file.is_file():
         raise DatasetError(file, None, "there is no such file")
     if file.suffix == ".csv":
@@ -114,8 +115,8 @@ def _csv(file: Path) -> tuple[Cells, list[Cells]]:
 def _sqlite(file: Path, query: str) -> tuple[Cells, list[Cells]]:
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as base:
-            found = base.execute(query)
-            return tuple(c[0] for c in found.description), _texts(found)
+            cursor = base.execute(query)
+            return tuple(c[0] for c in cursor.description), _texts(cursor)
     except sqlite3.Error as exc:
         raise DatasetError(file, None, f"cannot be read: {exc}") from exc
 
@@ -128,8 +129,8 @@ def _duckdb(file: Path, query: str, values: list[str]) -> tuple[Cells, list[Cell
     where = ":memory:" if values else str(file)
     try:
         with duckdb.connect(where, read_only=not values) as base:
-            found = base.execute(query, values)
-            return tuple(c[0] for c in found.description or ()), _texts(found.fetchall())
+            cursor = base.execute(query, values)
+            return tuple(c[0] for c in cursor.description or ()), _texts(cursor.fetchall())
     except duckdb.Error as exc:
         raise DatasetError(file, None, f"cannot be read: {str(exc).splitlines()[0]}") from exc
 
@@ -183,9 +184,9 @@ def _date(text: str, line: int, defects: list[tuple[int, str]]) -> PartialDate |
         return None
 
 
-def _granularity(read: Sequence[_Read], defects: list[tuple[int, str]]) -> Granularity:
+def _granularity(rows: Sequence[_ParsedRow], defects: list[tuple[int, str]]) -> Granularity:
     """The one precision of all dates; rows that differ from the most frequent one are named."""
-    precise = [(line, len(str(day))) for line, _, *days in read for day in days if day]
+    precise = [(line, len(str(day))) for line, _, *days in rows for day in days if day]
     if not precise:
         return "day"
     lengths = [length for _, length in precise]
@@ -239,8 +240,8 @@ def next_unit(day: date, granularity: Granularity) -> date:
 
 def _error(file: Path, defects: Sequence[tuple[int, str]]) -> DatasetError:
     """One error for all; each defect is named by its row."""
-    (line, first), *others = defects[:SHOWN]
+    (line, first), *others = defects[:DEFECTS_LISTED]
     texts = [first, *(f"row {number}: {reason}" for number, reason in others)]
-    if len(defects) > SHOWN:
-        texts.append(f"and {len(defects) - SHOWN} more")
+    if len(defects) > DEFECTS_LISTED:
+        texts.append(f"and {len(defects) - DEFECTS_LISTED} more")
     return DatasetError(file, line, "; ".join(texts))

@@ -40,8 +40,8 @@ def natural_join(left: TemporalTable, right: TemporalTable, name: str) -> Joined
     places = right.places(added)
     rows, parents = [], []
     for one, other, start, end in _pairs(left, right, common):
-        kept = right.rows[other].values
-        values = (*left.rows[one].values, *(kept[place] for place in places))
+        other_values = right.rows[other].values
+        values = (*left.rows[one].values, *(other_values[place] for place in places))
         rows.append(TemporalRow(values, start, None if end is _NEVER else end))
         parents.append((one, other))
     invented = left.fictional or right.fictional
@@ -75,13 +75,13 @@ def _pairs(
 
 def _spans(table: TemporalTable, names: Sequence[str]) -> dict[tuple[str, ...], list[_Span]]:
     places = table.places(names)
-    found: dict[tuple[str, ...], list[_Span]] = defaultdict(list)
+    spans_by_key: dict[tuple[str, ...], list[_Span]] = defaultdict(list)
     for number, row in enumerate(table.rows):
         key = tuple(row.values[place] for place in places)
-        found[key].append((row.start, row.end or _NEVER, number))
-    for spans in found.values():
+        spans_by_key[key].append((row.start, row.end or _NEVER, number))
+    for spans in spans_by_key.values():
         spans.sort()
-    return found
+    return spans_by_key
 
 
 def _beginning_within(
@@ -103,10 +103,13 @@ def _after(starts: list[date], start: date) -> int:
 
 def closure(names: Iterable[str], tfds: Iterable[Tfd]) -> frozenset[str]:
     """All attributes that these determine at any time, by Armstrong's axioms."""
-    known, rules = set(names), list(tfds)
-    while new := {name for rule in rules if rule.left <= known for name in rule.right} - known:
-        known |= new
-    return frozenset(known)
+    names_reached, rules = set(names), list(tfds)
+    while (
+        new := {name for rule in rules if rule.left <= names_reached for name in rule.right}
+        - names_reached
+    ):
+        names_reached |= new
+    return frozenset(names_reached)
 
 
 def joined_tfds(
@@ -114,5 +117,5 @@ def joined_tfds(
 ) -> tuple[Tfd, ...]:
     """The dependencies from each of `questions` to `answers` that follow from those of both tables.
     A snapshot of the join is the join of the snapshots, so what held in either holds in it."""
-    wanted = frozenset(answers)
-    return tuple(Tfd.of(names, wanted) for names in questions if wanted <= closure(names, tfds))
+    targets = frozenset(answers)
+    return tuple(Tfd.of(names, targets) for names in questions if targets <= closure(names, tfds))

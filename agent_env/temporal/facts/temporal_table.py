@@ -86,10 +86,10 @@ class Violation:
     second: TemporalRow
 
     def __str__(self) -> str:
-        return f"{_told(self.first)} and {_told(self.second)} hold at the same time"
+        return f"{_row_text(self.first)} and {_row_text(self.second)} hold at the same time"
 
 
-def _told(row: TemporalRow) -> str:
+def _row_text(row: TemporalRow) -> str:
     where = f"line {row.line}: " if row.line else ""
     return f"{where}{', '.join(row.values)} ({row.start} to {row.end or 'now'})"
 
@@ -116,26 +116,26 @@ def _sharing_a_day(
 def groups(table: TemporalTable, names: Sequence[str]) -> dict[tuple[str, ...], list[TemporalRow]]:
     """The rows by the values of these columns, in the table's order."""
     places = table.places(names)
-    found: dict[tuple[str, ...], list[TemporalRow]] = defaultdict(list)
+    rows_by_key: dict[tuple[str, ...], list[TemporalRow]] = defaultdict(list)
     for row in table.rows:
-        found[tuple(row.values[place] for place in places)].append(row)
-    return dict(found)
+        rows_by_key[tuple(row.values[place] for place in places)].append(row)
+    return dict(rows_by_key)
 
 
 def coalesced(table: TemporalTable) -> TemporalTable:
     """The table with rows of the same values that adjoin or overlap made one, in order."""
     merged: list[TemporalRow] = []
     for rows in groups(table, table.columns).values():
-        held: TemporalRow | None = None
+        current: TemporalRow | None = None
         for row in sorted(rows, key=lambda row: row.start):
-            if held is not None and (held.end is None or row.start <= held.end):
-                held = replace(held, end=_later(held.end, row.end))
+            if current is not None and (current.end is None or row.start <= current.end):
+                current = replace(current, end=_later(current.end, row.end))
                 continue
-            if held is not None:
-                merged.append(held)
-            held = row
-        if held is not None:
-            merged.append(held)
+            if current is not None:
+                merged.append(current)
+            current = row
+        if current is not None:
+            merged.append(current)
     return replace(table, rows=tuple(sorted(merged, key=lambda row: (row.values, row.start))))
 
 
@@ -166,5 +166,5 @@ def coarser(table: TemporalTable, granularity: Granularity) -> tuple[TemporalTab
         replace(row, start=cut(row.start, granularity), end=row.end and cut(row.end, granularity))
         for row in table.rows
     ]
-    kept = tuple(row for row in cut_rows if row.end is None or row.start < row.end)
-    return replace(table, rows=kept, granularity=granularity), len(cut_rows) - len(kept)
+    rows = tuple(row for row in cut_rows if row.end is None or row.start < row.end)
+    return replace(table, rows=rows, granularity=granularity), len(cut_rows) - len(rows)

@@ -23,13 +23,13 @@ from agent_env.temporal.facts.writing import write_events
 from agent_env.temporal.partial import PartialDate
 
 NEEDED = ("event", "start", "end", "multi_year_spans")
-KNOWN = (*COLUMNS, "role", "precision", "now")
-SHOWN = 20
+COLUMNS_ALLOWED = (*COLUMNS, "role", "precision", "now")
+DEFECTS_LISTED = 20
 """How many defects an error spells out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportSummary:
     """What came of an import."""
 
     out: Path
@@ -38,12 +38,12 @@ class Imported:
     """Events without an end, which last still at the stated now."""
 
 
-def import_events(file: Path, out: Path, now: date) -> Imported:
+def import_events(file: Path, out: Path, now: date) -> ImportSummary:
     """Check a user's table and write it in the full form; nothing is written where any row of it
     is wrong. `now` is the day as of which rows without an end still last."""
     rows = read_user_events(file, now)
     write_events(rows, out)
-    return Imported(out, len(rows), sum(row.now is not None for row in rows))
+    return ImportSummary(out, len(rows), sum(row.now is not None for row in rows))
 
 
 def read_user_events(file: Path, now: date) -> tuple[EventRow, ...]:
@@ -106,11 +106,11 @@ def _header(file: Path, lines: Sequence[_Line]) -> tuple[tuple[str, ...], Sequen
     first = lines[0]
     names = tuple(cell.strip().lower() for cell in first.cells)
     wrong = [f"no column '{name}'" for name in NEEDED if name not in names]
-    wrong += [f"unknown column '{name}'" for name in names if name not in KNOWN]
+    wrong += [f"unknown column '{name}'" for name in names if name not in COLUMNS_ALLOWED]
     wrong += [f"column '{n}' stands twice" for n in dict.fromkeys(names) if names.count(n) > 1]
     if wrong:
         reason = f"{'; '.join(wrong)}; comma-separated, needed: {', '.join(NEEDED)}; known too: "
-        rest = ", ".join(name for name in KNOWN if name not in NEEDED)
+        rest = ", ".join(name for name in COLUMNS_ALLOWED if name not in NEEDED)
         raise DatasetError(file, first.number, reason + rest)
     return names, lines[1:]
 
@@ -118,8 +118,8 @@ def _header(file: Path, lines: Sequence[_Line]) -> tuple[tuple[str, ...], Sequen
 def _entry(line: _Line, header: tuple[str, ...], now: date) -> tuple[Entry | None, list[str]]:
     """The row, as far as it can be read, and all that is wrong with it."""
     if len(line.cells) != len(header):
-        found = f"{len(line.cells)} cells under {len(header)} columns"
-        return None, [f"{found}; quote cells that hold commas"]
+        counts = f"{len(line.cells)} cells under {len(header)} columns"
+        return None, [f"{counts}; quote cells that hold commas"]
     # Breaks and runs of blanks within a cell would break prompts and pages.
     raw = {k: " ".join(v.split()) for k, v in zip(header, line.cells, strict=True)}
     wrong = [f"{k} holds a control character" for k, v in raw.items() if not v.isprintable()]
@@ -184,8 +184,8 @@ def _now(raw: dict[str, str], now: date, wrong: list[str]) -> date:
 
 def _error(file: Path, defects: Sequence[Defect]) -> DatasetError:
     """One error for all; each defect is named by file and line."""
-    first, *others = defects[:SHOWN]
+    first, *others = defects[:DEFECTS_LISTED]
     texts = [first.reason, *(f"{file.name}:{defect.line}: {defect.reason}" for defect in others)]
-    if len(defects) > SHOWN:
-        texts.append(f"and {len(defects) - SHOWN} more")
+    if len(defects) > DEFECTS_LISTED:
+        texts.append(f"and {len(defects) - DEFECTS_LISTED} more")
     return DatasetError(file, first.line, "; ".join(texts))

@@ -47,9 +47,9 @@ class Cast:
         for _ in range(12):
             if low >= high:
                 return None
-            chosen = self.people[self._rng.randrange(low, high)]
-            if chosen.end > last:
-                return chosen
+            person = self.people[self._rng.randrange(low, high)]
+            if person.end > last:
+                return person
         return None
 
     def book(self, person: str, first: date, last: date) -> bool:

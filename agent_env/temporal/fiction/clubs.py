@@ -35,7 +35,7 @@ def managers(club: str, cast: Cast, rng: Random) -> Iterator[IntervalRow]:
     day = date(rng.randint(FIRST_CLUBS, 1930), rng.randint(1, 12), rng.randint(1, 28))
     while day.year < 2010:
         last = day + YEAR * rng.uniform(0.6, 7)
-        found = cast.adult(day, last, 30, 60)
-        if found is not None and cast.book(found.person, day, last):
-            yield IntervalRow(found.person, "manages", club, day, last)
+        manager = cast.adult(day, last, 30, 60)
+        if manager is not None and cast.book(manager.person, day, last):
+            yield IntervalRow(manager.person, "manages", club, day, last)
         day = last + DAY * rng.choice((1, 1, 1, 14, 90))

@@ -75,10 +75,10 @@ def _values(
 def _spans(many: int, rng: Random) -> list[tuple[int, int | None]]:
     """First and last months: one after the other, with gaps, overlaps and coincidences."""
     begin = rng.randint(FIRST_YEAR * 12, (LAST_YEAR - 50) * 12)
-    found: list[tuple[int, int | None]] = []
+    spans: list[tuple[int, int | None]] = []
     for _ in range(many):
         last = begin + rng.choice((0, 2, 11, 24, 37, 60, rng.randint(1, 90)))
-        found.append((begin, last))
+        spans.append((begin, last))
         how = rng.random()
         if how < 0.4:
             begin = last  # the next begins in the month in which this one ends
@@ -89,12 +89,12 @@ def _spans(many: int, rng: Random) -> list[tuple[int, int | None]]:
         elif how < 0.9:
             begin = rng.randint(begin, last)
         else:
-            found.append((begin, last))  # two with one interval
+            spans.append((begin, last))  # two with one interval
             begin = last + rng.randint(0, 2)
-    found = found[:many]
+    spans = spans[:many]
     if rng.random() < 0.25:
-        found[-1] = (found[-1][0], None)
-    return found
+        spans[-1] = (spans[-1][0], None)
+    return spans
 
 
 def _first_day(month: int) -> date:

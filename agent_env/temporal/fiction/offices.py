@@ -19,7 +19,7 @@ REELECTED = 0.4
 
 
 @dataclass(slots=True)
-class _Held:
+class _Tenure:
     """Who holds an office, and since when."""
 
     person: LifeRow
@@ -42,24 +42,24 @@ class Office:
         self, cast: Cast, happenings: Happenings, most: int
     ) -> Iterator[EventRow | IntervalRow]:
         """Elections and tenures, at most `most` events; the office ends with its last tenure."""
-        held: _Held | None = None
+        tenure: _Tenure | None = None
         for number in range(1, most // 2 + 1):
             vote = self._election_day()
             takes_over, leaves = vote + self._wait, self._next_handover()
-            person = self._winner(cast, held, takes_over, leaves)
+            person = self._winner(cast, tenure, takes_over, leaves)
             loser = cast.adult(vote, takes_over)
             if person is None or loser is None or loser is person:
                 break
             yield self._election(happenings, number, vote, person.person, loser.person)
-            if held is not None and held.person is not person:
-                yield from self._tenure(happenings, held, takes_over - DAY)
-                held = None
-            held = held or _Held(person, takes_over)
+            if tenure is not None and tenure.person is not person:
+                yield from self._tenure(happenings, tenure, takes_over - DAY)
+                tenure = None
+            tenure = tenure or _Tenure(person, takes_over)
             self._year += self._every
             if self._year > LAST_ELECTION:
                 break
-        if held is not None:
-            yield from self._tenure(happenings, held, self._last_day())
+        if tenure is not None:
+            yield from self._tenure(happenings, tenure, self._last_day())
 
     def _election_day(self) -> date:
         return _tuesday(self._year, self._month)
@@ -72,19 +72,19 @@ class Office:
         return self._election_day() + self._wait - DAY
 
     def _winner(
-        self, cast: Cast, held: _Held | None, takes_over: date, leaves: date
+        self, cast: Cast, tenure: _Tenure | None, takes_over: date, leaves: date
     ) -> LifeRow | None:
         """The holder again, or someone who never held the office."""
-        again = held and self._rng.random() < REELECTED and held.person.end > leaves
-        if held and again and cast.book(held.person.person, takes_over, leaves - DAY):
-            return held.person
+        again = tenure and self._rng.random() < REELECTED and tenure.person.end > leaves
+        if tenure and again and cast.book(tenure.person.person, takes_over, leaves - DAY):
+            return tenure.person
         for _ in range(20):
-            found = cast.adult(takes_over, leaves, 30, 68)
-            if found is None or found.person in self._before:
+            candidate = cast.adult(takes_over, leaves, 30, 68)
+            if candidate is None or candidate.person in self._before:
                 continue
-            if cast.book(found.person, takes_over, leaves - DAY):
-                self._before.add(found.person)
-                return found
+            if cast.book(candidate.person, takes_over, leaves - DAY):
+                self._before.add(candidate.person)
+                return candidate
         return None
 
     def _election(
@@ -97,16 +97,16 @@ class Office:
         return event_row(event, "election", summary, happenings.hint(hint, winner, loser), day, day)
 
     def _tenure(
-        self, happenings: Happenings, held: _Held, last: date
+        self, happenings: Happenings, tenure: _Tenure, last: date
     ) -> Iterator[EventRow | IntervalRow]:
-        person = held.person.person
-        yield IntervalRow(person, "holds_office", self.name, held.since, last)
+        person = tenure.person.person
+        yield IntervalRow(person, "holds_office", self.name, tenure.since, last)
         event = f"the tenure of {person} as {self.name}"
         if happenings.take(event):
             hint = f"the years in which {person} stood at the head of {self._place}"
             summary = f"{person} was {self.name}, by vote of the townspeople of {self._place}."
             hint = happenings.hint(hint, person, self._place)
-            yield event_row(event, "tenure", summary, hint, held.since, last)
+            yield event_row(event, "tenure", summary, hint, tenure.since, last)
 
 
 def _tuesday(year: int, month: int) -> date:

@@ -55,12 +55,12 @@ def _table(name: str, rows: int, seed: int) -> TemporalTable:
     if name not in makers:
         raise ConfigError(f"no invented table '{name}'; known: {', '.join(DOMAINS)}")
     columns, make = makers[name]
-    made: list[TemporalRow] = []
+    made_rows: list[TemporalRow] = []
     for row in make(rows, Names(rng), rng):
-        made.append(row)
-        if len(made) >= rows:
+        made_rows.append(row)
+        if len(made_rows) >= rows:
             break
-    return coalesced(TemporalTable(name, columns, tuple(made), fictional=True))
+    return coalesced(TemporalTable(name, columns, tuple(made_rows), fictional=True))
 
 
 def _offices(rows: int, names: Names, rng: Random) -> Iterator[TemporalRow]:
@@ -69,7 +69,7 @@ def _offices(rows: int, names: Names, rng: Random) -> Iterator[TemporalRow]:
         month, day = rng.choice(((1, 20), (3, 1), (7, 1), (10, 1)))
         first = FIRST + rng.randrange(10)
         for role in rng.sample(ROLES, 3):
-            yield from _held((country, role), names, rng, range(first, LAST, every), month, day)
+            yield from _terms((country, role), names, rng, range(first, LAST, every), month, day)
 
 
 def _organisations(rows: int, names: Names, rng: Random) -> Iterator[TemporalRow]:
@@ -77,10 +77,10 @@ def _organisations(rows: int, names: Names, rng: Random) -> Iterator[TemporalRow
         body = f"the {names.place()} {rng.choice(BODIES)}"
         first, every = 1970 + rng.randrange(12), rng.choice((2, 3, 4))
         for post in rng.sample(POSTS, 3):
-            yield from _held((body, post), names, rng, range(first, LAST, every), 1, 1)
+            yield from _terms((body, post), names, rng, range(first, LAST, every), 1, 1)
 
 
-def _held(
+def _terms(
     key: tuple[str, str], names: Names, rng: Random, years: Sequence[int], month: int, day: int
 ) -> Iterator[TemporalRow]:
     """Holders one after the other; some hold for several terms, leave early, or return."""
@@ -156,7 +156,7 @@ def _games(rows: int, seed: int, rng: Random) -> TemporalTable:
     names = Names(rng)
     countries = sorted({row.values[0] for row in offices.rows})
     series = names.place()
-    made = []
+    games = []
     year = FIRST + 12
     for number in range(1, max(6, rows // 10) + 1):
         start = date(year, rng.choice((2, 6, 8)), rng.randint(1, 28))
@@ -167,9 +167,9 @@ def _games(rows: int, seed: int, rng: Random) -> TemporalTable:
             names.place(),
             rng.choice(countries),
         )
-        made.append(TemporalRow(values, start, end))
+        games.append(TemporalRow(values, start, end))
         year += 2
         if year > LAST:
             series, year = names.place(), FIRST + 12
     columns = ("games", "round", "city", "country")
-    return TemporalTable("games", columns, tuple(made), fictional=True)
+    return TemporalTable("games", columns, tuple(games), fictional=True)

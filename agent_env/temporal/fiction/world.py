@@ -32,13 +32,13 @@ def make_world(entities: int, seed: int) -> FactTables:
     places = [names.place() for _ in range(max(12, entities // 8))]
     cast = Cast(people, names, places, rng)
     happenings = Happenings(cast, names, places, rng)
-    wanted = entities - people - offices - clubs
+    event_count = entities - people - offices - clubs
     events: list[EventRow] = []
     intervals: list[IntervalRow] = []
     for place in rng.sample(places, offices):
-        for row in Office(place, rng).history(cast, happenings, wanted * 3 // 10 // offices):
+        for row in Office(place, rng).history(cast, happenings, event_count * 3 // 10 // offices):
             (events if isinstance(row, EventRow) else intervals).append(row)  # type: ignore[arg-type]
-    events += _others(happenings, wanted - len(events))
+    events += _others(happenings, event_count - len(events))
     towns = rng.sample(places, min(clubs, len(places)))
     teams = [names.club(rng.choice(towns)) for _ in range(clubs)]
     intervals += careers(cast, teams, rng)
@@ -49,12 +49,12 @@ def make_world(entities: int, seed: int) -> FactTables:
 
 def _others(happenings: Happenings, count: int) -> Iterator[EventRow]:
     """A quarter of them in series, the rest single."""
-    left = count // 4
-    while left > 3:
-        for row in happenings.series(left):
+    remaining = count // 4
+    while remaining > 3:
+        for row in happenings.series(remaining):
             yield row
-            left -= 1
+            remaining -= 1
             count -= 1
-        left -= 1  # a series that could not begin
+        remaining -= 1  # a series that could not begin
     for _ in range(count):
         yield happenings.single()

@@ -69,8 +69,8 @@ class Japanese(MonthCalendar):
         for era in ERAS:
             if era.name == when.era:
                 return era.year_one + when.year - 1
-        known = ", ".join(era.name for era in ERAS)
-        raise NoSuchDate(f"{self.name}: no era {when.era!r}; the eras are {known}")
+        names = ", ".join(era.name for era in ERAS)
+        raise NoSuchDate(f"{self.name}: no era {when.era!r}; the eras are {names}")
 
     def _lay_out(self, year: int) -> tuple[MonthSpan, ...]:
         return tuple(span for month in range(1, 13) for span in _cut_by_eras(year, month))

@@ -28,7 +28,7 @@ Cells = tuple[str | int | float | None, ...]
 def table_pages(table: MaterialTable, level: Difficulty) -> Iterator[Sheet]:
     """All pages of the table, in the order of its columns and rows, with their traps."""
     pages = TablePages(table)
-    by_value = {page.asked[0]: page for page in pages if len(page.asked) == 1}
+    by_value = {page.values[0]: page for page in pages if len(page.values) == 1}
     for page in pages:
         yield _article(table, page, level, by_value)
         yield from _traps(table, page, level)
@@ -48,7 +48,7 @@ def _article(
         (value, by_value[name, value].url)
         for row in rows
         for name, value in _values(table, row)
-        if (name, value) in by_value and ((name, value),) != page.asked
+        if (name, value) in by_value and ((name, value),) != page.values
     )
     shown = _rows(table, rows, chance("rows", page.url))
     return Sheet(page.url, page.title, tuple(paragraphs), shown, tuple(links)[:LINKED])
@@ -56,7 +56,7 @@ def _article(
 
 def _whole(page: RowPage) -> str:
     """What makes the page complete: a reader can rely on it."""
-    which = " and ".join(f"{name} {value}" for name, value in page.asked)
+    which = " and ".join(f"{name} {value}" for name, value in page.values)
     count = "The only entry" if len(page.rows) == 1 else f"All {len(page.rows)} entries"
     return f"{count} of the table {page.table} with {which}, in the order of their beginnings."
 
