@@ -43,17 +43,17 @@ class Fit:
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], error: ModelError
     ) -> bool:
         """Cut as much more as the error asks for; whether there was anything to cut."""
-        sent = self.sent(messages, len(self.recorded))
-        need = excess(LETTERS_PER_TOKEN * estimated_tokens(sent, tools), error)
+        current = self.sent(messages, len(self.recorded))
+        need = excess(LETTERS_PER_TOKEN * estimated_tokens(current, tools), error)
         has_cut = False
         for message in messages:
             name = message.tool_call_id
             if message.role != "tool" or name is None or need <= 0:
                 continue
-            left = self._left.get(name, len(message.content))
-            most = left - max(LEAST, left - need)
+            letters = self._left.get(name, len(message.content))
+            most = letters - max(LEAST, letters - need)
             if most > 0:
-                self._left[name] = left - most
+                self._left[name] = letters - most
                 self._cut.pop(name, None)
                 need, has_cut = need - most, True
         return has_cut
@@ -67,13 +67,13 @@ class Fit:
         return self._cut[name]
 
 
-def shortened(message: Message, left: int) -> Message:
+def shortened(message: Message, letters: int) -> Message:
     """The tool's message with so many letters of its output; whole where it is no longer."""
-    missing = len(message.content) - left
+    missing = len(message.content) - letters
     if missing <= 0:
         return message
     mark = f"\n[{missing} characters are left out here: the conversation is too long]"
-    return message.model_copy(update={"content": message.content[:left] + mark, "kept": left})
+    return message.model_copy(update={"content": message.content[:letters] + mark, "kept": letters})
 
 
 def excess(letters: int, error: ModelError) -> int:

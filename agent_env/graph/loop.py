@@ -78,7 +78,7 @@ class Attempt:
     messages: list[Message] = field(default_factory=list)
     withdrawn: frozenset[str] = frozenset()
     citations: list[str] = field(default_factory=list)
-    told: bool = False
+    has_notice: bool = False
     """Whether the model was told that its steps run out."""
     turn: RunTools | CallTool | None = None
     """What the strategy wants of the tools after the last reply; None where it wants nothing."""
@@ -131,33 +131,33 @@ async def _ask_model(state: State, runtime: Runtime[Attempt]) -> Next:
     attempt = runtime.context
     if (reached := attempt.meter.reached(attempt.limits)) is not None:
         return attempt.stop(reached)
-    _tell_near_end(attempt)
+    _add_near_end_notice(attempt)
     specs = tuple(s for s in attempt.toolbox.specs if s.name not in attempt.withdrawn)
     try:
         async with asyncio.timeout(attempt.seconds_left()) as timer:
             with attempt.meter.timed(timer):
-                sent, reply = await _replied(attempt, specs)
+                request, reply = await _request_reply(attempt, specs)
     except TimeoutError:
         return attempt.stop("time")
     except ModelError as exc:
         if exc.kind != "context_overflow":
             raise
         return attempt.stop("context")
-    attempt.meter.count_reply(sent, specs, reply)
+    attempt.meter.count_reply(request, specs, reply)
     _take_in(attempt, reply)
     return _after_reply(attempt, reply)
 
 
-async def _replied(
+async def _request_reply(
     attempt: Attempt, specs: tuple[ToolSpec, ...]
 ) -> tuple[tuple[Message, ...], Reply]:
     """What was sent, and the reply to it; where it is too long and that is wished, old tool outputs
     are cut as often as it takes."""
     options = _options(attempt, bool(specs))
     while True:
-        sent = attempt.fit.sent(attempt.messages, attempt.meter.steps)
+        request = attempt.fit.sent(attempt.messages, attempt.meter.steps)
         try:
-            return sent, await attempt.model.generate(sent, specs, options)
+            return request, await attempt.model.generate(request, specs, options)
         except ModelError as exc:
             if exc.kind != "context_overflow" or not attempt.limits.fit_context:
                 raise
@@ -172,25 +172,25 @@ def _options(attempt: Attempt, has_tools: bool) -> ReplyOptions:
     return ReplyOptions(attempt.first_step if first else "auto", attempt.seed)
 
 
-def _tell_near_end(attempt: Attempt) -> None:
+def _add_near_end_notice(attempt: Attempt) -> None:
     """Say once, between steps, that few are left."""
     limits, steps = attempt.limits, attempt.meter.steps
-    if attempt.told or limits.steps is None or limits.notice is None or steps == 0:
+    if attempt.has_notice or limits.steps is None or limits.notice is None or steps == 0:
         return
-    left = limits.steps - steps
-    if left <= limits.notice:
-        attempt.told = True
-        attempt.messages.append(near_end(left))
+    replies_left = limits.steps - steps
+    if replies_left <= limits.notice:
+        attempt.has_notice = True
+        attempt.messages.append(near_end_notice(replies_left))
 
 
-def near_end(left: int) -> Message:
+def near_end_notice(replies_left: int) -> Message:
     """What the model is told when `left` replies remain."""
-    if left == 1:
+    if replies_left == 1:
         text = "This is your last reply: call no tool, and give your final answer now."
     else:
         text = (
-            f"You have {left} replies left, and the last of them must be your final answer; "
-            "what you ask of tools after it is not run. Answer now if you can."
+            f"You have {replies_left} replies left, and the last of them must be your final "
+            "answer; what you ask of tools after it is not run. Answer now if you can."
         )
     return Message(role="user", content=text)
 
@@ -258,8 +258,8 @@ async def _run_own(attempt: Attempt, turn: CallTool) -> Next:
     except TimeoutError:
         return attempt.stop("time")
     if call in attempt.messages[-1].tool_calls:
-        said = Message(role="tool", tool_call_id=call.id, content=result.output)
-        attempt.messages.append(said)
+        output = Message(role="tool", tool_call_id=call.id, content=result.output)
+        attempt.messages.append(output)
     match turn.then(result):
         case Answer(text):
             return attempt.stop("answered", text)
@@ -281,8 +281,8 @@ def _allowed(attempt: Attempt, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, .
 
 def _used_up(attempt: Attempt) -> frozenset[str]:
     """The tools that were called as often as they may be."""
-    used = attempt.meter.by_tool
-    return frozenset(name for name, most in attempt.limits.per_tool.items() if used[name] >= most)
+    calls = attempt.meter.by_tool
+    return frozenset(name for name, most in attempt.limits.per_tool.items() if calls[name] >= most)
 
 
 async def _call_all(attempt: Attempt, calls: tuple[ToolCall, ...]) -> None:

@@ -58,7 +58,7 @@ class Meter:
 
     def reached(self, limits: Limits) -> StopReason | None:
         """The limit that forbids another model call."""
-        used: tuple[tuple[StopReason, float, float | None], ...] = (
+        consumption: tuple[tuple[StopReason, float, float | None], ...] = (
             ("steps", self.steps, limits.steps),
             ("tokens", self.tokens, limits.tokens),
             ("input_tokens", self.input_tokens, limits.input_tokens),
@@ -66,7 +66,7 @@ class Meter:
             ("cost", self.cost_usd, limits.cost_usd),
             ("time", self.elapsed_s(), limits.time_s),
         )
-        over = (name for name, amount, most in used if most is not None and amount >= most)
+        over = (name for name, amount, most in consumption if most is not None and amount >= most)
         return next(over, None)
 
     def elapsed_s(self) -> float:
@@ -101,14 +101,14 @@ class Meter:
 
 
 def known_or_estimated(
-    usage: Usage, messages: Sequence[Message], tools: Sequence[ToolSpec], said: Message
+    usage: Usage, messages: Sequence[Message], tools: Sequence[ToolSpec], reply: Message
 ) -> Usage:
     """The usage with our estimate where the server tells nothing."""
     if usage.input_tokens is not None and usage.output_tokens is not None:
         return usage
     estimated = {
         "input_tokens": estimated_tokens(messages, tools),
-        "output_tokens": estimated_tokens([said]),
+        "output_tokens": estimated_tokens([reply]),
     }
     missing = {name: n for name, n in estimated.items() if getattr(usage, name) is None}
     return usage.model_copy(update={**missing, "source": "estimate"})

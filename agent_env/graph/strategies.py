@@ -41,7 +41,7 @@ class ToolLoop:
         return self.prompt(sample, self.condition)
 
     def next(self, messages: Sequence[Message]) -> RunTools | Say | Answer:
-        return RunTools() if messages[-1].tool_calls else _ended(messages)
+        return RunTools() if messages[-1].tool_calls else _after_text(messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,49 +59,49 @@ class OneRound:
     def next(self, messages: Sequence[Message]) -> RunTools | Say | Answer:
         reply = messages[-1]
         if not reply.tool_calls:
-            return _ended(messages)
+            return _after_text(messages)
         if not any(call.name in self.web for call in reply.tool_calls):
             return RunTools()
         first = not any(m == ANSWER_NOW for m in messages)
         return RunTools(note=ANSWER_NOW if first else None, withdraw=self.web)
 
 
-def _ended(messages: Sequence[Message]) -> Say | Answer:
-    said = messages[-1].content
-    return Answer(said) if said.strip() or PLEASE_ANSWER in messages else Say(PLEASE_ANSWER)
+def _after_text(messages: Sequence[Message]) -> Say | Answer:
+    text = messages[-1].content
+    return Answer(text) if text.strip() or PLEASE_ANSWER in messages else Say(PLEASE_ANSWER)
 
 
-def _tool_loop(given: StrategyParts) -> Strategy:
-    return ToolLoop(given.prompt, given.condition)
+def _tool_loop(parts: StrategyParts) -> Strategy:
+    return ToolLoop(parts.prompt, parts.condition)
 
 
-def _one_round(given: StrategyParts) -> Strategy:
-    return OneRound(given.prompt, given.condition)
+def _one_round(parts: StrategyParts) -> Strategy:
+    return OneRound(parts.prompt, parts.condition)
 
 
-def _cot(given: StrategyParts) -> Strategy:
+def _cot(parts: StrategyParts) -> Strategy:
     """The tool loop, with the wish to think aloud at the end of the question."""
 
     def prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
-        *before, last = given.prompt(sample, condition)
+        *before, last = parts.prompt(sample, condition)
         return (*before, last.model_copy(update={"content": last.content + THINK}))
 
-    return ToolLoop(prompt, given.condition)
+    return ToolLoop(prompt, parts.condition)
 
 
-def _few_shot(given: StrategyParts) -> Strategy:
+def _few_shot(parts: StrategyParts) -> Strategy:
     """The tool loop, with worked examples as turns between the system text and the question."""
-    examples = given.examples
+    examples = parts.examples
     if examples is None:
         raise ConfigError("strategy few-shot: this task has no worked examples")
 
     def prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
-        asked = given.prompt(sample, condition)
-        system = tuple(message for message in asked if message.role == "system")
-        question = tuple(message for message in asked if message.role != "system")
+        messages = parts.prompt(sample, condition)
+        system = tuple(message for message in messages if message.role == "system")
+        question = tuple(message for message in messages if message.role != "system")
         return (*system, *examples(sample, condition), *question)
 
-    return ToolLoop(prompt, given.condition)
+    return ToolLoop(prompt, parts.condition)
 
 
 STRATEGIES: dict[str, StrategyMaker] = {
@@ -119,8 +119,8 @@ def make_strategy(
     of_task: Mapping[str, StrategyMaker] | None = None,
 ) -> Strategy:
     """The strategy that the condition names: one of every task, or of this one alone."""
-    known = STRATEGIES | dict(of_task or {})
-    if condition.strategy not in known:
-        raise ConfigError(f"unknown strategy '{condition.strategy}'; known: {', '.join(known)}")
-    made = known[condition.strategy](StrategyParts(prompt, condition, examples))
-    return made or ToolLoop(prompt, condition)
+    makers = STRATEGIES | dict(of_task or {})
+    if condition.strategy not in makers:
+        raise ConfigError(f"unknown strategy '{condition.strategy}'; known: {', '.join(makers)}")
+    strategy = makers[condition.strategy](StrategyParts(prompt, condition, examples))
+    return strategy or ToolLoop(prompt, condition)

@@ -92,11 +92,11 @@ def wrap(layout: Layout, program: Bind, is_staged: bool) -> list[str]:
         *("--uid", "1000", "--gid", "1000", "--hostname", "sandbox"),
         *("--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"),
         *(word for item in layout.environment.items() for word in ("--setenv", *item)),
-        *shown(layout, is_staged),
+        *visible_paths(layout, is_staged),
     ]
 
 
-def shown(layout: Layout, is_staged: bool) -> Iterator[str]:
+def visible_paths(layout: Layout, is_staged: bool) -> Iterator[str]:
     """The binds; few and large in the staged place, where nothing else lies, as each costs time."""
     if is_staged:
         for folder in sorted({top_of(bind.target) for bind in layout.binds}):

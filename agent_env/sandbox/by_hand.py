@@ -12,7 +12,7 @@ from agent_env.protocols import Sandbox, SandboxBackend
 from agent_env.records.schema import ExecResult
 from agent_env.sandbox.limits import DEFAULT_TIMEOUT_S
 
-Read = Callable[[str], str | None]
+Prompt = Callable[[str], str | None]
 """Shows a prompt and gives the line typed, or None at the end of input; may block."""
 Write = Callable[[str], None]
 
@@ -37,7 +37,7 @@ async def run_file(
 
 
 async def shell(
-    backend: SandboxBackend, read: Read, write: Write, timeout_s: float = DEFAULT_TIMEOUT_S
+    backend: SandboxBackend, read: Prompt, write: Write, timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> None:
     """Read, run and write until the end of input; the backend must not be open yet."""
     async with backend, backend.session() as session:
@@ -45,7 +45,7 @@ async def shell(
             await run_and_write(session, code, write, timeout_s)
 
 
-def read_statement(read: Read) -> str | None:
+def read_statement(read: Prompt) -> str | None:
     """Lines until they make a whole statement, as at Python's own prompt."""
     lines: list[str] = []
     while True:

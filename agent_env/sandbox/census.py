@@ -100,13 +100,13 @@ class Census:
 
     def end_others(self, deadline: float) -> bool:
         """Kill whoever is alive and wait for the end; whether there was anybody."""
-        found = False
+        had_others = False
         dying: list[int] = []
         for number in range(self._floor + 1, self._ceiling + 1):
             fd = self._living(number)
             if fd is None:
                 continue
-            found = True
+            had_others = True
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(fd, signal.SIGKILL)
             dying.append(fd)
@@ -114,7 +114,7 @@ class Census:
                 await_ends(dying, deadline)
         await_ends(dying, deadline)
         self._at = time.monotonic()  # who is born while all are looked at is met
-        return found
+        return had_others
 
     def _living(self, number: int) -> int | None:
         """A handle of the process with that number; None where there is none that lives."""

@@ -48,8 +48,8 @@ class Group:
 
     def remove(self) -> bool:
         """Take the folders away, killing what is in them; false where something is still dying."""
-        left = [folder for folder in self.folders if not remove_group(folder)]
-        return not left
+        remaining = [folder for folder in self.folders if not remove_group(folder)]
+        return not remaining
 
 
 class Groups:
@@ -113,7 +113,7 @@ def try_to_join(group: Group) -> None:
 
 def parent_groups() -> Iterator[Path]:
     """Where our folder goes: one place with version 2, one for each controller with version 1."""
-    mounts = mounted()
+    mounts = mount_points_by_controller()
     if "memory" in mounts:
         yield from {mounts[name].resolve() for name in ("memory", "pids") if name in mounts}
         return
@@ -126,19 +126,19 @@ def parent_groups() -> Iterator[Path]:
                 return
 
 
-def mounted() -> dict[str, Path]:
+def mount_points_by_controller() -> dict[str, Path]:
     """Mount points by controller; `unified` is that of version 2."""
-    found: dict[str, Path] = {}
+    mount_points: dict[str, Path] = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/mountinfo").read_text().splitlines():
-            left, _, right = line.partition(" - ")
+            fields, _, right = line.partition(" - ")
             kind, _, options = right.split(" ", 2)
-            place = Path(left.split(" ")[4])
+            place = Path(fields.split(" ")[4])
             if kind == "cgroup2":
-                found["unified"] = place
+                mount_points["unified"] = place
             elif kind == "cgroup":
-                found.update(dict.fromkeys(options.split(","), place))
-    return found
+                mount_points.update(dict.fromkeys(options.split(","), place))
+    return mount_points
 
 
 def groups_above(mount: Path) -> Iterator[Path]:

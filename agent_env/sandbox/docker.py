@@ -166,7 +166,7 @@ class Docker:
             ulimits=[{"Name": "core", "Soft": 1, "Hard": 1}],  # see rlimits.NO_CORES
         )
         host["MaskedPaths"] = list(MASKED)
-        made = self._client.create_container(
+        container = self._client.create_container(
             self._image,
             command=["-c", START, WORK, bounds, "landlock"],
             entrypoint=[PYTHON, "-I", "-S", "-B", "-X", "utf8"],
@@ -178,7 +178,7 @@ class Docker:
             user=f"{uid}:{uid}",
             working_dir=WORK,
         )
-        return str(made["Id"])
+        return str(container["Id"])
 
     def _attach(self, name: str) -> socket.socket:
         """The container's streams, as a socket of our own."""

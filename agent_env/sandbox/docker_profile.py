@@ -56,10 +56,10 @@ def entries(name: str, rule: Rule) -> Iterator[dict[str, Any]]:
 def entry(name: str, case: Case) -> dict[str, Any]:
     """One case of a rule."""
     answer, tests = case
-    found: dict[str, Any] = {"names": [name], "action": "SCMP_ACT_ALLOW"}
+    rule: dict[str, Any] = {"names": [name], "action": "SCMP_ACT_ALLOW"}
     if answer is not None:
-        found |= {"action": "SCMP_ACT_ERRNO", "errnoRet": answer}
-    return found | {"args": [comparison(test) for test in tests if test[0] < HIGH]}
+        rule |= {"action": "SCMP_ACT_ERRNO", "errnoRet": answer}
+    return rule | {"args": [comparison(test) for test in tests if test[0] < HIGH]}
 
 
 def comparison(test: Test) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import signal
 import time
 from contextlib import suppress
 
-from agent_env.sandbox.kept import Kept
+from agent_env.sandbox.kept import CappedStream
 from agent_env.sandbox.notebook import OUT_OF_MEMORY, become_executor
 from agent_env.sandbox.stillness import Restless, Stillness
 
@@ -39,14 +39,14 @@ class Executor:
             os.set_blocking(fd, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        asked, self._asking = os.pipe()
+        requests, self._asking = os.pipe()
         self._answers, answering = os.pipe()
         self._out, out = os.pipe()
         self._err, err = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            become_executor((asked, answering, out, err), output_bytes)
-        for fd in (asked, answering, out, err):
+            become_executor((requests, answering, out, err), output_bytes)
+        for fd in (requests, answering, out, err):
             os.close(fd)
         for fd in (self._asking, self._answers, self._out, self._err):
             os.set_blocking(fd, False)
@@ -57,30 +57,32 @@ class Executor:
     def call(self, request: dict[str, object]) -> dict[str, object]:
         """The reply to one request; the executor is killed when the time is over."""
         timeout_s = float(str(request["timeout_s"]))
-        out, err = Kept(self._limit), Kept(self._limit)
+        out, err = CappedStream(self._limit), CappedStream(self._limit)
         started = time.monotonic()
         try:
             self._begin()
             line = self._exchange(json.dumps(request).encode(), started + timeout_s, out, err)
-            said = read_reply(line, request["id"])
+            reply = read_reply(line, request["id"])
             self._settle()
         except TimeoutError:
-            said = {"status": "timeout", "error": f"no end after {timeout_s:g} s"}
+            reply = {"status": "timeout", "error": f"no end after {timeout_s:g} s"}
         except Lost as lost:
-            said = {"status": "crashed", "error": str(lost)}
-        if said["status"] in ("timeout", "crashed"):
+            reply = {"status": "crashed", "error": str(lost)}
+        if reply["status"] in ("timeout", "crashed"):
             self.kill()
         self._take_rest(out, err)
         return {
             "value": None,
-            **said,
+            **reply,
             "id": request["id"],
             "stdout": out.text(),
             "stderr": err.text(),
-            "truncated": bool(said.get("truncated")) or out.is_cut or err.is_cut,
+            "truncated": bool(reply.get("truncated")) or out.is_cut or err.is_cut,
         }
 
-    def _exchange(self, request: bytes, deadline: float, out: Kept, err: Kept) -> bytes:
+    def _exchange(
+        self, request: bytes, deadline: float, out: CappedStream, err: CappedStream
+    ) -> bytes:
         """Send the request and wait for one line, keeping what is printed meanwhile.
 
         A pipe that ends (the code closed it everywhere) is watched no more.
@@ -92,14 +94,14 @@ class Executor:
             poll.register(fd, select.POLLIN)
         poll.register(self._asking, select.POLLOUT)
         while b"\n" not in reply:
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining_s = deadline - time.monotonic()
+            if remaining_s <= 0:
                 raise TimeoutError
-            ready = dict(poll.poll(min(left * 1000 + 1, LOOK_EVERY_MS)))
+            ready = dict(poll.poll(min(remaining_s * 1000 + 1, LOOK_EVERY_MS)))
             if self._stillness is not None:
                 self._stillness.watch()
-            for fd, kept in ((self._out, out), (self._err, err)):
-                if fd in ready and not self._take(fd, kept):
+            for fd, capture in ((self._out, out), (self._err, err)):
+                if fd in ready and not self._take(fd, capture):
                     poll.unregister(fd)
             if self._wire in ready:
                 raise Lost("the harness hung up")
@@ -155,20 +157,20 @@ class Executor:
                     self._died = describe_exit(os.waitstatus_to_exitcode(status))
         return self._died is not None
 
-    def _take(self, fd: int, kept: Kept) -> bool:
+    def _take(self, fd: int, capture: CappedStream) -> bool:
         """Move one chunk of what was printed; false where there is none."""
         try:
             chunk = os.read(fd, CHUNK)
         except BlockingIOError:
             return False
-        kept.add(chunk)
+        capture.add(chunk)
         return bool(chunk)
 
-    def _take_rest(self, out: Kept, err: Kept) -> None:
+    def _take_rest(self, out: CappedStream, err: CappedStream) -> None:
         """What is left in the pipes; bounded, for a writer that cannot be stopped."""
-        for fd, kept in ((self._out, out), (self._err, err)):
+        for fd, capture in ((self._out, out), (self._err, err)):
             for _ in range(64):
-                if not self._take(fd, kept):
+                if not self._take(fd, capture):
                     break
 
     def _begin(self) -> None:
@@ -195,24 +197,24 @@ class Executor:
                 os.killpg(self._pid, signal.SIGKILL)
 
 
-def read_reply(line: bytes, wanted: object) -> dict[str, object]:
+def read_reply(line: bytes, request_id: object) -> dict[str, object]:
     """The executor's reply, looked at as what it is: something that the code may have written."""
     try:
-        said = json.loads(line)
+        reply = json.loads(line)
     except (ValueError, RecursionError) as exc:
         raise Lost("the reply was not JSON") from exc
-    if not isinstance(said, dict) or said.get("id") != wanted:
+    if not isinstance(reply, dict) or reply.get("id") != request_id:
         raise Lost("the reply answered another call")
-    texts = (said.get("value"), said.get("error"))
-    if said.get("status") not in ("ok", "error") or not all(
+    texts = (reply.get("value"), reply.get("error"))
+    if reply.get("status") not in ("ok", "error") or not all(
         text is None or isinstance(text, str) for text in texts
     ):
         raise Lost("the reply did not have the form of one")
     return {
-        "status": said["status"],
-        "value": writable(said.get("value")),
-        "error": writable(said.get("error")),
-        "truncated": said.get("truncated"),
+        "status": reply["status"],
+        "value": writable(reply.get("value")),
+        "error": writable(reply.get("error")),
+        "truncated": reply.get("truncated"),
     }
 
 

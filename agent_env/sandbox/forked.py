@@ -132,10 +132,10 @@ class ForkedBackend:
     async def _await_server(self, control: socket.socket) -> None:
         try:
             async with asyncio.timeout(SERVER_START_S):
-                said = await asyncio.get_running_loop().sock_recv(control, 64)
+                greeting = await asyncio.get_running_loop().sock_recv(control, 64)
         except TimeoutError as exc:
             raise SandboxError(f"the fork server was not ready in {SERVER_START_S:g} s") from exc
-        if said != b"ready":
+        if greeting != b"ready":
             raise SandboxError(f"the fork server did not start: {await self._complaint()}")
 
     async def _complaint(self) -> str:

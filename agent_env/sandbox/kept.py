@@ -5,7 +5,7 @@ from __future__ import annotations
 SLACK = 1 << 16
 
 
-class Kept:
+class CappedStream:
     """The first and the last bytes of a stream, and how many fell out between them."""
 
     def __init__(self, limit: int) -> None:

@@ -70,8 +70,8 @@ def write(path: str, text: str, folder: int) -> None:
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     """mount(2)."""
     texts = [text.encode() or None for text in (source, target, kind)]
-    done = libc().mount(*texts, ctypes.c_ulong(flags), options.encode() or None)
-    check(done, f"mount {kind or 'bind'} {source} on {target}")
+    status = libc().mount(*texts, ctypes.c_ulong(flags), options.encode() or None)
+    check(status, f"mount {kind or 'bind'} {source} on {target}")
 
 
 def bind_read_only(source: str, target: str, flags: int) -> None:
@@ -114,14 +114,14 @@ def drop_capabilities() -> None:
     syscall("capset", 91 if is_aarch64() else 126, header, bytes(24))
 
 
-def keep_capabilities(*kept: int) -> None:
+def keep_capabilities(*capabilities: int) -> None:
     """Only these in the bounding set, which the next program gets at most."""
     for number in range(64):
         try:
             prctl(PR_CAPBSET_READ, number)
         except OSError:
             break
-        if number not in kept:
+        if number not in capabilities:
             prctl(PR_CAPBSET_DROP, number)
 
 

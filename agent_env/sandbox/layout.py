@@ -90,8 +90,8 @@ async def find_layout(timeout_s: float = 60.0) -> Layout:
     """The layout for the interpreter that runs us; raises SandboxError where it cannot be found."""
     python = real_interpreter()
     packages = tuple(package_files())
-    found = await ask_interpreter(python, packages, timeout_s)
-    return assemble(python, packages, found["folders"], found["libraries"])
+    paths = await ask_interpreter(python, packages, timeout_s)
+    return assemble(python, packages, paths["folders"], paths["libraries"])
 
 
 def real_interpreter() -> str:
@@ -104,8 +104,8 @@ def assemble(
 ) -> Layout:
     """The layout of what was found; libraries that lie in a shown folder need no bind."""
     folders = outermost(import_folders)
-    shown = [*folders, *(str(path) for path in packages)]
-    libraries = [name for name in loaded if not is_below(name, shown)]
+    bound_folders = [*folders, *(str(path) for path in packages)]
+    libraries = [name for name in loaded if not is_below(name, bound_folders)]
     binds = [Bind(os.path.realpath(name), name) for name in (*folders, *libraries, python)]
     binds += [Bind(str(path.resolve()), f"{PACKAGES}/{path.name}") for path in packages]
     binds += [Bind(name, name) for name in (*DEVICES, ZONES) if os.path.exists(name)]
@@ -138,7 +138,7 @@ async def ask_interpreter(
     )
     try:
         async with asyncio.timeout(timeout_s):
-            said, complaint = await child.communicate()
+            output, complaint = await child.communicate()
     except TimeoutError as exc:
         raise SandboxError(f"{python} did not list its libraries in {timeout_s:g} s") from exc
     finally:
@@ -147,8 +147,8 @@ async def ask_interpreter(
             await child.wait()
     if child.returncode != 0:
         raise SandboxError(f"{python} could not list its libraries: {complaint.decode()[-300:]}")
-    found: dict[str, list[str]] = json.loads(said)
-    return found
+    paths: dict[str, list[str]] = json.loads(output)
+    return paths
 
 
 def guest_file(name: str) -> Bind:

@@ -52,7 +52,7 @@ def limit_resources(bounds: Bounds) -> None:
     if resource.getrlimit(resource.RLIMIT_CORE) != NO_CORES:
         raise PermissionError("a crash of the code could start the host's handler: no core limit")
     megabyte = 1 << 20
-    wanted = {
+    limits_by_resource = {
         resource.RLIMIT_AS: bounds.memory_mb * megabyte,
         resource.RLIMIT_FSIZE: bounds.disk_mb * megabyte,
         resource.RLIMIT_CPU: bounds.cpu_s,
@@ -62,6 +62,6 @@ def limit_resources(bounds: Bounds) -> None:
         resource.RLIMIT_SIGPENDING: 256,
     }
     if bounds.processes:
-        wanted[resource.RLIMIT_NPROC] = bounds.processes
-    for which, most in wanted.items():
+        limits_by_resource[resource.RLIMIT_NPROC] = bounds.processes
+    for which, most in limits_by_resource.items():
         resource.setrlimit(which, (most, most))

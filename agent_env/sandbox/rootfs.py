@@ -21,7 +21,7 @@ from pathlib import Path
 from agent_env.sandbox.docker import DEFAULT_HOST, IMAGE, PYTHON
 from agent_env.sandbox.layout import WORK, Layout, find_layout
 
-LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "ensurepip"}
+EXCLUDED = {"site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "ensurepip"}
 LEFT_OUT_BELOW = ("config-",)
 """Folders of the standard library that no model needs; `config-…` holds the static libpython."""
 
@@ -32,13 +32,13 @@ def main() -> None:
     parser.add_argument("image", nargs="?", default=IMAGE, help="name of the image")
     parser.add_argument("--tar", type=Path, help="write the root file system here instead")
     parser.add_argument("--host", default=os.environ.get("DOCKER_HOST", DEFAULT_HOST))
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     layout = asyncio.run(find_layout())
-    if asked.tar is not None:
-        write_rootfs(layout, asked.tar)
-        print(asked.tar)
+    if arguments.tar is not None:
+        write_rootfs(layout, arguments.tar)
+        print(arguments.tar)
     else:
-        print(import_image(layout, asked.image, asked.host))
+        print(import_image(layout, arguments.image, arguments.host))
 
 
 def import_image(layout: Layout, image: str, host: str = DEFAULT_HOST) -> str:
@@ -56,9 +56,9 @@ def import_image(layout: Layout, image: str, host: str = DEFAULT_HOST) -> str:
             tag="latest",
             changes=[f"ENV LD_LIBRARY_PATH={library_path}"],
         )
-        made = str(client.inspect_image(image)["Id"])
+        image_id = str(client.inspect_image(image)["Id"])
         client.close()
-    return made
+    return image_id
 
 
 def write_rootfs(layout: Layout, path: Path) -> None:
@@ -83,7 +83,7 @@ def add_tree(tar: tarfile.TarFile, source: Path, name: str) -> None:
                 tar.addfile(info, content)
         return
     for child in sorted(source.iterdir()):
-        if child.name not in LEFT_OUT and not child.name.startswith(LEFT_OUT_BELOW):
+        if child.name not in EXCLUDED and not child.name.startswith(LEFT_OUT_BELOW):
             add_tree(tar, child, f"{name}/{child.name}")
 
 

@@ -42,7 +42,7 @@ class Line(Protocol):
         """Kill all that belongs to it and wait; says why it ended by itself where that is known."""
 
 
-class Said(BaseModel):
+class WorkerReply(BaseModel):
     """What a reply line must be."""
 
     model_config = ConfigDict(extra="forbid")
@@ -98,32 +98,32 @@ class Session:
         """One exchange; a lost session is ended, whoever lost it."""
         self._calls += 1
         request = {"id": self._calls, "code": code, "timeout_s": timeout_s}
-        kept = False
+        is_alive = False
         try:
             async with asyncio.timeout(timeout_s + GRACE_S):
                 await line.send(json.dumps(request).encode() + b"\n")
-                said = read_said(await line.receive(), self._calls)
-            kept = said is not None and said.status in ("ok", "error")
+                reply = parse_reply(await line.receive(), self._calls)
+            is_alive = reply is not None and reply.status in ("ok", "error")
         except TimeoutError:
             return lost("timeout", f"no end after {timeout_s:g} s")
         except OSError:
-            said = None
+            reply = None
         finally:
-            reason = None if kept else await self._end()
-        return self._result(said, reason)
+            reason = None if is_alive else await self._end()
+        return self._result(reply, reason)
 
-    def _result(self, said: Said | None, reason: str | None) -> ExecResult:
-        if said is None:
+    def _result(self, reply: WorkerReply | None, reason: str | None) -> ExecResult:
+        if reply is None:
             return lost("crashed", reason or "the process ended or wrote something unreadable")
-        texts = said.model_dump(exclude={"id"})
+        texts = reply.model_dump(exclude={"id"})
         limit = self.limits.output_bytes
         texts = {k: fit(v, limit) if isinstance(v, str) else v for k, v in texts.items()}
-        if said.status == "timeout" or said.status == "crashed":
+        if reply.status == "timeout" or reply.status == "crashed":
             first, second = (
-                (said.error, reason) if said.status == "timeout" else (reason, said.error)
+                (reply.error, reason) if reply.status == "timeout" else (reason, reply.error)
             )
-            ended = lost(said.status, first or second or "no reason given")
-            texts["error"] = ended.error
+            loss = lost(reply.status, first or second or "no reason given")
+            texts["error"] = loss.error
         return ExecResult.model_validate(texts)
 
     async def _end(self) -> str | None:
@@ -146,13 +146,13 @@ def complaint_about(code: object) -> str | None:
     return None
 
 
-def read_said(line: bytes, wanted: int) -> Said | None:
+def parse_reply(line: bytes, call_number: int) -> WorkerReply | None:
     """The reply, or None where the line is not one to this call."""
     try:
-        said = Said.model_validate_json(line)
+        reply = WorkerReply.model_validate_json(line)
     except (ValidationError, ValueError):
         return None
-    return said if said.id == wanted else None
+    return reply if reply.id == call_number else None
 
 
 def lost(status: Literal["timeout", "crashed"], reason: str) -> ExecResult:
@@ -193,11 +193,11 @@ class StreamLine:
 
 async def expect_ready(line: Line, what: str) -> None:
     """Wait for the worker's first line; ends it and raises SandboxError where it does not come."""
-    said = b""
+    line_bytes = b""
     try:
         async with asyncio.timeout(START_S):
-            said = await line.receive()
-        if read_ready(said):
+            line_bytes = await line.receive()
+        if read_ready(line_bytes):
             return
         reason = await line.end()
     except BaseException as exc:
@@ -205,17 +205,17 @@ async def expect_ready(line: Line, what: str) -> None:
         if isinstance(exc, TimeoutError):
             raise SandboxError(f"{what}: not ready after {START_S:g} s") from exc
         raise
-    text = said.decode(errors="replace")[:500] or reason or "it ended without a word"
+    text = line_bytes.decode(errors="replace")[:500] or reason or "it ended without a word"
     raise SandboxError(f"{what} did not start: {text}")
 
 
 def read_ready(line: bytes) -> bool:
     """Whether this is the line that a worker of our age sends first."""
     try:
-        said: Any = json.loads(line)
+        greeting: Any = json.loads(line)
     except ValueError:
         return False
-    return isinstance(said, dict) and said == {"ready": True, "protocol": PROTOCOL}
+    return isinstance(greeting, dict) and greeting == {"ready": True, "protocol": PROTOCOL}
 
 
 def reader_limit(limits: SandboxLimits) -> int:

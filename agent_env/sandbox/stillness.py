@@ -61,13 +61,13 @@ class Stillness:
         self._census.has_grown()
         clean = 2 if self._census.nobody_came else 0
         while clean < 2:
-            found = self._census.end_others(deadline)
+            had_others = self._census.end_others(deadline)
             self._collect()  # else the dead hold all places for processes
             born = self._census.has_grown()
             ran = self._was_woken()
             if ran:
                 self._stop(deadline)
-            clean = 0 if found or born or ran else clean + 1
+            clean = 0 if had_others or born or ran else clean + 1
             if time.monotonic() > deadline:
                 raise Restless("what the code started could not be ended")
         self._census.all_ended()

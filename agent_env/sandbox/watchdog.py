@@ -53,10 +53,10 @@ class Watchdog:
         loop, reader = asyncio.get_running_loop(), ThreadPoolExecutor(1)  # ours alone: never queued
         try:
             while self._watched:
-                seen = dict(self._watched)
-                large = await loop.run_in_executor(reader, too_large, seen, self.memory_bytes)
+                snapshot = dict(self._watched)
+                large = await loop.run_in_executor(reader, too_large, snapshot, self.memory_bytes)
                 for handle in large:
-                    if self._watched.get(handle) == seen[handle]:  # not closed in the meantime
+                    if self._watched.get(handle) == snapshot[handle]:  # not closed in the meantime
                         self._kill(handle)
                 await asyncio.sleep(LOOK_EVERY_S)
         finally:
@@ -72,13 +72,13 @@ class Watchdog:
 def too_large(watched: dict[int, int], memory_bytes: int) -> list[int]:
     """Handles of the sessions that are over the limit now; `watched` has their first processes."""
     children = children_by_parent()
-    found = []
+    handles = []
     for handle, first in watched.items():
         family = descendants(first, children)
         limit = memory_bytes - socket_buffers(family[-1])
         if resident(family) > limit and exact(family) > limit:
-            found.append(handle)
-    return found
+            handles.append(handle)
+    return handles
 
 
 def pid_of(handle: int) -> int:
@@ -89,12 +89,12 @@ def pid_of(handle: int) -> int:
 
 def children_by_parent() -> dict[int, list[int]]:
     """Every process of the machine, by its parent."""
-    found: dict[int, list[int]] = defaultdict(list)
+    children: dict[int, list[int]] = defaultdict(list)
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat") as file:
-                found[int(file.read().rpartition(")")[2].split()[1])].append(int(name))
-    return found
+                children[int(file.read().rpartition(")")[2].split()[1])].append(int(name))
+    return children
 
 
 def descendants(first: int, children: dict[int, list[int]]) -> list[int]:

@@ -48,13 +48,13 @@ def serve(wire_in: int, wire_out: int, output_bytes: int, numbers: int | None) -
 
 def request_lines(wire: int) -> Iterator[bytes]:
     """Lines as they come; ends when the harness hangs up."""
-    held = b""
+    buffer = b""
     while chunk := os.read(wire, CHUNK):
-        held += chunk
-        while b"\n" in held:
-            line, _, held = held.partition(b"\n")
+        buffer += chunk
+        while b"\n" in buffer:
+            line, _, buffer = buffer.partition(b"\n")
             yield line
-        if len(held) > LONGEST_REQUEST:
+        if len(buffer) > LONGEST_REQUEST:
             return
 
 

@@ -88,41 +88,43 @@ class _Pages:
         """All runs, the newest first."""
         found = self._library.runs()
         self._library.refresh(found)
-        shown = [_RunLine(run, self._library) for run in found]
-        return self._page("runs.html", runs=shown, state="/state/", stamp=self._stamp(found))
+        lines = [_RunLine(run, self._library) for run in found]
+        return self._page("runs.html", runs=lines, state="/state/", stamp=self._stamp(found))
 
     def run(self, request: Request) -> Response:
         """A run's conditions, and its episodes by what the address asks for."""
         run = self._run(request)
-        asked = _given(request, ("condition", "status", "stop", "verdict", "sample", "sort"))
-        wanted = _wanted(asked)
+        fields = _query_fields(
+            request, ("condition", "status", "stop", "verdict", "sample", "sort")
+        )
+        filters = _episode_filter(fields)
         at = _number(request.query_params.get("page"))
-        span = run.index.span(wanted, at * ROWS, ROWS)
-        told, reading = run.summary, self._library.is_reading(run)
+        span = run.index.span(filters, at * ROWS, ROWS)
+        summary, reading = run.summary, self._library.is_reading(run)
         return self._page(
             "run.html", run=run, line=_RunLine(run, self._library),
-            manifest=run.manifest, groups=told.groups, span=span, given=asked, at=at,
-            last=max(0, -(-span.total // ROWS) - 1), metrics=told.metrics, sorts=SORTS,
-            stops=told.stop_reasons, treatment=told.treatment, verdicts=VERDICTS, reading=reading,
-            state=f"/state/{quote(run.key)}", stamp=self._library.stamp(run),
+            manifest=run.manifest, groups=summary.groups, span=span, given=fields, at=at,
+            last=max(0, -(-span.total // ROWS) - 1), metrics=summary.metrics, sorts=SORTS,
+            stops=summary.stop_reasons, treatment=summary.treatment, verdicts=VERDICTS,
+            reading=reading, state=f"/state/{quote(run.key)}", stamp=self._library.stamp(run),
         )  # fmt: skip
 
     def samples(self, request: Request) -> Response:
         """Samples by condition, a mark for each repeat."""
         run = self._run(request)
-        asked = _given(request, ("sample",))
+        fields = _query_fields(request, ("sample",))
         at = _number(request.query_params.get("page"))
         index = run.index
-        names, total = index.sample_names(asked.get("sample", ""), at * SAMPLES, SAMPLES)
+        names, total = index.sample_names(fields.get("sample", ""), at * SAMPLES, SAMPLES)
         conditions = [c.name for c in run.manifest.conditions]
-        found = index.of_samples(names) if names else {}
+        rows_by_sample = index.of_samples(names) if names else {}
         table = {
             name: {c: [r for r in rows if r.values["condition"] == c] for c in conditions}
-            for name, rows in found.items()
+            for name, rows in rows_by_sample.items()
         }
         return self._page(
             "samples.html", run=run, manifest=run.manifest, table=table, conditions=conditions,
-            total=total, at=at, last=max(0, -(-total // SAMPLES) - 1), given=asked,
+            total=total, at=at, last=max(0, -(-total // SAMPLES) - 1), given=fields,
             metric=run.main_metric, state=f"/state/{quote(run.key)}", size=SAMPLES,
             stamp=self._library.stamp(run),
         )  # fmt: skip
@@ -131,17 +133,17 @@ class _Pages:
         """One sample: what is asked, the right answer, and every attempt, of other runs too."""
         run = self._run(request)
         name = request.path_params["sample"]
-        found = run.sample(name)
+        question = run.sample(name)
         tries = [(run, row) for row in run.index.of_samples([name])[name]]
-        if found is None and not tries:
+        if question is None and not tries:
             raise _missing(f"The run has no sample {name}.")
         for other in self._library.runs():
             if other.key != run.key and _asks_same(other, run):
                 self._library.refresh([other])
                 tries += [(other, row) for row in other.index.of_samples([name])[name]]
-        fields = {} if found is None else found.model_dump(exclude_defaults=True)
+        fields = {} if question is None else question.model_dump(exclude_defaults=True)
         return self._page(
-            "sample.html", run=run, manifest=run.manifest, name=name, sample=found,
+            "sample.html", run=run, manifest=run.manifest, name=name, sample=question,
             fields=fields, tries=tries, metric=run.main_metric, most=MOST_BESIDE,
             state=f"/state/{quote(run.key)}", stamp=self._library.stamp(run),
         )  # fmt: skip
@@ -151,12 +153,12 @@ class _Pages:
         run = self._run(request)
         name = request.path_params["episode"]
         opened = _Opened(run, name)
-        asked = _given(request, ("condition", "status", "stop", "verdict", "sample"))
-        before, after = run.index.around(name, _wanted(asked))
+        fields = _query_fields(request, ("condition", "status", "stop", "verdict", "sample"))
+        before, after = run.index.around(name, _episode_filter(fields))
         return self._page(
             "episode.html", run=run, manifest=run.manifest, name=name, opened=opened,
             story=opened.story, verdict=opened.verdict, problem=opened.read.problem,
-            before=before, after=after, given=asked, metric=run.main_metric,
+            before=before, after=after, given=fields, metric=run.main_metric,
             tokens=token_chart(opened.story.steps) if opened.story else None,
             times=time_chart(opened.story.steps) if opened.story else None,
             state=f"/state/{quote(run.key)}/{quote(name)}", stamp=opened.stamp,
@@ -164,12 +166,13 @@ class _Pages:
 
     def side(self, request: Request) -> Response:
         """Episodes beside each other: e=RUN:CONDITION/SAMPLE.REPEAT, twice or more."""
-        wanted = list(dict.fromkeys(request.query_params.getlist("e")))
-        if not 1 <= len(wanted) <= MOST_BESIDE:
-            words = f"Choose two to {MOST_BESIDE} episodes of a sample; {len(wanted)} are chosen."
+        episode_names = list(dict.fromkeys(request.query_params.getlist("e")))
+        if not 1 <= len(episode_names) <= MOST_BESIDE:
+            count = len(episode_names)
+            words = f"Choose two to {MOST_BESIDE} episodes of a sample; {count} are chosen."
             return self._page("error.html", 400, title="Side by side", words=words)
         opened = []
-        for text in wanted:
+        for text in episode_names:
             key, _, name = text.partition(":")
             run = self._library.run(key)
             if run is None:
@@ -290,14 +293,14 @@ def _asks_same(one: OpenRun, other: OpenRun) -> bool:
     )
 
 
-def _given(request: Request, names: tuple[str, ...]) -> Mapping[str, str]:
+def _query_fields(request: Request, names: tuple[str, ...]) -> Mapping[str, str]:
     """What the address says of these, empty ones left out."""
-    found = request.query_params
-    return {name: found[name].strip() for name in names if found.get(name, "").strip()}
+    parameters = request.query_params
+    return {name: parameters[name].strip() for name in names if parameters.get(name, "").strip()}
 
 
-def _wanted(given: Mapping[str, str]) -> Wanted:
-    fields: dict[str, Any] = {"stop_reason" if k == "stop" else k: v for k, v in given.items()}
+def _episode_filter(query: Mapping[str, str]) -> Wanted:
+    fields: dict[str, Any] = {"stop_reason" if k == "stop" else k: v for k, v in query.items()}
     if fields.get("verdict") not in VERDICTS:
         fields.pop("verdict", None)
     return Wanted(**fields)
@@ -310,7 +313,7 @@ def _number(text: str | None) -> int:
 
 def _file_stamp(file: Path | None) -> str:
     try:
-        found = file.stat() if file else None
+        status = file.stat() if file else None
     except OSError:
-        found = None
-    return "gone" if found is None else f"{found.st_size}.{found.st_mtime_ns}"
+        status = None
+    return "gone" if status is None else f"{status.st_size}.{status.st_mtime_ns}"

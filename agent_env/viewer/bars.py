@@ -52,7 +52,7 @@ def token_chart(steps: Sequence[Step]) -> Chart | None:
     if most <= 0:
         return None
     words = [
-        f"step {step.number}: {_known(step.input_tokens)} in, {_known(step.output_tokens)} out"
+        f"step {step.number}: {_number(step.input_tokens)} in, {_number(step.output_tokens)} out"
         for step in steps
     ]
     return _chart(steps, figures, most, words, f"{most:,.0f} tokens")
@@ -102,5 +102,5 @@ def _chart(
     return Chart(round(wide * len(steps), 2), tuple(bars), full)
 
 
-def _known(value: int | None) -> str:
+def _number(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"

@@ -54,8 +54,8 @@ class Guard:
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
         if headers.getlist("host") not in [[host] for host in self._hosts]:
-            known = " or ".join(f"http://{host}" for host in sorted(self._hosts))
-            return PlainTextResponse(f"This viewer answers at {known} only.\n", 421)
+            addresses = " or ".join(f"http://{host}" for host in sorted(self._hosts))
+            return PlainTextResponse(f"This viewer answers at {addresses} only.\n", 421)
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("The viewer only reads.\n", 405, {"allow": "GET, HEAD"})
         if headers.get("sec-fetch-site") == "cross-site" and (

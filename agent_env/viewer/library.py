@@ -88,14 +88,14 @@ class Library:
         not long, and not for a large run, whose page comes first."""
         first = []
         for run in runs:
-            asked = self._asked.get(run.key)
-            if asked is not None and not asked.done():
+            update = self._asked.get(run.key)
+            if update is not None and not update.done():
                 continue
             if time.monotonic() < self._due.get(run.key, 0.0):
                 continue
-            later = asked is None and run.is_large
+            later = update is None and run.is_large
             self._asked[run.key] = self._worker.submit(self._update, run, LATER_S * later)
-            if asked is None and not later:
+            if update is None and not later:
                 first.append(self._asked[run.key])
         end = time.monotonic() + FIRST_WAIT_S
         for future in first:
@@ -106,8 +106,8 @@ class Library:
 
     def is_reading(self, run: OpenRun) -> bool:
         """Whether the run's table is being brought up to date right now."""
-        asked = self._asked.get(run.key)
-        return asked is not None and not asked.done()
+        update = self._asked.get(run.key)
+        return update is not None and not update.done()
 
     def was_read(self, run: OpenRun) -> bool:
         """Whether the run's table fits its traces, but for what came since."""
@@ -145,9 +145,9 @@ def find(root: Path) -> Iterator[Path]:
     if (root / "run.json").exists():
         yield root
         return
-    seen: set[Path] = set()
+    visited: set[Path] = set()
     for pattern in ("*/run.json", "*/*/run.json"):
         for file in sorted(root.glob(pattern)):
-            if file.parent.parent not in seen:  # what lies within a run belongs to it
-                seen.add(file.parent)
+            if file.parent.parent not in visited:  # what lies within a run belongs to it
+                visited.add(file.parent)
                 yield file.parent

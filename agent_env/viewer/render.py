@@ -18,14 +18,14 @@ _LINK = re.compile(r"^https?://[^\s\"'<>\\]+$", re.IGNORECASE)
 
 def environment() -> Environment:
     """The templates with their filters; what they do not know is an error."""
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("agent_env.viewer"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "plain": plain,
         "cell": text_of,
         "count": count,
@@ -36,16 +36,16 @@ def environment() -> Environment:
         "part": lambda text: quote(text, safe=""),
         "place": lambda text: quote(text, safe="/"),
     }
-    made.tests["weblink"] = lambda url: bool(_LINK.match(url))
-    made.globals["query"] = query
-    for name in made.list_templates(extensions=["html"]):
-        made.get_template(name)  # compiled before the first page is asked for
-    return made
+    templates.tests["weblink"] = lambda url: bool(_LINK.match(url))
+    templates.globals["query"] = query
+    for name in templates.list_templates(extensions=["html"]):
+        templates.get_template(name)  # compiled before the first page is asked for
+    return templates
 
 
-def page(made: Environment, name: str, status: int = 200, /, **values: object) -> Response:
+def page(templates: Environment, name: str, status: int = 200, /, **values: object) -> Response:
     """The template as a response."""
-    text = made.get_template(name).render(**values)
+    text = templates.get_template(name).render(**values)
     data = text.encode("utf-8", "replace")
     return Response(data, status, media_type="text/html; charset=utf-8")
 
@@ -55,11 +55,11 @@ def plain(text: object) -> str:
     return visible(str(text))
 
 
-def query(given: Mapping[str, str], **changes: object) -> str:
+def query(parameters: Mapping[str, str], **changes: object) -> str:
     """An address's query with some parts changed; empty ones are left out."""
-    wanted = {**given, **{name: str(value) for name, value in changes.items()}}
-    kept = {name: value for name, value in wanted.items() if value}
-    return f"?{urlencode(kept)}" if kept else "?"
+    merged = {**parameters, **{name: str(value) for name, value in changes.items()}}
+    nonempty = {name: value for name, value in merged.items() if value}
+    return f"?{urlencode(nonempty)}" if nonempty else "?"
 
 
 def count(value: float | None) -> str:
@@ -89,7 +89,7 @@ def usd(value: float | None) -> str:
 def moment(stamp: str) -> str:
     """An ISO time as YYYY-MM-DD HH:MM in UTC; as it is where it is none."""
     try:
-        found = datetime.fromisoformat(stamp)
+        time = datetime.fromisoformat(stamp)
     except ValueError:
         return stamp
-    return f"{found.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M}"

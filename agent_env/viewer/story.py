@@ -94,8 +94,8 @@ class Story:
     @property
     def cost_usd(self) -> float | None:
         """None where any step's is unknown."""
-        known = [step.cost_usd for step in self.steps if step.cost_usd is not None]
-        return sum(known) if known and len(known) == len(self.steps) else None
+        costs = [step.cost_usd for step in self.steps if step.cost_usd is not None]
+        return sum(costs) if costs and len(costs) == len(self.steps) else None
 
 
 def story(events: Sequence[Event], facts: ModelFacts | None) -> Story | None:
@@ -145,33 +145,33 @@ def _open(step: Step) -> Step:
 
 def _place(event: ToolCalled, calls: list[Call]) -> None:
     """Put a result beside its call; one that nobody asked for comes last."""
-    found = Call(event.call, arguments(event.call), event)
+    with_result = Call(event.call, arguments(event.call), event)
     for i, call in enumerate(calls):
         if call.call.id == event.call.id and (call.done is None or call.done.ended is not None):
-            calls[i] = found
+            calls[i] = with_result
             return
-    calls.append(found)
+    calls.append(with_result)
 
 
 def _resumed(event: EpisodeResumed) -> list[str]:
-    told = [f"Went on here after {event.steps} recorded steps."]
+    notices = [f"Went on here after {event.steps} recorded steps."]
     if event.model is not None:
-        told.append(f"From here on the model is {event.model}.")
-    told += [f"Drift at step {d.step}, {d.what}:\n{d.diff}" for d in event.drift]
-    return told
+        notices.append(f"From here on the model is {event.model}.")
+    notices += [f"Drift at step {d.step}, {d.what}:\n{d.diff}" for d in event.drift]
+    return notices
 
 
 def arguments(call: ToolCall) -> tuple[tuple[str, str], ...]:
     """Strings as they are, all else as JSON."""
     try:
-        found = json.loads(call.arguments)
+        values = json.loads(call.arguments)
     except (ValueError, RecursionError):
         return (("", call.arguments),)
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         return (("", call.arguments),)
     return tuple(
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        for name, value in found.items()
+        for name, value in values.items()
     )
 
 

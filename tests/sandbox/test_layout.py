@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.sandbox.executor import Lost, read_reply
-from agent_env.sandbox.kept import Kept
+from agent_env.sandbox.kept import CappedStream
 from agent_env.sandbox.layout import GUEST, PACKAGES, assemble, outermost, real_interpreter
 from agent_env.sandbox.packages import COMPANIONS, IMPORTABLE, importable, locate, package_files
 from agent_env.sandbox.session import complaint_about
@@ -67,7 +67,7 @@ def test_only_what_the_harness_has_is_promised() -> None:
 
 
 def test_kept_output_is_its_head_and_its_tail() -> None:
-    kept = Kept(8)
+    kept = CappedStream(8)
     for chunk in (b"0123", b"4567"):
         kept.add(chunk)
     assert (kept.text(), kept.is_cut) == ("01234567", False)
