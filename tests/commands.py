@@ -1,13 +1,16 @@
-"""The command line, in this process: starting one for each command costs seconds. Where a signal
-or a server needs a process of its own, `running` starts one, and ends it whatever happens."""
+"""The command line, in this process: starting one for each command costs seconds. A server beside
+it runs in a thread (`serving`). Where a signal needs a process of its own, `running` starts one,
+and ends it whatever happens."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
@@ -15,6 +18,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from agent_env.cli.app import main
+from agent_env.models.fake_server import FakeServer
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,24 @@ def agent_env(*arguments: str, cwd: Path | None = None, env: dict[str, str] | No
         for number, handler in signals.items():
             signal.signal(number, handler)
     raise AssertionError("main() ends the process")
+
+
+@contextmanager
+def serving(server: FakeServer) -> Iterator[str]:
+    """The address of the server, which answers in a thread until the block ends."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(60)
+        try:
+            yield server.url
+        finally:
+            asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(60)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(60)
+        loop.close()
 
 
 @contextmanager

@@ -1,8 +1,7 @@
-"""The command line as a user types it: in a process of its own, without key or network."""
+"""The command line as a user types it, without key or network."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -22,7 +21,7 @@ from agent_env.testing import puzzle
 from agent_env.wiring.doctor import EXTRAS
 from agent_env.wiring.models import make_model
 from tests import TESTS
-from tests.commands import agent_env, running
+from tests.commands import Done, agent_env, running, serving
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +208,7 @@ def test_a_key_is_not_written_anywhere(tmp_path: Path) -> None:
 
 def test_ctrl_c_leaves_valid_traces_and_says_how_to_go_on(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    command = ("run", "time-puzzles", "--limit", "200", "--condition", "explicit", "--condition",
+    command = ("run", "time-puzzles", "--limit", "40", "--condition", "explicit", "--condition",
                "web", "--out", str(out))  # fmt: skip
     with running(*command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         while len(list(out.glob("episodes/*/*.jsonl"))) < 5:
@@ -244,7 +243,7 @@ def test_doctor_names_every_extra() -> None:
     assert EXTRAS.keys() == project["optional-dependencies"].keys()
 
 
-def small_run(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def small_run(out: Path, *options: str) -> Done:
     return agent_env(
         "run",
         "time-puzzles",
@@ -276,20 +275,17 @@ def test_two_processes_cannot_run_the_same_run(tmp_path: Path) -> None:
 def test_a_run_goes_on_at_the_server_that_is_named(tmp_path: Path) -> None:
     out = tmp_path / "run"
 
-    async def go(*words: str) -> tuple[str, int, str]:
-        async with serve(make_model("reference", None, {})) as server:
-            command = [sys.executable, "-m", "agent_env", *words, "--base-url", server.url]
-            done = await asyncio.to_thread(
-                subprocess.run, command, capture_output=True, text=True, check=False
-            )
-            return server.url, done.returncode, done.stderr
+    def go(*words: str) -> tuple[str, int, str]:
+        with serving(serve(make_model("reference", None, {}))) as url:
+            done = agent_env(*words, "--base-url", url)
+            return url, done.returncode, done.stderr
 
     words = ("--model", "compatible/x", "--limit", "2", "--condition", "explicit")
-    before, *_ = asyncio.run(go("run", "time-puzzles", "--out", str(out), *words))
+    before, *_ = go("run", "time-puzzles", "--out", str(out), *words)
     (out / "episodes/explicit/tp-1-00002.1.jsonl").unlink()
-    _, code, said = asyncio.run(go("resume", str(out), "--steps", "3"))
+    _, code, said = go("resume", str(out), "--steps", "3")
     assert (code, "base_url" in said) == (2, False)
-    now, code, said = asyncio.run(go("resume", str(out)))
+    now, code, said = go("resume", str(out))
     assert (code, "2 of 2 episodes done (1 now)" in said) == (0, True)
     assert f"model base_url: {before} → {now}" in RunFolder(out).manifest().changes[0]
 

@@ -25,7 +25,7 @@ from agent_env.models.fake_server import serve
 from agent_env.runs.options import RunOptions
 from agent_env.runs.start import Listener, run_folder, start_run
 from agent_env.wiring import models as model_wiring
-from tests.commands import agent_env, running
+from tests.commands import agent_env, running, serving
 
 EVERY_CLASS = {
     "429": 0.1, "500": 0.1, "cut": 0.1, "html": 0.1, "empty": 0.1, "no-reply": 0.1,
@@ -107,10 +107,9 @@ def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """The address of `agent-env fake-server`, as a user starts it."""
-    with running("fake-server", "--latency", "0.05") as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
+    """The address of a fake server."""
+    with serving(serve(Reference(), latency_s=0.05)) as url:
+        yield url
 
 
 ASK = (

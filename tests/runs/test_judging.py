@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import subprocess
-import sys
-from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +29,7 @@ from agent_env.runs.replay import replay
 from agent_env.runs.resume import resume
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
-from tests.commands import agent_env
+from tests.commands import agent_env, serving
 from tests.runs.test_label import filled
 
 QUIET = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
@@ -226,16 +223,11 @@ def test_a_metric_between_yes_and_no_is_refused(run: Path) -> None:
 
 
 def test_the_command_line_judges_and_score_tells_the_agreement(run: Path) -> None:
-    async def go() -> None:
-        async with FakeServer(script_policy(script(run.parent, *TRUTHFUL))) as server:
-            arguments = ("--model", "compatible/j", "--base-url", server.url, "--json")
-            command = [sys.executable, "-m", "agent_env", "judge", str(run), *arguments]
-            done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
-            assert done.returncode == 0, done.stderr
-            told = json.loads(done.stdout)
-            assert (told["says"], told["chosen"]) == ({"right": 4, "wrong": 4}, 8)
-
-    asyncio.run(go())
+    with serving(FakeServer(script_policy(script(run.parent, *TRUTHFUL)))) as url:
+        done = agent_env("judge", str(run), "--model", "compatible/j", "--base-url", url, "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["says"], said["chosen"]) == ({"right": 4, "wrong": 4}, 8)
     told = json.loads(agent_env("score", str(run), "--json").stdout)
     (judge,) = told["judges"]
     assert judge["agreement"]["value"] == judge["kappa"]["value"] == 1.0
@@ -258,16 +250,9 @@ def test_a_judge_that_is_not_there_is_told_with_its_reason(run: Path) -> None:
 def test_a_judge_that_gives_no_verdict_is_shown(run: Path) -> None:
     policy = script_policy(script(run.parent, {"match": ".", "text": "I cannot tell."}))
 
-    async def go() -> tuple[int | None, str]:
-        async with FakeServer(policy) as server:
-            asked = ("judge", str(run), "--model", "compatible/k", "--base-url", server.url)
-            judge = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "agent_env", *asked, stdout=PIPE, stderr=PIPE
-            )
-            _, told = await judge.communicate()
-            return judge.returncode, told.decode()
-
-    assert asyncio.run(go()) == (
+    with serving(FakeServer(policy)) as url:
+        done = agent_env("judge", str(run), "--model", "compatible/k", "--base-url", url)
+    assert (done.returncode, done.stderr) == (
         1,
         "no reply ends with a verdict; the first one begins: I cannot tell.\n",
     )

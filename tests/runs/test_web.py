@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.score import follow_run, score_folder
 from agent_env.runs.start import Listener, start_run
 from agent_env.runs.web import BuildOptions, BuiltWeb, build_web
+from tests.commands import agent_env
 
 
 def build(out: Path, **wanted: object) -> BuiltWeb:
@@ -26,11 +25,6 @@ def build(out: Path, **wanted: object) -> BuiltWeb:
 
 def rows(file: Path) -> list[tuple[object, ...]]:
     return sqlite3.connect(file).execute("SELECT url, body, title FROM fetches").fetchall()
-
-
-def agent_env(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "agent_env", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_the_same_seed_gives_the_same_pages_and_tables(tmp_path: Path) -> None:
@@ -84,16 +78,16 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 def test_from_a_seed_to_evidence_on_the_command_line(tmp_path: Path) -> None:
     web = ["web", "build", "--world", "fictional", "--entities", "300", "--out", "pages.db"]
-    assert "pages in pages.db" in agent_env(tmp_path, *web).stdout
+    assert "pages in pages.db" in agent_env(*web, cwd=tmp_path).stdout
     made = ["--facts-table", "pages.facts.csv", "--count", "8", "--out", "puzzles.jsonl"]
-    assert agent_env(tmp_path, "generate", "time-puzzles", *made).returncode == 0
+    assert agent_env("generate", "time-puzzles", *made, cwd=tmp_path).returncode == 0
     asked = ["--dataset", "puzzles.jsonl", "--pages", "pages.db", "--out", "run", "--json"]
     conditions = ["--condition", "base", "--condition", "web"]
-    ran = agent_env(tmp_path, "run", "time-puzzles", *asked, *conditions)
+    ran = agent_env("run", "time-puzzles", *asked, *conditions, cwd=tmp_path)
     scores = json.loads(ran.stdout)["conditions"]
     assert scores["web"]["exact_match"] == 1.0
     assert scores["base"]["exact_match"] < 0.5
-    told = agent_env(tmp_path, "score", "run", "--evidence", "--json")
+    told = agent_env("score", "run", "--evidence", "--json", cwd=tmp_path)
     found = json.loads(told.stdout)["conditions"]
     assert found.keys() == {"web"}
     assert found["web"]["verdicts"]["fine"] == 8
@@ -103,7 +97,7 @@ def test_from_a_seed_to_evidence_on_the_command_line(tmp_path: Path) -> None:
 def test_a_run_refuses_pages_that_are_none_or_have_changed(tmp_path: Path) -> None:
     (tmp_path / "no.db").write_text("not a store")
     for name, reason in (("no.db", "no.db"), ("x.db", "x.db")):
-        ran = agent_env(tmp_path, "run", "time-puzzles", "--limit", "1", "--pages", name)
+        ran = agent_env("run", "time-puzzles", "--limit", "1", "--pages", name, cwd=tmp_path)
         assert (ran.returncode, reason in ran.stderr) == (2, True)
 
 

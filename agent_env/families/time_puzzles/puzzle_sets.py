@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from random import Random
 
 from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape, schedule
@@ -82,7 +82,7 @@ class _Maker:
 
     def __init__(self, tables: FactTables, options: SetOptions) -> None:
         self._options = options
-        self._generator = Generator(tables, options.days, options.calendars, options.checked)
+        self._generator = _generator(tables, options.days, options.calendars, options.checked)
         shapes = len(options.facts) * len(options.solutions)
         self._shapes: list[Shape] = list(schedule(shapes, options.facts, options.solutions))
 
@@ -95,6 +95,14 @@ class _Maker:
             return self._generator.puzzle(shape, rng, f"tp-{seed}-{number:05d}")
         except NotFound as exc:
             return str(exc)
+
+
+@lru_cache(maxsize=2)
+def _generator(
+    tables: FactTables, days: DayRange, calendars: tuple[str, ...], checked: bool
+) -> Generator:
+    """One for all sets of a process: the day sets of its facts are computed once."""
+    return Generator(tables, days, calendars, checked)
 
 
 def _all(
