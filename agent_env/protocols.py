@@ -13,6 +13,7 @@ from agent_env.records.schema import (
     Episode,
     ExecResult,
     Hit,
+    MaterialTable,
     Message,
     Page,
     Reply,
@@ -22,6 +23,7 @@ from agent_env.records.schema import (
     ToolResult,
     ToolSpec,
 )
+from agent_env.records.tool_traits import ToolTraits
 
 ToolChoice = Literal["auto", "required", "none"]
 
@@ -210,6 +212,34 @@ class RemoteTokenizer(Protocol):
 
     async def counted(self, text: str) -> Count:
         """Tokens in the text; where they cannot be had, an estimate that says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supplies:
+    """What one tool gets for one episode, as far as its traits ask for it."""
+
+    tables: tuple[MaterialTable, ...] = ()
+    """Those that the sample names."""
+    search: SearchProvider | None = None
+    fetcher: Fetcher | None = None
+    foreign: bool = False
+    """Whether what pages say is to be marked as the words of others."""
+    sandbox: Sandbox | None = None
+    importable: tuple[str, ...] = ()
+    """Packages that code in the sandbox can import, beside the standard library."""
+    timeout_s: float = 30.0
+    """Of one run of code."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDeclaration:
+    """A tool as its module declares it."""
+
+    traits: ToolTraits
+    open: Callable[[Supplies], Tool]
+    """Makes the tool of one episode; where it has a `close`, that is called at the end."""
+    reads: Callable[[MaterialTable], bool] | None = None
+    """Whether it can use a table, where it needs one."""
 
 
 class Scorer(Protocol):

@@ -24,6 +24,7 @@ from agent_env.scoring.time_references import time_references
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.judging import read_verdict
 from agent_env.tasks.task import Task
+from agent_env.tasks.tool_registry import web_tools
 from agent_env.wiring.registry import load_family
 
 SIZE = 200_000
@@ -89,7 +90,7 @@ def test_each_scorer_takes_less_than_a_cpu_second_and_raises_nothing(name: str) 
         assert scored.outcome in ("read", "unreadable"), (text[:40], scored.rule)
         seconds = cpu_seconds(lambda told=told, sample=sample: task.scorer(sample, told))
         diagnose(sample, told, scored, condition, task.right_metric, finder)
-        follow(sample, told, scored)
+        follow(sample, told, scored, web_tools(condition))
         slow += [(text[:40], seconds)] if seconds >= 1 else []
     assert slow == []
 

@@ -25,8 +25,8 @@ from typing import Literal
 
 from agent_env.records.schema import Condition, Episode, Message, Record, Score
 from agent_env.scoring.calls_in_text import answer_with_call
+from agent_env.tasks.tool_registry import web_tools
 
-WEB_TOOLS = ("web_search", "open_page")
 LOOP = 3
 """So many identical calls are a loop."""
 TAIL = 2_000
@@ -84,7 +84,7 @@ def conduct(
 def is_without_call(episode: Episode, condition: Condition, calls: Sequence[Call]) -> bool:
     """Whether tools that could help were offered and none was called. Where the dates are spelled
     out, the web cannot."""
-    useless = WEB_TOOLS if condition.wording == "explicit" else ()
+    useless = web_tools(condition) if condition.wording == "explicit" else ()
     return (
         any(tool not in useless for tool in condition.tools)
         and episode.stop_reason in (None, "answered")

@@ -26,11 +26,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Literal
 
 from agent_env.analysis.conduct import (
-    WEB_TOOLS,
     Call,
     Repeated,
     calls_of,
@@ -41,6 +40,7 @@ from agent_env.analysis.conduct import (
 from agent_env.records.schema import Condition, Episode, Record, Sample, Score
 from agent_env.tasks.faults import Faults
 from agent_env.tasks.task import FaultFinder
+from agent_env.tasks.tool_registry import traits_of, web_tools
 
 Kind = Literal[
     "right", "refused", "context", "tool call in text", "malformed calls", "loop",
@@ -112,7 +112,7 @@ def diagnose(
         kind=kind,
         stage=stage,
         faults=faults,
-        uses=tuple(_uses(sample, episode, score, faults, calls)),
+        uses=tuple(_uses(sample, episode, score, condition, faults, calls)),
         repeated=again,
         tool_errors=episode.tool_errors,
     )
@@ -157,8 +157,9 @@ def _of_wrong_answer(
     blamed = faults.blamed
     gave_up = not faults.wrong and not blamed
     looked_up = any(ref.source == "lookup" for ref in blamed)
-    web = bool(set(condition.tools) & set(WEB_TOOLS))
-    stage = _retrieval_stage(_proving(sample, faults), episode) if web and sample.evidence else ""
+    web = web_tools(condition)
+    proving = _proving(sample, faults)
+    stage = _retrieval_stage(proving, episode, web) if web and sample.evidence else ""
     if condition.wording == "explicit":
         return "reasoning", "dates left out" if gave_up else ""
     if looked_up and condition.context is not None:
@@ -184,7 +185,7 @@ def _proving(sample: Sample, faults: Faults) -> set[str]:
     return blamed or {_bare(url) for url in sample.evidence}
 
 
-def _retrieval_stage(proving: set[str], episode: Episode) -> str:
+def _retrieval_stage(proving: set[str], episode: Episode, web: Container[str]) -> str:
     """How far the proving pages are from having been opened; "" where one was."""
     if any(ref.how == "opened" and _bare(ref.url) in proving for ref in episode.pages):
         return ""
@@ -192,9 +193,7 @@ def _retrieval_stage(proving: set[str], episode: Episode) -> str:
         return "not opened"
     if any(ref.how == "blocked" and _bare(ref.url) in proving for ref in episode.pages):
         return "blocked by a guard"
-    searched = bool(episode.pages) or any(
-        call.name in WEB_TOOLS for call in calls_of(episode.messages)
-    )
+    searched = bool(episode.pages) or any(call.name in web for call in calls_of(episode.messages))
     return "not found" if searched else "not searched"
 
 
@@ -205,20 +204,27 @@ def _bare(url: str) -> str:
 
 
 def _uses(
-    sample: Sample, episode: Episode, score: Score, faults: Faults, calls: Sequence[Call]
+    sample: Sample,
+    episode: Episode,
+    score: Score,
+    condition: Condition,
+    faults: Faults,
+    calls: Sequence[Call],
 ) -> Iterable[Use]:
     answer = None if score.answer is None else set(score.answer)
-    for tool in ("python", "calendars"):
-        outputs = [call.output or "" for call in calls if call.name == tool]
+    giving = [traits for traits in traits_of(condition) if traits.gives_dates]
+    for tool in sorted(giving, key=lambda traits: not traits.needs_sandbox):
+        outputs = [call.output or "" for call in calls if call.name == tool.name]
         if not outputs:
             continue
         dates = [set(_DATE.findall(output)) for output in outputs]
         held = set().union(*dates)
         used = bool(held & answer) if held and answer is not None else None
         gold = set(sample.gold)
-        unused = tool == "python" and bool(gold) and gold in dates and answer != gold
-        yield Use(tool=tool, calls=len(outputs), used=used, right_but_unused=unused)
-    web = sum(call.name in WEB_TOOLS for call in calls)
+        unused = tool.needs_sandbox and bool(gold) and gold in dates and answer != gold
+        yield Use(tool=tool.name, calls=len(outputs), used=used, right_but_unused=unused)
+    on_web = web_tools(condition)
+    web = sum(call.name in on_web for call in calls)
     if web:
         proven = None
         if sample.evidence and (answer or answer == set(sample.gold)):

@@ -94,8 +94,9 @@ def _by_condition(
 def tool_use(run: RunDiagnosis) -> Sheet:
     """Whether the tools' results show in the answers."""
     rows: list[tuple[Cell, ...]] = []
+    tools = sorted({use.tool for each in run.diagnoses for use in each.uses}, reverse=True)
     for condition in run.conditions:
-        for tool in ("web", "python", "calendars"):
+        for tool in tools:  # the web before python before calendars
             uses = [u for e in _of(run, condition) for u in e.uses if u.tool == tool]
             if uses:
                 known = [u.used for u in uses if u.used is not None]

@@ -10,6 +10,7 @@ import numpy as np
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate, bootstrapped
 from agent_env.analysis.study import Arm
+from agent_env.tasks.tool_registry import web_tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ def gaps_closed(comparison: Comparison) -> list[Closed]:
         arms = {arm.condition.name: arm for arm in own}
         if "base" not in arms or "explicit" not in arms:
             continue
-        for name, arm in arms.items():
-            if {"web", "web-once"} & set(name.split("+")) and arm.condition.wording == "implicit":
+        for arm in own:
+            if web_tools(arm.condition) and arm.condition.wording == "implicit":
                 found.append(_closed(comparison, arms["base"], arm, arms["explicit"]))
     return found
 

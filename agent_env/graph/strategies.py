@@ -13,6 +13,7 @@ from agent_env.errors import ConfigError
 from agent_env.protocols import Answer, RunTools, Say, Strategy
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.tasks.task import Prompt, StrategyMaker, StrategyParts
+from agent_env.tasks.tool_registry import web_tools
 
 ANSWER_NOW = Message(
     role="user",
@@ -51,7 +52,7 @@ class OneRound:
 
     prompt: Prompt
     condition: Condition
-    web: frozenset[str] = frozenset({"web_search", "open_page"})
+    web: frozenset[str]
 
     def start(self, sample: Sample) -> tuple[Message, ...]:
         return self.prompt(sample, self.condition)
@@ -76,7 +77,7 @@ def _tool_loop(parts: StrategyParts) -> Strategy:
 
 
 def _one_round(parts: StrategyParts) -> Strategy:
-    return OneRound(parts.prompt, parts.condition)
+    return OneRound(parts.prompt, parts.condition, web_tools(parts.condition))
 
 
 def _cot(parts: StrategyParts) -> Strategy:

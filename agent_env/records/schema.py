@@ -13,6 +13,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from agent_env.records.tool_traits import ToolTraits
+
 
 class Record(BaseModel):
     """A frozen value that refuses unknown fields."""
@@ -88,6 +90,8 @@ class Condition(Record):
     """Whether the constraints spell their dates out."""
     tools: tuple[str, ...] = ()
     """Names of the tools offered."""
+    own_tools: tuple[ToolTraits, ...] = Field(default=(), exclude_if=lambda tools: not tools)
+    """What those of them say of themselves that are not built in."""
     strategy: str = "tool-loop"
     """Name of the strategy."""
     context: str | None = None

@@ -10,24 +10,20 @@ from agent_env.records.manifest import WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
 from agent_env.tasks.family import Made, by_digest
 from agent_env.tasks.task import Task
+from agent_env.tasks.tool_registry import find_tool, needs_web, traits_of
 
 
 def check_tables(conditions: Sequence[Condition], made: Made) -> None:
     """ConfigError where a condition looks into a table that a sample does not have."""
-    from agent_env.temporal.facts.table_pages import is_temporal
-    from agent_env.tools.query_events import is_event_list
-
     tables = by_digest(made.tables)
-    for tool, fits, needed in (
-        ("query_events", is_event_list, "a list of events"),
-        ("sql", is_temporal, "a table whose rows have a start and an end"),
-    ):
-        asking = next((c.name for c in conditions if tool in c.tools), None)
-        if asking is None:
-            continue
+    asking = {t: c.name for c in reversed(conditions) for t in traits_of(c) if t.needs_table}
+    for traits, condition in asking.items():
+        reads = find_tool(traits.path or traits.name).reads
         for sample in made.samples:
-            if not any(fits(tables[digest]) for digest in sample.materials):
-                raise ConfigError(f"condition '{asking}' needs {needed}; '{sample.id}' has none")
+            own = [tables[digest] for digest in sample.materials]
+            if not any(reads is None or reads(table) for table in own):
+                needed = f"needs {traits.needs_table}; '{sample.id}' has none"
+                raise ConfigError(f"condition '{condition}' {needed}")
 
 
 def check_wordings(task: Task, conditions: Sequence[Condition], samples: Sequence[Sample]) -> None:
@@ -52,7 +48,7 @@ def check_proofs(
 ) -> None:
     """ConfigError where the sealed web holds none of the pages that the samples name as proving;
     `note` hears of some that it lacks."""
-    asking = [c.name for c in conditions if "web_search" in c.tools and c.wording == "implicit"]
+    asking = [c.name for c in conditions if needs_web([c]) and c.wording == "implicit"]
     if not asking:
         return
     named = {sample.id: set(sample.evidence) for sample in made.samples if sample.evidence}

@@ -16,6 +16,7 @@ from agent_env.records.safe_files import replace_file
 from agent_env.runs.options import TrustRun
 from agent_env.runs.start import task_of
 from agent_env.tasks.contexts import KINDS, Contexts, Kind
+from agent_env.tasks.tool_registry import needs_web, web_tools
 from agent_env.wiring.models import make_tokenizer
 from agent_env.wiring.web import check_store, store_path
 from agent_env.wiring.web_options import site_of
@@ -167,7 +168,7 @@ def _condition(options: BuildOptions, manifest: Manifest) -> str:
                 f"{options.run} has no condition '{options.condition}'; it has {', '.join(names)}"
             )
         return options.condition
-    searching = [c.name for c in manifest.conditions if "web" in c.name]
+    searching = [c.name for c in manifest.conditions if web_tools(c)]
     if "web" in searching or len(searching) == 1:
         return "web" if "web" in searching else searching[0]
     if len(names) == 1:
@@ -192,8 +193,8 @@ def _kinds(names: Sequence[str]) -> tuple[Kind, ...]:
 
 def _check_fetching(condition: str, manifest: Manifest) -> None:
     """Nothing of a closed web is to be had from the open one."""
-    tools = next(c.tools for c in manifest.conditions if c.name == condition)
-    if "web_search" in tools and manifest.web in ("sealed", "frozen"):
+    built_of = [c for c in manifest.conditions if c.name == condition]
+    if needs_web(built_of) and manifest.web in ("sealed", "frozen"):
         raise ConfigError(
             f"--fetch: condition '{condition}' had a {manifest.web} web, whose pages are all in "
             "its store; build without --fetch"

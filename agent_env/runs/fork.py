@@ -14,6 +14,7 @@ from agent_env.runs.replay import fresh_manifest
 from agent_env.runs.resume import own_settings
 from agent_env.runs.start import Listener, run_folder, task_of
 from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.models import model_of
 from agent_env.wiring.rooms import choose_sandbox
 from agent_env.wiring.trust import check_trust, record_run
@@ -95,7 +96,7 @@ async def _as_forked(
     if chosen.tools and "~" not in chosen.name:
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
     sandbox = manifest.sandbox
-    if "python" in chosen.tools and sandbox is None:
+    if needs_sandbox(chosen) and sandbox is None:
         sandbox = (await choose_sandbox(options.sandbox)).name
     model = options.model or manifest.model
     url = options.base_url or split_address(options.model or "")[1]
@@ -108,8 +109,8 @@ async def _as_forked(
         "conditions": (chosen,),
         "repeats": options.repeats,
         "samples": 1,
-        "sandbox": sandbox if "python" in chosen.tools else None,
-        "web": (manifest.web or "sealed") if "web_search" in chosen.tools else None,
+        "sandbox": sandbox if needs_sandbox(chosen) else None,
+        "web": (manifest.web or "sealed") if needs_web([chosen]) else None,
     }
     return manifest.model_copy(update=update)
 

@@ -18,9 +18,10 @@ from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.runs.checks import check_proofs, check_tables, check_wordings
 from agent_env.runs.options import RunOptions
-from agent_env.tasks.conditions import TOOLS, parse_conditions, with_first_steps
+from agent_env.tasks.conditions import parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Made, by_digest, read_options
 from agent_env.tasks.templates import read_text_file
+from agent_env.tasks.tool_registry import needs_sandbox, needs_web, tool_names
 from agent_env.tasks.where import select
 from agent_env.wiring.models import SERVER, make_model, make_tokenizer, server_tokenizer
 from agent_env.wiring.registry import load_family
@@ -56,9 +57,9 @@ async def prepare_run(
     else:
         make_tokenizer(options.tokenizer)
     allow_open_files(options.concurrency)
-    limits = _limits(options, task)
-    about_calls = manifest_fields(options.calls, options.model, limits, note)
     conditions, sandbox = await _conditions(options, task, note)
+    limits = _limits(options, task, conditions)
+    about_calls = manifest_fields(options.calls, options.model, limits, note)
     _check_web(options, conditions, note)
     made = _samples(options, family, chosen, task)
     check_tables(conditions, made)
@@ -121,7 +122,7 @@ async def _conditions(
     parsed = parse_conditions(options.conditions or task.default_conditions, contexts)
     chosen = with_first_steps(parsed, options.first_steps)
     conditions = tuple(_wished(condition, options, task) for condition in chosen)
-    if _hosts(options) or not any(_runs_code(condition) for condition in conditions):
+    if _hosts(options) or not any(needs_sandbox(condition) for condition in conditions):
         return conditions, None
     try:
         backend = await choose_sandbox(options.sandbox)
@@ -129,7 +130,7 @@ async def _conditions(
         if named or options.sandbox != "auto":
             raise
         note(f"left out the conditions with ci: {exc}")
-        return tuple(c for c in conditions if not _runs_code(c)), None
+        return tuple(c for c in conditions if not needs_sandbox(c)), None
     return conditions, backend.name
 
 
@@ -138,7 +139,7 @@ def _check_web(
 ) -> None:
     """What is wrong with the web's options is said before anything is made."""
     settings_of(options.web)
-    if options.web != WebOptions() and not any("web_search" in c.tools for c in conditions):
+    if options.web != WebOptions() and not needs_web(conditions):
         note("no condition uses the web, so the options for it have no effect")
 
 
@@ -148,7 +149,7 @@ def _wished(found: Condition, options: RunOptions, task: Task) -> Condition:
     from agent_env.tasks.templates import example_turns
 
     name, own = found.name, Condition(name=found.name).strategy
-    if _hosts(options) and task.setup is not None and _runs_code(found):
+    if _hosts(options) and task.setup is not None and needs_sandbox(found):
         raise ConfigError(f"condition '{name}': a provider's interpreter cannot be prepared by us")
     if options.strategy not in (None, found.strategy) and found.strategy != own:
         raise ConfigError(f"condition '{name}' has the strategy {found.strategy}; drop --strategy")
@@ -175,10 +176,6 @@ def _with_texts(options: RunOptions) -> tuple[RunOptions, Texts]:
     if not named.suffix and len(named.parts) == 1:
         return options, (None, system)
     return replace(options, prompt="default"), (read_text_file(named), system)
-
-
-def _runs_code(condition: Condition) -> bool:
-    return "python" in condition.tools
 
 
 def _copies(
@@ -257,7 +254,6 @@ def _create(
     if (path / "run.json").exists():
         raise ConfigError(f"{path} holds a run already; resume it or name another --out")
     data, tables = samples_bytes(made.samples), samples_bytes(made.tables)
-    tools = {tool for condition in conditions for tool in condition.tools}
     made_of = about_calls | {
         "id": token_hex(6),
         "task": task.name,
@@ -273,7 +269,7 @@ def _create(
         "samples_digest": digest(data),
         "materials_digest": digest(tables) if tables else None,
         "sandbox": sandbox,
-        "web": _web(options) if "web_search" in tools else None,
+        "web": _web(options) if needs_web(conditions) else None,
         "web_settings": settings_of(options.web),
         "contexts": tuple(copy.use for copy in copies),
         "versions": versions(),
@@ -294,11 +290,11 @@ def _free_name(parent: Path, name: str) -> Path:
     return next(parent / free for free in numbers if not (parent / free).exists())
 
 
-def _limits(options: RunOptions, task: Task) -> dict[str, Any]:
+def _limits(options: RunOptions, task: Task, conditions: Sequence[Condition]) -> dict[str, Any]:
     """The task's limits, with those that the user gave instead."""
     limits: dict[str, Any] = asdict(task.limits)
     given = {name: options.limits.get(name) for name in limits}
-    known = sorted({tool for tools in TOOLS.values() for tool in tools})
+    known = sorted({*tool_names(), *(tool for each in conditions for tool in each.tools)})
     for tool in given["per_tool"] or ():
         if tool not in known:
             raise ConfigError(f"--tool-limit: no tool '{tool}'; known: {', '.join(known)}")

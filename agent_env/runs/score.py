@@ -178,16 +178,21 @@ def follow_run(
     trails of their episodes."""
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.scoring.evidence import follow
+    from agent_env.tasks.tool_registry import web_tools
 
     folder = RunFolder(path)
     task, manifest, scored = score_folder(folder, note)
     samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
-    names = tuple(
-        condition.name
+    searching = {
+        condition.name: web
         for condition in manifest.conditions
-        if "web_search" in condition.tools and condition.wording == "implicit"
-    )
-    if not names:
+        if (web := web_tools(condition)) and condition.wording == "implicit"
+    }
+    if not searching:
         raise ConfigError(f"{path} has no condition in which a model looks something up")
-    trails = [follow(samples[e.sample], e, s) for e, s in scored if e.condition in names]
-    return manifest, names, trails
+    trails = [
+        follow(samples[e.sample], e, s, searching[e.condition])
+        for e, s in scored
+        if e.condition in searching
+    ]
+    return manifest, tuple(searching), trails

@@ -19,7 +19,7 @@ answer that is wrong is *unseen*.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,7 +29,6 @@ Verdict = Literal["fine", "unproved", "retrieval", "reading", "reasoning", "unse
 VERDICTS: tuple[Verdict, ...] = (
     "fine", "unproved", "retrieval", "reading", "reasoning", "unseen",
 )  # fmt: skip
-WEB_TOOLS = ("web_search", "open_page")
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
@@ -60,10 +59,11 @@ class Trail:
     lookups: tuple[Lookup, ...]
 
 
-def follow(sample: Sample, episode: Episode, score: Score) -> Trail:
-    """The episode's trail; `score` is its score by the sample's task."""
-    read = _outputs(episode)
-    own = _own_words(episode)
+def follow(sample: Sample, episode: Episode, score: Score, web_tools: Container[str]) -> Trail:
+    """The episode's trail; `score` is its score by the sample's task, `web_tools` are the names of
+    those whose results show the web."""
+    read = _outputs(episode, web_tools)
+    own = _own_words(episode, web_tools)
     lookups = tuple(_lookup(proof, episode, score, read, own) for proof in sample.proofs)
     verdict = None
     if lookups and episode.status == "finished" and score.outcome != "scorer_failed":
@@ -110,24 +110,24 @@ def _lookup(proof: Proof, episode: Episode, score: Score, read: str, own: str) -
     )
 
 
-def _outputs(episode: Episode) -> str:
+def _outputs(episode: Episode, web_tools: Container[str]) -> str:
     """What the web tools put out."""
     names = {call.id: call.name for message in episode.messages for call in message.tool_calls}
     texts = (
         message.content
         for message in episode.messages
-        if message.role == "tool" and names.get(message.tool_call_id or "") in WEB_TOOLS
+        if message.role == "tool" and names.get(message.tool_call_id or "") in web_tools
     )
     return "\n".join(texts)
 
 
-def _own_words(episode: Episode) -> str:
+def _own_words(episode: Episode, web_tools: Container[str]) -> str:
     """What the model wrote, reasoning and code included, searches not."""
     parts: list[str] = []
     for message in episode.messages:
         if message.role == "assistant":
             parts += [message.content, message.reasoning or ""]
-            parts += [c.arguments for c in message.tool_calls if c.name not in WEB_TOOLS]
+            parts += [c.arguments for c in message.tool_calls if c.name not in web_tools]
     return "\n".join(parts)
 
 

@@ -9,19 +9,22 @@ from collections.abc import Sequence
 from agent_env.errors import ConfigError
 from agent_env.protocols import ToolChoice
 from agent_env.records.schema import Condition
+from agent_env.records.tool_traits import ToolTraits
+from agent_env.tasks.tool_registry import find_tool, tool_names
 
 PARTS = ("base", "explicit", "cited", "web", "web-once", "cal", "events", "ci", "sql")
 """Known parts, in the order in which a condition's name gives them; `base` stands alone, and
-`cited` may bear a name: `cited:NAME`."""
+`cited` may bear a name: `cited:NAME`. Behind them come other tools: each tool's name is a part, and
+so is the MODULE:NAME of a tool that is not built in."""
 
-TOOLS = {
+ALIASES = {
     "web": ("web_search", "open_page"),
     "web-once": ("web_search", "open_page"),
     "cal": ("calendars",),
     "events": ("query_events",),
     "ci": ("python",),
-    "sql": ("sql",),
 }
+"""Parts that have another name than the tools they stand for."""
 
 CONTEXT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 """The NAME of `cited:NAME`; it becomes part of a folder's name."""
@@ -64,16 +67,63 @@ def parse_condition(text: str) -> Condition:
     bare, tilde, wanted = text.partition("~")
     if tilde:
         return _with_choice(parse_condition(bare), wanted, text)
-    parts = [part.strip() for part in text.split("+")]
+    parts = [_short(part.strip()) for part in text.split("+")]
     kinds = [_kind(part) for part in parts]
-    for part, kind in zip(parts, kinds, strict=True):
-        if kind not in PARTS:
-            if "," in text:
-                again = " ".join(f"--condition {name.strip()}" for name in text.split(","))
-                raise ConfigError(f"unknown condition '{text}': name each by itself: {again}")
-            raise ConfigError(
-                f"unknown condition '{text}': no part '{part}'; join these by +: {', '.join(PARTS)}"
-            )
+    tools = {part: _tools(part, kind, text) for part, kind in zip(parts, kinds, strict=True)}
+    _check(text, parts, kinds)
+    ordered = sorted(parts, key=_place)
+    offered = [tool for part in ordered for tool in tools[part]]
+    if twice := next((t.name for t in offered if [o.name for o in offered].count(t.name) > 1), ""):
+        raise ConfigError(f"condition '{text}' has the tool {twice} twice")
+    condition = Condition(
+        name="+".join(ordered),
+        wording="explicit" if "explicit" in parts else "implicit",
+        tools=tuple(tool.name for tool in offered),
+        strategy="one-round" if "web-once" in parts else "tool-loop",
+        context=next((part for part in parts if _kind(part) == "cited"), None),
+    )
+    own = tuple(tool for tool in offered if tool.path is not None)
+    return condition.model_copy(update={"own_tools": own}) if own else condition
+
+
+def _short(part: str) -> str:
+    """The alias of a tool that has one of its own, as conditions' names have it."""
+    return next((alias for alias, tools in ALIASES.items() if tools == (part,)), part)
+
+
+def _place(part: str) -> tuple[int, str]:
+    kind = _kind(part)
+    return (PARTS.index(kind), "") if kind in PARTS else (len(PARTS), part)
+
+
+def _tools(part: str, kind: str, text: str) -> tuple[ToolTraits, ...]:
+    """The tools that the part stands for, imported where they are not built in; ConfigError where
+    there is no such part."""
+    if part in ALIASES or part in tool_names():
+        return tuple(ToolTraits(name=name) for name in ALIASES.get(part, (part,)))
+    if kind in PARTS:
+        return ()
+    if "," in text:
+        again = " ".join(f"--condition {name.strip()}" for name in text.split(","))
+        raise ConfigError(f"unknown condition '{text}': name each by itself: {again}")
+    reason = f"no part '{part}'"
+    module, _, name = part.partition(":")
+    if module not in ("", "cited") and name:
+        try:
+            traits = find_tool(part).traits
+        except ConfigError as exc:
+            reason += f" ({exc})"
+        else:
+            return (traits.model_copy(update={"path": part}),)
+    known = dict.fromkeys([*PARTS, *map(_short, tool_names())])
+    raise ConfigError(
+        f"unknown condition '{text}': {reason}; join these by +: {', '.join(known)}, or the "
+        "MODULE:NAME of a tool of your own"
+    )
+
+
+def _check(text: str, parts: Sequence[str], kinds: Sequence[str]) -> None:
+    """ConfigError where the parts do not go together."""
     if kinds.count("cited") > 1:
         raise ConfigError(f"condition '{text}': only one set of cited pages at a time")
     if len(set(parts)) < len(parts):
@@ -87,14 +137,6 @@ def parse_condition(text: str) -> Condition:
             f"condition '{text}': cited gives the pages that {web.pop()} would look for, "
             "so they exclude each other"
         )
-    ordered = sorted(parts, key=lambda part: PARTS.index(_kind(part)))
-    return Condition(
-        name="+".join(ordered),
-        wording="explicit" if "explicit" in parts else "implicit",
-        tools=tuple(tool for part in ordered for tool in TOOLS.get(part, ())),
-        strategy="one-round" if "web-once" in parts else "tool-loop",
-        context=next((part for part in parts if _kind(part) == "cited"), None),
-    )
 
 
 CHOICES: tuple[ToolChoice, ...] = ("required", "auto", "none")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
+from agent_env.protocols import Supplies
 from agent_env.records.manifest import Manifest, TextFile, WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
 from agent_env.wiring.models import make_tokenizer, open_counted
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.episodes.runner import Seams
     from agent_env.models.server_tokenizer import ServerTokenizer
-    from agent_env.protocols import Model, SandboxBackend, Strategy, Tokenizer, Tool
+    from agent_env.protocols import Model, Sandbox, SandboxBackend, Strategy, Tokenizer, Tool
+    from agent_env.records.tool_traits import ToolTraits
     from agent_env.tasks.contexts import Contexts
     from agent_env.tasks.task import Task
     from agent_env.web.opened import Web
@@ -107,12 +109,13 @@ class Rooms:
         from agent_env.episodes.runner import Seams
         from agent_env.models.counting import CountedModel
         from agent_env.protocols import Tokenizer
-        from agent_env.tools.hosted import hosted_names
         from agent_env.tools.toolbox import ToolSet
 
         async with AsyncExitStack() as stack:
-            names = hosted_names(condition.tools) if self.hosted else condition.tools
-            tools = [await self._tool(name, sample, condition, stack) for name in names]
+            tools = [
+                await self._tool(traits, sample, condition, stack)
+                for traits in self._offered(condition)
+            ]
             model = self.model
             own = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
             if own is not None and own.name != "estimate":  # a mere estimate stays unknown
@@ -120,68 +123,71 @@ class Rooms:
             strategy, pages = strategy_of(self.task, self.contexts, sample, condition)
             yield Seams(model, ToolSet(tools), strategy, pages)
 
+    def _offered(self, condition: Condition) -> list[ToolTraits]:
+        """The condition's tools, each tool of the provider's once."""
+        from agent_env.tasks.tool_registry import traits_of
+
+        offered = {
+            (traits.hosted or traits.name) if self.hosted else traits.name: traits
+            for traits in reversed(traits_of(condition))
+        }
+        return list(reversed(offered.values()))
+
     async def _tool(
-        self, name: str, sample: Sample, condition: Condition, stack: AsyncExitStack
+        self, traits: ToolTraits, sample: Sample, condition: Condition, stack: AsyncExitStack
     ) -> Tool:
-        if self.hosted and name in ("web_search", "code_interpreter"):
-            from agent_env.tools.hosted import HostedTool
+        from agent_env.tasks.tool_registry import find_tool
+        from agent_env.tools.hosted import HostedTool
 
-            return HostedTool(name)
-        if name == "python":
+        if self.hosted and traits.hosted is not None:
+            return HostedTool(traits.hosted)
+        supplies = Supplies(timeout_s=CALL_TIMEOUT_S)
+        if traits.needs_table is not None:
+            supplies = replace(supplies, tables=self._tables(traits, sample))
+        if traits.needs_web:
+            supplies = self._with_web(supplies, sample)
+        if traits.needs_sandbox:
             setup = self.task.setup
-            return await self._interpreter(stack, setup(sample, condition) if setup else None)
-        if name == "query_events":
-            from agent_env.tools.query_events import QueryEvents
-
-            return QueryEvents(self._table(name, sample))
-        if name == "calendars":
-            from agent_env.tools.calendars import Calendars
-
-            return Calendars()
-        if name == "sql":
-            return self._sql(sample, stack)
-        return self._web_tool(name, sample)
-
-    def _sql(self, sample: Sample, stack: AsyncExitStack) -> Tool:
-        """Over the tables that the sample names."""
-        from agent_env.tools.sql import Sql
-
-        if not sample.materials:
-            raise ConfigError(f"sample '{sample.id}' names no table, so it has nothing for sql")
-        tool = Sql(self.materials[digest] for digest in sample.materials)
-        stack.callback(tool.close)
+            code = setup(sample, condition) if setup else None
+            supplies = await self._with_session(supplies, stack, code)
+        tool = find_tool(traits.path or traits.name).open(supplies)
+        if (close := getattr(tool, "close", None)) is not None:
+            stack.callback(close)
         return tool
 
-    def _web_tool(self, name: str, sample: Sample) -> Tool:
+    def _tables(self, traits: ToolTraits, sample: Sample) -> tuple[MaterialTable, ...]:
+        if not sample.materials:
+            raise ConfigError(
+                f"the tool {traits.name} needs a table; sample '{sample.id}' names none"
+            )
+        return tuple(self.materials[digest] for digest in sample.materials)
+
+    def _with_web(self, supplies: Supplies, sample: Sample) -> Supplies:
         """Each episode's own, as its guard knows the sample."""
-        from agent_env.tools.open_page import OpenPage
-        from agent_env.tools.web_search import WebSearch
         from agent_env.web.guarded import GuardedFetcher, GuardedSearch
         from agent_env.web.guards import Guard
         from agent_env.web.kept import Remembered
 
         assert self.web is not None  # opened for every run with a web condition
         guard = Guard.of(sample, self.web_settings.as_of, self.web_settings.block_leaks)
-        if name == "web_search":
-            return WebSearch(GuardedSearch(self.web.search, guard), self.web.foreign)
-        fetcher = Remembered(GuardedFetcher(self.web.fetcher, guard))
-        return OpenPage(fetcher, foreign=self.web.foreign)
+        return replace(
+            supplies,
+            search=GuardedSearch(self.web.search, guard),
+            fetcher=Remembered(GuardedFetcher(self.web.fetcher, guard)),
+            foreign=self.web.foreign,
+        )
 
-    def _table(self, tool: str, sample: Sample) -> MaterialTable:
-        """The sample's first table; ConfigError where a tool needs one and there is none."""
-        if not sample.materials:
-            raise ConfigError(f"the tool {tool} needs a table; sample '{sample.id}' names none")
-        return self.materials[sample.materials[0]]
-
-    async def _interpreter(self, stack: AsyncExitStack, setup: str | None) -> Tool:
+    async def _with_session(
+        self, supplies: Supplies, stack: AsyncExitStack, setup: str | None
+    ) -> Supplies:
         from agent_env.sandbox.choose import importable
-        from agent_env.tools.interpreter import Interpreter
         from agent_env.tools.prepared import Prepared
 
-        assert self.sandbox is not None  # opened for every run with a ci condition
-        session = await stack.enter_async_context(self.sandbox.session())
-        begun = session if setup is None else Prepared(session, setup, CALL_TIMEOUT_S)
-        return Interpreter(begun, importable(), CALL_TIMEOUT_S)
+        assert self.sandbox is not None  # opened for every run with a tool that runs code
+        session: Sandbox = await stack.enter_async_context(self.sandbox.session())
+        if setup is not None:
+            session = Prepared(session, setup, CALL_TIMEOUT_S)
+        return replace(supplies, sandbox=session, importable=importable())
 
 
 def strategy_of(

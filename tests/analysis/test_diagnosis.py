@@ -17,7 +17,7 @@ from agent_env.families.time_puzzles.task import score
 from agent_env.records.schema import Episode, Message, PageRef, Sample, ToolCall
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeSandbox
-from agent_env.tools.interpreter import Interpreter
+from agent_env.tools.builtin.python import Interpreter
 from agent_env.tools.toolbox import ToolSet
 
 PROOF = "https://encyclopedia.example/article/First_Hague_Peace_Conference"

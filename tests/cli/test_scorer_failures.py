@@ -100,7 +100,7 @@ def test_the_diagnosis_and_the_evidence_blame_nobody(
     sample = samples[episode.sample]
     found = diagnose(sample, episode, score, known["web"], task.right_metric, None)
     assert (found.kind, found.stage) == ("scorer_failed", score.rule)
-    assert follow(sample, episode, score).verdict is None
+    assert follow(sample, episode, score, ()).verdict is None
 
 
 def test_a_comparison_counts_it_in_no_figure_not_even_as_zero() -> None:

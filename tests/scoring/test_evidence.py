@@ -11,6 +11,7 @@ from agent_env.scoring.evidence import Lookup, follow, stands_in
 
 URL = "https://encyclopedia.example/article/War"
 PROOF = Proof(constraint=0, urls=(URL,), dates=("1982-04-02",), shares="year")
+WEB_TOOLS = ("web_search", "open_page")
 GOLD = ("1982-05-03",)
 
 
@@ -41,7 +42,7 @@ def trail(
 ) -> tuple[object, Lookup]:
     sample = Sample(id="s", task="t", gold=GOLD, proofs=(proof,))
     score = Score(sample="s", condition="web", repeat=1, outcome="read", answer=answer)
-    found = follow(sample, made, score)
+    found = follow(sample, made, score, WEB_TOOLS)
     return found.verdict, found.lookups[0]
 
 
@@ -116,7 +117,9 @@ def test_a_url_in_the_answer_is_a_citation() -> None:
 def test_an_episode_that_failed_or_a_sample_without_proofs_has_no_verdict() -> None:
     assert trail(episode(PAGE, status="failed"), None)[0] is None
     score = Score(sample="s", condition="web", repeat=1, outcome="read", answer=GOLD)
-    assert follow(Sample(id="s", task="t", gold=GOLD), episode(PAGE), score).verdict is None
+    assert (
+        follow(Sample(id="s", task="t", gold=GOLD), episode(PAGE), score, WEB_TOOLS).verdict is None
+    )
 
 
 @pytest.mark.parametrize(

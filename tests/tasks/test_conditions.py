@@ -154,3 +154,16 @@ def test_a_first_step_that_cannot_be_is_refused(asked: str, found: str) -> None:
     with pytest.raises(ConfigError) as error:
         with_first_steps(parse_conditions(["base", "web"]), [asked])
     assert found in str(error.value)
+
+
+def test_a_tools_name_is_a_part_and_its_alias_the_same_condition() -> None:
+    assert parse_condition("python+calendars") == parse_condition("cal+ci")
+    assert parse_condition("query_events").name == "events"
+    alone = parse_condition("ci+web_search")
+    assert (alone.name, alone.tools) == ("ci+web_search", ("python", "web_search"))
+    with pytest.raises(ConfigError, match="'web\\+web_search' has the tool web_search twice"):
+        parse_condition("web+web_search")
+
+
+def test_a_condition_of_built_in_tools_is_stored_as_before() -> None:
+    assert "own_tools" not in parse_condition("web+ci").model_dump()

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from agent_env.records.schema import ToolResult
 from agent_env.testing import MemoryPages, page
+from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.finding import find
-from agent_env.tools.open_page import OpenPage
 
 A = "https://a.example/"
 LONG = "one " * 200 + "The   treaty\nwas signed. " + "two " * 2000 + "the TREATY was broken."

@@ -8,8 +8,8 @@ import pytest
 
 from agent_env.records.schema import Hit, Page
 from agent_env.testing import FakeSearch, MemoryPages, page, puzzle
-from agent_env.tools.open_page import OpenPage
-from agent_env.tools.web_search import WebSearch
+from agent_env.tools.builtin.open_page import OpenPage
+from agent_env.tools.builtin.web_search import WebSearch
 from agent_env.web.guarded import GuardedFetcher, GuardedSearch
 from agent_env.web.guards import Guard
 

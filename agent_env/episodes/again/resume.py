@@ -8,7 +8,7 @@ it said before.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from agent_env.episodes.again.tape import (
@@ -29,9 +29,7 @@ from agent_env.protocols import Model, ReplyOptions, Toolbox
 from agent_env.records.safe_files import replace_file
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from agent_env.records.trace_events import Drift, EpisodeResumed, ToolCalled
-
-STATEFUL = frozenset({"python"})
-"""Tools whose calls change what later calls give."""
+from agent_env.tasks.tool_registry import traits_of
 
 
 @dataclass(slots=True)
@@ -158,21 +156,24 @@ async def come_back(
 ) -> Comeback:
     """The episode ready to go on behind what is recorded; what its code left behind is made again
     in the new session."""
-    drift = await rebuild(recording.steps, live)
+    stateful = {
+        traits.name for traits in traits_of(recording.start.condition) if traits.keeps_state
+    }
+    drift = await rebuild(recording.steps, live, stateful)
     tape = Tape(recording, strict=strict)
     used_s = worked_s(recording.events) if recording.steps else 0.0  # an outage is no work
     return Comeback(tape, trace, model_name, used_s, live.specs, drift)
 
 
-async def rebuild(steps: Sequence[Step], live: Toolbox) -> list[Drift]:
-    """Run the recorded code again, in the order in which it ran; the differences in what it says.
+async def rebuild(steps: Sequence[Step], live: Toolbox, stateful: Container[str]) -> list[Drift]:
+    """Make the recorded calls of stateful tools again, in their order; what differs in the output.
     What ran before the session was last lost is left out: its state was lost then."""
     calls = [(number, event) for number, step in enumerate(steps, 1) for event in step.results]
-    stateful = [(number, event) for number, event in calls if event.call.name in STATEFUL]
-    begun = max((at for at, (_, e) in enumerate(stateful, 1) if _lost_session(e)), default=0)
+    kept = [(number, event) for number, event in calls if event.call.name in stateful]
+    begun = max((at for at, (_, e) in enumerate(kept, 1) if _lost_session(e)), default=0)
     drift: list[Drift] = []
     offered = frozenset(spec.name for spec in live.specs)
-    for number, event in stateful[begun:]:
+    for number, event in kept[begun:]:
         if event.call.name not in offered:
             continue
         result = await live.run(event.call, offered)

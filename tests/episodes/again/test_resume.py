@@ -196,7 +196,7 @@ def test_what_ran_before_a_session_was_lost_is_not_run_again(tmp_path: Path) -> 
     ran: list[str] = []
     tool = FakeTool("python", lambda arguments: ran.append(str(arguments["code"])) or "2")  # type: ignore[func-returns-value]
     steps = (replace(first, results=(searched, lost)), second, third)
-    assert asyncio.run(rebuild(steps, ToolSet([tool]))) == []
+    assert asyncio.run(rebuild(steps, ToolSet([tool]), {"python"})) == []
     assert ran == ["x += 1; x"]
 
 

@@ -29,9 +29,9 @@ from agent_env.scoring.date_answers import read_dates
 from agent_env.tasks.conditions import parse_condition
 from agent_env.temporal.days import PUZZLE_DAYS
 from agent_env.temporal.facts.tables import shipped_tables
-from agent_env.tools.open_page import OpenPage
+from agent_env.tools.builtin.open_page import OpenPage
+from agent_env.tools.builtin.web_search import WebSearch
 from agent_env.tools.toolbox import ToolSet
-from agent_env.tools.web_search import WebSearch
 from agent_env.web.sealed import SealedWeb
 
 TABLES = shipped_tables()

@@ -15,10 +15,10 @@ from agent_env.records.schema import Condition, Episode, Message
 from agent_env.tasks.family import by_digest
 from agent_env.temporal.allen import RELATIONS
 from agent_env.temporal.facts.tables import FactTables
-from agent_env.tools.open_page import OpenPage
-from agent_env.tools.sql import Sql
+from agent_env.tools.builtin.open_page import OpenPage
+from agent_env.tools.builtin.sql import Sql
+from agent_env.tools.builtin.web_search import WebSearch
 from agent_env.tools.toolbox import ToolSet
-from agent_env.tools.web_search import WebSearch
 from agent_env.web.sealed import SealedWeb
 from agent_env.web.site.difficulty import LEVELS
 

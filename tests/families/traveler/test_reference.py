@@ -18,7 +18,7 @@ from agent_env.records.schema import Condition, Score
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import Made, by_digest
 from agent_env.tasks.task import Task
-from agent_env.tools.query_events import QueryEvents
+from agent_env.tools.builtin.query_events import QueryEvents
 from agent_env.tools.toolbox import ToolSet
 from tests.families.traveler.sets import episode
 

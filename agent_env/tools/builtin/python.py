@@ -6,8 +6,9 @@ import asyncio
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent_env.protocols import Sandbox
+from agent_env.protocols import Sandbox, Supplies, ToolDeclaration
 from agent_env.records.schema import ExecResult, ToolResult
+from agent_env.records.tool_traits import ToolTraits
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 MAX_CODE = 200_000
@@ -44,6 +45,23 @@ class Interpreter:
         return ToolResult(
             output=_as_text(result), error=_error_of(result), duration_s=result.duration_s
         )
+
+
+def _open(supplies: Supplies) -> Interpreter:
+    assert supplies.sandbox is not None  # a tool that needs one gets it
+    return Interpreter(supplies.sandbox, supplies.importable, supplies.timeout_s)
+
+
+TOOL = ToolDeclaration(
+    ToolTraits(
+        name="python",
+        needs_sandbox=True,
+        keeps_state=True,
+        gives_dates=True,
+        hosted="code_interpreter",
+    ),
+    _open,
+)
 
 
 def _as_text(result: ExecResult) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from agent_env.errors import ToolError
 from agent_env.records.schema import MaterialTable
-from agent_env.tools.query_events import ROWS, QueryEvents
+from agent_env.tools.builtin.query_events import ROWS, QueryEvents
 
 TABLE = MaterialTable(
     name="events",

@@ -10,7 +10,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.errors import ToolError
+from agent_env.protocols import ToolDeclaration
 from agent_env.records.schema import MaterialTable, ToolResult
+from agent_env.records.tool_traits import ToolTraits
 from agent_env.temporal.partial import PartialDate
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
@@ -99,6 +101,13 @@ class QueryEvents:
         known = self._known[name]
         if given is not None and given.casefold() not in {text.casefold() for text in known}:
             raise ToolError(f"the list has no {name} '{given}'; it has: {_listed(known)}")
+
+
+TOOL = ToolDeclaration(
+    ToolTraits(name="query_events", needs_table="a list of events"),
+    open=lambda supplies: QueryEvents(supplies.tables[0]),
+    reads=is_event_list,
+)
 
 
 def fits(

@@ -10,10 +10,10 @@ from agent_env.errors import ToolError
 from agent_env.protocols import Tool
 from agent_env.records.schema import ExecResult, Hit, ToolResult
 from agent_env.testing import FakeSandbox, FakeSearch, MemoryPages, page
-from agent_env.tools.calendars import Calendars
-from agent_env.tools.interpreter import Interpreter
-from agent_env.tools.open_page import OpenPage
-from agent_env.tools.web_search import WebSearch
+from agent_env.tools.builtin.calendars import Calendars
+from agent_env.tools.builtin.open_page import OpenPage
+from agent_env.tools.builtin.python import Interpreter
+from agent_env.tools.builtin.web_search import WebSearch
 
 SEARCH = WebSearch(FakeSearch({"moon": [Hit(url="https://a.example/", title="A", snippet="x")]}))
 

@@ -6,8 +6,9 @@ import hashlib
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent_env.protocols import Fetcher
+from agent_env.protocols import Fetcher, Supplies, ToolDeclaration
 from agent_env.records.schema import Page, PageRef, ToolResult
+from agent_env.records.tool_traits import ToolTraits
 from agent_env.tools.finding import find
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
@@ -70,6 +71,16 @@ class OpenPage:
         parts = [f"[Window {at // self._window + 1}] {text}" for at, text in places.shown]
         parts.append(f"[Places with these words: {places.count}.]")
         return "\n\n".join([_head(page), *parts])
+
+
+def _open(supplies: Supplies) -> OpenPage:
+    assert supplies.fetcher is not None  # a tool that needs the web gets it
+    return OpenPage(supplies.fetcher, foreign=supplies.foreign)
+
+
+TOOL = ToolDeclaration(
+    ToolTraits(name="open_page", needs_web=True, shows_web=True, hosted="web_search"), _open
+)
 
 
 def _head(page: Page) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.errors import ToolError
 from agent_env.records.schema import MaterialTable
-from agent_env.tools.sql import MOST_ROWS, Sql
+from agent_env.tools.builtin.sql import MOST_ROWS, Sql
 
 TABLE = MaterialTable(
     name="posts",

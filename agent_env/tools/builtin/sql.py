@@ -19,7 +19,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.errors import ToolError
+from agent_env.protocols import ToolDeclaration
 from agent_env.records.schema import MaterialTable, ToolResult
+from agent_env.records.tool_traits import ToolTraits
+from agent_env.temporal.facts.table_pages import is_temporal
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 MOST_ROWS = 200
@@ -100,6 +103,13 @@ class Sql:
         if not names:
             raise ToolError("there is no query in this; write one SELECT statement")
         return _table_text(names, rows)
+
+
+TOOL = ToolDeclaration(
+    ToolTraits(name="sql", needs_table="a table whose rows have a start and an end"),
+    open=lambda supplies: Sql(supplies.tables),
+    reads=is_temporal,
+)
 
 
 class _Watch:

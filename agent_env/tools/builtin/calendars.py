@@ -9,7 +9,9 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.errors import ToolError
+from agent_env.protocols import ToolDeclaration
 from agent_env.records.schema import ToolResult
+from agent_env.records.tool_traits import ToolTraits
 from agent_env.temporal.systems.base import CalendarDate, CalendarError, CalendarSystem
 from agent_env.temporal.systems.catalogue import CALENDARS, DAY_NAMES, open_calendar, open_day_names
 from agent_env.temporal.systems.chinese import Chinese
@@ -64,6 +66,11 @@ class Calendars:
             raise ToolError(str(exc)) from exc
         except OverflowError as exc:
             raise ToolError("that leads out of the years 1 to 9999") from exc
+
+
+TOOL = ToolDeclaration(
+    ToolTraits(name="calendars", gives_dates=True), open=lambda supplies: Calendars()
+)
 
 
 def _describe(wanted: CalendarArguments) -> str:

@@ -6,8 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent_env.protocols import SearchProvider
+from agent_env.protocols import SearchProvider, Supplies, ToolDeclaration
 from agent_env.records.schema import Hit, PageRef, ToolResult
+from agent_env.records.tool_traits import ToolTraits
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 
@@ -46,6 +47,16 @@ class WebSearch:
         if not parts:
             parts = [f"No results for: {wanted.query}\nTry fewer or other words."]
         return ToolResult(output="\n\n".join(parts), pages=refs)
+
+
+def _open(supplies: Supplies) -> WebSearch:
+    assert supplies.search is not None  # a tool that needs the web gets it
+    return WebSearch(supplies.search, supplies.foreign)
+
+
+TOOL = ToolDeclaration(
+    ToolTraits(name="web_search", needs_web=True, shows_web=True, hosted="web_search"), _open
+)
 
 
 def _ref(hit: Hit) -> PageRef:

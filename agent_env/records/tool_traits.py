@@ -1,0 +1,31 @@
+"""What a tool says of itself; nobody else compares tools by their names."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ToolTraits(BaseModel):
+    """What the rest of the system must know of a tool. Stored with the conditions of runs whose
+    tools are not built in; unknown fields are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
+    """As models call it."""
+    path: str | None = None
+    """MODULE:NAME of the declaration; None for a built-in tool."""
+    needs_web: bool = False
+    """Whether it searches or fetches through the run's web."""
+    needs_sandbox: bool = False
+    """Whether it runs code, in a sandbox session of its own."""
+    needs_table: str | None = None
+    """What tables of the sample it needs, in words; None for none."""
+    keeps_state: bool = False
+    """Whether a call changes what later calls give: such calls are run again on resume."""
+    shows_web: bool = False
+    """Whether its results are evidence of the web, and its arguments no words of the answer."""
+    gives_dates: bool = False
+    """Whether its output can hold the dates of the answer, so that their use can be checked."""
+    hosted: str | None = None
+    """The provider's own tool that stands for it with --hosted-tools."""

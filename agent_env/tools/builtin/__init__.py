@@ -1,0 +1,1 @@
+"""One file for each built-in tool, named like the tool; its `TOOL` declares it."""
