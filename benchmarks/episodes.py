@@ -35,7 +35,8 @@ from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Message, Reply, Sample, ToolSpec
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
-from agent_env.runs.start import Listener, start_run, task_of
+from agent_env.runs.run import Run
+from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.where import parse_where
 from agent_env.temporal.facts.tables import shipped_tables
@@ -130,7 +131,7 @@ def many(where: Path) -> None:
     """A run of 10,000 episodes of 4 steps: resume, re-score, index."""
     folder = _recorded(where / "many", MANY)
     cpu = time.process_time()
-    score_run(folder, task_of(folder), print)
+    score_run(folder, folder.task, print)
     print(f"re-score {MANY:,}        {time.process_time() - cpu:8.1f} CPU-s")
     for name in ("first", "again"):
         cpu, index = time.process_time(), Index(folder)
@@ -151,7 +152,7 @@ def _recorded(path: Path, count: int) -> RunFolder:
     samples = [puzzle(f"tp-0-{number:05d}") for number in range(count)]
     data = samples_bytes(samples)
     task = make_task()
-    folder = RunFolder(path)
+    folder = Run(path)
     manifest = Manifest(
         id="0", task="time-puzzles", model="scripted", conditions=(parse_condition("web"),),
         repeats=1, limits=asdict(task.limits), prompt="default", seed=1, samples=count,
@@ -170,7 +171,7 @@ def _first_call_s(folder: RunFolder) -> float:
         first[0] = time.perf_counter()
         raise KeyboardInterrupt
 
-    samples = folder.samples(task_of(folder).sample_type)
+    samples = folder.samples
     conditions = folder.manifest().conditions
     with suppress(KeyboardInterrupt):
         asyncio.run(_runner(folder, called).run(samples, conditions, 1, QUIET.end))

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
@@ -34,6 +33,7 @@ from agent_env.models.wire import Parameters
 from agent_env.protocols import Limits, Model, Tokenizer
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.runs.options import RunOptions
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import parse_condition
@@ -92,7 +92,7 @@ def told(out: Path, asked: RunOptions) -> list[tuple[object, ...]]:
     from dataclasses import replace
 
     folder = asyncio.run(start_run(replace(asked, limit=50, out=out), QUIET))
-    scored = score_folder(folder, print)[2]
+    scored = score_folder(folder, print)
     return [(e.sample, e.condition, e.answer, e.tool_calls, s.metrics) for e, s in scored]
 
 
@@ -255,7 +255,7 @@ async def episodes(model: Model, count: int, concurrency: int, where: Path | Non
         yield Seams(CountedModel(model, Estimate()), ToolSet(tools), strategy)
 
     runner = Runner(
-        folder=RunFolder(where),
+        folder=Run(where),
         model_name="m",
         open_seams=open_seams,
         tokenizer=Estimate(),

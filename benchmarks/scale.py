@@ -22,7 +22,6 @@ from agent_env.episodes.remote.keeper import Keeper, Left, Opened, Said
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
 from agent_env.records.schema import Message, ToolCall, ToolResult, ToolSpec, Usage
-from agent_env.runs.start import task_of
 from agent_env.testing import answer, calls
 from tests.episodes.runs import WEB, make_run
 
@@ -97,7 +96,7 @@ async def _episode(keeper: Keeper, name: str) -> int:
 
 def _export(folder: RunFolder, name: str, out: Path) -> None:
     out.mkdir()
-    source = Source(folder, task_of(folder), print)
+    source = Source(folder, folder.task, print)
     before, cpu = _rss_mb(), time.process_time()
     import_module(f"agent_env.episodes.export.{name}").write(source, out)
     cpu = time.process_time() - cpu

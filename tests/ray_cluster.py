@@ -23,6 +23,7 @@ from agent_env.models.fake_server.server import serve
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled
 from agent_env.runs.options import RunOptions
 from agent_env.runs.ray.engine import RayOptions, require_ray, run_on_ray
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
 
@@ -53,7 +54,7 @@ async def ordeal(where: Path, samples: int, concurrency: int, latency_s: float) 
         "calls_calm": len(calm),
         "asked_twice": sum(number - 1 for number in asked.values()),
         "lost_with_the_node": _lost(found["notes"]),
-        "resumed": _resumed(RunFolder(where / "lost")),
+        "resumed": _resumed(Run(where / "lost")),
     }
 
 
@@ -137,7 +138,7 @@ def _lost(notes: list[str]) -> int:
 
 
 def _scores(path: Path) -> list[Any]:
-    _, _, scored = score_folder(RunFolder(path), print)
+    scored = score_folder(Run(path), print)
     return sorted(score.model_dump_json() for _, score in scored)
 
 

@@ -162,7 +162,7 @@ def test_a_run_that_stored_a_base_url_for_openai_is_not_gone_on_with_there(tmp_p
         folder = RunFolder(out)
         manifest = folder.manifest()
         parameters = manifest.model_parameters | {"base_url": stranger.url}
-        folder.rewrite(manifest.model_copy(update={"model_parameters": parameters}))
+        folder.change(model_parameters=parameters)
         next(out.rglob("*.1.jsonl")).unlink()
         refused = agent_env("resume", str(out), "--trust-run", env=env)
     assert refused.returncode == 2

@@ -10,7 +10,7 @@ import typer
 from agent_env.cli import engine as scale
 from agent_env.cli.options import with_options
 from agent_env.cli.preflight import print_checks
-from agent_env.cli.run import AsJson, Run, print_scores, scored_when_stopped
+from agent_env.cli.run import AsJson, RunPath, print_scores, scored_when_stopped
 from agent_env.cli.several import resume_several, run_several
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def run(
 @with_options("agent_env.runs.options:ResumeOptions")
 def resume(
     options: ResumeOptions,
-    folder: Run,
+    folder: RunPath,
     engine: scale.EngineName = "local",
     address: scale.Address = None,
     workers: scale.Workers = None,
@@ -94,12 +94,13 @@ def resume(
     """
     import asyncio
 
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.runs.resume import resume as resume_run
+    from agent_env.runs.run import Run
 
     spread = scale.chosen_engine(engine, address, workers)
     if resume_several(folder, options, spread, as_json):
         return
+    run = Run.open(folder)
     with scored_when_stopped(as_json) as (listener, _):
-        asyncio.run(resume_run(RunFolder(folder), options, listener, spread))
-    print_scores(folder, as_json)
+        asyncio.run(resume_run(run, options, listener, spread))
+    print_scores(run, as_json)

@@ -11,29 +11,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, Run, listening, say
+from agent_env.cli.run import AsJson, RunPath, listening, say
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
     from agent_env.episodes.again.replay import Replayed
     from agent_env.runs.options import ForkOptions, ReplayOptions
+    from agent_env.runs.run import Run
 
 SHOWN = 3
 """Episodes with drift that are printed with their diff."""
 
 
 @with_options("agent_env.runs.options:ReplayOptions")
-def replay(options: ReplayOptions, folder: Run, as_json: AsJson = False) -> None:
+def replay(options: ReplayOptions, folder: RunPath, as_json: AsJson = False) -> None:
     """Run recorded episodes again without network or key; exit 1 where one differs.
 
     Example: agent-env replay runs/first
     """
     import asyncio
 
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.runs.replay import replay as replay_run
+    from agent_env.runs.run import Run
 
-    results = asyncio.run(replay_run(RunFolder(folder), options, say))
+    results = asyncio.run(replay_run(Run(folder), options, say))
     if not results:
         say(f"{folder} holds no episode")
     counts: Counter[str] = Counter(result.verdict for result in results)
@@ -81,24 +82,25 @@ def fork(
     from agent_env.runs.fork import fork as fork_episode
 
     with listening() as (listener, _):
-        asyncio.run(fork_episode(trace, options, listener))
-    _print_forks(options.out, as_json)
+        run = asyncio.run(fork_episode(trace, options, listener))
+    _print_forks(run, as_json)
 
 
-def forks(folder: Run, as_json: AsJson = False) -> None:
+def forks(folder: RunPath, as_json: AsJson = False) -> None:
     """Show the forks of a run beside their parent.
 
     Example: agent-env forks runs/forked
     """
-    _print_forks(folder, as_json)
+    from agent_env.runs.run import Run
+
+    _print_forks(Run(folder), as_json)
 
 
-def _print_forks(folder: Path, as_json: bool) -> None:
+def _print_forks(run: Run, as_json: bool) -> None:
     from agent_env.analysis.episode_tables import fork_table
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.runs.fork import read_forks
 
-    found = read_forks(RunFolder(folder), say)
+    found = read_forks(run, say)
     if as_json:
         rows = [
             {
@@ -109,16 +111,16 @@ def _print_forks(folder: Path, as_json: bool) -> None:
             }
             for name, episode, score in found.episodes
         ]
-        told = {"run": str(folder), "parent": found.parent.model_dump(), "episodes": rows}
+        told = {"run": str(run.path), "parent": found.parent.model_dump(), "episodes": rows}
         print(json.dumps(told))
         return
     edited = ", with another tool result" if found.parent.edited else ""
-    title = f"{found.parent.episode} from step {found.parent.step} on{edited} · {folder}"
+    title = f"{found.parent.episode} from step {found.parent.step} on{edited} · {run.path}"
     print_table(fork_table(found.episodes, found.metrics, title))
 
 
 def episodes(
-    folder: Run,
+    folder: RunPath,
     where: Annotated[
         list[str] | None,
         typer.Option(help="FIELD=A,B: condition, status, stop_reason, a metric, … Repeatable."),
@@ -135,10 +137,10 @@ def episodes(
     from dataclasses import asdict
 
     from agent_env.analysis.episode_tables import episode_table
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.runs.episodes import list_episodes
+    from agent_env.runs.run import Run
 
-    rows, totals = list_episodes(RunFolder(folder), where or (), limit)
+    rows, totals = list_episodes(Run(folder), where or (), limit)
     if as_json:
         listed = [row.values | {"metrics": row.metrics} for row in rows]
         print(json.dumps({"run": str(folder), "totals": asdict(totals), "episodes": listed}))

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import Run, say
+from agent_env.cli.run import RunPath, say
 
 
 def export(
-    folder: Run,
+    folder: RunPath,
     to: Annotated[str, typer.Option(help="jsonl, parquet, inspect, otel, verifiers or sft.")],
     out: Annotated[
         Path | None, typer.Option(help="A new folder; default: RUN/exports/FORMAT, made anew.")
@@ -44,12 +44,12 @@ def export(
     """
     from dataclasses import asdict
 
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.runs.export import ExportOptions
     from agent_env.runs.export import export as export_run
+    from agent_env.runs.run import Run
 
     options = ExportOptions(to, out, where or (), metric, min_score, endpoint, content)
-    done = export_run(RunFolder(folder), options, say)
+    done = export_run(Run(folder), options, say)
     if as_json:
         print(json.dumps({"run": str(folder), "to": to, **asdict(done)}))
         return

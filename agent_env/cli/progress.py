@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -18,7 +17,8 @@ from agent_env.records.escaping import visible
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+    from agent_env.episodes.run_folder import EpisodeKey
+    from agent_env.runs.run import Run
     from agent_env.runs.score import MeanSoFar
     from agent_env.runs.start import Listener
 
@@ -31,8 +31,8 @@ class Progress:
     def __init__(self) -> None:
         from agent_env.runs.start import Listener
 
-        self.folders: list[Path] = []
-        """The run's folder, once it exists."""
+        self.runs: list[Run] = []
+        """The run, once its folder exists."""
         self.listener: Listener = Listener(
             note=_say, begin=self._begin, end=self._end, pace=self._watch
         )
@@ -58,20 +58,20 @@ class Progress:
         if self._total and (error is None or isinstance(error, RunStopped)):
             is_done = error is None and not self._now
             nothing = f"nothing left to do: {self._total} of {self._total} episodes are there"
-            _say(f"{nothing if is_done else self._counts()}; traces in {self.folders[0]}")
+            _say(f"{nothing if is_done else self._counts()}; traces in {self.runs[0].path}")
 
-    def _begin(self, folder: RunFolder, total: int) -> None:
+    def _begin(self, run: Run, total: int) -> None:
         """Finished episodes of an earlier part of the run count from the start."""
         from agent_env.runs.score import MeanSoFar
 
-        self.folders.append(folder.path)
+        self.runs.append(run)
         self._total = total
         self._endings, self._now = Counter(), 0
         self._said_s = time.monotonic()
-        _say(f"{total} episodes in {folder.path}")
+        _say(f"{total} episodes in {run.path}")
         with suppress(AgentEnvError):  # the scores will say it; a run goes on without
-            self._mean = MeanSoFar(folder)
-            self._endings.update(map(self._mean.add, folder.traces()))
+            self._mean = MeanSoFar(run)
+            self._endings.update(map(self._mean.add, run.traces()))
             del self._endings[""]
         self._earlier = self._endings.total()
         if sys.stderr.isatty():
@@ -84,7 +84,7 @@ class Progress:
         self._now += 1
         self._endings[ending] += 1
         if self._mean is not None and ending != "failed":
-            self._mean.add(self._mean.folder.trace(key))
+            self._mean.add(self._mean.run.trace(key))
         if self._bar is not None:
             said = f"{self._standing()}{f'; {self._pace()}' if self._pace else ''}"
             self._bar.update(self._bar.task_ids[0], advance=1, description=visible(said))

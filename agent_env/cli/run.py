@@ -21,17 +21,18 @@ if TYPE_CHECKING:
     from agent_env.analysis.treatment import Treatment
     from agent_env.episodes.rescoring import Rescored
     from agent_env.records.schema import Score
+    from agent_env.runs.run import Run
     from agent_env.runs.start import Listener
 
 SHOWN_CHANGES = 10
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-Run = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
+RunPath = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
 Choice = TypeVar("Choice", bound=str)
 
 
 @contextmanager
-def listening() -> Iterator[tuple[Listener, list[Path]]]:
+def listening() -> Iterator[tuple[Listener, list[Run]]]:
     """Progress on stderr: a bar on a terminal, plain lines elsewhere; Ctrl-C, or a signal to end,
     says how to go on."""
     from agent_env.cli.progress import Progress
@@ -42,35 +43,35 @@ def listening() -> Iterator[tuple[Listener, list[Path]]]:
         signal.signal(number, signal.default_int_handler)
     try:
         with progress:
-            yield progress.listener, progress.folders
+            yield progress.listener, progress.runs
     except KeyboardInterrupt:
-        if progress.folders:
-            say(f"Stopped. Go on with: agent-env resume {progress.folders[0]}")
+        if progress.runs:
+            say(f"Stopped. Go on with: agent-env resume {progress.runs[0].path}")
         else:
             say("Stopped before the first episode.")
         sys.exit(130)
     except RunStopped as exc:
         from agent_env.episodes.calls.options import how_to_go_on
 
-        text = f"stopped: {exc}; go on with: {how_to_go_on(progress.folders[0], exc)}"
+        text = f"stopped: {exc}; go on with: {how_to_go_on(progress.runs[0], exc)}"
         raise RunStopped(text, reason=exc.reason) from exc
     except StorageError as exc:
-        if not progress.folders:
+        if not progress.runs:
             raise
-        raise StorageError(f"{exc}; go on with: agent-env resume {progress.folders[0]}") from exc
+        raise StorageError(f"{exc}; go on with: agent-env resume {progress.runs[0].path}") from exc
 
 
 @contextmanager
-def scored_when_stopped(as_json: bool) -> Iterator[tuple[Listener, list[Path]]]:
+def scored_when_stopped(as_json: bool) -> Iterator[tuple[Listener, list[Run]]]:
     """`listening`, with the scores so far of a run that a limit stopped."""
     from agent_env.errors import RunStopped
 
-    with listening() as (listener, folders):
+    with listening() as (listener, runs):
         try:
-            yield listener, folders
+            yield listener, runs
         except RunStopped:
             with suppress(SystemExit):  # the stop itself is exit 1, and has more to say
-                print_scores(folders[0], as_json)
+                print_scores(runs[0], as_json)
             raise
 
 
@@ -90,7 +91,7 @@ def say(text: str) -> None:
 
 
 def print_scores(
-    folder: Path, as_json: bool, prices: Path | None = None, changes: bool = False
+    run: Run, as_json: bool, prices: Path | None = None, changes: bool = False
 ) -> Rescored:
     """The run's scores, at other prices than its own and with their `changes` against the earlier
     ones if so wished; exit code 1 where episodes were run and none came to its end."""
@@ -101,7 +102,6 @@ def print_scores(
     from agent_env.analysis.treatment import served_notice, treatments_of
     from agent_env.episodes.contexts.copies import told as told_of
     from agent_env.episodes.rescoring import against, earlier_scores
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.runs.score import (
         clusters_of,
         facts_of,
@@ -112,30 +112,29 @@ def print_scores(
         score_folder,
     )
 
-    earlier = earlier_scores(RunFolder(folder))
-    task, manifest, scored = score_folder(RunFolder(folder), say)
+    earlier = earlier_scores(run)
+    task, manifest, scored = run.task, run.manifest(), score_folder(run, say)
     rescored = against(earlier, [score for _, score in scored], task.scorer)
     facts = facts_of(manifest, prices, say)
-    late = late_samples(RunFolder(folder), task, facts)
+    late = late_samples(run, facts)
     for use in manifest.contexts:
         say(told_of(use))
     results = [Result(episode, score) for episode, score in scored]
     names = [condition.name for condition in manifest.conditions]
-    samples = RunFolder(folder).samples(task.sample_type)
-    queries = queries_of(samples)
-    clusters = clusters_of(samples, task)
+    queries = queries_of(run.samples)
+    clusters = clusters_of(run.samples, task)
     summaries = summarise(
         results, names, task.metrics, facts, queries, task.error_metrics, clusters
     )
     same = consistency((score for _, score in scored), queries, names, task.metrics[0])
-    judges = judge_agreements({sample.id: sample for sample in samples}, scored)
-    missing = never_began(RunFolder(folder), manifest)
+    judges = judge_agreements(run.samples_by_id, scored)
+    missing = never_began(run, manifest)
     arrived = treatments_of(manifest, ((r.episode, r.counts) for r in results))
     served = served_notice(manifest, (r.episode.served_models for r in results))
     if as_json:
-        told = _as_json(folder, summaries)
+        told = _as_json(run.path, summaries)
         told |= {"never_began": {name: number for name, (number, _) in missing.items()}}
-        cut = interrupted_totals(RunFolder(folder), facts)
+        cut = interrupted_totals(run, facts)
         told |= {"interrupted": cut.as_json(), "after_cutoff": late.as_json() if late else None}
         if same:
             told["phrasings"] = {row.condition: row.as_json() for row in same}
@@ -145,12 +144,12 @@ def print_scores(
         told["served_models"] = served
         print(json.dumps(told | {"rescored": rescored.as_json()} if changes else told))
     else:
-        title = f"{task.name} · {manifest.model} · {folder}"
+        title = f"{task.name} · {manifest.model} · {run.path}"
         print_table(summary_table(summaries, task.metrics, title, missing, manifest.problems))
         print_treatment(arrived)
         if same:
             print_table(consistency_table(same, task.metrics[0]))
-        print_judges(judges, folder)
+        print_judges(judges, run.path)
     if changes:
         _tell_changes(rescored)
     _tell_failures(results)
@@ -223,16 +222,16 @@ def _as_json(folder: Path, summaries: list[Summary]) -> dict[str, object]:
     return {"run": str(folder), "conditions": {row.condition: row.as_json() for row in summaries}}
 
 
-def print_trails(folder: Path, as_json: bool) -> None:
+def print_trails(run: Run, as_json: bool) -> None:
     """Whether what had to be looked up was found, read and used."""
     from agent_env.analysis.trails import summarise_trails, trail_json, trail_table
     from agent_env.runs.score import follow_run
 
-    manifest, names, trails = follow_run(folder, say)
+    names, trails = follow_run(run, say)
     summaries = summarise_trails(trails, names)
     if as_json:
         conditions = {row.condition: row.as_json() for row in summaries}
         episodes = [trail_json(trail) for trail in trails]
-        print(json.dumps({"run": str(folder), "conditions": conditions, "episodes": episodes}))
+        print(json.dumps({"run": str(run.path), "conditions": conditions, "episodes": episodes}))
         return
-    print_table(trail_table(summaries, f"evidence · {manifest.model} · {folder}"))
+    print_table(trail_table(summaries, f"evidence · {run.manifest().model} · {run.path}"))

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, Run, print_scores, print_trails
+from agent_env.cli.run import AsJson, RunPath, print_scores, print_trails
 
 
 def score(
-    folder: Run,
+    folder: RunPath,
     prices: Annotated[
         Path | None, typer.Option(help="A table of models: docs/limits.md has the form.")
     ] = None,
@@ -31,10 +31,12 @@ def score(
 
     Example: agent-env score runs/time-puzzles-20260101-120000
     """
+    from agent_env.runs.run import Run
+
     if evidence:
-        print_trails(folder, as_json)
+        print_trails(Run.open(folder), as_json)
         return
-    rescored = print_scores(folder, as_json, prices, changes=True)
+    rescored = print_scores(Run.open(folder), as_json, prices, changes=True)
     if fail_on_change and rescored.changed:
         sys.exit(1)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from agent_env.cli.run import print_scores, say, scored_when_stopped
 
 if TYPE_CHECKING:
     from agent_env.runs.options import ResumeOptions, RunOptions
+    from agent_env.runs.run import Run
     from agent_env.runs.start import Engine
 
 Go = Callable[..., Coroutine[Any, Any, None]]
@@ -29,22 +30,33 @@ def run_several(each: Sequence[RunOptions], spread: Engine | None, as_json: bool
     import asyncio
 
     from agent_env.errors import AgentEnvError
-    from agent_env.runs.start import make_run, run_folder
+    from agent_env.runs.run import Run
+    from agent_env.runs.start import run_episodes
 
-    begun: dict[Path, Go] = {}
+    begun: dict[Run, Go] = {}
     failed: dict[Path, str] = {}
     for options in each:
         assert options.out is not None  # named for each model
         try:
-            folder = asyncio.run(make_run(options, say))
+            run = asyncio.run(_make(options))
         except AgentEnvError as exc:
             failed[options.out] = f"not begun: {exc}"
             if len(failed) == len(each):
+                for folder in failed:
+                    Run(folder).discard()
                 raise
             continue
 
-        begun[folder.path] = partial(spread or run_folder, folder, options.concurrency)
+        begun[run] = partial(spread or run_episodes, run, options.concurrency)
     _run_each(begun, failed, as_json)
+
+
+async def _make(options: RunOptions) -> Run:
+    """The run, with nothing of it open; kept where its preflight refused it."""
+    from agent_env.runs.start import make_run
+
+    async with AsyncExitStack() as stack:
+        return await make_run(options, say, stack, keep_refused=True)
 
 
 def resume_several(
@@ -52,9 +64,9 @@ def resume_several(
 ) -> bool:
     """Go on with all runs in the folder; exit 1 where any failed. False where it is a run itself,
     or holds none."""
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.errors import ConfigError, DatasetError
     from agent_env.runs.resume import check_resumed, resume
+    from agent_env.runs.run import Run
 
     found = sorted(file.parent for file in parent.glob("*/run.json"))
     if (parent / "run.json").exists() or not found:
@@ -63,37 +75,35 @@ def resume_several(
         raise ConfigError(
             f"{parent} holds several models; change one of them: agent-env resume {found[0]}"
         )
-    for at in found:  # all of them before any is begun
+    runs = [Run(at) for at in found]
+    for run in runs:  # all of them before any is begun
         with suppress(DatasetError):  # told with the others' outcomes
-            check_resumed(RunFolder(at), options, say)
-    runs: dict[Path, Go] = {
-        at: partial(resume, RunFolder(at), options, engine=spread) for at in found
-    }
-    _run_each(runs, {}, as_json)
+            check_resumed(run, options, say)
+    _run_each({run: partial(resume, run, options, engine=spread) for run in runs}, {}, as_json)
     return True
 
 
-def _run_each(runs: Mapping[Path, Go], failed: dict[Path, str], as_json: bool) -> None:
-    parent = next(iter((*runs, *failed))).parent
-    for folder, go in runs.items():
-        say(f"{folder.name}:")
+def _run_each(runs: Mapping[Run, Go], failed: dict[Path, str], as_json: bool) -> None:
+    parent = next(iter((*(run.path for run in runs), *failed))).parent
+    for run, go in runs.items():
+        say(f"{run.path.name}:")
         try:
-            problem = _problem(folder, go, as_json)
+            problem = _problem(run, go, as_json)
         except SystemExit:  # Ctrl-C
             say(f"Go on with all models: agent-env resume {parent}")
             raise
         if problem is not None:
-            failed[folder] = problem
-    for folder in sorted((*runs, *failed)):
+            failed[run.path] = problem
+    for folder in sorted({*(run.path for run in runs), *failed}):
         say(f"{folder.name}: {failed.get(folder, 'done')}")
     if failed:
-        say(f"agent-env resume {parent} goes on with all models that have begun.")
+        say(f"agent-env resume {parent} goes on with all models.")
     say(f"agent-env compare {parent} compares the models.")
     if failed:
         sys.exit(1)
 
 
-def _problem(folder: Path, go: Go, as_json: bool) -> str | None:
+def _problem(run: Run, go: Go, as_json: bool) -> str | None:
     """What kept the run from its end; None where nothing did."""
     import asyncio
 
@@ -102,7 +112,7 @@ def _problem(folder: Path, go: Go, as_json: bool) -> str | None:
     try:
         with scored_when_stopped(as_json) as (listener, _):
             asyncio.run(go(listener))
-        print_scores(folder, as_json)
+        print_scores(run, as_json)
     except AgentEnvError as exc:
         return str(exc)
     except SystemExit as exc:

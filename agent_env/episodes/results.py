@@ -36,7 +36,7 @@ def score_run(
     folder: RunFolder, task: Task, on_broken: Callable[[str], None]
 ) -> list[tuple[Episode, Score]]:
     """Every episode with its score, from the traces and samples alone; writes nothing."""
-    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    samples = {sample.id: sample for sample in folder.samples_as(task.sample_type)}
     scored: list[tuple[Episode, Score]] = []
     for episode in episodes_of(folder, on_broken):
         sample = samples.get(episode.sample)

@@ -10,9 +10,9 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -24,11 +24,16 @@ from agent_env.records.safe_files import (
     check_inside,
     read_file,
     replace_file,
+    sync_path,
 )
 from agent_env.records.schema import MaterialTable, Record, Sample, Score
 from agent_env.records.trace_events import Event
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Parsed = TypeVar("Parsed", bound=Record)
+Stored = TypeVar("Stored", bound="DataclassInstance")
 
 ROOM = 4 * 1024 * 1024
 """Bytes that must fit on the disk before a run starts."""
@@ -49,11 +54,15 @@ class EpisodeKey:
         return f"{self.condition}/{self.sample}.{self.repeat}"
 
 
-@dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The files of one run."""
+    """The files of one run. run.json, the samples and their tables are read when they are first
+    needed and kept; `change` changes run.json, here and on the disk."""
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._manifest: Manifest | None = None
+        self._samples: dict[type[Sample], tuple[Sample, ...]] = {}
+        self._materials: tuple[MaterialTable, ...] | None = None
 
     @property
     def pages(self) -> Path:
@@ -115,18 +124,17 @@ class RunFolder:
             if any(self.path.iterdir()):
                 raise ConfigError(f"{self.path} is not empty; name a new folder with --out")
             self._check_room()
-            (self.path / "samples.jsonl").write_bytes(samples)
-            if materials:
-                (self.path / "materials.jsonl").write_bytes(materials)
             (self.path / "episodes").mkdir(exist_ok=True)
-            for name, data in (files or {}).items():
+            whole = {"samples.jsonl": samples, "materials.jsonl": materials, **(files or {})}
+            whole["run.json"] = _manifest_bytes(manifest)
+            sync = manifest.fsync != "none"  # traces are worth nothing without these
+            for name, data in whole.items():
+                if name == "materials.jsonl" and not materials:
+                    continue
                 (self.path / name).parent.mkdir(exist_ok=True)
-                (self.path / name).write_bytes(data)
-            text = manifest.model_dump_json(indent=2) + "\n"
-            (self.path / "run.json").write_text(text, encoding="utf-8")
-            if manifest.fsync != "none":  # traces are worth nothing without these
-                for name in ("samples.jsonl", "materials.jsonl", "run.json", "", ".."):
-                    _sync(self.path / name)
+                replace_file(self.path / name, data, sync=sync)
+            if sync:
+                sync_path(self.path.parent)
         except OSError as exc:
             raise ConfigError(f"cannot write to {self.path}: {exc.strerror}") from exc
 
@@ -147,6 +155,11 @@ class RunFolder:
 
     def manifest(self) -> Manifest:
         """What run.json says."""
+        if self._manifest is None:
+            self._manifest = self._read_manifest()
+        return self._manifest
+
+    def _read_manifest(self) -> Manifest:
         file = self.path / "run.json"
         try:
             return Manifest.model_validate_json(read_file(self.path, file))
@@ -181,14 +194,14 @@ class RunFolder:
 
     def note_pages(self, digest: str, index: str | None = None) -> None:
         """Put the digest of what the page store holds, and what searches it, into run.json."""
-        manifest = self.manifest()
         noted = {"pages_digest": digest, "index": index}
-        settings = manifest.web_settings.model_copy(update=noted)
-        self.rewrite(manifest.model_copy(update={"web_settings": settings}))
+        self.change(web_settings=self.manifest().web_settings.model_copy(update=noted))
 
-    def rewrite(self, manifest: Manifest) -> None:
-        """Put another run.json in place of the one there is, whole or not at all."""
-        self.write("run.json", (manifest.model_dump_json(indent=2) + "\n").encode())
+    def change(self, **update: object) -> None:
+        """Put these fields in place of those in run.json, whole or not at all."""
+        manifest = self.manifest().model_copy(update=update)
+        self.write("run.json", _manifest_bytes(manifest))
+        self._manifest = manifest
 
     def write(self, name: str, data: bytes) -> None:
         """Put a file in the folder, whole or not at all, in the place of the one there is."""
@@ -212,8 +225,13 @@ class RunFolder:
         except (ConfigError, DatasetError):
             return None
 
-    def samples(self, kind: type[Sample]) -> tuple[Sample, ...]:
+    def samples_as(self, kind: type[Sample]) -> tuple[Sample, ...]:
         """The samples as asked; DatasetError where the file was changed since."""
+        if kind not in self._samples:
+            self._samples[kind] = self._read_samples(kind)
+        return self._samples[kind]
+
+    def _read_samples(self, kind: type[Sample]) -> tuple[Sample, ...]:
         file = self.path / "samples.jsonl"
         data = self.read(file.name)
         samples = parse_samples(file, data, kind)
@@ -223,6 +241,11 @@ class RunFolder:
 
     def materials(self) -> tuple[MaterialTable, ...]:
         """The tables that the samples name; DatasetError where the file was changed since."""
+        if self._materials is None:
+            self._materials = self._read_materials()
+        return self._materials
+
+    def _read_materials(self) -> tuple[MaterialTable, ...]:
         wanted = self.manifest().materials_digest
         if wanted is None:
             return ()
@@ -278,19 +301,17 @@ class RunFolder:
         self.write("scores.jsonl", lines)
 
 
-def _sync(path: Path) -> None:
-    """Force a file, or a folder's list of names, to the disk; nothing where there is none."""
-    if path.exists():
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+def _manifest_bytes(manifest: Manifest) -> bytes:
+    return (manifest.model_dump_json(indent=2) + "\n").encode()
 
 
-def run_of(trace: Path) -> RunFolder:
-    """The run that a trace belongs to, by its place."""
-    return RunFolder(trace.resolve().parent.parent.parent)
+def stored_as(kind: type[Stored], stored: Mapping[str, Any], field: str) -> Stored:
+    """What was stored in this field of run.json; ConfigError where it holds a name that is none of
+    the dataclass."""
+    known = [each.name for each in fields(kind)]
+    if unknown := [name for name in stored if name not in known]:
+        raise ConfigError(f"run.json: {field} has '{unknown[0]}'; known: {', '.join(known)}")
+    return kind(**stored)
 
 
 def samples_bytes(samples: Sequence[Record]) -> bytes:

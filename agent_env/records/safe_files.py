@@ -12,8 +12,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -102,15 +102,37 @@ def read_file(folder: Path, file: Path, most: int = LARGEST) -> bytes:
         return opened.read()
 
 
-def replace_file(file: Path, data: bytes) -> None:
-    """Write the file anew, whole or not at all; a link in its place is replaced, not followed."""
+def replace_file(file: Path, data: bytes, *, mode: int = 0o666, sync: bool = False) -> None:
+    """Write the file anew, whole or not at all, with this mode less the umask; a link in its place
+    is replaced, not followed. With `sync` it is on the disk when this comes back."""
+    with new_file(file, mode=mode, sync=sync) as part:
+        part.write_bytes(data)
+
+
+@contextmanager
+def new_file(file: Path, *, mode: int = 0o666, sync: bool = False) -> Iterator[Path]:
+    """A new empty file that takes the place of `file` at the end, and is removed where that is
+    not reached."""
     part = file.with_name(f".{file.name}.{token_hex(4)}.part")
+    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode))
     try:
-        with part.open("xb") as opened:
-            opened.write(data)
+        yield part
+        if sync:
+            sync_path(part)
         part.replace(file)
+        if sync:
+            sync_path(file.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+def sync_path(path: Path) -> None:
+    """Force a folder's list of names, or a file, to the disk."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def check_database(folder: Path, file: Path) -> None:

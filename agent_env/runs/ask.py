@@ -7,19 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
+from agent_env.episodes.run_folder import digest, samples_bytes
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Sample
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import addressed
-from agent_env.runs.start import Listener, run_folder, start_run
+from agent_env.runs.run import Run
+from agent_env.runs.start import Listener, run_episodes, start_run
 from agent_env.wiring.trust import check_trust, how_to_trust, record_run
 
 
-async def ask(options: RunOptions, samples: Sequence[Sample], listener: Listener) -> RunFolder:
+async def ask(options: RunOptions, samples: Sequence[Sample], listener: Listener) -> Run:
     """Run the samples, or what is missing of them in a run that has begun."""
     data = samples_bytes(samples[: options.limit])
-    begun = RunFolder(options.out) if options.out else None
+    begun = Run(options.out) if options.out else None
     if begun is None or not (begun.path / "run.json").exists():
         with TemporaryDirectory() as folder:
             dataset = Path(folder) / f"{options.task}.jsonl"
@@ -37,8 +38,7 @@ async def ask(options: RunOptions, samples: Sequence[Sample], listener: Listener
     if before != options.base_url:  # the server moved
         parameters = manifest.model_parameters | {"base_url": options.base_url}
         former = (*manifest.former_urls, str(before))
-        update = {"model_parameters": parameters, "former_urls": former}
-        begun.rewrite(manifest.model_copy(update=update))
+        begun.change(model_parameters=parameters, former_urls=former)
         record_run(begun, listener.note)
-    await run_folder(begun, options.concurrency, listener)
+    await run_episodes(begun, options.concurrency, listener)
     return begun

@@ -7,7 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError, StorageError
+from agent_env.episodes.run_folder import write_whole
+from agent_env.errors import ConfigError
+from agent_env.runs.run import Run
 from agent_env.runs.study import read_study
 
 if TYPE_CHECKING:
@@ -83,16 +85,11 @@ def write(
     if out is None:
         print(written(sheets, fmt), end="")
         return
-    try:
-        if fmt == "csv":
-            out.mkdir(parents=True, exist_ok=True)
-            for sheet in sheets:
-                (out / f"{sheet.name}.csv").write_text(sheet_csv(sheet), encoding="utf-8")
-        else:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(written(sheets, fmt), encoding="utf-8")
-    except OSError as exc:
-        raise StorageError(f"cannot write {out}: {exc.strerror}") from exc
+    if fmt == "csv":
+        for sheet in sheets:
+            write_whole(out / f"{sheet.name}.csv", sheet_csv(sheet).encode())
+    else:
+        write_whole(out, written(sheets, fmt).encode())
     say(f"wrote {len(sheets)} tables to {out}")
 
 
@@ -137,11 +134,7 @@ def write_report(
     from agent_env.runs.study import read_manifests
 
     text = report_html(found, read_manifests(paths), diagnose_folders(paths, (), note))
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_bytes(text.encode("utf-8", "replace"))
-    except OSError as exc:
-        raise StorageError(f"cannot write {out}: {exc.strerror}") from exc
+    write_whole(out, text.encode("utf-8", "replace"))
 
 
 def terminal_table(sheet: Sheet) -> Table:
@@ -180,18 +173,14 @@ def _diagnose_run(path: Path, wanted: frozenset[str], note: Callable[[str], None
     from agent_env.analysis.diagnosis import diagnose
     from agent_env.analysis.diagnosis_sheets import RunDiagnosis
     from agent_env.episodes.results import episodes_of
-    from agent_env.episodes.run_folder import RunFolder
-    from agent_env.runs.start import task_of
 
-    folder = RunFolder(path)
-    manifest = folder.manifest()
-    task = task_of(folder)
-    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    run = Run(path)
+    manifest, task, samples = run.manifest(), run.task, run.samples_by_id
     conditions = {condition.name: condition for condition in manifest.conditions}
     maker = task.analysis.fault_finder
     finder = maker() if maker is not None else None
     found = []
-    for episode in episodes_of(folder, lambda reason: note(f"left out: {reason}")):
+    for episode in episodes_of(run, lambda reason: note(f"left out: {reason}")):
         name = f"{episode.condition}/{episode.sample}.{episode.repeat}"
         if wanted and name not in wanted:
             continue

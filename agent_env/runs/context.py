@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError
 from agent_env.records.options import Opt
-from agent_env.records.safe_files import replace_file
 from agent_env.runs.options import TrustRun
-from agent_env.runs.start import task_of
+from agent_env.runs.run import Run
 from agent_env.tasks.contexts import KINDS, Contexts, Kind
 from agent_env.tasks.tool_registry import needs_web, web_tools
 from agent_env.wiring.models import make_tokenizer
@@ -94,9 +94,8 @@ def build(
 ) -> Built:
     """Write the file; `fetcher` takes the place of the live one."""
     from agent_env.episodes.contexts.build import BuildRules, read_sources
-    from agent_env.episodes.run_folder import RunFolder
 
-    folder = RunFolder(options.run)
+    folder = Run(options.run)
     manifest = folder.manifest()
     rules = BuildRules(
         condition=_condition(options, manifest),
@@ -110,9 +109,9 @@ def build(
     if options.fetch:
         _check_fetching(rules.condition, manifest)
     pages = store_path(folder.path, note, options.trust_run)
-    sources = read_sources(folder, task_of(folder), rules)
+    sources = read_sources(folder, folder.task, rules)
     built = asyncio.run(_build(folder, manifest, rules, sources, options, pages, fetcher))
-    _write(options.out, built.contexts.data())
+    write_whole(options.out, built.contexts.data())
     return built
 
 
@@ -199,14 +198,6 @@ def _check_fetching(condition: str, manifest: Manifest) -> None:
             f"--fetch: condition '{condition}' had a {manifest.web} web, whose pages are all in "
             "its store; build without --fetch"
         )
-
-
-def _write(out: Path, data: bytes) -> None:
-    """Whole or not at all."""
-    try:
-        replace_file(out, data)
-    except OSError as exc:
-        raise ConfigError(f"cannot write {out}: {exc.strerror}") from exc
 
 
 def verify(runs: Sequence[Path]) -> list[Row]:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from agent_env.errors import ConfigError
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import prepare_run
-from agent_env.runs.start import task_of
+from agent_env.runs.run import Run
 from agent_env.wiring.rooms import Rooms, open_rooms
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
     from agent_env.episodes.again.resume import TraceOpener
     from agent_env.episodes.driven import DrivenEpisode
-    from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+    from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.episodes.runner import OpenSeams, Runner, Seams
     from agent_env.graph.loop import AgentLoop
     from agent_env.protocols import Model
@@ -36,17 +36,18 @@ def _silent(text: str) -> None:
     """Says nothing."""
 
 
-async def make_environment(options: RunOptions, note: Callable[[str], None] = _silent) -> RunFolder:
+async def make_environment(options: RunOptions, note: Callable[[str], None] = _silent) -> Run:
     """Make the folder of an environment as `agent-env run` would; `options.model` only names the
     policy."""
     if options.model == RunOptions(options.task).model:
         options = replace(options, model=POLICY)
-    return await prepare_run(options, note, is_asked=False)
+    async with AsyncExitStack() as stack:
+        return await prepare_run(options, note, stack, is_asked=False)
 
 
 @asynccontextmanager
 async def open_environment(
-    folder: RunFolder, trust_run: bool = False, note: Callable[[str], None] = _silent
+    folder: Run, trust_run: bool = False, note: Callable[[str], None] = _silent
 ) -> AsyncIterator[Environment]:
     """The environment of a folder, with its tools; one process opens it at a time. ConfigError
     where the folder is not this user's, reaches outside itself, and `trust_run` is not given."""
@@ -56,7 +57,7 @@ async def open_environment(
     from agent_env.episodes.trace.texts import Texts
     from agent_env.graph.loop import AgentLoop
 
-    manifest, task = folder.manifest(), task_of(folder)
+    manifest, task = folder.manifest(), folder.task
     async with AsyncExitStack() as stack:
         stack.enter_context(folder.locked())
         ours = manifest.model_copy(update=WITHOUT_MODEL)
@@ -78,7 +79,7 @@ async def open_environment(
         yield Environment(
             folder=folder,
             task=task,
-            samples=folder.samples(task.sample_type),
+            samples=folder.samples,
             conditions=manifest.conditions,
             name=manifest.model,
             rooms=rooms,
@@ -92,7 +93,7 @@ async def open_environment(
 class Environment:
     """Samples and conditions, and episodes on demand; any number at the same time."""
 
-    folder: RunFolder
+    folder: Run
     task: Task
     samples: tuple[Sample, ...]
     conditions: tuple[Condition, ...]

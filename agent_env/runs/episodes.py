@@ -10,23 +10,21 @@ from agent_env.tasks.where import parse_where
 
 if TYPE_CHECKING:
     from agent_env.episodes.index import Row, Totals
-    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.runs.run import Run
 
 
-def list_episodes(
-    folder: RunFolder, where: Sequence[str], limit: int | None
-) -> tuple[list[Row], Totals]:
+def list_episodes(run: Run, where: Sequence[str], limit: int | None) -> tuple[list[Row], Totals]:
     """The episodes that satisfy all filters, and sums over all of them; traces that did not change
     since the last time are not read."""
     from agent_env.episodes.index import Index
 
     filters = [parse_where(text) for text in where]
     known = {
-        "condition": [condition.name for condition in folder.manifest().conditions],
+        "condition": [condition.name for condition in run.manifest().conditions],
         "status": ["finished", "failed", "unfinished", "broken"],
         "stop_reason": get_args(StopReason),
     }
-    index = Index(folder)
+    index = Index(run)
     try:
         index.update()
         index.check(filters, known)

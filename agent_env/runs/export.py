@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError
-from agent_env.runs.start import task_of
 from agent_env.tasks.where import parse_where
 
 if TYPE_CHECKING:
     from agent_env.episodes.export.source import Choice
-    from agent_env.episodes.run_folder import RunFolder
-    from agent_env.tasks.task import Task
+    from agent_env.runs.run import Run
 
 WRITERS = {
     "jsonl": ("jsonl", None, None),
@@ -58,21 +56,20 @@ class Exported:
     """Traces that could not be read."""
 
 
-def export(folder: RunFolder, options: ExportOptions, note: Callable[[str], None]) -> Exported:
+def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exported:
     """Write the export; a folder of an earlier one is replaced. ConfigError where the format's
     package is not installed."""
     from agent_env.episodes.export.source import Source
 
     if options.to not in FORMATS:
         raise ConfigError(f"--to {options.to}: write one of {', '.join(FORMATS)}")
-    task = task_of(folder)
     broken: list[str] = []
 
     def on_broken(reason: str) -> None:
         broken.append(reason)
         note(f"left out: {reason}")
 
-    source = Source(folder, task, on_broken, _choice(folder, task, options))
+    source = Source(run, run.task, on_broken, _choice(run, options))
     if options.to == "otel":
         where, counts = _sent(source, options)
     else:
@@ -80,16 +77,17 @@ def export(folder: RunFolder, options: ExportOptions, note: Callable[[str], None
     return Exported(where, counts, source.left_out, len(broken))
 
 
-def _choice(folder: RunFolder, task: Task, options: ExportOptions) -> Choice:
+def _choice(run: Run, options: ExportOptions) -> Choice:
     """By the filters of `agent-env episodes`, and by score."""
     from agent_env.episodes.export.source import Choice
     from agent_env.episodes.index import Index
 
-    if options.metric is not None and options.metric not in task.metrics:
-        raise ConfigError(f"--metric {options.metric}: write one of {', '.join(task.metrics)}")
+    if options.metric is not None and options.metric not in run.task.metrics:
+        known = ", ".join(run.task.metrics)
+        raise ConfigError(f"--metric {options.metric}: write one of {known}")
     names = None
     if options.where:
-        index = Index(folder)
+        index = Index(run)
         try:
             index.update()
             rows = index.rows([parse_where(text) for text in options.where])

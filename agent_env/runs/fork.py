@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,33 +13,31 @@ from agent_env.models.addresses import moved, split_address
 from agent_env.runs.options import ForkOptions, with_changes
 from agent_env.runs.replay import fresh_manifest
 from agent_env.runs.resume import own_settings
-from agent_env.runs.start import Listener, run_folder, task_of
+from agent_env.runs.run import Run
+from agent_env.runs.start import Listener, run_episodes
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
-from agent_env.wiring.models import model_of
-from agent_env.wiring.rooms import choose_sandbox
+from agent_env.wiring.models import open_counted
+from agent_env.wiring.rooms import Parts, choose_sandbox
 from agent_env.wiring.trust import check_trust, record_run
 
 if TYPE_CHECKING:
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Condition, Episode, Score
     from agent_env.records.trace_events import Parent
 
 
-async def fork(trace: Path, options: ForkOptions, listener: Listener) -> RunFolder:
+async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
     """Make the run of the forks and run it; the run."""
     from agent_env.episodes.again.fork import make_fork, read_edits, step_of
     from agent_env.episodes.again.tape import Recording
     from agent_env.episodes.contexts.copies import copied
-    from agent_env.episodes.run_folder import RunFolder, run_of
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.reader import read_trace
     from agent_env.records.trace_events import Parent
 
-    source = run_of(trace)
-    events = read_trace(trace)
-    manifest, task = source.manifest(), task_of(source)
+    source, events = _run_of(trace), read_trace(trace)
+    manifest = source.manifest()
     try:
         recording = Recording.of(events)
     except ReplayError as exc:
@@ -57,30 +56,23 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> RunFold
     own = own_settings(manifest, options)
     own += ("sandbox",) if manifest.sandbox is None else ()
     check_trust(source, wished, listener.note, confirmed=options.trust_run, own=own)
-    close = getattr(model_of(wished), "close", None)  # fails before anything is made
-    if close is not None:
-        await close()
-    sample = next(
-        (s for s in source.samples(task.sample_type) if s.id == recording.start.sample), None
-    )
-    if sample is None:
-        raise DatasetError(source.path / "samples.jsonl", None, f"no '{recording.start.sample}'")
-    out = RunFolder(options.out)
-    files = copied(source, manifest)
-    make_fork(
-        out,
-        wished,
-        recording,
-        edits,
-        sample,
-        source.materials_bytes(),
-        source.pages,
-        utc_now,
-        files,
-    )
-    record_run(out, listener.note)
-    await run_folder(out, None, listener)
+    name = recording.start.sample
+    if (sample := source.samples_by_id.get(name)) is None:
+        raise DatasetError(source.path / "samples.jsonl", None, f"no '{name}'")
+    async with AsyncExitStack() as stack:
+        out = Run(options.out)
+        stack.callback(out.let_go)
+        out.parts = Parts(await open_counted(wished, listener.note, stack))  # fails before a folder
+        materials, files = source.materials_bytes(), copied(source, manifest)
+        make_fork(out, wished, recording, edits, sample, materials, source.pages, utc_now, files)
+        record_run(out, listener.note)
+        await run_episodes(out, None, listener)
     return out
+
+
+def _run_of(trace: Path) -> Run:
+    """The run that a trace belongs to, by its place."""
+    return Run(trace.resolve().parents[2])
 
 
 async def _as_forked(
@@ -124,17 +116,17 @@ class ForkSet:
     episodes: tuple[tuple[str, Episode, Score], ...]
 
 
-def read_forks(folder: RunFolder, note: Callable[[str], None]) -> ForkSet:
+def read_forks(run: Run, note: Callable[[str], None]) -> ForkSet:
     """The forks of a run with their parent, scored by the same scorer; their scores are kept."""
     from agent_env.episodes.again.fork import read_parent
     from agent_env.runs.score import score_folder
 
-    parent = folder.manifest().parent
+    parent = run.manifest().parent
     if parent is None:
-        raise ConfigError(f"{folder.path} is no run of forks; agent-env fork makes one")
-    before = read_parent(folder)
-    task, _, scored = score_folder(folder, note)
-    (sample,) = folder.samples(task.sample_type)
+        raise ConfigError(f"{run.path} is no run of forks; agent-env fork makes one")
+    before = read_parent(run)
+    task, scored = run.task, score_folder(run, note)
+    (sample,) = run.samples
     rows = [("parent", before, task.score(sample, before))]
     rows += [(f"fork {episode.repeat}", episode, score) for episode, score in scored]
     return ForkSet(parent, task.metrics, tuple(rows))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.episodes.calls.budget import RunLimits
-from agent_env.episodes.run_folder import RunFolder, materials_beside, samples_bytes, write_whole
+from agent_env.episodes.run_folder import materials_beside, samples_bytes, write_whole
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.addresses import base_urls, with_variable
 from agent_env.records.schema import Record
@@ -136,11 +136,12 @@ async def _worded(
     from agent_env.episodes.trace.fold import fold
     from agent_env.runs.ask import ask
     from agent_env.runs.options import RunOptions
+    from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 
     by_model: Rewording = load(load_family(options.task).rewording or "")
     questions = by_model.samples(made.samples, by_digest(made.tables))
-    folder = RunFolder(options.run or options.out.with_name(f"{options.out.stem}.wording"))
+    folder = Run(options.run or options.out.with_name(f"{options.out.stem}.wording"))
     wanted = RunOptions(
         task=by_model.task,
         model=model,
@@ -155,7 +156,7 @@ async def _worded(
         await ask(wanted, questions, listener)
     except RunStopped as exc:
         stopped = str(exc)
-    _, _, scored = score_folder(folder, listener.note)
+    scored = score_folder(folder, listener.note)
     replies = {e.sample: e.answer for e, _ in scored if e.status == "finished" and e.answer}
     found = by_model.apply(made.samples, questions, replies, model)
     cut = [fold(events) for events in interrupted(folder)]

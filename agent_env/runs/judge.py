@@ -19,7 +19,7 @@ from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.options import CallOptions, model_facts, outage_of
 from agent_env.episodes.calls.pacing import Pace
 from agent_env.episodes.judging import Case, Judge
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.runner import utc_now
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import base_urls, with_variable
@@ -28,6 +28,7 @@ from agent_env.models.prices import is_priced
 from agent_env.records.options import Opt, Part
 from agent_env.records.schema import Episode, ModelFacts, Score
 from agent_env.runs.options import ApiKeyEnv
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.tasks.judging import judge_prompt
 from agent_env.wiring.models import health_of, make_model
@@ -96,7 +97,7 @@ async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked
     url = base_urls([options.model], options.base_url)[options.model]
     asked = with_variable(options.parameters, options.api_key_env)
     facts = _facts(options, note)
-    folder, says, first = RunFolder(options.run), Counter[str](), dict[str, str]()
+    folder, says, first = Run(options.run), Counter[str](), dict[str, str]()
 
     def on_end(verdict: str, source: str) -> None:
         says.update([verdict])
@@ -134,10 +135,8 @@ def agreements(
     run: Path, note: Callable[[str], None], facts: Mapping[str, ModelFacts] | None = None
 ) -> list[JudgeAgreement]:
     """How the judges of a run agree with its reader; empty where nobody judged."""
-    folder = RunFolder(run)
-    task, _, scored = score_folder(folder, note)
-    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
-    return judge_agreements(samples, scored, facts)
+    opened = Run(run)
+    return judge_agreements(opened.samples_by_id, score_folder(opened, note), facts)
 
 
 def _facts(options: JudgeOptions, note: Callable[[str], None]) -> ModelFacts | None:
@@ -151,14 +150,14 @@ def _facts(options: JudgeOptions, note: Callable[[str], None]) -> ModelFacts | N
 
 
 def _cases(
-    folder: RunFolder, options: JudgeOptions, note: Callable[[str], None]
+    run: Run, options: JudgeOptions, note: Callable[[str], None]
 ) -> tuple[str, int, list[Case]]:
     """The metric, how many answers were chosen, and those of them that have a text."""
-    task, manifest, scored = score_folder(folder, note)
+    task, scored = run.task, score_folder(run, note)
     metric = options.metric or task.metrics[0]
     if metric not in task.metrics:
         raise ConfigError(f"unknown metric '{metric}'; known: {', '.join(task.metrics)}")
-    names = [condition.name for condition in manifest.conditions]
+    names = [condition.name for condition in run.manifest().conditions]
     for name in options.conditions:
         if name not in names:
             raise ConfigError(f"the run has no condition '{name}'; it has {', '.join(names)}")
@@ -169,15 +168,14 @@ def _cases(
         if not options.conditions or episode.condition in options.conditions
     ]
     if not found:
-        raise ConfigError(f"{folder.path} has no finished answer for which '{metric}' is defined")
+        raise ConfigError(f"{run.path} has no finished answer for which '{metric}' is defined")
     check_yes_or_no(metric, found)
     if options.sample is not None:
         found = Random(options.seed).sample(found, min(options.sample, len(found)))
-    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
     cases = [
         Case(EpisodeKey(e.sample, e.condition, e.repeat), messages, e.judged)
         for e, _ in found
-        if (messages := judge_prompt(samples[e.sample], e, metric)) is not None
+        if (messages := judge_prompt(run.samples_by_id[e.sample], e, metric)) is not None
     ]
     return metric, len(found), cases
 

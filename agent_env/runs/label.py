@@ -25,11 +25,12 @@ from agent_env.analysis.agreement import (
     only,
 )
 from agent_env.analysis.judges import last_says
-from agent_env.episodes.run_folder import RunFolder, write_whole
+from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.escaping import csv_text, unguarded
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode, Sample, Score
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.tasks.judging import shown_gold
 
@@ -158,14 +159,13 @@ def _items(
     run: Path, metric: str | None, note: Callable[[str], None]
 ) -> tuple[list[Labelled], str]:
     """All answers of a run for which the metric is defined, in a fixed order; and the metric."""
-    folder = RunFolder(run)
-    task, manifest, scored = score_folder(folder, note)
+    opened = Run(run)
+    task, scored = opened.task, score_folder(opened, note)
     chosen = metric or task.metrics[0]
     if chosen not in task.metrics:
         raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(task.metrics)}")
-    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
     found = [
-        _item(manifest, samples[episode.sample], episode, score, chosen)
+        _item(opened.manifest(), opened.samples_by_id[episode.sample], episode, score, chosen)
         for episode, score in scored
         if score.outcome in ("read", "unreadable") and chosen in score.metrics
     ]

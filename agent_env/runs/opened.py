@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ from agent_env.analysis.sheets import Sheet
 from agent_env.analysis.treatment import Treatment, bare_of, marked, treatment_sheet
 from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import Group, IndexPages
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import TraceError
 from agent_env.episodes.trace.reader import read_trace
@@ -24,6 +22,7 @@ from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import check_database, is_safe
 from agent_env.records.schema import Sample, Score
 from agent_env.records.trace_events import Event
+from agent_env.runs.run import Run
 from agent_env.tasks.faults import ConstraintRef
 from agent_env.tasks.task import FaultFinder, Task
 
@@ -80,18 +79,14 @@ class Verdict:
 class OpenRun:
     """A run folder that stays open; what was read once is kept until its file changes."""
 
-    def __init__(
-        self, key: str, path: Path, read_task: Callable[[RunFolder], Task], spare: Path
-    ) -> None:
+    def __init__(self, key: str, path: Path, spare: Path) -> None:
         self.key = key
-        self.folder = RunFolder(path)
-        self._read_task = read_task
+        self.folder = Run(path)
+        self._read_at = self.written_at
         self._spare = spare
         self._index: IndexPages | None = None
         self._inode: int | None = None
         self._opening = Lock()
-        self._manifest: tuple[int, Manifest] | None = None
-        self._task: tuple[int, Task] | None = None
         self._summary: tuple[tuple[int, int | None, int], Summary] | None = None
         self._finder: list[FaultFinder | None] = []
 
@@ -104,20 +99,21 @@ class OpenRun:
             return 0
 
     @property
+    def _run(self) -> Run:
+        """As run.json is now."""
+        if (at := self.written_at) != self._read_at:
+            self.folder, self._read_at = Run(self.folder.path), at
+        return self.folder
+
+    @property
     def manifest(self) -> Manifest:
         """What run.json says; raises ConfigError or DatasetError."""
-        at = self.written_at
-        if self._manifest is None or self._manifest[0] != at:
-            self._manifest = at, self.folder.manifest()
-        return self._manifest[1]
+        return self._run.manifest()
 
     @property
     def task(self) -> Task:
         """The task as it was asked; raises ConfigError or DatasetError."""
-        at = self.written_at
-        if self._task is None or self._task[0] != at:
-            self._task = at, self._read_task(self.folder)
-        return self._task[1]
+        return self._run.task
 
     @property
     def asked(self) -> int:

@@ -1,9 +1,10 @@
-"""A run's folder is made of what the user asks; all that can be wrong is said before."""
+"""Validates the options of a run and makes its folder; writes nothing before validation."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,26 +13,27 @@ from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.calls.options import allow_open_files, manifest_fields
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.models.addresses import base_urls, key_variables, variable_in, with_variable
+from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.records.manifest import Manifest, TextFile
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.runs.checks import check_proofs, check_tables, check_wordings
 from agent_env.runs.options import RunOptions
+from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Made, by_digest, read_options
-from agent_env.tasks.templates import read_text_file
+from agent_env.tasks.templates import read_text_file, with_texts
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web, tool_names
 from agent_env.tasks.where import select
-from agent_env.wiring.models import SERVER, make_model, make_tokenizer, server_tokenizer
+from agent_env.wiring.models import make_model, make_tokenizer, open_model
 from agent_env.wiring.registry import load_family
-from agent_env.wiring.rooms import HOSTED_WEB, choose_sandbox, versions, with_texts
+from agent_env.wiring.rooms import HOSTED_WEB, Parts, choose_sandbox, versions
 from agent_env.wiring.trust import record_run
 from agent_env.wiring.web_options import WebOptions, settings_of
 
 if TYPE_CHECKING:
     from agent_env.episodes.contexts.copies import Copy
-    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.protocols import SandboxBackend
     from agent_env.tasks.task import Task
     from agent_env.tasks.where import Filter
 
@@ -39,21 +41,21 @@ DEFAULT_COUNT = 12
 
 
 async def prepare_run(
-    options: RunOptions, note: Callable[[str], None], is_asked: bool = True
-) -> RunFolder:
-    """Make the samples and the folder, with all that can be wrong said before; the model is one
-    that can be asked, unless somebody else speaks for it."""
+    options: RunOptions, note: Callable[[str], None], stack: AsyncExitStack, is_asked: bool = True
+) -> Run:
+    """Validate the options and make the run's folder; nothing is written before validation. The
+    model is one that can be asked, unless somebody else speaks for it. What was opened for the
+    checks stays open in the run until the stack is closed."""
     (options,) = addressed(options, [options.model])
     family = load_family(options.task)
     chosen = read_options(family, options.options)
     options, texts = _with_texts(options)
     task = with_texts(family.make_task(options.prompt, chosen, {}), *texts)
+    counted = None
     if is_asked:
-        make_model(options.model, options.base_url, options.parameters)  # fails before anything
-    if is_asked and options.tokenizer == SERVER:
-        variable = variable_in(options.parameters)
-        async with server_tokenizer(options.model, options.base_url, variable):
-            pass  # it counts
+        counted = await open_model(
+            options.model, options.base_url, options.parameters, options.tokenizer, note, stack
+        )
     else:
         make_tokenizer(options.tokenizer)
     allow_open_files(options.concurrency)
@@ -63,18 +65,21 @@ async def prepare_run(
     _check_web(options, conditions, note)
     made = _samples(options, family, chosen, task)
     check_tables(conditions, made)
-    if options.conditions:
+    if made.tables:
         tables = by_digest(made.tables)
-        with_tables = with_texts(family.make_task(options.prompt, chosen, tables), *texts)
-        check_wordings(with_tables, conditions, made.samples)
+        task = with_texts(family.make_task(options.prompt, chosen, tables), *texts)
+    if options.conditions:
+        check_wordings(task, conditions, made.samples)
     if _web(options) == "sealed":
         check_proofs(conditions, made, settings_of(options.web), note)
     copies = _copies(options, made.samples, note)
-    folder = _create(
+    run = _create(
         options, task, chosen, conditions, sandbox, made, limits, about_calls, copies, texts
     )
-    record_run(folder, note)
-    return folder
+    run.task, run.parts = task, Parts(counted, sandbox)
+    stack.callback(run.let_go)
+    record_run(run, note)
+    return run
 
 
 def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
@@ -83,10 +88,10 @@ def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions
     if len(set(models)) < len(models):
         raise ConfigError("a model is named twice; use --repeats to ask more than once")
     each = addressed(options, models)
-    for one in each:
-        make_model(one.model, one.base_url, one.parameters)
     if len(models) == 1:
         return each
+    for one in each:
+        make_model(one.model, one.base_url, one.parameters)
     now = datetime.now(UTC)
     parent = options.out or _free_name(Path("runs"), f"{options.task}-{now:%Y%m%d-%H%M%S}")
     names = [re.sub(r"[^A-Za-z0-9._-]+", "-", model) for model in models]
@@ -113,7 +118,7 @@ def addressed(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
 
 async def _conditions(
     options: RunOptions, task: Task, note: Callable[[str], None]
-) -> tuple[tuple[Condition, ...], str | None]:
+) -> tuple[tuple[Condition, ...], SandboxBackend | None]:
     """The named conditions, or the task's own as far as they can run here; and the sandbox."""
     from agent_env.episodes.contexts.copies import parse_given
 
@@ -131,7 +136,7 @@ async def _conditions(
             raise
         note(f"left out the conditions with ci: {exc}")
         return tuple(c for c in conditions if not needs_sandbox(c)), None
-    return conditions, backend.name
+    return conditions, backend
 
 
 def _check_web(
@@ -240,14 +245,14 @@ def _create(
     task: Task,
     chosen: Record,
     conditions: tuple[Condition, ...],
-    sandbox: str | None,
+    sandbox: SandboxBackend | None,
     made: Made,
     limits: dict[str, Any],
     about_calls: dict[str, Any],
     copies: Sequence[Copy] = (),
     texts: Texts = (None, None),
-) -> RunFolder:
-    from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
+) -> Run:
+    from agent_env.episodes.run_folder import digest, samples_bytes
 
     now = datetime.now(UTC)
     path = options.out or _free_name(Path("runs"), f"{task.name}-{now:%Y%m%d-%H%M%S}")
@@ -268,7 +273,7 @@ def _create(
         "samples": len(made.samples),
         "samples_digest": digest(data),
         "materials_digest": digest(tables) if tables else None,
-        "sandbox": sandbox,
+        "sandbox": None if sandbox is None else sandbox.name,
         "web": _web(options) if needs_web(conditions) else None,
         "web_settings": settings_of(options.web),
         "contexts": tuple(copy.use for copy in copies),
@@ -276,9 +281,9 @@ def _create(
         "created_at": now.isoformat(timespec="seconds"),
     }
     manifest = Manifest(**entries(options) | made_of)
-    folder = RunFolder(path)
-    folder.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
-    return folder
+    run = Run(path)
+    run.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
+    return run
 
 
 def _web(options: RunOptions) -> str:

@@ -11,26 +11,22 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.runs.options import ReplayOptions
-from agent_env.runs.start import task_of
-from agent_env.wiring.models import health_of, make_model, open_counted
-from agent_env.wiring.rooms import contexts_of, open_rooms, strategy_of, versions
+from agent_env.runs.run import Run
+from agent_env.wiring.models import health_of, make_model, make_tokenizer, open_counted
+from agent_env.wiring.rooms import Parts, contexts_of, open_rooms, strategy_of, versions
 from agent_env.wiring.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, record_run
 
 if TYPE_CHECKING:
     from agent_env.episodes.again.replay import OpenTools, Replayed
     from agent_env.episodes.again.tape import Recording
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.protocols import Strategy, Toolbox
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Condition, Sample
-    from agent_env.tasks.task import Task
 
 Play = Callable[..., Awaitable["Replayed"]]
 
 
-async def replay(
-    folder: RunFolder, options: ReplayOptions, note: Callable[[str], None]
-) -> list[Replayed]:
+async def replay(run: Run, options: ReplayOptions, note: Callable[[str], None]) -> list[Replayed]:
     """Run the recorded episodes again; the results in the order of the traces. One that cannot be
     read is among them as broken."""
     from agent_env.episodes.again.replay import Replayed
@@ -38,53 +34,49 @@ async def replay(
 
     if options.tools_live and options.model_live:
         raise ConfigError("with live tools and a live model nothing is replayed; start a new run")
-    _check_live(folder, options, note)
-    task, loop = task_of(folder), AgentLoop()
+    _check_live(run, options, note)
+    loop = AgentLoop()
     async with AsyncExitStack() as stack:
         if options.model_live:
-            play = await _live_model(folder, options, task, note, stack)
-            found = list(_recordings(folder, task))
+            play = await _live_model(run, options, note, stack)
+            found = list(_recordings(run))
             return list(
                 await asyncio.gather(
                     *(_itself(x) if isinstance(x, Replayed) else play(*x, loop) for x in found)
                 )
             )
-        play = await _recorded_model(folder, options, task, stack)
-        return [
-            x if isinstance(x, Replayed) else await play(*x, loop)
-            for x in _recordings(folder, task)
-        ]
+        play = await _recorded_model(run, options, stack)
+        return [x if isinstance(x, Replayed) else await play(*x, loop) for x in _recordings(run)]
 
 
-def _check_live(folder: RunFolder, options: ReplayOptions, note: Callable[[str], None]) -> None:
+def _check_live(run: Run, options: ReplayOptions, note: Callable[[str], None]) -> None:
     """ConfigError where what is live is not trusted."""
     if not options.tools_live and not options.model_live:
         return
-    manifest = folder.manifest()
+    manifest = run.manifest()
     unused = WITHOUT_TOOLS if options.model_live else WITHOUT_MODEL
     wanted = manifest.model_copy(update=unused)
-    check_trust(folder, wanted, note, confirmed=options.trust_run)
+    check_trust(run, wanted, note, confirmed=options.trust_run)
 
 
 async def _itself(result: Replayed) -> Replayed:
     return result
 
 
-def _recordings(folder: RunFolder, task: Task) -> Iterator[tuple[Recording, Sample] | Replayed]:
+def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | Replayed]:
     """Every episode that can be played, and why another cannot."""
     from agent_env.episodes.again.replay import Replayed
     from agent_env.episodes.again.tape import Recording
     from agent_env.episodes.trace.reader import read_trace
     from agent_env.episodes.trace.texts import Texts
 
-    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
-    texts, run = Texts(folder.texts), folder.identity()
+    samples, texts, identity = run.samples_by_id, Texts(run.texts), run.identity()
     try:
-        for file in folder.traces():
-            name = folder.key_of(file)
+        for file in run.traces():
+            name = run.key_of(file)
             try:
                 events = read_trace(file, texts)
-                problem = folder.misfit(file, run, events)
+                problem = run.misfit(file, identity, events)
                 if problem is not None:
                     raise ReplayError(problem)
                 recording = Recording.of(events)
@@ -97,34 +89,31 @@ def _recordings(folder: RunFolder, task: Task) -> Iterator[tuple[Recording, Samp
         texts.close()
 
 
-async def _recorded_model(
-    folder: RunFolder, options: ReplayOptions, task: Task, stack: AsyncExitStack
-) -> Play:
+async def _recorded_model(run: Run, options: ReplayOptions, stack: AsyncExitStack) -> Play:
     from agent_env.episodes.again.changes import limits_of
     from agent_env.episodes.again.replay import Replayer
 
     replayer = Replayer(
-        make_strategy=_strategies(folder, task),
-        limits=limits_of(folder.manifest()),
-        facts=folder.manifest().model_facts,
-        model_seed=folder.manifest().model_parameters.get("seed"),  # type: ignore[arg-type]
+        make_strategy=_strategies(run),
+        limits=limits_of(run.manifest()),
+        facts=run.manifest().model_facts,
+        model_seed=run.manifest().model_parameters.get("seed"),  # type: ignore[arg-type]
         strict=options.strict,
-        open_tools=await _live_tools(folder, task, stack) if options.tools_live else None,
+        open_tools=await _live_tools(run, stack) if options.tools_live else None,
     )
     return replayer.play
 
 
-def _strategies(folder: RunFolder, task: Task) -> Callable[[Sample, Condition], Strategy]:
+def _strategies(run: Run) -> Callable[[Sample, Condition], Strategy]:
     """How each episode was asked: with the run's own cited pages and worked examples."""
-    contexts = contexts_of(folder, folder.manifest())
-    return lambda sample, condition: strategy_of(task, contexts, sample, condition)[0]
+    contexts = contexts_of(run, run.manifest())
+    return lambda sample, condition: strategy_of(run.task, contexts, sample, condition)[0]
 
 
-async def _live_tools(folder: RunFolder, task: Task, stack: AsyncExitStack) -> OpenTools:
+async def _live_tools(run: Run, stack: AsyncExitStack) -> OpenTools:
     """The run's tools without its model, so that no key is needed."""
-    rooms = await open_rooms(
-        folder, folder.manifest(), task, stack, model=make_model("reference", None, {})
-    )
+    parts = Parts(counted=(make_model("reference", None, {}), make_tokenizer("estimate")))
+    rooms = await open_rooms(run, run.manifest(), run.task, stack, parts=parts)
 
     @asynccontextmanager
     async def open_tools(sample: Sample, condition: Condition) -> AsyncIterator[Toolbox]:
@@ -135,9 +124,8 @@ async def _live_tools(folder: RunFolder, task: Task, stack: AsyncExitStack) -> O
 
 
 async def _live_model(
-    folder: RunFolder,
+    run: Run,
     options: ReplayOptions,
-    task: Task,
     note: Callable[[str], None],
     stack: AsyncExitStack,
 ) -> Play:
@@ -149,13 +137,13 @@ async def _live_model(
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.texts import Texts
 
-    manifest = folder.manifest()
+    manifest = run.manifest()
     model, tokenizer = await open_counted(manifest, note, stack)
     now = datetime.now(UTC)
-    out = RunFolder(options.out or folder.place(f"replays/{now:%Y%m%d-%H%M%S}"))
+    out = RunFolder(options.out or run.place(f"replays/{now:%Y%m%d-%H%M%S}"))
     fresh = fresh_manifest(manifest)
-    samples = folder.read("samples.jsonl")
-    out.create(fresh, samples, folder.materials_bytes(), copied(folder, manifest))
+    samples = run.read("samples.jsonl")
+    out.create(fresh, samples, run.materials_bytes(), copied(run, manifest))
     record_run(out, note)
     note(f"what the model says is recorded in {out.path}")
     is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
@@ -167,13 +155,13 @@ async def _live_model(
         manifest=fresh,
         model=model,
         calls=calls,
-        make_strategy=_strategies(folder, task),
+        make_strategy=_strategies(run),
         tokenizer=tokenizer,
         limits=limits_of(manifest),
         texts=texts,
         clock=utc_now,
         slots=asyncio.Semaphore(manifest.concurrency),
-        model_seed=folder.manifest().model_parameters.get("seed"),  # type: ignore[arg-type]
+        model_seed=run.manifest().model_parameters.get("seed"),  # type: ignore[arg-type]
         strict=options.strict,
     )
     return live.play

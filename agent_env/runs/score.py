@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import AgentEnvError, ConfigError, StorageError
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, Event
-from agent_env.runs.start import task_of
 
 if TYPE_CHECKING:
     from agent_env.analysis.cutoff import AfterCutoff
@@ -19,27 +18,24 @@ if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Episode, ModelFacts, Sample, Score
     from agent_env.runs.opened import Verdict
+    from agent_env.runs.run import Run
     from agent_env.scoring.evidence import Trail
     from agent_env.tasks.task import Task
 
 
-def score_folder(
-    folder: RunFolder, note: Callable[[str], None]
-) -> tuple[Task, Manifest, list[tuple[Episode, Score]]]:
+def score_folder(run: Run, note: Callable[[str], None]) -> list[tuple[Episode, Score]]:
     """Score a run from its traces alone; `note` hears of traces that cannot be read, and of a
     folder that scores.jsonl cannot be written to."""
     from agent_env.episodes.rescoring import keep_version, version_of
     from agent_env.episodes.results import score_run
 
-    manifest = folder.manifest()
-    task = task_of(folder)
-    scored = score_run(folder, task, lambda reason: note(f"left out: {reason}"))
+    scored = score_run(run, run.task, lambda reason: note(f"left out: {reason}"))
     try:
-        folder.write_scores([score for _, score in scored])
-        keep_version(folder, version_of(task.scorer))
+        run.write_scores([score for _, score in scored])
+        keep_version(run, version_of(run.task.scorer))
     except StorageError as exc:
-        note(f"{exc}; the traces are safe, agent-env score {folder.path} makes it again")
-    return task, manifest, scored
+        note(f"{exc}; the traces are safe, agent-env score {run.path} makes it again")
+    return scored
 
 
 def facts_of(
@@ -54,10 +50,9 @@ def facts_of(
 class MeanSoFar:
     """The mean of a run's main metric over its finished episodes, by the last event of each."""
 
-    def __init__(self, folder: RunFolder) -> None:
-        self.folder = folder
-        self._task = task_of(folder)
-        self._samples = {sample.id: sample for sample in folder.samples(self._task.sample_type)}
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._task, self._samples = run.task, run.samples_by_id
         self._sum, self._number = 0.0, 0
 
     def add(self, trace: Path) -> str:
@@ -102,7 +97,7 @@ def beside(trace: Path, events: list[Event]) -> Beside:
     path = trace.absolute().parent.parent.parent
     if not (path / "run.json").exists():
         return _unknown(f"run.json is not beside: {path} is no run's folder")
-    run = OpenRun("", path, task_of, path)
+    run = OpenRun("", path, path)
     try:
         manifest = run.manifest
     except AgentEnvError as exc:
@@ -158,7 +153,7 @@ def clusters_of(samples: Iterable[Sample], task: Task) -> dict[str, str]:
     return {sample.id: task.analysis.cluster(sample) for sample in samples}
 
 
-def late_samples(folder: RunFolder, task: Task, facts: ModelFacts | None) -> AfterCutoff | None:
+def late_samples(run: Run, facts: ModelFacts | None) -> AfterCutoff | None:
     """The samples about what the model cannot have read; None where its cutoff is not known."""
     from agent_env.analysis.cutoff import after_cutoff
     from agent_env.tasks.event_dates import event_date, last_dates
@@ -167,32 +162,26 @@ def late_samples(folder: RunFolder, task: Task, facts: ModelFacts | None) -> Aft
     if facts is None or facts.knowledge_cutoff is None:
         return None
     dates = last_dates(shipped_tables().events)
-    samples = folder.samples(task.sample_type)
-    return after_cutoff(samples, lambda sample: event_date(sample, dates), facts)
+    return after_cutoff(run.samples, lambda sample: event_date(sample, dates), facts)
 
 
-def follow_run(
-    path: Path, note: Callable[[str], None]
-) -> tuple[Manifest, tuple[str, ...], list[Trail]]:
-    """The manifest, the conditions in which something has to be looked up on the web, and the
+def follow_run(run: Run, note: Callable[[str], None]) -> tuple[tuple[str, ...], list[Trail]]:
+    """The conditions in which something has to be looked up on the web, and the
     trails of their episodes."""
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.scoring.evidence import follow
     from agent_env.tasks.tool_registry import web_tools
 
-    folder = RunFolder(path)
-    task, manifest, scored = score_folder(folder, note)
-    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    scored = score_folder(run, note)
     searching = {
         condition.name: web
-        for condition in manifest.conditions
+        for condition in run.manifest().conditions
         if (web := web_tools(condition)) and condition.wording == "implicit"
     }
     if not searching:
-        raise ConfigError(f"{path} has no condition in which a model looks something up")
+        raise ConfigError(f"{run.path} has no condition in which a model looks something up")
     trails = [
-        follow(samples[e.sample], e, s, searching[e.condition])
+        follow(run.samples_by_id[e.sample], e, s, searching[e.condition])
         for e, s in scored
         if e.condition in searching
     ]
-    return manifest, tuple(searching), trails
+    return tuple(searching), trails

@@ -1,4 +1,4 @@
-"""A run's folder: its episodes are run, or what is missing of them."""
+"""Starting a run: its folder is made, its server tried, its episodes run."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ from agent_env.models.addresses import split_address, variable_in
 from agent_env.records.manifest import Manifest, Preflight
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import prepare_run
-from agent_env.tasks.family import by_digest, stored_options
+from agent_env.runs.run import Run
 from agent_env.wiring.models import facts_of_server, health_of, open_counted
-from agent_env.wiring.registry import SCRIPTS, load_family
-from agent_env.wiring.rooms import open_rooms, with_texts
+from agent_env.wiring.registry import SCRIPTS
+from agent_env.wiring.rooms import Rooms, open_rooms
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunLimits
-    from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-    from agent_env.records.schema import ToolSpec
-    from agent_env.tasks.task import Task
+    from agent_env.episodes.run_folder import EpisodeKey
+    from agent_env.records.schema import Sample, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,8 @@ class Listener:
 
     note: Callable[[str], None]
     """One line for the user."""
-    begin: Callable[[RunFolder, int], None]
-    """The folder, and how many episodes the run has."""
+    begin: Callable[[Run, int], None]
+    """The run, and how many episodes the run has."""
     end: Callable[[EpisodeKey, str], None]
     """An episode ended, with its status."""
     pace: Callable[[Callable[[], str]], None] = lambda tell: None
@@ -46,81 +45,111 @@ class Listener:
 
 
 Engine = Callable[..., Coroutine[Any, Any, None]]
-"""Takes what `run_folder` takes."""
+"""Takes what `run_episodes` takes."""
 
 
-async def start_run(
-    options: RunOptions, listener: Listener, engine: Engine | None = None
-) -> RunFolder:
-    """Make the run by `make_run`, then run all episodes, by `run_folder` or another engine."""
-    folder = await make_run(options, listener.note)
-    await (engine or run_folder)(folder, options.concurrency, listener)
-    return folder
+async def start_run(options: RunOptions, listener: Listener, engine: Engine | None = None) -> Run:
+    """Make the run by `make_run`, then run all episodes, by `run_episodes` or another engine."""
+    async with AsyncExitStack() as stack:
+        run = await make_run(options, listener.note, stack)
+        await (engine or run_episodes)(run, options.concurrency, listener)
+    return run
 
 
-async def make_run(options: RunOptions, note: Callable[[str], None]) -> RunFolder:
-    """Make the samples and the folder. ConfigError, and no folder, where a preflight is wished and
-    tells that the run would mean nothing."""
-    folder = await prepare_run(options, note)
+class PreflightRefused(ConfigError):
+    """The server would make the run meaningless."""
+
+    def __init__(self, reason: str, preflight: Preflight) -> None:
+        super().__init__(reason)
+        self.preflight = preflight
+
+
+async def make_run(
+    options: RunOptions,
+    note: Callable[[str], None],
+    stack: AsyncExitStack,
+    keep_refused: bool = False,
+) -> Run:
+    """Make the samples and the folder; what was opened stays open in the run until the stack is
+    closed. PreflightRefused where a preflight is wished and tells that the run would mean nothing:
+    there is no folder then, unless it is to be kept, so that `resume` can begin it."""
+    run = await prepare_run(options, note, stack)
     if options.preflight == "off":
-        return folder
+        return run
     try:
-        anyway = options.preflight == "anyway"
-        manifest = await with_preflight(folder, folder.manifest(), anyway, note)
-    except ConfigError:
-        folder.discard()
+        async with AsyncExitStack() as trial:
+            anyway = options.preflight == "anyway"
+            update = await preflight_update(run, run.manifest(), anyway, note, trial)
+            if update:
+                run.change(**update)
+            stack.push_async_exit(trial.pop_all())
+    except ConfigError as exc:
+        if keep_refused and isinstance(exc, PreflightRefused):
+            run.change(preflights=(exc.preflight,))
+        else:
+            run.discard()
         raise
-    folder.rewrite(manifest)
-    return folder
+    return run
 
 
 async def check_run(options: RunOptions, note: Callable[[str], None]) -> Manifest:
     """The manifest that the run would have, with what a preflight tells; nothing stays on disk."""
     with TemporaryDirectory() as parent:
-        folder = await prepare_run(replace(options, out=Path(parent) / "run"), note)
-        return await with_preflight(folder, folder.manifest(), True, lambda text: None)
+        async with AsyncExitStack() as stack:
+            run = await prepare_run(replace(options, out=Path(parent) / "run"), note, stack)
+            manifest = run.manifest()
+            update = await preflight_update(run, manifest, True, lambda text: None, stack)
+            return manifest.model_copy(update=update)
 
 
-async def with_preflight(
-    folder: RunFolder, manifest: Manifest, anyway: bool, note: Callable[[str], None]
-) -> Manifest:
-    """The manifest with what short calls tell of its server; unchanged for a scripted model.
-    ConfigError where a condition cannot mean anything, unless it is run `anyway`."""
+async def preflight_update(
+    run: Run,
+    manifest: Manifest,
+    anyway: bool,
+    note: Callable[[str], None],
+    stack: AsyncExitStack,
+) -> dict[str, object]:
+    """What short calls tell of the manifest's server, as fields of run.json; nothing for a scripted
+    model. The run's rooms are open then. PreflightRefused where a condition cannot mean anything,
+    unless it is run `anyway`."""
     from agent_env.episodes.calls.preflight import refusal, remarks, saw_fences
 
     if manifest.model in SCRIPTS:
-        return manifest
-    in_text = manifest.model_parameters.get("tool_protocol") == "text"
-    found = await _preflight(folder, manifest, in_text, note)
+        return {}
+    in_text = is_in_text(manifest)
+    run.rooms = await open_rooms(run, manifest, run.task, stack, note, run.parts)
+    found = await _preflight(run.rooms, manifest, run.samples[0], note)
     reason = refusal(found, in_text)
     if reason is not None and not anyway:
-        raise ConfigError(reason)
+        raise PreflightRefused(reason, found)
     for remark in remarks(found):
         note(f"preflight: {remark}")
     parameters = manifest.model_parameters
     if in_text and saw_fences(found) and "text_calls" not in parameters:
         parameters = parameters | {"text_calls": "lenient"}
         note("preflight: calls come in fenced blocks of another name: --text-calls lenient")
-    earlier = manifest.preflights
-    update = {"model_parameters": parameters, "preflights": (*earlier, found)}
-    return manifest.model_copy(update=update)
+        lenient = manifest.model_copy(update={"model_parameters": parameters})
+        model, tokenizer = await open_counted(lenient, note, stack)
+        run.rooms = replace(run.rooms, model=model, tokenizer=tokenizer)
+    return {"model_parameters": parameters, "preflights": (*manifest.preflights, found)}
+
+
+def is_in_text(manifest: Manifest) -> bool:
+    """Whether tools are offered by the text protocol."""
+    return manifest.model_parameters.get("tool_protocol") == "text"
 
 
 async def _preflight(
-    folder: RunFolder, manifest: Manifest, in_text: bool, note: Callable[[str], None]
+    rooms: Rooms, manifest: Manifest, sample: Sample, note: Callable[[str], None]
 ) -> Preflight:
     from agent_env.episodes.calls.preflight import MOST_OUTPUT, Target, preflight
 
-    task = task_of(folder)
-    sample, *_ = folder.samples(task.sample_type)
     base_url = manifest.model_parameters.get("base_url")
     address = str(base_url) if base_url else None
     async with AsyncExitStack() as stack:
-        brief = manifest.model_copy(
-            update={"model_parameters": _brief(manifest.model_parameters, MOST_OUTPUT)}
-        )
+        parameters = _brief(manifest.model_parameters, MOST_OUTPUT)
+        brief = manifest.model_copy(update={"model_parameters": parameters})
         model, _ = await open_counted(brief, note, stack)
-        rooms = await open_rooms(folder, manifest, task, stack, note, model)
         offers: dict[tuple[str, ...], Sequence[ToolSpec]] = {}
         for condition in manifest.conditions:
             if condition.tools and condition.tools not in offers:
@@ -131,7 +160,8 @@ async def _preflight(
         facts = await facts_of_server(
             manifest.model, address, variable_in(manifest.model_parameters)
         )
-        target = Target(split_address(manifest.model)[0], address, facts, in_text)
+        name = split_address(manifest.model)[0]
+        target = Target(name, address, facts, is_in_text(manifest))
         at = datetime.now(UTC).isoformat(timespec="seconds")
         return await preflight(model, target, manifest.conditions, offers, at)
 
@@ -147,39 +177,41 @@ def _brief(parameters: Mapping[str, JsonValue], most: int) -> dict[str, JsonValu
     }
 
 
-async def run_folder(
-    folder: RunFolder,
+async def run_episodes(
+    run: Run,
     concurrency: int | None,
     listener: Listener,
     limits: RunLimits | None = None,
     strict: bool = True,
 ) -> None:
-    """Run whatever episode of the folder has no complete trace; also how a run is resumed, with
+    """Run whatever episode of the run has no complete trace; also how a run is resumed, with
     other `limits` of the whole run where they are given. Where it is `strict`, an episode fails
     whose requests are not those that were recorded."""
     from agent_env.episodes.again.changes import limits_of
     from agent_env.episodes.calls.options import change_run_limits, open_calls
-    from agent_env.episodes.runner import Runner
+    from agent_env.episodes.runner import Runner, pending
     from agent_env.episodes.watch import Watch
 
     if limits is not None:
-        change_run_limits(folder, limits)
-    manifest = folder.manifest()
-    task = task_of(folder)
-    samples = folder.samples(task.sample_type)
+        change_run_limits(run, limits)
+    manifest, samples = run.manifest(), run.samples
     at_once = concurrency or manifest.concurrency
     allow_open_files(at_once)
-    listener.begin(folder, len(samples) * len(manifest.conditions) * manifest.repeats)
+    listener.begin(run, len(samples) * len(manifest.conditions) * manifest.repeats)
     async with AsyncExitStack() as stack:
-        stack.enter_context(folder.locked())
-        rooms = await open_rooms(folder, manifest, task, stack, listener.note)
+        stack.enter_context(run.locked())
+        if next(pending(run, samples, manifest.conditions, manifest.repeats), None) is None:
+            return
+        rooms = run.rooms or await open_rooms(
+            run, manifest, run.task, stack, listener.note, run.parts
+        )
         is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
-        calls = open_calls(folder, manifest, at_once, stack, listener.note, is_up)
+        calls = open_calls(run, manifest, at_once, stack, listener.note, is_up)
         listener.pace(lambda: str(calls.pace))
         telling = asyncio.create_task(calls.outage.tell_quiet(lambda: calls.pace.in_flight))
         stack.callback(telling.cancel)
         runner = Runner(
-            folder=folder,
+            folder=run,
             model_name=manifest.model,
             open_seams=rooms.open_seams,
             tokenizer=rooms.tokenizer,
@@ -196,12 +228,3 @@ async def run_folder(
             watch=Watch(listener.note, manifest.served_model),
         )
         await runner.run(samples, manifest.conditions, manifest.repeats, listener.end)
-
-
-def task_of(folder: RunFolder) -> Task:
-    """The task as the run was asked it: its prompt, its options, its tables."""
-    manifest = folder.manifest()
-    family = load_family(manifest.task)
-    options = stored_options(family, manifest.options)
-    task = family.make_task(manifest.prompt, options, by_digest(folder.materials()))
-    return with_texts(task, manifest.prompt_file, manifest.system_file)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
 from agent_env.records.safe_files import is_safe
-from agent_env.runs.start import task_of
+from agent_env.runs.run import Run
 
 if TYPE_CHECKING:
     from agent_env.analysis.observations import Observation
@@ -28,22 +28,20 @@ def read_study(
     """The runs of these folders, scored anew by the present scorer, over the samples they share; a
     folder of runs stands for all of them. `note` hears of traces that cannot be read."""
     from agent_env.analysis.study import assemble
-    from agent_env.episodes.run_folder import RunFolder
 
     folders = find_runs(paths, note)
     names = _names(folders)
-    runs = [read_run(folder, names[folder], note) for folder in folders]
-    task = task_of(RunFolder(folders[0]))
+    opened = [Run.open(folder) for folder in folders]
+    runs = [read_run(run, names[run.path], note) for run in opened]
+    task = opened[0].task
     return assemble(runs, task.metrics, strict, task.error_metrics, task.analysis)
 
 
 def read_manifests(paths: Sequence[Path | str]) -> dict[str, Manifest]:
     """What determined the runs of these folders, by their names in a study."""
-    from agent_env.episodes.run_folder import RunFolder
-
     folders = find_runs(paths)
     names = _names(folders)
-    return {names[folder]: RunFolder(folder).manifest() for folder in folders}
+    return {names[folder]: Run.open(folder).manifest() for folder in folders}
 
 
 def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = _silent) -> list[Path]:
@@ -64,26 +62,22 @@ def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = _silent
     return list(found)
 
 
-def read_run(path: Path, name: str, note: Callable[[str], None]) -> RunData:
+def read_run(run: Run, name: str, note: Callable[[str], None]) -> RunData:
     """One run; its episodes are let go as soon as they are scored and reduced."""
     from agent_env.analysis.observations import observe
     from agent_env.analysis.study import RunData
     from agent_env.analysis.totals import totals
     from agent_env.episodes.results import episodes_of
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.errors import DatasetError
 
-    folder = RunFolder(path)
-    manifest = folder.manifest()
-    task = task_of(folder)
-    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    manifest, task, samples = run.manifest(), run.task, run.samples_by_id
     broken: list[str] = []
     seen: dict[str, list[Observation]] = defaultdict(list)
     slim: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
-    for episode in episodes_of(folder, broken.append):
+    for episode in episodes_of(run, broken.append):
         sample = samples.get(episode.sample)
         if sample is None:
-            raise DatasetError(path / "samples.jsonl", None, f"no sample '{episode.sample}'")
+            raise DatasetError(run.path / "samples.jsonl", None, f"no sample '{episode.sample}'")
         found = observe(sample, episode, task.score(sample, episode), manifest.model_facts)
         seen[episode.condition].append(found)
         slim.setdefault(episode.condition, []).append(

@@ -26,8 +26,8 @@ except ImportError as exc:
 
 if TYPE_CHECKING:
     from agent_env.episodes.driven import DrivenEpisode, Turn
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.runs.options import RunOptions
+    from agent_env.runs.run import Run
 
 
 def load_environment(options: RunOptions) -> PuzzleEnv:
@@ -36,7 +36,7 @@ def load_environment(options: RunOptions) -> PuzzleEnv:
     return PuzzleEnv(*_in_a_loop_of_its_own(options))
 
 
-def _in_a_loop_of_its_own(options: RunOptions) -> tuple[RunFolder, list[Any], tuple[str, ...]]:
+def _in_a_loop_of_its_own(options: RunOptions) -> tuple[Run, list[Any], tuple[str, ...]]:
     """Folder, rows, metrics; made in a thread, as a loop may be running where we are called."""
     made: list[Any] = []
 
@@ -51,11 +51,11 @@ def _in_a_loop_of_its_own(options: RunOptions) -> tuple[RunFolder, list[Any], tu
     thread.join()
     if isinstance(made[0], BaseException):
         raise made[0]
-    found: tuple[RunFolder, list[Any], tuple[str, ...]] = made[0]
+    found: tuple[Run, list[Any], tuple[str, ...]] = made[0]
     return found
 
 
-async def _make(options: RunOptions) -> tuple[RunFolder, list[Any], tuple[str, ...]]:
+async def _make(options: RunOptions) -> tuple[Run, list[Any], tuple[str, ...]]:
     folder = await make_environment(options)
     rows = []
     async with open_environment(folder) as environment:
@@ -76,7 +76,7 @@ async def _make(options: RunOptions) -> tuple[RunFolder, list[Any], tuple[str, .
 class PuzzleEnv(vf.MultiTurnEnv):  # type: ignore[misc]
     """Episodes of a folder, driven by the library's model."""
 
-    def __init__(self, folder: RunFolder, rows: list[Any], metrics: tuple[str, ...]) -> None:
+    def __init__(self, folder: Run, rows: list[Any], metrics: tuple[str, ...]) -> None:
         main, *others = (_metric(name) for name in metrics)
         rubric = vf.Rubric(funcs=[main, *others], weights=[1.0, *(0.0 for _ in others)])
         super().__init__(eval_dataset=Dataset.from_list(rows), rubric=rubric, max_turns=-1)

@@ -73,6 +73,12 @@ def with_system(task: Task, system: TextFile) -> Task:
     return replace(task, prompt=prompt)
 
 
+def with_texts(task: Task, template: TextFile | None, system: TextFile | None) -> Task:
+    """The task in the user's own words, where there are any."""
+    task = task if template is None else with_template(task, template)
+    return task if system is None else with_system(task, system)
+
+
 def check_template(template: TextFile, known: Mapping[str, bool]) -> None:
     """ConfigError where a placeholder is unknown, or one that must be there is missing."""
     used = {found[1] for found in MARK.finditer(template.text)} - {None}

@@ -10,7 +10,7 @@ import re
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +18,6 @@ from threading import Event
 
 from agent_env.errors import AgentEnvError
 from agent_env.runs.opened import OpenRun
-from agent_env.tasks.task import Task
 
 PAUSE_S = 2.0
 """Between two looks at a run's traces."""
@@ -29,11 +28,10 @@ FIRST_WAIT_S = 0.1
 
 
 class Library:
-    """All runs below `root`; `read_task` gives a run's task. Close it to end its thread."""
+    """All runs below `root`; close it to end its thread."""
 
-    def __init__(self, root: Path, read_task: Callable[..., Task]) -> None:
+    def __init__(self, root: Path) -> None:
         self._root = root
-        self._read_task = read_task
         self._runs: dict[str, OpenRun] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="index")
         self._asked: dict[str, Future[None]] = {}
@@ -69,7 +67,7 @@ class Library:
         for path in find(self._root):
             key = self._key(path)
             if key not in self._runs:
-                self._runs[key] = OpenRun(key, path, self._read_task, Path(self._spare.name))
+                self._runs[key] = OpenRun(key, path, Path(self._spare.name))
             found[key] = self._runs[key]
         return sorted(found.values(), key=lambda run: run.written_at, reverse=True)
 

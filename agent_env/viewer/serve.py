@@ -9,21 +9,18 @@ from pathlib import Path
 import uvicorn
 
 from agent_env.errors import ConfigError
-from agent_env.tasks.task import Task
 from agent_env.viewer.app import make_app
 from agent_env.viewer.library import Library
 
 HOST = "127.0.0.1"
 
 
-def serve(
-    root: Path, read_task: Callable[..., Task], port: int, ready: Callable[[str], None]
-) -> None:
+def serve(root: Path, port: int, ready: Callable[[str], None]) -> None:
     """Serve the runs below `root`; `ready` hears the address. Comes back after Ctrl-C. A `port` of
     0 takes a free one; ConfigError where the port is taken."""
     with listening(port) as listener:
         bound = listener.getsockname()[1]
-        library = Library(root, read_task)
+        library = Library(root)
         library.warm()
         app = make_app(library, bound)
         config = uvicorn.Config(

@@ -7,7 +7,6 @@ from importlib import import_module
 from pathlib import Path
 
 from agent_env.errors import ConfigError
-from agent_env.runs.start import task_of
 
 
 def view_folder(root: Path, port: int, ready: Callable[[str], None]) -> None:
@@ -23,4 +22,4 @@ def view_folder(root: Path, port: int, ready: Callable[[str], None]) -> None:
             raise ConfigError(f"this needs {name}: pip install 'agent-env[viewer]'") from None
     from agent_env.viewer.serve import serve
 
-    serve(root.resolve(), task_of, port, ready)
+    serve(root.resolve(), port, ready)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.errors import ConfigError, StorageError, ToolError
+from agent_env.records.safe_files import new_file
 from agent_env.web.fetch_content import read
 from agent_env.web.kept import page_key
 from agent_env.web.metadata import day_of
@@ -50,17 +51,14 @@ def export_warc(store: SqlitePages, file: Path) -> int:
     """Write all rows and searches; how many pages were written. `.gz` at the end packs it."""
     warcio = _warcio("warcwriter")
     pages = 0
-    part = file.with_name(file.name + ".part")
     try:
-        with part.open("wb") as out:
+        with new_file(file) as part, part.open("wb") as out:
             writer = warcio.WARCWriter(out, gzip=file.suffix == ".gz")
             for row in store.fetches(stands_only=False):
                 pages += _write_row(writer, store, row)
             for search in store.searches():
                 _write_search(writer, search)
-        part.replace(file)
     except OSError as exc:
-        part.unlink(missing_ok=True)
         raise StorageError(f"cannot write {file}: {exc.strerror}") from exc
     return pages
 

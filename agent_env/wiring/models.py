@@ -112,24 +112,6 @@ def _key(name: str, variable: str | None) -> str | None:
     return None if variable == NO_KEY else os.environ.get("COMPATIBLE_API_KEY")
 
 
-def model_of(
-    manifest: Manifest,
-    tokenizer: ServerTokenizer | None = None,
-    note: Callable[[str], None] = lambda text: None,
-) -> Model:
-    """The model as the run asks it; ConfigError where its key or address is missing."""
-    parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
-    base_url = manifest.model_parameters.get("base_url")
-    return make_model(
-        manifest.model,
-        None if base_url is None else str(base_url),
-        parameters,
-        tokenizer,
-        manifest.former_urls,
-        note,
-    )
-
-
 def health_of(model: str, base_url: JsonValue) -> Callable[[], Awaitable[bool]] | None:
     """Asks whether the model's server is up; None where the model has none."""
     from agent_env.models.health import Health
@@ -205,17 +187,36 @@ async def facts_of_server(
 async def open_counted(
     manifest: Manifest, note: Callable[[str], None], stack: AsyncExitStack
 ) -> tuple[Model, Tokenizer | ServerTokenizer]:
-    """The run's model, and what counts its tokens; closed with the stack."""
+    """`open_model` as the run asks it."""
+    parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
+    base_url = manifest.model_parameters.get("base_url")
+    address = None if base_url is None else str(base_url)
+    urls = manifest.former_urls
+    return await open_model(
+        manifest.model, address, parameters, manifest.tokenizer, note, stack, urls
+    )
+
+
+async def open_model(
+    name: str,
+    base_url: str | None,
+    parameters: Mapping[str, JsonValue],
+    counted_by: str,
+    note: Callable[[str], None],
+    stack: AsyncExitStack,
+    former_urls: Sequence[str] = (),
+) -> tuple[Model, Tokenizer | ServerTokenizer]:
+    """The model, and what counts its tokens; closed with the stack. ConfigError where its key or
+    address is missing, or its server does not count."""
     tokenizer: Tokenizer | ServerTokenizer
-    if manifest.tokenizer == SERVER:
-        base_url = manifest.model_parameters.get("base_url")
-        address = str(base_url) if base_url else None
-        opened = server_tokenizer(manifest.model, address, variable_in(manifest.model_parameters))
+    if counted_by == SERVER:
+        opened = server_tokenizer(name, base_url, variable_in(parameters))
         tokenizer = served = await stack.enter_async_context(opened)
         stack.callback(lambda: _tell_estimated(served, note))
-        model = model_of(manifest, served, note)
+        model = make_model(name, base_url, parameters, served, former_urls, note)
     else:
-        model, tokenizer = model_of(manifest, note=note), make_tokenizer(manifest.tokenizer)
+        model = make_model(name, base_url, parameters, None, former_urls, note)
+        tokenizer = make_tokenizer(counted_by)
     if (close := getattr(model, "close", None)) is not None:  # those that hold connections
         stack.push_async_callback(close)
     return model, tokenizer

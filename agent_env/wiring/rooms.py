@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import Supplies
-from agent_env.records.manifest import Manifest, TextFile, WebSettings
+from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
-from agent_env.wiring.models import make_tokenizer, open_counted
+from agent_env.wiring.models import open_counted
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
@@ -41,14 +41,6 @@ LEFT_OUT = (
 HOSTED_WEB = "hosted"
 """What a manifest says of the web where the provider searches it."""
 CALL_TIMEOUT_S = 30.0
-
-
-def with_texts(task: Task, template: TextFile | None, system: TextFile | None) -> Task:
-    """The task in the user's own words, where there are any."""
-    from agent_env.tasks.templates import with_system, with_template
-
-    task = task if template is None else with_template(task, template)
-    return task if system is None else with_system(task, system)
 
 
 async def choose_sandbox(name: str, memory_mb: int | None = None) -> SandboxBackend:
@@ -81,6 +73,17 @@ def _code_digest() -> str:
         if not name.startswith(LEFT_OUT):
             whole.update(name.encode() + b"\0" + file.read_bytes())
     return whole.hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What was made to check a run before it began, for its rooms to use; each None where the rooms
+    are to make it."""
+
+    counted: tuple[Model, Tokenizer | ServerTokenizer] | None = None
+    """The model, and what counts its tokens; closed by whoever made them."""
+    sandbox: SandboxBackend | None = None
+    """Probed, not opened yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,22 +216,21 @@ async def open_rooms(
     task: Task,
     stack: AsyncExitStack,
     note: Callable[[str], None] = lambda text: None,
-    model: Model | None = None,
+    parts: Parts = Parts(),
 ) -> Rooms:
     """Open what the manifest's conditions need; closed with the stack. `note` hears of what the
-    user must mend; another `model` than the manifest's is asked where one is given."""
+    user must mend; the `parts` that are there are not made again."""
     from agent_env.tasks.family import by_digest
 
     web = sandbox = None
-    tokenizer: Tokenizer | ServerTokenizer = make_tokenizer("estimate")
-    if model is None:
-        model, tokenizer = await open_counted(manifest, note, stack)
+    model, tokenizer = parts.counted or await open_counted(manifest, note, stack)
     if manifest.web not in (None, HOSTED_WEB):
         from agent_env.wiring.web import open_web
 
         web = await open_web(folder, manifest, note, stack)
     if manifest.sandbox is not None:
-        sandbox = await stack.enter_async_context(await choose_sandbox(manifest.sandbox))
+        backend = parts.sandbox or await choose_sandbox(manifest.sandbox)
+        sandbox = await stack.enter_async_context(backend)
     contexts = contexts_of(folder, manifest)
     return Rooms(
         task,

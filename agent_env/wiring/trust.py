@@ -21,7 +21,6 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from pydantic import ValidationError
@@ -29,6 +28,7 @@ from pydantic import ValidationError
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest
+from agent_env.records.safe_files import replace_file
 from agent_env.records.schema import Record
 
 CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
@@ -237,11 +237,7 @@ def _keep(
         if folder is None:
             raise OSError(0, "there is no home folder")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part = folder / f".{key}.{token_hex(4)}"
-        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with open(fd, "wb") as file:
-            file.write(record.model_dump_json().encode())
-        part.replace(folder / f"{key}.json")
+        replace_file(folder / f"{key}.json", record.model_dump_json().encode(), mode=0o600)
     except OSError as exc:
         note(
             f"cannot record in {folder} that {path} is yours: {exc.strerror}; "

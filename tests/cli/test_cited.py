@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.contexts.check import Row
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.reference.policy import Reference
@@ -19,8 +18,9 @@ from agent_env.runs.context import BuildOptions, build, verify
 from agent_env.runs.fork import fork
 from agent_env.runs.options import ForkOptions, ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
-from agent_env.runs.start import Listener, run_folder, start_run
+from agent_env.runs.start import Listener, run_episodes, start_run
 from agent_env.tasks.contexts import read_contexts, text_digest
 from tests.commands import agent_env
 
@@ -38,7 +38,8 @@ def ask(out: Path, conditions: tuple[str, ...], **options: object) -> dict[str, 
 
 
 def right(out: Path) -> dict[str, float]:
-    _, manifest, scored = score_folder(RunFolder(out), print)
+    run = Run(out)
+    manifest, scored = run.manifest(), score_folder(run, print)
     return {
         condition.name: sum(
             score.metrics["exact_match"] for _, score in scored if score.condition == condition.name
@@ -145,7 +146,7 @@ async def _ask_a_server(out: Path, lent: Path) -> None:
         )
         folder = await start_run(options, QUIET)
         _lose(lent, out / "episodes/cited:static/tp-1-00003.1.jsonl")
-        await run_folder(folder, None, QUIET)
+        await run_episodes(folder, None, QUIET)
 
 
 def _lose(*files: Path) -> None:
@@ -162,7 +163,7 @@ def test_a_copy_that_was_changed_is_not_resumed(
     copy.write_bytes(whole.replace(b'"budget":8000', b'"budget":9000'))
     try:
         with pytest.raises(DatasetError, match="was changed after the run"):
-            asyncio.run(run_folder(RunFolder(here / "readers"), None, QUIET))
+            asyncio.run(run_episodes(Run(here / "readers"), None, QUIET))
     finally:
         copy.write_bytes(whole)
 
@@ -175,7 +176,7 @@ def test_a_reader_replays_from_its_own_pages(
     options = ReplayOptions(
         tools_live="tools" in live, model_live="model" in live, out=tmp_path / "asked"
     )
-    played = asyncio.run(replay(RunFolder(here / "readers"), options, print))
+    played = asyncio.run(replay(Run(here / "readers"), options, print))
     assert {episode.verdict for episode in played} == {"same"}
     if "model" in live:  # what was recorded is a run that proves its pages too
         rows = verify([tmp_path / "asked", here / "readers"])

@@ -18,12 +18,12 @@ import pytest
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions, how_to_go_on, rounded_up
 from agent_env.episodes.calls.retries import Retries
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import RunStopped
 from agent_env.families.reference.policy import Reference
 from agent_env.models.fake_server import serve
 from agent_env.runs.options import RunOptions
-from agent_env.runs.start import Listener, run_folder, start_run
+from agent_env.runs.run import Run
+from agent_env.runs.start import Listener, run_episodes, start_run
 from agent_env.wiring import models as model_wiring
 from tests.commands import agent_env, running, serving
 
@@ -77,7 +77,7 @@ def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
             for _ in range(9):
                 if all(e["kind"] != "episode_failed" for e in in_the_traces(out)):
                     break
-                await run_folder(RunFolder(out), None, QUIET)
+                await run_episodes(Run(out), None, QUIET)
             return dict(server.counts)
 
     counts = asyncio.run(go())
@@ -146,7 +146,7 @@ def test_a_killed_run_keeps_its_account_and_a_spent_one_says_how_to_go_on(
     assert before["input_tokens"] <= after["input_tokens"]
     assert sum(after.values()) < 1500 + 300  # less than one call too much
 
-    asyncio.run(run_folder(RunFolder(out), None, QUIET, RunLimits(tokens=60_000)))
+    asyncio.run(run_episodes(Run(out), None, QUIET, RunLimits(tokens=60_000)))
     ends = [e["episode"] for e in in_the_traces(out) if e["kind"] == "episode_finished"]
     assert len(ends) == len(set(ends)) == 12
     assert json.loads((out / "run.json").read_text())["run_limits"]["tokens"] == 60_000
@@ -165,7 +165,7 @@ def test_a_server_that_is_gone_stops_the_run(tmp_path: Path) -> None:
     with pytest.raises(RunStopped, match=r"server was away for \d s, the last error: http"):
         asyncio.run(start_run(gone, QUIET))
     stopped = RunStopped("", reason="failures")
-    assert how_to_go_on(tmp_path / "run", stopped) == f"agent-env resume {tmp_path / 'run'}"
+    assert how_to_go_on(Run(tmp_path / "run"), stopped) == f"agent-env resume {tmp_path / 'run'}"
 
 
 def test_a_limit_is_advised_under_which_the_next_call_can_be_made(

@@ -22,8 +22,9 @@ from agent_env.records.schema import Episode, Score
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
-from agent_env.runs.start import Listener, run_folder, start_run
+from agent_env.runs.start import Listener, run_episodes, start_run
 from tests.models.raw_server import KEY, RawServer, reply
 from tests.models.raw_server import events as events_of
 
@@ -49,7 +50,7 @@ def run(out: Path, **options: object) -> list[tuple[Episode, Score]]:
     asked = {"task": "time-puzzles", "limit": 5, "conditions": ("base", "web", "web-once")}
     made = RunOptions(**(asked | {"out": out} | options))  # type: ignore[arg-type]
     folder = asyncio.run(start_run(made, QUIET))
-    return score_folder(folder, print)[2]
+    return score_folder(folder, print)
 
 
 def run_served(out: Path, server: FakeServer, **options: object) -> list[tuple[Episode, Score]]:
@@ -61,7 +62,7 @@ def run_served(out: Path, server: FakeServer, **options: object) -> list[tuple[E
             made = RunOptions(**(asked | {"out": out} | where | options))  # type: ignore[arg-type]
             return await start_run(made, QUIET)
 
-    return score_folder(asyncio.run(go()), print)[2]
+    return score_folder(asyncio.run(go()), print)
 
 
 def at(url: str, model: str) -> dict[str, object]:
@@ -213,7 +214,7 @@ def test_hosted_tools_leave_their_pages_calls_and_code_in_the_trace(tmp_path: Pa
 
 
 def events(out: Path) -> list[object]:
-    (trace,) = RunFolder(out).traces()
+    (trace,) = Run(out).traces()
     return list(read_trace(trace))
 
 
@@ -308,7 +309,7 @@ def test_own_texts_are_stored_and_hold_on_resume(tmp_path: Path) -> None:
     kept = json.loads((tmp_path / "run/run.json").read_text())
     assert kept["prompt_file"]["text"] == template.read_text()
     assert kept["system_file"]["name"] == "system.txt"
-    folder = RunFolder(tmp_path / "run")
+    folder = Run(tmp_path / "run")
     (trace,) = folder.traces()
     trace.unlink()
     for text in (template, system):
@@ -316,7 +317,7 @@ def test_own_texts_are_stored_and_hold_on_resume(tmp_path: Path) -> None:
 
     async def resume() -> None:
         async with server:
-            await run_folder(folder, None, QUIET)
+            await run_episodes(folder, None, QUIET)
 
     asyncio.run(resume())
     (again, *_) = events(tmp_path / "run")
@@ -391,7 +392,7 @@ def test_a_planted_key_is_in_no_file_and_no_message_whatever_the_server_echoes(
             )  # type: ignore[arg-type]  # fmt: skip
             return await start_run(asked, Listener(lines.append, QUIET.begin, QUIET.end))
 
-    ((episode, _),) = score_folder(asyncio.run(go()), lines.append)[2]
+    ((episode, _),) = score_folder(asyncio.run(go()), lines.append)
     files = [file for file in (tmp_path / "run").rglob("*") if file.is_file()]
     assert {"run.json", "tp-1-00001.1.jsonl"} <= {file.name for file in files}
     assert [file for file in files if KEY.encode() in file.read_bytes()] == []
@@ -473,5 +474,5 @@ def test_a_run_with_examples_and_parameters_replays_with_recorded_and_with_live_
     asked = wish | {"conditions": ("base", "web")}
     run_served(tmp_path / "run", serve(Reference()), model="compatible/m", **asked)
     for options in (ReplayOptions(), ReplayOptions(tools_live=True)):
-        played = asyncio.run(replay(RunFolder(tmp_path / "run"), options, print))
+        played = asyncio.run(replay(Run(tmp_path / "run"), options, print))
         assert [episode.drift for episode in played] == [()] * 4

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent_env.episodes.results import episodes_of
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
+from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, start_run
 
 AWAY_S = 3.0
@@ -75,8 +75,8 @@ def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_pat
             server.wait()
     assert ended == {"answered": 16}
     assert [note.split(" after ")[0] for note in notes][-1] == "the server is back"
-    episodes = list(episodes_of(RunFolder(tmp_path / "run"), print))
+    episodes = list(episodes_of(Run(tmp_path / "run"), print))
     assert {episode.status for episode in episodes} == {"finished"}
     assert 1 <= sum(episode.failed_calls for episode in episodes) <= 4 * 3
-    played = asyncio.run(replay(RunFolder(tmp_path / "run"), ReplayOptions(), print))
+    played = asyncio.run(replay(Run(tmp_path / "run"), ReplayOptions(), print))
     assert {one.verdict for one in played} == {"same"}

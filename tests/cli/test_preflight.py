@@ -12,14 +12,14 @@ import pytest
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions, open_calls
 from agent_env.episodes.calls.retries import Retries
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.models.fake_server import Answer, Call, FakeServer
 from agent_env.models.fake_server.talk import Offer, Policy, Tokens, Turn
 from agent_env.records.manifest import Manifest
 from agent_env.runs.options import ResumeOptions, RunOptions
 from agent_env.runs.resume import resume
-from agent_env.runs.start import Listener, check_run, run_folder, start_run
+from agent_env.runs.run import Run
+from agent_env.runs.start import Listener, check_run, run_episodes, start_run
 
 TEST = "This is a test of the connection."
 
@@ -90,7 +90,7 @@ def test_anyway_it_runs_and_is_marked(tmp_path: Path) -> None:
         "web": "the server drops its tools (31 input tokens with tools, 31 without)"
     }
     assert f"preflight: web: {manifest.problems['web']}" in notes
-    assert len(list(RunFolder(tmp_path / "run").traces())) == 2
+    assert len(list(Run(tmp_path / "run").traces())) == 2
 
 
 def test_a_scripted_model_is_not_tried(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_server_that_fails_every_call_is_unknown_and_the_run_begins(tmp_path: 
     notes: list[str] = []
     server = FakeServer(policy(), errors={"429": 0.999999})
     ran(tmp_path / "run", server, notes, calls=CallOptions(retries=Retries(attempts=1)))
-    (found,) = RunFolder(tmp_path / "run").manifest().preflights
+    (found,) = Run(tmp_path / "run").manifest().preflights
     assert [probe.error_kind for probe in found.probes] == ["rate_limit", "rate_limit"]
     assert found.conditions[0].is_reached is None
     assert "preflight: unknown, as a call failed: " in notes[0]
@@ -113,7 +113,7 @@ def test_a_server_that_fails_every_call_is_unknown_and_the_run_begins(tmp_path: 
 def test_its_tokens_count_against_the_runs_limit(tmp_path: Path) -> None:
     limits = CallOptions(run=RunLimits(tokens=100_000))
     ran(tmp_path / "run", FakeServer(policy()), calls=limits)
-    folder = RunFolder(tmp_path / "run")
+    folder = Run(tmp_path / "run")
 
     async def spent() -> int:
         async with AsyncExitStack() as stack:
@@ -141,7 +141,7 @@ def test_under_the_text_protocol_fences_make_the_reading_lenient(
 
 def test_a_resumed_run_is_tried_again_only_where_the_server_is_another(tmp_path: Path) -> None:
     ran(tmp_path / "run", FakeServer(policy()))
-    folder = RunFolder(tmp_path / "run")
+    folder = Run(tmp_path / "run")
     quiet = Listener(print, lambda folder, count: None, lambda key, ending: None)
 
     async def go_on(server: FakeServer, **options: object) -> int:
@@ -155,7 +155,7 @@ def test_a_resumed_run_is_tried_again_only_where_the_server_is_another(tmp_path:
     assert len(folder.manifest().preflights) == 2
     assert asyncio.run(go_on(FakeServer(policy(drops=True)), anyway=True)) == 2
     assert list(folder.manifest().problems) == ["web"]
-    asyncio.run(run_folder(folder, None, quiet))
+    asyncio.run(run_episodes(folder, None, quiet))
     assert len(folder.manifest().preflights) == 3
 
 
@@ -165,7 +165,7 @@ def test_a_run_from_before_there_were_preflights_is_resumed_without(tmp_path: Pa
 
     async def go_on() -> int:
         async with FakeServer(policy(drops=True)) as server:
-            await resume(RunFolder(tmp_path / "run"), ResumeOptions(base_url=server.url), quiet)
+            await resume(Run(tmp_path / "run"), ResumeOptions(base_url=server.url), quiet)
             return server.counts[CHAT]
 
     assert asyncio.run(go_on()) == 0

@@ -9,8 +9,9 @@ import pytest
 
 from agent_env.cli import progress as told
 from agent_env.episodes.calls.pacing import Pace
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.errors import RunStopped
+from agent_env.runs.run import Run
 from tests import TESTS
 
 RUN = TESTS / "data/runs/version-1"
@@ -23,7 +24,7 @@ def test_the_progress_line_has_the_calls_in_flight_and_their_limit(
     monkeypatch.setattr(told, "PLAIN_EVERY_S", -1.0)
     pace = Pace(most=8)
     with told.Progress() as progress:
-        progress.listener.begin(RunFolder(tmp_path), 2)
+        progress.listener.begin(Run(tmp_path), 2)
         progress.listener.pace(lambda: str(pace))
         pace.limited(0)
         progress.listener.end(KEY, "answered")
@@ -33,7 +34,7 @@ def test_the_progress_line_has_the_calls_in_flight_and_their_limit(
 
 def test_a_stopped_run_says_what_ran(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     progress = told.Progress()
-    progress.listener.begin(RunFolder(tmp_path), 2)
+    progress.listener.begin(Run(tmp_path), 2)
     progress.listener.end(KEY, "answered")
     with pytest.raises(RunStopped), progress:
         raise RunStopped("spent", reason="tokens")
@@ -46,7 +47,7 @@ def test_a_complete_run_says_that_nothing_is_left(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     with told.Progress() as progress:
-        progress.listener.begin(RunFolder(tmp_path), 96)
+        progress.listener.begin(Run(tmp_path), 96)
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"nothing left to do: 96 of 96 episodes are there; traces in {tmp_path}"
     )
@@ -56,7 +57,7 @@ def test_failed_episodes_are_counted_apart_and_limits_are_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     with told.Progress() as progress:
-        progress.listener.begin(RunFolder(tmp_path), 4)
+        progress.listener.begin(Run(tmp_path), 4)
         for ending in ("answered", "failed", "tokens"):
             progress.listener.end(KEY, ending)
     assert capsys.readouterr().err.splitlines()[-1] == (
@@ -72,7 +73,7 @@ def test_the_mean_counts_what_earlier_parts_of_the_run_finished(
     trace = tmp_path / "run/episodes" / f"{last.name}.jsonl"
     trace.rename(tmp_path / "later.jsonl")
     with told.Progress() as progress:
-        progress.listener.begin(RunFolder(tmp_path / "run"), 5)
+        progress.listener.begin(Run(tmp_path / "run"), 5)
         (tmp_path / "later.jsonl").rename(trace)
         progress.listener.end(last, "answered")
     assert capsys.readouterr().err.splitlines()[-1] == (

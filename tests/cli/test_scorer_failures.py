@@ -19,7 +19,7 @@ from agent_env.episodes.results import score_run
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Episode, Sample, Score
-from agent_env.runs.start import task_of
+from agent_env.runs.run import Run
 from agent_env.scoring.evidence import follow
 from agent_env.tasks.task import Task
 from tests import TESTS
@@ -41,12 +41,12 @@ def raising_on(task: Task, condition: str, error: Exception) -> Task:
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     shutil.copytree(RUN, tmp_path / "run")
-    return RunFolder(tmp_path / "run")
+    return Run(tmp_path / "run")
 
 
 @pytest.fixture
 def scored(folder: RunFolder) -> list[tuple[Episode, Score]]:
-    task = raising_on(task_of(folder), "web", RecursionError("too\ndeep"))
+    task = raising_on(folder.task, "web", RecursionError("too\ndeep"))
     return score_run(folder, task, lambda reason: None)
 
 
@@ -68,7 +68,7 @@ def test_it_is_kept_with_the_scores(folder: RunFolder, scored: list[tuple[Episod
 
 
 def test_what_the_user_can_mend_still_stops_the_command(folder: RunFolder) -> None:
-    task = raising_on(task_of(folder), "web", ConfigError("needs the extra 'answers'"))
+    task = raising_on(folder.task, "web", ConfigError("needs the extra 'answers'"))
     with pytest.raises(ConfigError, match="needs the extra"):
         score_run(folder, task, lambda reason: None)
 
@@ -93,8 +93,8 @@ def test_the_summary_counts_it_apart_and_takes_no_mean_of_it(
 def test_the_diagnosis_and_the_evidence_blame_nobody(
     folder: RunFolder, scored: list[tuple[Episode, Score]]
 ) -> None:
-    task = task_of(folder)
-    samples = {sample.id: sample for sample in folder.samples(task.sample_type)}
+    task = folder.task
+    samples = {sample.id: sample for sample in folder.samples}
     known = {condition.name: condition for condition in folder.manifest().conditions}
     ((episode, score),) = [pair for pair in scored if pair[1].outcome == "scorer_failed"]
     sample = samples[episode.sample]

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 import pytest
 
 from agent_env.cli.app import app
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError
 from agent_env.records.trace_events import ToolCalled
 from agent_env.runs.options import RunOptions
-from agent_env.runs.start import Listener, run_folder, start_run
+from agent_env.runs.run import Run
+from agent_env.runs.start import Listener, run_episodes, start_run
 from agent_env.web.page_store import SqlitePages
 from agent_env.wiring.web_options import WebOptions
 from tests.commands import agent_env
@@ -150,7 +150,7 @@ def results(run: Path) -> dict[str, list[tuple[str, object]]]:
             for event in read_trace(trace)
             if isinstance(event, ToolCalled)
         )
-        for trace in RunFolder(run).traces()
+        for trace in Run(run).traces()
     }
 
 
@@ -166,7 +166,7 @@ def test_a_frozen_run_with_the_web_gone_gives_the_same_tool_results(
     assert before == after
     assert sum(map(len, before.values())) > 20
     assert [*LocalWeb.asked, *LocalWeb.searches] == asked
-    frozen, live = RunFolder(tmp_path / "f").manifest(), RunFolder(recorded).manifest()
+    frozen, live = Run(tmp_path / "f").manifest(), Run(recorded).manifest()
     assert (frozen.web, live.web) == ("frozen", "record")
     assert frozen.web_settings.search == "serper"
     assert frozen.web_settings.index is None
@@ -212,15 +212,15 @@ def test_a_run_is_resumed_with_the_pages_that_it_began_with(recorded: Path, tmp_
     pages.write_bytes((recorded / "pages.db").read_bytes())
     run_here(out, pages)
     run_here(tmp_path / "g", out)  # the store of a run is the one that its run.json names
-    assert RunFolder(tmp_path / "g").manifest().web_settings.pages == str(pages)
-    trace = next(RunFolder(out).traces())
+    assert Run(tmp_path / "g").manifest().web_settings.pages == str(pages)
+    trace = next(Run(out).traces())
     lines, before = trace.read_bytes().splitlines(keepends=True), results(out)
     trace.write_bytes(b"".join(lines[:4]))
-    asyncio.run(run_folder(RunFolder(out), None, QUIET))
+    asyncio.run(run_episodes(Run(out), None, QUIET))
     assert results(out) == before
     change(pages, "UPDATE fetches SET title = 'changed' WHERE body IS NOT NULL")
     with pytest.raises(ConfigError, match="began with other pages"):
-        asyncio.run(run_folder(RunFolder(out), None, QUIET))
+        asyncio.run(run_episodes(Run(out), None, QUIET))
 
 
 def change(file: Path, statement: str) -> None:
@@ -277,7 +277,7 @@ def test_pages_are_listed_shown_verified_merged_and_exported(
     ]
     assert held[0] == held[1] == held[2]
     assert held[0]["problems"] == []
-    assert held[0]["digest"] == RunFolder(recorded).manifest().web_settings.pages_digest
+    assert held[0]["digest"] == Run(recorded).manifest().web_settings.pages_digest
 
 
 def test_a_broken_store_is_told_by_its_exit_code(recorded: Path, tmp_path: Path) -> None:

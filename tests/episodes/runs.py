@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples_bytes
+from agent_env.episodes.run_folder import EpisodeKey, digest, samples_bytes
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult
@@ -17,6 +17,7 @@ from agent_env.records.trace_events import (
     ModelCalled,
     ToolCalled,
 )
+from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import puzzle
 
@@ -27,9 +28,9 @@ def clock() -> datetime:
     return datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def make_run(path: Path, names: Sequence[str], web: str | None = "record") -> RunFolder:
+def make_run(path: Path, names: Sequence[str], web: str | None = "record") -> Run:
     """A run of these samples under `web`, without episodes yet."""
-    folder = RunFolder(path)
+    folder = Run(path)
     data = samples_bytes([puzzle(name) for name in names])
     manifest = Manifest(
         task="time-puzzles",
@@ -51,7 +52,7 @@ def make_run(path: Path, names: Sequence[str], web: str | None = "record") -> Ru
 
 
 def write_episode(
-    folder: RunFolder,
+    folder: Run,
     sample: str,
     answer: str = "MY ANSWER: None",
     tool_pages: Sequence[PageRef] = (),
@@ -86,7 +87,7 @@ def returned(url: str) -> PageRef:
     return PageRef(url=url, how="returned")
 
 
-def started_with(path: Path, runs: Mapping[str, tuple[str, str | None]]) -> RunFolder:
+def started_with(path: Path, runs: Mapping[str, tuple[str, str | None]]) -> Run:
     """A run under `cited` whose episodes began with this text and stated this digest."""
     folder = make_run(path, list(runs))
     cited = parse_condition("cited")

@@ -12,8 +12,8 @@ from agent_env.episodes.rescoring import (
     keep_version,
     version_of,
 )
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.families.time_puzzles.task import score
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 
 RUN = Path(__file__).parents[1] / "data/runs/version-1"
@@ -21,7 +21,7 @@ RUN = Path(__file__).parents[1] / "data/runs/version-1"
 
 def test_a_changed_verdict_is_told_with_both_sides(tmp_path: Path) -> None:
     shutil.copytree(RUN, tmp_path / "run")
-    folder = RunFolder(tmp_path / "run")
+    folder = Run(tmp_path / "run")
     file = folder.path / "scores.jsonl"
     lines = file.read_text().splitlines()
     changed = next(i for i, line in enumerate(lines) if '"web"' in line)
@@ -30,7 +30,7 @@ def test_a_changed_verdict_is_told_with_both_sides(tmp_path: Path) -> None:
     old = ScorerVersion(scorer="other.score", source="0" * 12)
     keep_version(folder, old)
     earlier = earlier_scores(folder)
-    _, _, scored = score_folder(folder, print)
+    scored = score_folder(folder, print)
     found = against(earlier, [s for _, s in scored], score)
     assert (found.earlier, found.compared) == (old, 5)
     (change,) = found.changed
@@ -52,5 +52,5 @@ def test_a_scorer_is_named_with_a_digest_of_its_sources() -> None:
 def test_a_run_without_scores_has_nothing_to_compare(tmp_path: Path) -> None:
     shutil.copytree(RUN, tmp_path / "run")
     (tmp_path / "run/scores.jsonl").unlink()
-    earlier = earlier_scores(RunFolder(tmp_path / "run"))
+    earlier = earlier_scores(Run(tmp_path / "run"))
     assert (earlier.scores, earlier.scorer) == ({}, None)

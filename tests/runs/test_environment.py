@@ -17,6 +17,7 @@ from agent_env.errors import ConfigError
 from agent_env.records.schema import Message, ToolCall
 from agent_env.runs.environment import Environment, make_environment, open_environment
 from agent_env.runs.options import RunOptions
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from tests import ROOT
 
@@ -55,7 +56,8 @@ def test_the_example_earns_the_reward_of_right_answers(
     runpy.run_path(str(EXAMPLE), run_name="__main__")
     rewards = [line.split()[1] for line in capsys.readouterr().out.splitlines()]
     assert rewards == ["1.0"] * 4
-    _, manifest, scored = score_folder(RunFolder(tmp_path / "run"), print)
+    run = Run(tmp_path / "run")
+    manifest, scored = run.manifest(), score_folder(run, print)
     assert manifest.model == "policy"
     assert [episode.model for episode, _ in scored] == ["policy"] * 4
 
@@ -132,7 +134,7 @@ def test_an_episode_given_up_stays_unfinished(tmp_path: Path) -> None:
         await episode.close()
         return environment.folder
 
-    _, _, scored = score_folder(_with(_options(tmp_path / "r"), use), print)
+    scored = score_folder(_with(_options(tmp_path / "r"), use), print)
     assert [episode.status for episode, _ in scored] == ["unfinished"]
 
 

@@ -16,7 +16,6 @@ from agent_env.episodes.calls.options import CallOptions
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.index import Index
 from agent_env.episodes.results import episodes_of
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import TraceError
 from agent_env.episodes.trace.reader import is_finished, read_trace
 from agent_env.errors import ConfigError, RunStopped
@@ -27,6 +26,7 @@ from agent_env.runs.label import read_sheets, write_sheet
 from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.resume import resume
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
 from tests.commands import agent_env, serving
@@ -90,19 +90,19 @@ def test_a_judge_that_tells_the_truth_agrees_with_the_reader(run: Path) -> None:
 
 
 def test_an_episode_is_the_same_with_a_verdict_behind_it(run: Path) -> None:
-    folder = RunFolder(run)
+    folder = Run(run)
     before = list(episodes_of(folder, print))
-    scores = [score for _, score in score_folder(folder, print)[2]]
+    scores = [score for _, score in score_folder(folder, print)]
     judged(run, *TRUTHFUL)
     after = list(episodes_of(folder, print))
     assert [e.model_copy(update={"judged": ()}) for e in after] == before
     assert [len(e.judged) for e in after] == [1] * 8
-    assert [score for _, score in score_folder(folder, print)[2]] == scores
+    assert [score for _, score in score_folder(folder, print)] == scores
     assert all(is_finished(trace) for trace in folder.traces())
 
 
 def test_a_judged_run_resumes_to_nothing_replays_the_same_and_is_listed(run: Path) -> None:
-    folder, ended = RunFolder(run), list[str]()
+    folder, ended = Run(run), list[str]()
     judged(run, *TRUTHFUL)
     listener = Listener(QUIET.note, QUIET.begin, lambda key, ending: ended.append(ending))
     asyncio.run(resume(folder, ResumeOptions(), listener))
@@ -139,7 +139,7 @@ def test_several_judges_each_add_theirs(run: Path) -> None:
 def test_calls_are_retried_and_every_attempt_is_in_the_trace(run: Path) -> None:
     retries = Retries(attempts=30, same=None, first_wait_s=0.001)
     judged(run, *TRUTHFUL, errors="429:0.3,500:0.2", calls=CallOptions(retries=retries))
-    events = list(map(_last, RunFolder(run).traces()))
+    events = list(map(_last, Run(run).traces()))
     assert all(event.calls[-1].reply is not None for event in events)
     failed = [call for event in events for call in event.calls if call.reply is None]
     assert {call.error_kind for call in failed} == {"rate_limit", "server"}
@@ -161,7 +161,7 @@ def test_a_call_that_fails_for_good_is_written_and_asked_again_the_next_time(run
         run, {"match": "§", "text": "never"}
     )  # fmt: skip
     assert asked.says == {"failed": 8}
-    assert _last(next(RunFolder(run).traces())).calls[0].status == 400
+    assert _last(next(Run(run).traces())).calls[0].status == 400
     assert agreements(run, print)[0].failed == 8
     assert judged(run, *TRUTHFUL).says == {"right": 4, "wrong": 4}
     assert agreements(run, print)[0].failed == 0
@@ -171,14 +171,14 @@ def test_a_limit_of_tokens_stops_the_judge_and_the_next_start_goes_on(run: Path)
     calls = CallOptions(run=RunLimits(tokens=3000))
     with pytest.raises(RunStopped, match="of its 3000 tokens"):
         judged(run, *TRUTHFUL, calls=calls, concurrency=1)
-    done = sum(len(e.judged) for e in episodes_of(RunFolder(run), print))
+    done = sum(len(e.judged) for e in episodes_of(Run(run), print))
     assert 0 < done < 8
     assert judged(run, *TRUTHFUL).kept == done
 
 
 def test_a_changed_byte_of_a_verdict_is_named_and_the_episode_stays_whole(run: Path) -> None:
     judged(run, *TRUTHFUL)
-    trace = next(RunFolder(run).traces())
+    trace = next(Run(run).traces())
     data = trace.read_bytes()
     trace.write_bytes(data.replace(b'"says":"wrong"', b'"says":"right"'))
     with pytest.raises(TraceError, match="its checksum does not fit"):
@@ -216,7 +216,7 @@ def test_a_mistake_is_named_before_anybody_is_asked(
 
 
 def test_a_metric_between_yes_and_no_is_refused(run: Path) -> None:
-    scored = score_folder(RunFolder(run), print)[2]
+    scored = score_folder(Run(run), print)
     halves = [(e, s.model_copy(update={"metrics": {"f1": 0.5}})) for e, s in scored]
     with pytest.raises(ConfigError, match=r"'f1' is no yes or no here \(0.5\)"):
         check_yes_or_no("f1", halves)
@@ -231,7 +231,7 @@ def test_the_command_line_judges_and_score_tells_the_agreement(run: Path) -> Non
     told = json.loads(agent_env("score", str(run), "--json").stdout)
     (judge,) = told["judges"]
     assert judge["agreement"]["value"] == judge["kappa"]["value"] == 1.0
-    shown = list(transcript(read_trace(next(RunFolder(run).traces()))))
+    shown = list(transcript(read_trace(next(Run(run).traces()))))
     assert shown[-1] == (
         "== judged by compatible/j: metric exact_match, says wrong\nAnother.\nVERDICT: INCORRECT"
     )

@@ -41,6 +41,6 @@ def test_rollouts_against_a_server_earn_what_the_scorer_says(
     assert [output["error"] for output in outputs] == [None] * 4
     assert [output["reward"] for output in outputs] == [1.0] * 4
     assert outputs[0]["metrics"]["f1"] == 1.0
-    _, _, scored = score_folder(env.folder, print)
+    scored = score_folder(env.folder, print)
     assert [score.metrics["exact_match"] for _, score in scored] == [1.0] * 4
     assert {episode.stop_reason for episode, _ in scored} == {"answered"}

@@ -138,7 +138,7 @@ def test_a_run_on_tables_finds_its_own_tables_on_the_sealed_web(tmp_path: Path) 
     )
     quiet = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
     folder = asyncio.run(start_run(options, quiet))
-    scored = score_folder(folder, print)[2]
+    scored = score_folder(folder, print)
     assert [score.metrics["answer"] for _, score in scored] == [1.0] * 6
-    _, names, trails = follow_run(out, print)
+    names, trails = follow_run(folder, print)
     assert (names, {trail.verdict for trail in trails}) == (("web",), {"fine"})

@@ -17,8 +17,8 @@ from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, Usage
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
-from agent_env.runs.start import task_of
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import puzzle
 from agent_env.viewer.app import make_app
@@ -43,7 +43,7 @@ def make_run(
         samples=len(samples), samples_digest=digest(data), web="sealed", concurrency=1,
         versions={"agent-env": "0"}, created_at="2026-01-01T00:00:00+00:00",
     )  # fmt: skip
-    folder = RunFolder(path)
+    folder = Run(path)
     folder.create(manifest, data)
     return folder
 
@@ -101,7 +101,7 @@ def viewer(root: Path) -> Iterator[httpx.Client]:
     """The viewer, asked by a client whose addresses may begin with /."""
     with listening(0) as listener:
         port = listener.getsockname()[1]
-        library = Library(root, task_of)
+        library = Library(root)
         config = uvicorn.Config(make_app(library, port), log_level="error", access_log=False)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -70,7 +70,7 @@ def test_a_run_tells_whether_its_tools_arrived(tmp_path: Path) -> None:
     tried = Preflight.model_validate(
         {"at": "", "model": "m", "conditions": [{"condition": "web", "problem": "<b>dropped</b>"}]}
     )
-    folder.rewrite(folder.manifest().model_copy(update={"preflights": (tried,)}))
+    folder.change(preflights=(tried,))
     with viewer(tmp_path) as client:
         client.get("/run/run/")
         text = client.get("/run/run/").text

@@ -11,6 +11,7 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,7 +25,7 @@ from agent_env.records.schema import Message, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import prepare_run
-from agent_env.runs.start import task_of
+from agent_env.runs.run import Run
 from agent_env.wiring.trust import check_trust, outside_settings, record_run, records_folder
 from tests.commands import Done, agent_env
 from tests.episodes.runs import clock
@@ -108,9 +109,9 @@ class Foreign:
 
     def write(self, tool: str, arguments: dict[str, str]) -> None:
         """A finished episode, and one that was cut off, whose first step made this call."""
-        folder = RunFolder(self.path)
-        task, condition = task_of(folder), folder.manifest().conditions[0]
-        question = task.prompt(folder.samples(task.sample_type)[0], condition)
+        folder = Run(self.path)
+        task, condition = folder.task, folder.manifest().conditions[0]
+        question = task.prompt(folder.samples[0], condition)
         for repeat in (1, 2):
             key = EpisodeKey(self.sample, condition.name, repeat)
             trace = TraceWriter(folder.trace(key), key.name, clock)
@@ -131,7 +132,7 @@ class Foreign:
 def foreign(tmp_path: Path, canary: Canary) -> Foreign:
     options = RunOptions("time-puzzles", conditions=("base",), limit=1, repeats=2,
                          out=tmp_path / "theirs")  # fmt: skip
-    folder = asyncio.run(prepare_run(options, lambda text: None))
+    folder = asyncio.run(prepare_run(options, lambda text: None, AsyncExitStack()))
     return Foreign(folder.path, tmp_path / "mine", tmp_path / "canary", canary)
 
 
@@ -295,7 +296,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     options = RunOptions("time-puzzles", conditions=("ci",), limit=1, out=tmp_path / "run",
                          sandbox="unsafe-subprocess")  # fmt: skip
-    return asyncio.run(prepare_run(options, lambda text: None))
+    return asyncio.run(prepare_run(options, lambda text: None, AsyncExitStack()))
 
 
 def _asks(folder: RunFolder) -> bool:
@@ -317,16 +318,15 @@ def test_the_user_is_not_asked_about_runs_made_here(own: RunFolder) -> None:
 
 
 def test_a_run_that_was_moved_is_still_ones_own(own: RunFolder, tmp_path: Path) -> None:
-    assert not _asks(RunFolder(own.path.rename(tmp_path / "moved")))
+    assert not _asks(Run(own.path.rename(tmp_path / "moved")))
 
 
 def test_a_copy_is_trusted_with_servers_but_not_with_code(own: RunFolder, tmp_path: Path) -> None:
-    copy = RunFolder(shutil.copytree(own.path, tmp_path / "copy"))
+    copy = Run(shutil.copytree(own.path, tmp_path / "copy"))
     assert _asks(copy)
-    manifest = own.manifest().model_copy(update={"sandbox": None, "reply_cache": "/x/y"})
-    own.rewrite(manifest)
+    own.change(sandbox=None, reply_cache="/x/y")
     record_run(own, lambda text: None)
-    assert not _asks(RunFolder(shutil.copytree(own.path, tmp_path / "other")))
+    assert not _asks(Run(shutil.copytree(own.path, tmp_path / "other")))
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"\xff\x00", b'{"run": "0"}'])
@@ -387,7 +387,7 @@ def test_without_a_home_nothing_is_recorded_and_nothing_fails(
 
 
 def test_other_samples_make_another_run(own: RunFolder) -> None:
-    own.rewrite(own.manifest().model_copy(update={"samples_digest": "0" * 64}))
+    own.change(samples_digest="0" * 64)
     assert _asks(own)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.run_folder import RunFolder, stored_as
 from agent_env.episodes.trace.reader import is_finished, read_events
 from agent_env.errors import DatasetError
 from agent_env.protocols import Limits
@@ -74,4 +74,4 @@ def _unfinished(folder: RunFolder) -> Iterable[EpisodeStarted]:
 def limits_of(manifest: Manifest) -> Limits:
     """What an episode of the run may use. Runs from before the notice of few steps left had
     none."""
-    return Limits(**({"notice": None} | manifest.limits))  # type: ignore[arg-type]
+    return stored_as(Limits, {"notice": None} | manifest.limits, "limits")

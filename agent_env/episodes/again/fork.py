@@ -100,7 +100,7 @@ def make_fork(
     asked = {"samples_digest": digest(samples), "samples": 1}
     part.create(manifest.model_copy(update=asked), samples, materials, files)
     parent: Episode = fold(recording.events)
-    (part.path / PARENT).write_text(parent.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    part.write(PARENT, (parent.model_dump_json(indent=2) + "\n").encode())
     if pages.exists():
         try:
             check_database(pages.parent, pages)

@@ -18,7 +18,7 @@ from agent_env.episodes.calls.pacing import Pace
 from agent_env.episodes.calls.reply_cache import ReplyCache
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.calls.spending import charges
-from agent_env.episodes.run_folder import RunFolder
+from agent_env.episodes.run_folder import RunFolder, stored_as
 from agent_env.episodes.trace.reader import read_events
 from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
 from agent_env.models.addresses import split_address
@@ -102,8 +102,7 @@ def open_calls(
 ) -> Calls:
     """What the calls of this start share. What earlier starts spent is in the budget where there is
     a limit to hold it against; else no trace is read. `is_up` asks the server's health."""
-    stored = dict(manifest.retries)
-    breaker = stored.pop("breaker", Breaker().calls)
+    breaker = manifest.retries.get("breaker", Breaker().calls)
     budget = RunBudget(
         limits=run_limits(manifest),
         facts=manifest.model_facts,
@@ -119,7 +118,7 @@ def open_calls(
             for usage in held:
                 budget.hold(usage)
     cache = _cache(manifest, stack, note)
-    retries = Retries(**stored)  # type: ignore[arg-type]
+    retries = retries_of(manifest)
     return Calls(
         pace=Pace(most=concurrency),
         retries=retries,
@@ -184,7 +183,13 @@ def _readable(files: Iterable[Path]) -> Iterator[list[Event]]:
 
 def run_limits(manifest: Manifest) -> RunLimits:
     """The limits of the whole run as run.json has them."""
-    return RunLimits(**manifest.run_limits)  # type: ignore[arg-type]
+    return stored_as(RunLimits, manifest.run_limits, "run_limits")
+
+
+def retries_of(manifest: Manifest) -> Retries:
+    """How failed calls are tried again, as run.json has it."""
+    stored = {name: value for name, value in manifest.retries.items() if name != "breaker"}
+    return stored_as(Retries, stored, "retries")
 
 
 def change_run_limits(folder: RunFolder, given: RunLimits) -> None:
@@ -196,14 +201,14 @@ def change_run_limits(folder: RunFolder, given: RunLimits) -> None:
     if "cost_usd" in new and not is_priced(manifest.model_facts):
         raise ConfigError(f"the run has no prices of {manifest.model}; a cost limit cannot hold")
     limits = {**manifest.run_limits, **new}
-    folder.rewrite(manifest.model_copy(update={"run_limits": limits}))
+    folder.change(run_limits=limits)
 
 
-def how_to_go_on(folder: Path, stopped: RunStopped) -> str:
+def how_to_go_on(folder: RunFolder, stopped: RunStopped) -> str:
     """The command that resumes the run, with a limit twice as high where one was reached, or higher
     where the next call needs it."""
-    command = f"agent-env resume {folder}"
-    limits = run_limits(RunFolder(folder).manifest())
+    command = f"agent-env resume {folder.path}"
+    limits = run_limits(folder.manifest())
     least = rounded_up(stopped.at_least or 0.0)
     if stopped.reason == "tokens" and limits.tokens is not None:
         return f"{command} --run-tokens {max(limits.tokens * 2, int(least))}"

@@ -78,7 +78,7 @@ class Source:
 
 def read_sources(folder: RunFolder, task: Task, rules: BuildRules) -> list[Source]:
     """The pages that each sample's episode names, in the order of the samples."""
-    return [_source(folder, sample, rules) for sample in folder.samples(task.sample_type)]
+    return [_source(folder, sample, rules) for sample in folder.samples_as(task.sample_type)]
 
 
 def _source(folder: RunFolder, sample: Sample, rules: BuildRules) -> Source:

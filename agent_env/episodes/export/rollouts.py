@@ -16,7 +16,7 @@ def write(source: Source, out: Path) -> dict[str, int]:
     """Write results.jsonl into the folder `out`. Episodes without a score are left out: that a
     server failed is no reason to reward 0."""
     metric = source.choice.metric or source.task.metrics[0]
-    ids = {s.id: n for n, s in enumerate(source.folder.samples(source.task.sample_type))}
+    ids = {s.id: n for n, s in enumerate(source.folder.samples_as(source.task.sample_type))}
     count = 0
     with (out / "results.jsonl").open("w", encoding="utf-8") as file:
         for told in source:

@@ -71,7 +71,7 @@ class Source:
 
     def __iter__(self) -> Iterator[Told]:
         """The chosen episodes in the order of their files, one at a time in memory."""
-        samples = {sample.id: sample for sample in self.folder.samples(self.task.sample_type)}
+        samples = {sample.id: sample for sample in self.folder.samples_as(self.task.sample_type)}
         texts, run, self.left_out = Texts(self.folder.texts), self.folder.identity(), 0
         try:
             for file in self.folder.traces():

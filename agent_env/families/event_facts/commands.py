@@ -16,10 +16,10 @@ from agent_env.temporal.facts.user_tables import ImportSummary, import_events, r
 from agent_env.temporal.facts.writing import write_csv, write_events
 
 if TYPE_CHECKING:
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.families.event_facts.sample import EventSample
     from agent_env.records.schema import Episode, Score
     from agent_env.runs.options import RunOptions
+    from agent_env.runs.run import Run
     from agent_env.runs.start import Listener
     from agent_env.temporal.facts.kept_pages import ImportQuery, KeptPages
     from agent_env.temporal.facts.statements import Gathered
@@ -199,14 +199,14 @@ def _table(file: Path | None, now: date) -> tuple[EventRow, ...]:
     return shipped_tables().events if file is None else read_user_events(file, now)
 
 
-def _results(folder: RunFolder) -> list[tuple[EventSample, Episode, Score]]:
+def _results(run: Run) -> list[tuple[EventSample, Episode, Score]]:
     """Samples with their episodes and scores, in the order of the table."""
     from agent_env.families.event_facts.sample import EventSample, event_sample
     from agent_env.runs.score import score_folder
 
-    _, _, scored = score_folder(folder, lambda reason: None)
+    scored = score_folder(run, lambda reason: None)
     by_sample = {episode.sample: (episode, score) for episode, score in scored}
-    samples = [event_sample(sample) for sample in folder.samples(EventSample)]
+    samples = [event_sample(sample) for sample in run.samples_as(EventSample)]
     return [(sample, *by_sample[sample.id]) for sample in samples if sample.id in by_sample]
 
 

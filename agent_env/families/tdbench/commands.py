@@ -102,19 +102,19 @@ def lay_out(
     runs: Sequence[Path], name: str, domain: str | None, note: Callable[[str], None]
 ) -> Layout:
     """The table or figure of the paper, of any runs of this family."""
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.families.tdbench.layouts import make_layout, scored
     from agent_env.families.tdbench.sample import NAME, tdbench_sample
+    from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 
     answers: list[Scored] = []
     for path in runs:
-        folder = RunFolder(path)
-        if (task := folder.manifest().task) != NAME:
+        run = Run(path)
+        if (task := run.manifest().task) != NAME:
             raise ConfigError(f"{path} is a run of {task}; these layouts are of {NAME}")
-        _, manifest, found = score_folder(folder, note)
-        samples = {sample.id: tdbench_sample(sample) for sample in _samples(folder)}
-        answers += scored(manifest, [(samples[score.sample], score) for _, score in found])
+        found = score_folder(run, note)
+        samples = {sample.id: tdbench_sample(sample) for sample in _samples(run)}
+        answers += scored(run.manifest(), [(samples[score.sample], score) for _, score in found])
     if domain is not None:
         answers = [answer for answer in answers if answer.sample.domain == domain]
     return make_layout(name, answers)
@@ -123,4 +123,4 @@ def lay_out(
 def _samples(folder: RunFolder) -> Sequence[Sample]:
     from agent_env.families.tdbench.sample import TdbenchSample
 
-    return folder.samples(TdbenchSample)
+    return folder.samples_as(TdbenchSample)

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
 from agent_env.families.temp_answers.responses import (
@@ -95,18 +96,18 @@ def score_answers(options: ScoreOptions) -> ScoredAnswers:
 
 def _run_files(path: Path) -> list[ResponseFile]:
     """The finished episodes of a run of temp-answers."""
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.families.temp_answers.making import AnswerOptions
     from agent_env.families.temp_answers.sample import NAME, TimeQuestion
     from agent_env.families.temp_answers.study.runs import run_files
+    from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 
-    folder = RunFolder(path)
+    folder = Run(path)
     manifest = folder.manifest()
     if manifest.task != NAME:
         raise ConfigError(f"{path} is a run of {manifest.task}; score-answers reads {NAME}")
-    _, _, scored = score_folder(folder, lambda text: None)
-    questions = {q.id: q for q in folder.samples(TimeQuestion) if isinstance(q, TimeQuestion)}
+    scored = score_folder(folder, lambda text: None)
+    questions = {q.id: q for q in folder.samples_as(TimeQuestion) if isinstance(q, TimeQuestion)}
     options = AnswerOptions.model_validate(manifest.options)
     return run_files(path, manifest, options, questions, [episode for episode, _ in scored])
 
@@ -118,8 +119,7 @@ def write_layouts(folder: Path, scored: ScoredAnswers) -> list[Path]:
         answers = Answers(scored.files, mode, scored.scores[mode], summaries)
         for layout in all_layouts(answers):
             path = folder / mode / f"{layout.name}.csv"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(csv_text((layout.columns, *layout.rows)), encoding="utf-8")
+            write_whole(path, csv_text((layout.columns, *layout.rows)).encode())
             written.append(path)
     return written
 
@@ -295,4 +295,4 @@ def write_disagreements(path: Path, found: Sequence[Disagreement]) -> None:
          d.v2, d.paper_exact, d.v2_exact, d.row.response)
         for d in found
     )  # fmt: skip
-    path.write_text(csv_text((columns, *rows)), encoding="utf-8")
+    write_whole(path, csv_text((columns, *rows)).encode())

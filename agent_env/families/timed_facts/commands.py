@@ -79,7 +79,7 @@ def inspect_file(file: Path) -> Inspected:
 def draw_cells(file: Path, per_cell: int, seed: int, out: Path) -> dict[str, int]:
     """Writes so many questions of each cell, drawn by the seed; gives how many of each there
     are, fewer where the file has fewer."""
-    from agent_env.episodes.run_folder import samples_bytes
+    from agent_env.episodes.run_folder import samples_bytes, write_whole
 
     cells: dict[str, list[TimedQuestion]] = defaultdict(list)
     for asked in read_questions(file):
@@ -88,24 +88,24 @@ def draw_cells(file: Path, per_cell: int, seed: int, out: Path) -> dict[str, int
     drawn = {
         cell: rng.sample(found, min(per_cell, len(found))) for cell, found in sorted(cells.items())
     }
-    out.write_bytes(samples_bytes([asked for found in drawn.values() for asked in found]))
+    write_whole(out, samples_bytes([asked for found in drawn.values() for asked in found]))
     return {cell: len(found) for cell, found in drawn.items()}
 
 
 def cell_scores(runs: Sequence[Path], note: Callable[[str], None]) -> list[CellScore]:
     """The scored episodes of runs of these families that came to an end."""
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.families.timed_facts.layouts import CellScore
     from agent_env.families.timed_facts.sample import timed
+    from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 
     found: list[CellScore] = []
     for path in runs:
-        folder = RunFolder(path)
-        if (task := folder.manifest().task) not in FAMILIES:
+        run = Run(path)
+        if (task := run.manifest().task) not in FAMILIES:
             raise ConfigError(f"{path} is a run of {task}, not of {' or '.join(FAMILIES)}")
-        task_made, manifest, scored = score_folder(folder, note)
-        samples = {s.id: timed(s) for s in folder.samples(task_made.sample_type)}
+        manifest, scored = run.manifest(), score_folder(run, note)
+        samples = {s.id: timed(s) for s in run.samples}
         strategies = {c.name: f"{c.strategy} · {c.name}" for c in manifest.conditions}
         for episode, score in scored:
             if score.outcome in ("read", "unreadable"):

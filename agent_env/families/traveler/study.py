@@ -36,6 +36,7 @@ from agent_env.records.schema import Record
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.runs.options import RunOptions
+    from agent_env.runs.run import Run
     from agent_env.runs.start import Listener
 
 FILE = "study.json"
@@ -143,18 +144,19 @@ class Studying:
         early = [run for run in self.study.of("configurations", "models") if stage != "final"]
         if any((run.model, run.configuration) == (model, name) for run in early):
             return
-        from agent_env.episodes.run_folder import RunFolder
-        from agent_env.runs.start import run_folder, start_run
+        from agent_env.runs.run import Run
+        from agent_env.runs.start import run_episodes, start_run
 
         self.listener.note(f"{stage}: {model} under {name}")
         who = model.replace("/", "_").replace(":", "_" if "@http" in model else ":")
         where = f"{'final-' if stage == 'final' else ''}{who}-{name}"
-        folder = RunFolder(self.out / where)
+        folder = Run(self.out / where)
         if (folder.path / "run.json").exists():
             _check_begun(folder, model, self.study.plan, self.listener.note)
-            await run_folder(folder, self.concurrency, self.listener)
+            await run_episodes(folder, self.concurrency, self.listener)
         else:
-            await start_run(self._options(stage, model, name, folder.path), self.listener)
+            asked = self._options(stage, model, name, folder.path)
+            folder = await start_run(asked, self.listener)
         self._take(stage, model, name, folder)
 
     def _options(self, stage: Stage, model: str, name: str, out: Path) -> RunOptions:
@@ -179,7 +181,7 @@ class Studying:
             parameters=parameters,
         )
 
-    def _take(self, stage: Stage, model: str, name: str, folder: RunFolder) -> None:
+    def _take(self, stage: Stage, model: str, name: str, folder: Run) -> None:
         rows, episodes = read_run(folder, self.listener.note)
         done = Done(
             stage=stage,
@@ -256,32 +258,32 @@ def read_study(out: Path) -> Study:
         raise DatasetError(out / FILE, None, f"not a study: {first_problem(exc.errors())}") from exc
 
 
-def read_run(folder: RunFolder, note: Note) -> tuple[list[Answered], int]:
+def read_run(run: Run, note: Note) -> tuple[list[Answered], int]:
     """The finished episodes of a run, and how many episodes there are."""
     from agent_env.runs.score import score_folder
 
-    task, manifest, scored = score_folder(folder, note)
+    manifest, scored = run.manifest(), score_folder(run, note)
     if manifest.task != "traveler":
-        raise ConfigError(f"{folder.path} is a run of {manifest.task}, not of traveler")
-    samples = [traveler_sample(sample) for sample in folder.samples(task.sample_type)]
+        raise ConfigError(f"{run.path} is a run of {manifest.task}, not of traveler")
+    samples = [traveler_sample(sample) for sample in run.samples]
     return answered(manifest, samples, scored), len(scored)
 
 
 def read_rows(paths: Sequence[Path], note: Note) -> dict[Stage, list[Answered]]:
     """By stage, the finished episodes of runs and of whole studies; a run by itself is of every
     stage."""
-    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.runs.run import Run
 
     found: dict[Stage, list[Answered]] = {"configurations": [], "models": [], "final": []}
     for path in paths:
         if not (path / FILE).exists():
-            rows, _ = read_run(RunFolder(path), note)
+            rows, _ = read_run(Run(path), note)
             for kept in found.values():
                 kept += rows
             continue
         study = read_study(path)
         for run in study.runs:
-            rows, _ = read_run(RunFolder(path / run.folder), note)
+            rows, _ = read_run(Run(path / run.folder), note)
             if run.stage == "configurations":
                 found["configurations"] += rows
             if run.stage != "final" and run.configuration in study.kept:

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError, RunStopped, StorageError
 from agent_env.runs.ray.worker import Ended, Parcel, Worker
-from agent_env.runs.start import Listener, task_of
+from agent_env.runs.run import Run
+from agent_env.runs.start import Listener
 from agent_env.wiring.rooms import versions
 
 if TYPE_CHECKING:
@@ -51,27 +52,26 @@ class _WorkerLost(Exception):
 
 
 async def run_on_ray(
-    folder: RunFolder,
+    run: Run,
     concurrency: int | None,
     listener: Listener,
     limits: RunLimits | None = None,
     strict: bool = True,
     options: RayOptions = RayOptions(),
 ) -> None:
-    """As `runs.run_folder`, over a cluster."""
+    """As `run_episodes`, over a cluster."""
     from agent_env.episodes.calls.budget import RunBudget
     from agent_env.episodes.calls.options import change_run_limits, run_limits
 
     if limits is not None:
-        change_run_limits(folder, limits)
-    manifest = folder.manifest()
+        change_run_limits(run, limits)
+    manifest, samples = run.manifest(), run.samples
     check_engine(manifest.reply_cache, manifest.web)
-    samples = folder.samples(task_of(folder).sample_type)
-    listener.begin(folder, len(samples) * len(manifest.conditions) * manifest.repeats)
+    listener.begin(run, len(samples) * len(manifest.conditions) * manifest.repeats)
     at_once = concurrency or manifest.concurrency
-    with folder.locked():
+    with run.locked():
         async with _cluster(options) as ray, RunBudget(run_limits(manifest)).wall_time():
-            spread = _Spread(ray, folder, at_once, listener, strict, options)
+            spread = _Spread(ray, run, at_once, listener, strict, options)
             await spread.run(samples)
 
 

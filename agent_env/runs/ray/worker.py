@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import RunStopped, StorageError
-from agent_env.runs.start import task_of
+from agent_env.runs.run import Run
 from agent_env.wiring.models import health_of
 from agent_env.wiring.rooms import open_rooms, versions
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What a worker needs of the run's folder."""
+    """What a worker needs of the run's run."""
 
     manifest: str
     samples: bytes
@@ -84,8 +84,7 @@ class Worker:
 
     async def _serve(self, opened: asyncio.Future[str | None]) -> None:
         from agent_env.episodes.again.changes import limits_of
-        from agent_env.episodes.calls.options import allow_open_files, outage_of
-        from agent_env.episodes.run_folder import RunFolder
+        from agent_env.episodes.calls.options import allow_open_files, outage_of, retries_of
         from agent_env.episodes.runner import Runner
         from agent_env.graph.loop import AgentLoop
         from agent_env.records.manifest import Manifest
@@ -95,15 +94,14 @@ class Worker:
         manifest = Manifest.model_validate_json(parcel.manifest)
         async with AsyncExitStack() as stack:
             where = stack.enter_context(TemporaryDirectory(prefix="agent-env-"))
-            folder = RunFolder(Path(where) / "run")
-            folder.create(manifest, parcel.samples, parcel.materials, parcel.files)
-            task = task_of(folder)
-            rooms = await open_rooms(folder, manifest, task, stack)
-            self._samples = {s.id: s for s in folder.samples(task.sample_type)}
+            run = Run(Path(where) / "run")
+            run.create(manifest, parcel.samples, parcel.materials, parcel.files)
+            rooms = await open_rooms(run, manifest, run.task, stack)
+            self._samples = run.samples_by_id
             self._conditions = {c.name: c for c in manifest.conditions}
             self._manifest = manifest
             self._runner = Runner(
-                folder=folder,
+                folder=run,
                 model_name=manifest.model,
                 open_seams=rooms.open_seams,
                 tokenizer=rooms.tokenizer,
@@ -117,8 +115,8 @@ class Worker:
             )
             self._loop = AgentLoop()
             is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
-            self._outage = outage_of(_retries(manifest), is_up, self._tell)
-            opened.set_result(folder.manifest().web_settings.pages_digest)
+            self._outage = outage_of(retries_of(manifest), is_up, self._tell)
+            opened.set_result(run.manifest().web_settings.pages_digest)
             await self._stop.wait()
 
     async def run(self, key: EpisodeKey) -> Ended:
@@ -134,7 +132,7 @@ class Worker:
 
     async def _run(self, key: EpisodeKey) -> Ended:
         from agent_env.episodes.again.tape import Recording
-        from agent_env.episodes.calls.options import max_output
+        from agent_env.episodes.calls.options import max_output, retries_of
         from agent_env.episodes.remote.keeper import Refused
         from agent_env.episodes.remote.worker import StreamedTrace, remote_calls
 
@@ -146,7 +144,7 @@ class Worker:
             return Ended("failed", storage=opened.text)
         past = Recording.of(opened.events) if opened.events else None
         trace = StreamedTrace(self._post, opened.lease, is_new=past is None)
-        retries, facts = _retries(self._manifest), self._manifest.model_facts
+        retries, facts = retries_of(self._manifest), self._manifest.model_facts
         most = max_output(self._manifest)
         calls = remote_calls(self._post, opened.lease, retries, facts, most, self._outage)
         runner = replace(self._runner, calls=calls)
@@ -176,9 +174,3 @@ class Worker:
         self._stop.set()
         if self._host is not None:
             await self._host
-
-
-def _retries(manifest: Any) -> Any:
-    from agent_env.episodes.calls.retries import Retries
-
-    return Retries(**{k: v for k, v in manifest.retries.items() if k != "breaker"})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agent_env.errors import ConfigError
 from agent_env.records.escaping import csv_text
+from agent_env.records.safe_files import replace_file
 from agent_env.temporal.facts.tables import COLUMNS, EventRow
 
 
@@ -38,13 +39,8 @@ def spans_text(years: Sequence[int]) -> str:
 
 
 def write_csv(header: Sequence[str], lines: Iterable[Sequence[str]], out: Path) -> None:
-    """A CSV file for readers that know `unguarded`, written beside its place and then put there."""
-    part = out.with_name(out.name + ".part")
+    """A CSV file for readers that know `unguarded`, whole or not at all."""
     try:
-        part.write_text(csv_text((header, *lines)), encoding="utf-8", newline="")
-        part.replace(out)
+        replace_file(out, csv_text((header, *lines)).encode())
     except OSError as exc:
         raise ConfigError(f"cannot write {out}: {exc.strerror}") from exc
-    finally:
-        if part.is_file():
-            part.unlink(missing_ok=True)

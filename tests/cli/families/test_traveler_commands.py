@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.families.traveler.configurations import CHOSEN, CONFIGURATIONS
 from agent_env.families.traveler.figures import Figure
@@ -20,6 +19,7 @@ from agent_env.families.traveler.study import (
     sheets,
 )
 from agent_env.runs.options import RunOptions
+from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
 from tests.commands import agent_env
@@ -36,7 +36,8 @@ def test_the_events_stand_in_the_prompt_behind_the_tool_or_in_python(tmp_path: P
         sandbox="unsafe-subprocess",
     )  # fmt: skip
     asyncio.run(start_run(options, QUIET))
-    _, manifest, scored = score_folder(RunFolder(out), print)
+    run = Run(out)
+    manifest, scored = run.manifest(), score_folder(run, print)
     assert manifest.materials_digest is not None
     assert len(scored) == 36
     assert {score.metrics["of_ceiling"] for _, score in scored} == {1.0}

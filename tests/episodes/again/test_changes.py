@@ -13,6 +13,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.runs.options import ResumeOptions
 from agent_env.runs.resume import resume
+from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
 from agent_env.wiring.rooms import versions
 from tests import TESTS
@@ -25,9 +26,8 @@ QUIET = Listener(note=lambda text: None, begin=lambda *a: None, end=lambda *a: N
 def folder(tmp_path: Path) -> RunFolder:
     """An unfinished run of this very code."""
     shutil.copytree(RUN, tmp_path / "run")
-    folder = RunFolder(tmp_path / "run")
-    manifest = folder.manifest()
-    folder.rewrite(manifest.model_copy(update={"versions": versions(), "sandbox": None}))
+    folder = Run(tmp_path / "run")
+    folder.change(versions=versions(), sandbox=None)
     trace = folder.path / "episodes/web/tp-3-00001.1.jsonl"
     trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:4]))
     return folder
@@ -80,7 +80,7 @@ def test_a_server_that_is_elsewhere_now_is_noted_and_needs_no_more_words(folder:
 def test_other_code_is_refused_by_name(folder: RunFolder) -> None:
     manifest = folder.manifest()
     old = manifest.versions | {"code": "0" * 12}
-    folder.rewrite(manifest.model_copy(update={"versions": old}))
+    folder.change(versions=old)
     with pytest.raises(ConfigError, match=r"code: 000000000000 → [0-9a-f]{12}"):
         go_on(folder)
 
@@ -90,4 +90,4 @@ def test_a_manifest_edited_by_hand_does_not_fit_its_traces(folder: RunFolder) ->
     told = json.loads(file.read_text())
     file.write_text(json.dumps(told | {"model": "reference-static"}))
     with pytest.raises(ConfigError, match="model: reference → reference-static"):
-        go_on(folder)
+        go_on(Run(folder.path))

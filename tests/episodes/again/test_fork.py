@@ -11,13 +11,13 @@ import pytest
 
 from agent_env.episodes.again.fork import read_edits, step_of
 from agent_env.episodes.again.tape import Recording
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.trace_events import EpisodeResumed, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.fork import fork, read_forks
 from agent_env.runs.options import ForkOptions, ReplayOptions
 from agent_env.runs.replay import replay
+from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
 from tests import TESTS
 
@@ -105,4 +105,4 @@ def test_a_folder_in_use_is_not_written_over(tmp_path: Path, parent: Path) -> No
 
 def test_a_run_without_forks_has_no_parent(parent: Path) -> None:
     with pytest.raises(ConfigError, match="is no run of forks"):
-        read_forks(RunFolder(parent.parents[2]), print)
+        read_forks(Run(parent.parents[2]), print)

@@ -12,7 +12,6 @@ import pytest
 
 from agent_env.episodes.again.replay import Replayed, Replayer, ToolResultsByCall
 from agent_env.episodes.again.tape import Recording, Tape
-from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError, ReplayError
 from agent_env.families.time_puzzles.task import make_task
@@ -22,6 +21,7 @@ from agent_env.protocols import Limits
 from agent_env.records.schema import Message, ToolCall
 from agent_env.runs.options import ReplayOptions
 from agent_env.runs.replay import replay
+from agent_env.runs.run import Run
 from agent_env.testing import puzzle
 from tests import TESTS
 from tests.episodes.again.test_resume import World, cut, run, trace_of
@@ -31,7 +31,7 @@ RUNS = TESTS / "data/runs"
 
 @pytest.mark.parametrize("name", sorted(path.name for path in RUNS.iterdir()))
 def test_every_recorded_run_replays_strictly(name: str) -> None:
-    results = asyncio.run(replay(RunFolder(RUNS / name), ReplayOptions(), print))
+    results = asyncio.run(replay(Run(RUNS / name), ReplayOptions(), print))
     assert results
     assert {(r.verdict, r.drift) for r in results} == {("same", ())}
 
@@ -155,11 +155,11 @@ def test_a_live_model_is_recorded_in_a_run_of_its_own(tmp_path: Path) -> None:
     source, out = tmp_path / "source", tmp_path / "out"
     shutil.copytree(RUNS / "version-1", source)
     options = ReplayOptions(strict=False, model_live=True, out=out)
-    results = asyncio.run(replay(RunFolder(source), options, print))
+    results = asyncio.run(replay(Run(source), options, print))
     assert (results[0].episode, results[0].verdict) == ("base/tp-3-00001.1", "same")
-    again = asyncio.run(replay(RunFolder(out), ReplayOptions(), print))
+    again = asyncio.run(replay(Run(out), ReplayOptions(), print))
     assert {r.verdict for r in again} == {"same"}
-    first = read_trace(next(RunFolder(out).traces()))[0]
+    first = read_trace(next(Run(out).traces()))[0]
     assert json.loads(first.model_dump_json())["parent"]["step"] == 0
 
 
@@ -167,7 +167,7 @@ def test_a_broken_trace_is_named_and_its_neighbours_are_played(tmp_path: Path) -
     source = tmp_path / "source"
     shutil.copytree(RUNS / "version-1", source)
     (source / "episodes/base/tp-3-00001.1.jsonl").write_text("{}\n")
-    results = asyncio.run(replay(RunFolder(source), ReplayOptions(), print))
+    results = asyncio.run(replay(Run(source), ReplayOptions(), print))
     assert [r.verdict for r in results] == ["broken", "same", "same", "same", "same"]
     assert "base/tp-3-00001.1.jsonl:1: not a trace event" in (results[0].reason or "")
 
@@ -175,7 +175,7 @@ def test_a_broken_trace_is_named_and_its_neighbours_are_played(tmp_path: Path) -
 def test_nothing_is_replayed_where_all_is_live(tmp_path: Path) -> None:
     options = ReplayOptions(tools_live=True, model_live=True)
     with pytest.raises(ConfigError, match="start a new run"):
-        asyncio.run(replay(RunFolder(tmp_path), options, print))
+        asyncio.run(replay(Run(tmp_path), options, print))
 
 
 def test_the_messages_of_a_step_are_those_that_were_sent(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from agent_env.episodes.export.source import Choice, Source
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from agent_env.records.trace_events import (
@@ -16,7 +16,7 @@ from agent_env.records.trace_events import (
     ModelCalled,
     ToolCalled,
 )
-from agent_env.runs.start import task_of
+from agent_env.runs.run import Run
 from tests.episodes.runs import WEB, make_run
 
 SEARCH = ToolSpec(
@@ -38,7 +38,7 @@ class Clock:
         return self._now
 
 
-def a_run(path: Path) -> RunFolder:
+def a_run(path: Path) -> Run:
     """`right` answers rightly after a failed call and a search, `wrong` wrongly and without known
     tokens, `lost` fails, `cut` is unfinished; 1982-04-02 is the answer to all."""
     folder = make_run(path, ["right", "wrong", "lost", "cut"])
@@ -54,7 +54,7 @@ def a_run(path: Path) -> RunFolder:
     return folder
 
 
-def _begin(folder: RunFolder, sample: str) -> TraceWriter:
+def _begin(folder: Run, sample: str) -> TraceWriter:
     key = EpisodeKey(sample, "web", 1)
     trace = TraceWriter(folder.trace(key), key.name, Clock())
     trace.write(
@@ -64,7 +64,7 @@ def _begin(folder: RunFolder, sample: str) -> TraceWriter:
     return trace
 
 
-def _right(folder: RunFolder) -> None:
+def _right(folder: Run) -> None:
     trace = _begin(folder, "right")
     trace.write(
         ModelCalled, request="0" * 64, error="too many requests", error_kind="rate_limit",
@@ -95,10 +95,10 @@ def _said(text: str, usage: Usage | None = None) -> Reply:
     return Reply(message=message, finish_reason="stop", usage=usage or Usage())
 
 
-def source_of(folder: RunFolder, choice: Choice | None = None) -> Source:
+def source_of(folder: Run, choice: Choice | None = None) -> Source:
     """The run, with every complaint raised."""
 
     def refuse(reason: str) -> None:
         raise AssertionError(reason)
 
-    return Source(folder, task_of(folder), refuse, choice or Choice())
+    return Source(folder, folder.task, refuse, choice or Choice())

@@ -65,8 +65,7 @@ def _keep(
 
 def _with_limits(path: Path, **limits: Any) -> RunFolder:
     folder = make_run(path, ["a", "b"])
-    manifest = folder.manifest()
-    folder.rewrite(manifest.model_copy(update={"run_limits": limits, "limits": {"steps": 5}}))
+    folder.change(run_limits=limits, limits={"steps": 5})
     return folder
 
 
@@ -205,8 +204,7 @@ def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path: Path)
         return keeper.calls.budget.tokens
 
     assert _keep(folder, spent) == 590
-    free = folder.manifest().model_copy(update={"run_limits": {}})
-    folder.rewrite(free)
+    folder.change(run_limits={})
     assert _keep(folder, spent) == 0  # nothing to hold it against: no trace is read
 
 
