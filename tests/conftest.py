@@ -36,6 +36,8 @@ sys.addaudithook(_refuse_network)
 _STATE = TemporaryDirectory(prefix="agent-env-state-")
 atexit.register(_STATE.cleanup)
 os.environ["XDG_STATE_HOME"] = _STATE.name  # the user's own records are left alone
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = _STATE.name  # reading all certificates takes longer than most tests
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")

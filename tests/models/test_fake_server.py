@@ -175,13 +175,15 @@ def test_a_fault_that_hangs_and_latency_run_into_the_clients_timeout(slow):
 def test_faults_come_at_their_rates_and_not_by_the_order_of_arrival():
     async def outcomes(numbers) -> dict[int, int | str]:
         errors = {"429": 0.2, "500": 0.1}
+        few = asyncio.Semaphore(10)  # httpx looks through all connections for every request
         async with FakeServer(saying(Answer("x")), errors=errors, seed=3) as server:
             async with httpx.AsyncClient(verify=False) as client:
 
                 async def post(number):
                     messages = [{"role": "user", "content": str(number)}]
                     url = f"{server.url}/chat/completions"
-                    return (await client.post(url, json={"messages": messages})).status_code
+                    async with few:
+                        return (await client.post(url, json={"messages": messages})).status_code
 
                 codes = await asyncio.gather(*[post(number) for number in numbers])
             return dict(zip(numbers, codes, strict=True))
