@@ -3,8 +3,8 @@
 Guaranteed: any bytes give a text, without recursion and in time that grows with the page; where
 nothing looks like the main part, all of the page is given. lxml walks the page and Beautiful Soup
 reads its title: a walk by Beautiful Soup takes four times as long (benchmarks/extraction.py). Not
-covered: text that scripts write, hiding by style sheets, what is nested deeper than the parser's
-256 levels; what counts as clutter is a rule of thumb.
+covered: text that scripts write, hiding by style sheets, what lies past the bounds of `html_tree`;
+what counts as clutter is a rule of thumb.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from bs4.filter import SoupStrainer
 from lxml import etree  # type: ignore[import-untyped]
 
 from agent_env.web.charset import decode
+from agent_env.web.html_tree import parse
 from agent_env.web.metadata import NOTHING, Metadata, metadata_of
 
 EXTRACTOR = "agent-env-html/1"
@@ -61,6 +62,7 @@ class Extracted:
     """Blocks, one per line; table rows as `key: value`, links followed by their address."""
     metadata: Metadata = NOTHING
     extractor: str = EXTRACTOR
+    """With the bounds that the page met, where it met any."""
 
 
 def extract(html: bytes | str, base: str = "") -> Extracted:
@@ -70,23 +72,16 @@ def extract(html: bytes | str, base: str = "") -> Extracted:
     """
     source = decode(html) if isinstance(html, bytes) else html
     source = source.encode("utf-8", "replace").decode()  # half letters are none
-    document = _parsed(source)
+    tree = parse(source)
+    document = tree.root
     if document is None:
         return Extracted("", "")
     found = document.find("body")
     body = document if found is None else found
     root = _main_part(body)
     text = _Walk(base, bare=root is not body).lines(root) or _Walk(base, all=True).lines(body)
-    return Extracted(_title(source), "\n".join(text), metadata_of(document))
-
-
-def _parsed(source: str) -> Any:
-    """The document's root; None where there is nothing."""
-    parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
-    try:
-        return etree.fromstring(source.encode("utf-8", "replace"), parser=parser)
-    except (etree.LxmlError, ValueError):
-        return None
+    made_by = f"{EXTRACTOR}; cut: {tree.cut}" if tree.cut else EXTRACTOR
+    return Extracted(_title(source), "\n".join(text), metadata_of(document), made_by)
 
 
 def _title(source: str) -> str:
@@ -153,7 +148,8 @@ class _Walk:
             self.mark = "- " if tag == "li" else self.mark
         if tag == "tr" and _is_data(element):
             self.cells = []
-        self.parts.append(" " if tag == "br" else element.text or "")
+        if text := " " if tag == "br" else element.text:
+            self.parts.append(text)
         return False
 
     def _end(self, element: Any, root: Any, left_out: bool) -> None:
@@ -167,12 +163,14 @@ class _Walk:
         if element.tag in _BLOCKS:
             self._flush()
             self.mark = "" if element.tag == "li" else self.mark
-        if element is not root:
-            self.parts.append(element.tail or "")
+        if element is not root and element.tail:
+            self.parts.append(element.tail)
 
     def _flush(self) -> None:
         if self.cells is not None:
             self.parts.append(" ")
+            return
+        if not self.parts:
             return
         line = _clean("".join(self.parts))
         if line:
