@@ -104,17 +104,17 @@ def parse_target(text: str, open_hosts: frozenset[str] = frozenset()) -> Target:
 
     The hosts and ports in `open_hosts` (HOST:PORT) may be of a local network.
     """
-    url = _parsed(text)
+    url = _parse_url(text)
     if url.userinfo:
-        raise ToolError(f"{shown(text)} has a user name or password in it; leave that out")
+        raise ToolError(f"{shortened_url(text)} has a user name or password in it; leave that out")
     port = url.port if url.port is not None else {"http": 80, "https": 443}[url.scheme]
-    named = url.raw_host.decode("ascii").lower()
-    if _site(named, port) in open_hosts:
+    host_text = url.raw_host.decode("ascii").lower()
+    if _site(host_text, port) in open_hosts:
         plain = url.copy_with(raw_path=url.raw_path, fragment=None)
-        return Target(str(plain), url.scheme, named, port)
+        return Target(str(plain), url.scheme, host_text, port)
     host = _checked_host(url.raw_host.decode("ascii"), text)
     if port not in (80, 443) and (port < 1024 or port > 65535 or port in _OTHER_SERVICES):
-        raise ToolError(f"{shown(text)} names port {port}, where no web pages are served")
+        raise ToolError(f"{shortened_url(text)} names port {port}, where no web pages are served")
     plain = url.copy_with(host=host, raw_path=url.raw_path, fragment=None)
     return Target(str(plain), url.scheme, host, port)
 
@@ -123,16 +123,18 @@ def _site(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _parsed(text: str) -> httpx.URL:
+def _parse_url(text: str) -> httpx.URL:
     text = text.strip()
     if "\\" in text or not text.isprintable():
-        raise ToolError(f"{shown(text)} is no URL: it has a backslash or control character")
+        raise ToolError(f"{shortened_url(text)} is no URL: it has a backslash or control character")
     try:
         url = httpx.URL(text)
     except (httpx.InvalidURL, ValueError) as exc:
-        raise ToolError(f"{shown(text)} is no URL that can be opened") from exc
+        raise ToolError(f"{shortened_url(text)} is no URL that can be opened") from exc
     if url.scheme not in ("http", "https"):
-        raise ToolError(f"{shown(text)} cannot be opened; give a URL beginning with https://")
+        raise ToolError(
+            f"{shortened_url(text)} cannot be opened; give a URL beginning with https://"
+        )
     return url
 
 
@@ -145,11 +147,15 @@ def _checked_host(host: str, text: str) -> str:
     name = host.removesuffix(".").lower()
     labels = name.split(".")
     if len(name) > 250 or not all(_LABEL.fullmatch(label) for label in labels):
-        raise ToolError(f"{shown(text)} has no valid host name")
+        raise ToolError(f"{shortened_url(text)} has no valid host name")
     if _NUMBER.fullmatch(labels[-1]):
-        raise ToolError(f"{shown(text)} has a host in an unusual number form; give its name")
+        raise ToolError(
+            f"{shortened_url(text)} has a host in an unusual number form; give its name"
+        )
     if len(labels) == 1 or name.endswith(tuple(f".{end}" for end in _LOCAL_NAMES)):
-        raise ToolError(f"{shown(text)} names a host of a local network, which is not reached")
+        raise ToolError(
+            f"{shortened_url(text)} names a host of a local network, which is not reached"
+        )
     return name
 
 
@@ -159,22 +165,26 @@ async def checked_addresses(target: Target, resolve: Resolve, allow: Allow) -> t
     Connect to these and to nothing else: a name may resolve otherwise a moment later.
     """
     try:
-        found = [ip_address(target.host)]
+        addresses = [ip_address(target.host)]
     except ValueError:
-        found = await _resolved(target, resolve)
-    if not all(_passes(address, allow) for address in found):
-        raise ToolError(f"{shown(target.url)} is not on the public internet and is not reached")
-    return tuple(found)
+        addresses = await _resolve(target, resolve)
+    if not all(_passes(address, allow) for address in addresses):
+        raise ToolError(
+            f"{shortened_url(target.url)} is not on the public internet and is not reached"
+        )
+    return tuple(addresses)
 
 
-async def _resolved(target: Target, resolve: Resolve) -> list[Address]:
+async def _resolve(target: Target, resolve: Resolve) -> list[Address]:
     try:
-        found = [ip_address(text) for text in await resolve(target.host, target.port)]
+        addresses = [ip_address(text) for text in await resolve(target.host, target.port)]
     except (OSError, ValueError) as exc:
-        raise ToolError(f"there is no host {shown(target.host)}; check the address") from exc
-    if not found:
-        raise ToolError(f"there is no host {shown(target.host)}; check the address")
-    return list(dict.fromkeys(found))
+        raise ToolError(
+            f"there is no host {shortened_url(target.host)}; check the address"
+        ) from exc
+    if not addresses:
+        raise ToolError(f"there is no host {shortened_url(target.host)}; check the address")
+    return list(dict.fromkeys(addresses))
 
 
 def _passes(address: Address, allow: Allow) -> bool:
@@ -197,7 +207,7 @@ async def ask_system(host: str, port: int) -> list[str]:
     return [str(row[4][0]) for row in rows]
 
 
-def shown(text: str, longest: int = 200) -> str:
+def shortened_url(text: str, longest: int = 200) -> str:
     """A URL or name as it may stand in a message: one line, cut."""
     clean = "".join(char if char.isprintable() else "?" for char in text.strip())
     return clean if len(clean) <= longest else f"{clean[:longest]}…"

@@ -67,13 +67,13 @@ def _order(name: str) -> int:
 
 
 def _from_header(content_type: str) -> str | None:
-    found = _IN_HEADER.search(content_type)
-    return _python_name(found.group(1)) if found else None
+    match = _IN_HEADER.search(content_type)
+    return _python_name(match.group(1)) if match else None
 
 
 def _from_page(body: bytes) -> str | None:
-    found = _IN_PAGE.search(body[:_HEAD].lower())
-    name = _python_name(found.group(1).decode("ascii", "replace")) if found else None
+    match = _IN_PAGE.search(body[:_HEAD].lower())
+    name = _python_name(match.group(1).decode("ascii", "replace")) if match else None
     return "utf-8" if name is not None and name.startswith("utf-16") else name
 
 

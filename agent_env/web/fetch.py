@@ -36,10 +36,10 @@ from agent_env.web.addresses import (
     checked_addresses,
     is_public,
     parse_target,
-    shown,
+    shortened_url,
 )
 from agent_env.web.fetch_body import FetchLimits, read_body
-from agent_env.web.fetch_content import kind_of, read
+from agent_env.web.fetch_content import kind_of, read_content
 from agent_env.web.fetch_request import PRODUCT, opened, user_agent
 from agent_env.web.metadata import day_of
 from agent_env.web.robots import Robots
@@ -100,44 +100,46 @@ class HttpFetcher:
                 return await self._page(answer)
         except TimeoutError as exc:
             took = f"took longer than {self._limits.time_s:g} s"
-            raise ToolError(f"{shown(url)} {took}; try another page") from exc
+            raise ToolError(f"{shortened_url(url)} {took}; try another page") from exc
 
     async def _page(self, answer: _Answer) -> Page:
         url = answer.target.url
         if not 200 <= answer.status < 300:
-            raise ToolError(f"{shown(url)} answered {_status(answer.status)}")
-        found = await asyncio.to_thread(read, answer.body, answer.content_type, url)
+            raise ToolError(f"{shortened_url(url)} answered {_status(answer.status)}")
+        content = await asyncio.to_thread(read_content, answer.body, answer.content_type, url)
         return Page(
             url=url,
             status=answer.status,
             content_type=answer.content_type,
             body=answer.body,
-            title=found.title,
-            text=found.text,
+            title=content.title,
+            text=content.text,
             fetched_at=self._clock().isoformat(timespec="seconds"),
             headers=answer.headers,
-            language=found.metadata.language or _language(answer.headers),
-            published=found.metadata.published,
-            modified=found.metadata.modified or day_of(answer.headers.get("last-modified")),
-            extractor=found.extractor,
+            language=content.metadata.language or _language(answer.headers),
+            published=content.metadata.published,
+            modified=content.metadata.modified or day_of(answer.headers.get("last-modified")),
+            extractor=content.extractor,
         )
 
     async def _followed(self, target: Target, timer: asyncio.Timeout, what: _What) -> _Answer:
         """The answer at the end of the redirects, each address checked like the first."""
-        seen: list[str] = []
-        while len(seen) <= self._limits.redirects:
-            if target.url in seen:
-                loop = " → ".join(shown(url, 80) for url in [*seen, target.url])
+        visited: list[str] = []
+        while len(visited) <= self._limits.redirects:
+            if target.url in visited:
+                loop = " → ".join(shortened_url(url, 80) for url in [*visited, target.url])
                 raise ToolError(f"the page redirects in a loop: {loop}")
-            seen.append(target.url)
+            visited.append(target.url)
             try:
                 answer = await self._hop(target, timer, what)
             except ToolError as exc:
-                raise _told_from(seen, exc) from exc
+                raise _with_redirects(visited, exc) from exc
             if answer.moved_to is None:
                 return answer
             target = self._next(target, answer.moved_to)
-        raise ToolError(f"{shown(seen[0])} redirects more than {self._limits.redirects} times")
+        raise ToolError(
+            f"{shortened_url(visited[0])} redirects more than {self._limits.redirects} times"
+        )
 
     async def _hop(self, target: Target, timer: asyncio.Timeout, what: _What) -> _Answer:
         """One request, where robots.txt lets us."""
@@ -161,13 +163,15 @@ class HttpFetcher:
         if what == "page":
             kind_of(content_type)
         body = await read_body(response, self._limits)
-        kept = {name: value for name, value in headers.items() if name not in _NOT_KEPT}
-        return _Answer(target, status, content_type, None, body, kept)
+        kept_headers = {name: value for name, value in headers.items() if name not in _NOT_KEPT}
+        return _Answer(target, status, content_type, None, body, kept_headers)
 
     async def _check_robots(self, target: Target, timer: asyncio.Timeout) -> None:
         robots = await self._robots_of(target, timer)
         if not robots.allows(target.path):
-            raise ToolError(f"{shown(target.url)} is closed to programs by the site's robots.txt")
+            raise ToolError(
+                f"{shortened_url(target.url)} is closed to programs by the site's robots.txt"
+            )
 
     async def _robots_of(self, target: Target, timer: asyncio.Timeout) -> Robots:
         """The site's rules, asked for once; a site without them allows everything."""
@@ -177,8 +181,8 @@ class HttpFetcher:
                 answer = await self._followed(file, timer, "robots")
                 if answer.status >= 500:
                     raise ToolError(
-                        f"{shown(file.url)} answered {_status(answer.status)}, so that the site "
-                        "counts as closed; try later or another page"
+                        f"{shortened_url(file.url)} answered {_status(answer.status)}, so that the "
+                        "site counts as closed; try later or another page"
                     )
                 text = answer.body.decode("utf-8", "replace")
                 self._robots[target.origin] = Robots(text, PRODUCT)
@@ -196,7 +200,9 @@ class HttpFetcher:
             async with asyncio.timeout(self._limits.turn_s):
                 await gate.acquire()
         except TimeoutError as exc:
-            raise ToolError(f"too many pages of {shown(host)} are asked for at once") from exc
+            raise ToolError(
+                f"too many pages of {shortened_url(host)} are asked for at once"
+            ) from exc
         finally:
             timer.reschedule(ends + loop.time() - since)
         try:
@@ -212,9 +218,9 @@ class HttpFetcher:
         try:
             return self._target(str(httpx.URL(target.url).join(location.strip())))
         except (httpx.InvalidURL, ValueError) as exc:
-            raise ToolError(f"{shown(target.url)} redirects to what is no URL") from exc
+            raise ToolError(f"{shortened_url(target.url)} redirects to what is no URL") from exc
         except ToolError as exc:
-            raise ToolError(f"{shown(target.url)} redirects elsewhere: {exc}") from exc
+            raise ToolError(f"{shortened_url(target.url)} redirects elsewhere: {exc}") from exc
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:
@@ -228,13 +234,17 @@ def _any(address: Address) -> bool:
 
 
 def _language(headers: dict[str, str]) -> str | None:
-    told = headers.get("content-language", "").strip().lower()
-    return told if told.isascii() and 0 < len(told) <= 20 and "," not in told else None
+    language = headers.get("content-language", "").strip().lower()
+    return (
+        language if language.isascii() and 0 < len(language) <= 20 and "," not in language else None
+    )
 
 
-def _told_from(seen: list[str], error: ToolError) -> ToolError:
+def _with_redirects(visited: list[str], error: ToolError) -> ToolError:
     """The error, with the URL that was asked for where it is another."""
-    return error if len(seen) == 1 else ToolError(f"{shown(seen[0])} redirects: {error}")
+    return (
+        error if len(visited) == 1 else ToolError(f"{shortened_url(visited[0])} redirects: {error}")
+    )
 
 
 def _status(status: int) -> str:

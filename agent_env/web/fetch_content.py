@@ -45,7 +45,7 @@ def kind_of(content_type: str) -> Kind:
     raise ToolError(f"the address holds {media[:60]}, not a page with text")
 
 
-def read(body: bytes, content_type: str, url: str) -> Extracted:
+def read_content(body: bytes, content_type: str, url: str) -> Extracted:
     """Title and text; slow on large pages, so to be called in a thread."""
     kind = kind_of(content_type)
     if kind == "untold":
@@ -90,6 +90,6 @@ def _pdf(body: bytes) -> Extracted:
     return Extracted(title, text, metadata, f"pypdf/{pypdf.__version__}")
 
 
-def _pdf_day(told: object) -> str | None:
-    found = _PDF_DAY.match(str(told or ""))
-    return day_of("-".join(found.groups())) if found else None
+def _pdf_day(value: object) -> str | None:
+    match = _PDF_DAY.match(str(value or ""))
+    return day_of("-".join(match.groups())) if match else None

@@ -16,7 +16,7 @@ import httpx
 
 from agent_env import __version__
 from agent_env.errors import ToolError
-from agent_env.web.addresses import Address, Target, shown
+from agent_env.web.addresses import Address, Target, shortened_url
 from agent_env.web.fetch_body import ENCODINGS, FetchLimits
 
 PRODUCT = "agent-env"
@@ -48,9 +48,9 @@ async def opened(
             finally:
                 await response.aclose()
     except httpx.HTTPError as exc:
-        raise ToolError(f"{shown(target.host)} {_said(exc)}") from exc
+        raise ToolError(f"{shortened_url(target.host)} {_error_text(exc)}") from exc
     except (OSError, ValueError) as exc:
-        raise ToolError(f"{shown(target.host)} broke off the connection") from exc
+        raise ToolError(f"{shortened_url(target.host)} broke off the connection") from exc
 
 
 async def _answer(
@@ -73,7 +73,7 @@ async def _answer(
 def _request(target: Target, address: Address, agent: str, limits: FetchLimits) -> httpx.Request:
     url = httpx.URL(target.url)
     waits = httpx.Timeout(limits.time_s, connect=limits.connect_s).as_dict()
-    named = str(address) != target.host
+    is_name = str(address) != target.host
     return httpx.Request(
         "GET",
         url.copy_with(host=str(address)),
@@ -85,11 +85,11 @@ def _request(target: Target, address: Address, agent: str, limits: FetchLimits) 
             "accept-encoding": ENCODINGS,
             "connection": "close",
         },
-        extensions={"timeout": waits, **({"sni_hostname": target.host} if named else {})},
+        extensions={"timeout": waits, **({"sni_hostname": target.host} if is_name else {})},
     )
 
 
-def _said(error: httpx.HTTPError) -> str:
+def _error_text(error: httpx.HTTPError) -> str:
     """What the server did, for the model."""
     match error:
         case httpx.ConnectTimeout():

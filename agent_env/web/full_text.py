@@ -66,8 +66,8 @@ class FullText:
 
     def size(self) -> int:
         """How many pages are indexed."""
-        found = self._db.execute("SELECT count(*) FROM search_docsize").fetchone()
-        return int(found[0])
+        row = self._db.execute("SELECT count(*) FROM search_docsize").fetchone()
+        return int(row[0])
 
     def texts(self) -> Iterator[tuple[str, str, str]]:
         """Address, title and text of every page, in the order in which they were added."""
@@ -97,13 +97,13 @@ class FullText:
         if size < MANY:
             return words
         spent = 0
-        kept: list[str] = []
-        for held, word in sorted((self._pages_with(word), word) for word in words):
-            if kept and spent + held > POSTINGS:
+        rare_words: list[str] = []
+        for page_count, word in sorted((self._pages_with(word), word) for word in words):
+            if rare_words and spent + page_count > POSTINGS:
                 break
-            spent += held
-            kept.append(word)
-        return kept
+            spent += page_count
+            rare_words.append(word)
+        return rare_words
 
     def _pages_with(self, word: str) -> int:
         row = self._db.execute(
@@ -113,15 +113,15 @@ class FullText:
 
 
 def _covers(title: str, text: str, words: list[str]) -> bool:
-    held = set(_WORD.findall(f"{title} {text}".lower()))
-    return sum(word in held for word in words) >= COVERAGE * len(words)
+    page_words = set(_WORD.findall(f"{title} {text}".lower()))
+    return sum(word in page_words for word in words) >= COVERAGE * len(words)
 
 
 def titled_first(hits: list[Hit], query: str) -> list[Hit]:
     """The hits in their order, but those first whose title is the query: a long article on a person
     says the name seldom for its length, and ranks below every short page that mentions it."""
-    asked = words_of(query)
-    return sorted(hits, key=lambda hit: words_of(hit.title) != asked)
+    query_words = words_of(query)
+    return sorted(hits, key=lambda hit: words_of(hit.title) != query_words)
 
 
 def lead(text: str) -> str:

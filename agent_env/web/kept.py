@@ -20,21 +20,21 @@ import httpx
 from agent_env.errors import SearchError, ToolError
 from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.schema import Hit, Page
-from agent_env.web.addresses import shown
+from agent_env.web.addresses import shortened_url
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_rows import Failure
 
 MOST_REMEMBERED = 16
-Found = TypeVar("Found", Page, list[Hit])
+Recorded = TypeVar("Recorded", Page, list[Hit])
 
 
 def page_key(url: str) -> str:
     """One writing of an address, under which its page is kept; without its fragment."""
     text = url.strip()
     try:
-        parsed = httpx.URL(text)
-        if parsed.scheme in ("http", "https") and parsed.raw_host:
-            return str(parsed.copy_with(raw_path=parsed.raw_path, fragment=None))
+        parsed_url = httpx.URL(text)
+        if parsed_url.scheme in ("http", "https") and parsed_url.raw_host:
+            return str(parsed_url.copy_with(raw_path=parsed_url.raw_path, fragment=None))
     except (httpx.InvalidURL, ValueError):
         pass
     return text.partition("#")[0]
@@ -52,20 +52,20 @@ class KeptFetcher:
     async def fetch(self, url: str) -> Page:
         key = page_key(url)
         if self._inner is None:
-            found = self._store.outcome(key)
-            if found is None:
+            recorded = self._store.outcome(key)
+            if recorded is None:
                 raise ToolError(
-                    f"{shown(url)} is not among the stored pages, and this run opens no others; "
-                    "open another page"
+                    f"{shortened_url(url)} is not among the stored pages, and this run opens no "
+                    "others; open another page"
                 )
-            return _told(found)
+            return _unwrap(recorded)
         async with self._turns.of(key):
-            found = self._store.outcome(key)
-            if found is None or (isinstance(found, Failure) and key not in self._tried):
+            recorded = self._store.outcome(key)
+            if recorded is None or (isinstance(recorded, Failure) and key not in self._tried):
                 outcome = await self._asked(self._inner, url)
-                found = self._store.keep(key, outcome, _now())
+                recorded = self._store.keep(key, outcome, _now())
             self._tried.add(key)
-        return _told(found)
+        return _unwrap(recorded)
 
     async def _asked(self, inner: Fetcher, url: str) -> Page | Failure:
         try:
@@ -87,21 +87,21 @@ class KeptSearch:
     async def search(self, query: str, limit: int) -> list[Hit]:
         words = " ".join(query.split())
         if self._inner is None:
-            found = self._store.searched(self.name, words, limit)
-            if found is None:
+            recorded = self._store.searched(self.name, words, limit)
+            if recorded is None:
                 raise ToolError(
                     "this search is not among the stored ones, and this run makes no others; "
                     "go on with the pages that you know"
                 )
-            return _told(found)
+            return _unwrap(recorded)
         async with self._turns.of(words):
-            found = self._store.searched(self.name, words, limit)
+            recorded = self._store.searched(self.name, words, limit)
             tried = (words, limit) in self._tried
-            if found is None or (isinstance(found, Failure) and not tried):
+            if recorded is None or (isinstance(recorded, Failure) and not tried):
                 outcome = await self._asked(self._inner, query, limit)
-                found = self._store.keep_search(self.name, words, limit, outcome, _now())
+                recorded = self._store.keep_search(self.name, words, limit, outcome, _now())
             self._tried.add((words, limit))
-        return _told(found)
+        return _unwrap(recorded)
 
     async def _asked(self, inner: SearchProvider, query: str, limit: int) -> list[Hit] | Failure:
         try:
@@ -169,10 +169,10 @@ class _Turns:
                 self._locks[key] = lock, waiting - 1
 
 
-def _told(found: Found | Failure) -> Found:
-    if isinstance(found, Failure):
-        raise ToolError(found.error)
-    return found
+def _unwrap(recorded: Recorded | Failure) -> Recorded:
+    if isinstance(recorded, Failure):
+        raise ToolError(recorded.error)
+    return recorded
 
 
 def _now() -> str:

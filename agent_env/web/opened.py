@@ -82,16 +82,16 @@ def open_frozen(settings: WebSettings, file: Path, stack: AsyncExitStack) -> Web
     return Web(KeptSearch(store, settings.search), KeptFetcher(store), True, store)
 
 
-def stored_search(store: SqlitePages, wanted: str | None) -> str:
+def stored_search(store: SqlitePages, provider: str | None) -> str:
     """The search of a frozen run: the one wanted, or the one provider whose results are stored."""
     names = sorted({search.provider for search in store.searches()})
-    if wanted == STORED or wanted in names:
-        return str(wanted)
-    if wanted is None and len(names) == 1:
+    if provider == STORED or provider in names:
+        return str(provider)
+    if provider is None and len(names) == 1:
         return names[0]
-    held = f"results of {', '.join(names)}" if names else "no search results"
+    content = f"results of {', '.join(names)}" if names else "no search results"
     raise ConfigError(
-        f"{store.file} holds {held}; say which to use: "
+        f"{store.file} holds {content}; say which to use: "
         f"--search {' or --search '.join([*names, STORED])}"
     )
 

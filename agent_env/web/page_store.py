@@ -55,8 +55,8 @@ class SqlitePages:
         self.connection.close()
 
     async def get(self, url: str) -> Page | None:
-        found = self.outcome(url)
-        return found if isinstance(found, Page) else None
+        outcome = self.outcome(url)
+        return outcome if isinstance(outcome, Page) else None
 
     async def put(self, page: Page, asked: str | None = None) -> str:
         with self._writing():
@@ -116,9 +116,9 @@ class SqlitePages:
                 "WHERE error IS NOT NULL",
                 (provider, query, limit, at, hits, failed),
             )
-        found = self.searched(provider, query, limit)
-        assert found is not None  # written a line above
-        return found
+        stored = self.searched(provider, query, limit)
+        assert stored is not None  # written a line above
+        return stored
 
     def urls(self) -> Iterator[str]:
         """All addresses that give a page, sorted."""
@@ -182,7 +182,7 @@ class SqlitePages:
             rows = self.connection.execute(
                 f"SELECT {COLUMNS} FROM fetches WHERE asked = ?", (row.asked,)
             )
-            if any(same_fetch(as_fetch(known), row) for known in rows.fetchall()):
+            if any(same_fetch(as_fetch(row_values), row) for row_values in rows.fetchall()):
                 return False
             wins = row.stands and (
                 standing is None or (standing.error is not None and row.error is None)

@@ -57,8 +57,8 @@ class SealedWeb:
         """The sealed web that was built in `file`, for reading; ConfigError where it is none.
         `note` hears where a large one is searched by the slower of two indexes."""
         store = SqlitePages(file, read_only=True)
-        found = store.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'")
-        if found.fetchone() is None:
+        cursor = store.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'")
+        if cursor.fetchone() is None:
             store.close()
             raise ConfigError(
                 f"{file} is no built web: it has no search index; "

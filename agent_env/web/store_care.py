@@ -37,9 +37,9 @@ def problems(store: SqlitePages) -> Iterator[str]:
 
 
 def _file_problems(connection: sqlite3.Connection) -> Iterator[str]:
-    for (said,) in connection.execute("PRAGMA quick_check(20)"):
-        if said != "ok":
-            yield f"the file is damaged: {said}"
+    for (message,) in connection.execute("PRAGMA quick_check(20)"):
+        if message != "ok":
+            yield f"the file is damaged: {message}"
 
 
 def _content_problems(connection: sqlite3.Connection, table: str, column: str) -> Iterator[str]:
@@ -59,8 +59,8 @@ def _missing(connection: sqlite3.Connection, table: str, column: str) -> Iterato
         f"SELECT asked FROM fetches WHERE error IS NULL AND "
         f"({column} IS NULL OR {column} NOT IN (SELECT digest FROM {table})) ORDER BY asked"
     )
-    for (asked,) in rows:
-        yield f"{asked} has no {column}"
+    for (url,) in rows:
+        yield f"{url} has no {column}"
 
 
 def merge(target: SqlitePages, other: SqlitePages) -> Merged:

@@ -47,7 +47,7 @@ def open_store(file: Path, read_only: bool = False) -> sqlite3.Connection:
     except OSError as exc:
         raise StorageError(f"cannot open the page store {file}: {exc.strerror}") from exc
     except sqlite3.Error as exc:
-        raise _told(file, exc) from exc
+        raise _as_error(file, exc) from exc
     try:
         _check_format(connection, file, read_only)
         if not read_only:  # a foreign file was refused before anything of it is changed
@@ -55,7 +55,7 @@ def open_store(file: Path, read_only: bool = False) -> sqlite3.Connection:
             connection.execute("PRAGMA synchronous = NORMAL")
     except sqlite3.Error as exc:
         connection.close()
-        raise _told(file, exc) from exc
+        raise _as_error(file, exc) from exc
     except BaseException:
         connection.close()
         raise
@@ -112,31 +112,31 @@ def _check_format(connection: sqlite3.Connection, file: Path, read_only: bool) -
     )
 
 
-def check_schema(connection: sqlite3.Connection, wanted: str, besides: str | None = None) -> None:
+def check_schema(connection: sqlite3.Connection, schema: str, besides: str | None = None) -> None:
     """sqlite3.DatabaseError where the file's tables are not the wanted ones: a stranger's may hold
     views and triggers that never end. A full-text index of the name `besides` may be there."""
-    own = _schema_of(wanted)
+    own = _schema_of(schema)
     query = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-    found = {(kind, name): sql for kind, name, sql in connection.execute(query)}
-    for (kind, name), sql in found.items():
+    tables = {(kind, name): sql for kind, name, sql in connection.execute(query)}
+    for (kind, name), sql in tables.items():
         if own.get((kind, name)) == sql:
             continue
         is_index = kind == "table" and besides is not None and name.startswith(besides)
         if not is_index or (name == besides and " USING fts5" not in sql):
             raise sqlite3.DatabaseError(f"its {kind} {name[:40]!r} is not ours")
-    if own.keys() - found.keys():
+    if own.keys() - tables.keys():
         raise sqlite3.DatabaseError("a table is missing")
 
 
 @cache
 def _schema_of(script: str) -> dict[tuple[str, str], str]:
-    with closing(sqlite3.connect(":memory:")) as made:
-        made.executescript(script)
-        rows = made.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(script)
+        rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         return {(kind, name): sql for kind, name, sql in rows}
 
 
-def _told(file: Path, error: sqlite3.Error) -> ConfigError | StorageError:
+def _as_error(file: Path, error: sqlite3.Error) -> ConfigError | StorageError:
     if isinstance(error, sqlite3.OperationalError):
         return StorageError(f"cannot open the page store {file}: {error}")
     return ConfigError(f"{file} is a broken page store: {error}")

@@ -59,10 +59,10 @@ class TantivyText:
         if not words:
             return []
         try:
-            found = self._searcher.search(
+            top = self._searcher.search(
                 self._query(list(words)), limit=max(limit, CANDIDATES), count=False
             )
-            docs = [(score, self._searcher.doc(at)) for score, at in found.hits]
+            docs = [(score, self._searcher.doc(at)) for score, at in top.hits]
         except ValueError as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
         docs.sort(key=lambda hit: (-hit[0], hit[1]["url"][0]))

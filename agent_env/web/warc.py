@@ -24,7 +24,7 @@ from typing import Any
 
 from agent_env.errors import ConfigError, StorageError, ToolError
 from agent_env.records.safe_files import new_file
-from agent_env.web.fetch_content import read
+from agent_env.web.fetch_content import read_content
 from agent_env.web.kept import page_key
 from agent_env.web.metadata import day_of
 from agent_env.web.page_store import SqlitePages
@@ -38,7 +38,7 @@ _PACKING = frozenset({"content-encoding", "content-length", "transfer-encoding",
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class WarcImport:
     """What was taken from a WARC file."""
 
     pages: int
@@ -63,27 +63,27 @@ def export_warc(store: SqlitePages, file: Path) -> int:
     return pages
 
 
-def import_warc(store: SqlitePages, file: Path, note: Callable[[str], None]) -> Imported:
+def import_warc(store: SqlitePages, file: Path, note: Callable[[str], None]) -> WarcImport:
     """Add what the file holds; `note` hears of each page that could not be read."""
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     waiting = _Waiting()
     for record in chain(_records(file), [None]):
         try:
             for row, body, text in waiting.rows(record):
-                taken["pages"] += store.add(row, body, text)
+                counts["pages"] += store.add(row, body, text)
             if record is not None and _is(record, "metadata", _SEARCH_KIND):
                 add_search(store, _search(json.loads(record.content_stream().read())))
-                taken["searches"] += 1
+                counts["searches"] += 1
         except (ToolError, ValueError, TypeError, KeyError) as exc:
             left_out[_why(exc)] += 1
             note(f"a record was left out: {exc}")
     left_out += waiting.left_out
-    return Imported(taken["pages"], taken["searches"], dict(left_out))
+    return WarcImport(counts["pages"], counts["searches"], dict(left_out))
 
 
 def _write_row(writer: Any, store: SqlitePages, row: Fetch) -> bool:
-    said = json.dumps({k: v for k, v in asdict(row).items() if v is not None}).encode()
+    payload = json.dumps({k: v for k, v in asdict(row).items() if v is not None}).encode()
     headers = {"WARC-Date": row.fetched_at}
     if row.digest is not None and row.text_digest is not None:
         response = writer.create_warc_record(
@@ -97,7 +97,7 @@ def _write_row(writer: Any, store: SqlitePages, row: Fetch) -> bool:
         headers["WARC-Refers-To"] = response.rec_headers.get_header("WARC-Record-ID")
         text = store.text(row.text_digest).encode()
         _write(writer, row.url, "conversion", "text/plain; charset=utf-8", text, headers)
-    _write(writer, row.asked, "metadata", _KIND, said, headers)
+    _write(writer, row.asked, "metadata", _KIND, payload, headers)
     return row.digest is not None
 
 
@@ -107,30 +107,32 @@ def _http_headers(row: Fetch) -> Any:
         line = f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         line = f"{status} Unknown"
-    told: dict[str, str] = json.loads(row.headers) if row.headers else {}
-    told.setdefault("content-type", row.content_type or "")
-    kept = [(name, value) for name, value in told.items() if name not in _PACKING and value]
-    return _warcio("statusandheaders").StatusAndHeaders(line, kept, protocol="HTTP/1.1")
+    headers: dict[str, str] = json.loads(row.headers) if row.headers else {}
+    headers.setdefault("content-type", row.content_type or "")
+    kept_headers = [
+        (name, value) for name, value in headers.items() if name not in _PACKING and value
+    ]
+    return _warcio("statusandheaders").StatusAndHeaders(line, kept_headers, protocol="HTTP/1.1")
 
 
 def _write_search(writer: Any, search: Search) -> None:
     hits = None if search.hits is None else [hit.model_dump() for hit in search.hits]
-    said = json.dumps({**asdict(replace(search, hits=None)), "hits": hits}).encode()
+    payload = json.dumps({**asdict(replace(search, hits=None)), "hits": hits}).encode()
     address = f"urn:agent-env:search:{search.provider}"
-    _write(writer, address, "metadata", _SEARCH_KIND, said, {"WARC-Date": search.searched_at})
+    _write(writer, address, "metadata", _SEARCH_KIND, payload, {"WARC-Date": search.searched_at})
 
 
 def _write(
     writer: Any, url: str, kind: str, content_type: str, data: bytes, headers: dict[str, str]
 ) -> None:
-    told = {**headers, **_dated(headers["WARC-Date"])}
+    all_headers = {**headers, **_dated(headers["WARC-Date"])}
     writer.write_record(
         writer.create_warc_record(
             url,
             kind,
             payload=io.BytesIO(data),
             warc_content_type=content_type,
-            warc_headers_dict=told,
+            warc_headers_dict=all_headers,
         )
     )
 
@@ -185,7 +187,7 @@ class _Waiting:
             before, self._text = self._response, None
             self._response = None if record is None else self._read(record)
             if before is not None:
-                yield _extracted(before)
+                yield _extract(before)
         elif record.rec_type == "conversion" and self._belongs(record):
             self._text = record.content_stream().read().decode()
         elif _is(record, "metadata", _KIND):
@@ -221,15 +223,17 @@ class _Waiting:
         if record.digest_checker.passed is False:
             self.left_out["pages that are cut off or changed"] += 1
             return None
-        told = {name.lower(): value for name, value in http.headers if "cookie" not in name.lower()}
+        headers = {
+            name.lower(): value for name, value in http.headers if "cookie" not in name.lower()
+        }
         identifier = head.get_header("WARC-Record-ID") or ""
-        return _Response(identifier, url, head.get_header("WARC-Date") or "", status, told, body)
+        return _Response(identifier, url, head.get_header("WARC-Date") or "", status, headers, body)
 
 
-def _extracted(response: _Response) -> _Row:
+def _extract(response: _Response) -> _Row:
     """ToolError where the page has no text that can be read."""
     kind = response.headers.get("content-type", "")
-    found = read(response.body, kind, response.url)
+    content = read_content(response.body, kind, response.url)
     row = Fetch(
         asked=page_key(response.url),
         url=response.url,
@@ -239,38 +243,38 @@ def _extracted(response: _Response) -> _Row:
         headers=json.dumps(response.headers),
         digest=None,  # told by what is stored
         text_digest=None,
-        extractor=found.extractor,
-        title=found.title,
-        language=found.metadata.language,
-        published=found.metadata.published,
-        modified=found.metadata.modified or day_of(response.headers.get("last-modified")),
+        extractor=content.extractor,
+        title=content.title,
+        language=content.metadata.language,
+        published=content.metadata.published,
+        modified=content.metadata.modified or day_of(response.headers.get("last-modified")),
         error=None,
         stands=True,
     )
-    return row, response.body, found.text
+    return row, response.body, content.text
 
 
 def _is(record: Any, kind: str, content_type: str) -> bool:
     return bool(record.rec_type == kind and record.content_type == content_type)
 
 
-def _fields(told: dict[str, Any]) -> dict[str, Any]:
+def _fields(values: dict[str, Any]) -> dict[str, Any]:
     """All fields of a row; what the file does not tell is None."""
     names = Fetch.__dataclass_fields__
-    return {name: told.get(name) for name in names}
+    return {name: values.get(name) for name in names}
 
 
-def _search(told: dict[str, Any]) -> Search:
+def _search(values: dict[str, Any]) -> Search:
     from agent_env.records.schema import Hit
 
-    hits = told["hits"]
+    hits = values["hits"]
     return Search(
-        str(told["provider"]),
-        str(told["query"]),
-        int(told["limit"]),
-        str(told["searched_at"]),
+        str(values["provider"]),
+        str(values["query"]),
+        int(values["limit"]),
+        str(values["searched_at"]),
         None if hits is None else tuple(Hit(**hit) for hit in hits),
-        told["error"],
+        values["error"],
     )
 
 

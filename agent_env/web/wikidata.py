@@ -56,8 +56,8 @@ def parse_kinds(texts: Iterable[str]) -> tuple[Kind, ...]:
         name, _, item = (part.strip() for part in text.partition("="))
         item = item or KINDS.get(name, "")
         if not name or re.fullmatch(r"Q[1-9][0-9]*", item) is None:
-            known = ", ".join(KINDS)
-            raise ConfigError(f"unknown kind '{text}'; known: {known}; others as NAME=Q123")
+            known_kinds = ", ".join(KINDS)
+            raise ConfigError(f"unknown kind '{text}'; known: {known_kinds}; others as NAME=Q123")
         if name in {kind.name for kind in kinds}:
             raise ConfigError(f"kind '{name}' is given twice")
         kinds.append(Kind(name=name, item=item))
@@ -66,19 +66,19 @@ def parse_kinds(texts: Iterable[str]) -> tuple[Kind, ...]:
     return tuple(kinds)
 
 
-async def next_page(service: QueryService, wanted: ImportQuery, kind: Kind, after: str) -> ItemPage:
+async def next_page(service: QueryService, query: ImportQuery, kind: Kind, after: str) -> ItemPage:
     """The items of a kind whose addresses sort behind `after`, as many as make a page."""
-    listed = await service.select(list_query(wanted, kind, after))
-    found = sorted({value_of(row, "item") for row in listed})
-    if found and found[0] <= after:
+    listed = await service.select(list_query(query, kind, after))
+    addresses = sorted({value_of(row, "item") for row in listed})
+    if addresses and addresses[0] <= after:
         raise SearchError(f"{service.endpoint} gives the same items again; it cannot be paged")
-    ids = [uri.removeprefix(ENTITY) for uri in found if re.fullmatch(ENTITY + r"Q\d+", uri)]
-    told = await service.select(detail_query(wanted, ids)) if ids else []
+    ids = [uri.removeprefix(ENTITY) for uri in addresses if re.fullmatch(ENTITY + r"Q\d+", uri)]
+    details = await service.select(detail_query(query, ids)) if ids else []
     return ItemPage(
         kind=kind.name,
-        last=found[-1] if found else after,
-        more=len(found) >= wanted.page_size,
-        items=tuple(items_of(ids, kind.name, told)),
+        last=addresses[-1] if addresses else after,
+        more=len(addresses) >= query.page_size,
+        items=tuple(items_of(ids, kind.name, details)),
     )
 
 
@@ -147,9 +147,9 @@ class QueryService:
                 wait_s = patience.first_wait_s * 2.0 ** (attempt - 1)
                 wait_s = min(wait_s, patience.longest_wait_s) if exc.wait_s is None else exc.wait_s
                 if attempt == patience.attempts or wait_s > patience.longest_wait_s:
-                    asked = f"asked {attempt} times" if attempt > 1 else "asked once"
+                    attempts_text = f"asked {attempt} times" if attempt > 1 else "asked once"
                     later = f"; it asks to wait {wait_s:.0f} s" if exc.wait_s else ""
-                    raise SearchError(f"{self.endpoint} {exc} ({asked}){later}") from exc
+                    raise SearchError(f"{self.endpoint} {exc} ({attempts_text}){later}") from exc
                 self._note(f"{self.endpoint} {exc}; asking again in {wait_s:.0f} s")
                 await asyncio.sleep(wait_s)
         raise AssertionError("the last attempt returns or raises")
@@ -160,7 +160,7 @@ class QueryService:
                 asyncio.timeout(self._patience.timeout_s),
                 self._client.stream("POST", self.endpoint, data={"query": query}) as response,
             ):
-                body = await _read(response)
+                body = await _read_body(response)
         except (TimeoutError, httpx.TimeoutException) as exc:
             raise _Passing(f"did not answer within {self._patience.timeout_s:g} s") from exc
         except httpx.HTTPError as exc:
@@ -168,13 +168,13 @@ class QueryService:
         if response.status_code in PASSING:
             raise _Passing(f"answered {response.status_code}", _retry_after_s(response.headers))
         if response.status_code != 200:
-            said = " ".join(body[:300].decode("utf-8", "replace").split())
+            excerpt = " ".join(body[:300].decode("utf-8", "replace").split())
             hint = "; give a --contact" if response.status_code == 403 else ""
-            raise SearchError(f"{self.endpoint} answered {response.status_code}: {said}{hint}")
+            raise SearchError(f"{self.endpoint} answered {response.status_code}: {excerpt}{hint}")
         return _solutions(body, response.headers.get("content-type", "no content type"))
 
 
-async def _read(response: httpx.Response) -> bytes:
+async def _read_body(response: httpx.Response) -> bytes:
     parts, size = [], 0
     async for part in response.aiter_bytes():
         parts.append(part)

@@ -16,7 +16,7 @@ from agent_env.testing import page
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_care import problems
 from agent_env.web.store_rows import Failure
-from agent_env.web.warc import Imported, export_warc, import_warc
+from agent_env.web.warc import WarcImport, export_warc, import_warc
 
 A, B = "https://a.example/", "https://b.example/"
 NOON = "2026-01-01T12:00:00+00:00"
@@ -44,7 +44,7 @@ def store(tmp_path: Path) -> SqlitePages:
 def test_out_and_in_again_nothing_is_lost(store: SqlitePages, tmp_path: Path, name: str) -> None:
     assert export_warc(store, tmp_path / name) == 3
     again = SqlitePages(tmp_path / "again.db")
-    assert import_warc(again, tmp_path / name, notes) == Imported(4, 2, {})
+    assert import_warc(again, tmp_path / name, notes) == WarcImport(4, 2, {})
     assert again.digest() == store.digest()
     assert list(again.fetches(False)) == list(store.fetches(False))
     assert list(again.searches()) == list(store.searches())
@@ -97,7 +97,7 @@ def test_other_programs_files_are_read_and_what_is_left_out_is_counted(tmp_path:
     store = SqlitePages(tmp_path / "pages.db")
     told: list[str] = []
     done = import_warc(store, tmp_path / "x.warc.gz", told.append)
-    assert done == Imported(3, 0, {"pages without text": 1, "responses that are no pages": 1})
+    assert done == WarcImport(3, 0, {"pages without text": 1, "responses that are no pages": 1})
     assert told == ["a record was left out: the address holds image/png, not a page with text"]
     first = store.outcome(A)
     assert first is not None
@@ -120,7 +120,7 @@ def test_a_file_that_is_no_warc_is_named_and_nothing_is_lost(
         with pytest.raises(ConfigError, match=r"bad\.warc is no sound WARC file"):
             import_warc(store, tmp_path / "bad.warc", notes)
     else:
-        assert import_warc(store, tmp_path / "bad.warc", notes) == Imported(0, 0, {})
+        assert import_warc(store, tmp_path / "bad.warc", notes) == WarcImport(0, 0, {})
     assert store.digest() == before
 
 

@@ -22,7 +22,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RawHit:
     """One result as the service wrote it; anything may be missing or of a wrong type."""
 
     url: JsonValue
@@ -59,7 +59,7 @@ class Api:
     """What the smallest plan allows."""
     request: Callable[[str, int, str], Request]
     """Of query, number of results and key (empty where the service has none)."""
-    found: Callable[[Json, str], list[Found] | None]
+    found: Callable[[Json, str], list[RawHit] | None]
     """The results in a reply; None where it is no reply of this service. Gets the base URL too."""
     timeout_s: float | None = None
     """For one request, where it needs longer than others'."""
@@ -79,8 +79,8 @@ def listed(body: Json, name: str) -> list[Json] | None:
 
 def found_in(
     rows: list[Json] | None, url: str, title: str, snippet: str, day: str = ""
-) -> list[Found] | None:
+) -> list[RawHit] | None:
     """The results in rows that have these fields."""
     if rows is None:
         return None
-    return [Found(row.get(url), row.get(title), row.get(snippet), row.get(day)) for row in rows]
+    return [RawHit(row.get(url), row.get(title), row.get(snippet), row.get(day)) for row in rows]

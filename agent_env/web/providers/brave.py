@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_env.web.providers.api import Api, Found, Json, Pace, Request, found_in, listed
+from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, found_in, listed
 
 
 def request(query: str, limit: int, key: str) -> Request:
@@ -15,7 +15,7 @@ def request(query: str, limit: int, key: str) -> Request:
     return Request("/res/v1/web/search", parameters, headers={"x-subscription-token": key})
 
 
-def found(body: Json, base_url: str) -> list[Found] | None:
+def found(body: Json, base_url: str) -> list[RawHit] | None:
     """A search without web results has no `web` at all."""
     if body.get("type") != "search":
         return None

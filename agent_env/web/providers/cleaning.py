@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from agent_env.records.schema import Hit
 from agent_env.web.metadata import day_of
-from agent_env.web.providers.api import Found
+from agent_env.web.providers.api import RawHit
 
 SNIPPET = 500
 TITLE = 200
@@ -26,10 +26,10 @@ SECRET = 8
 """Characters that a key has; a shorter one is a placeholder and would blot out words."""
 
 
-def hits_of(found: Iterable[Found], key: str) -> list[Hit]:
+def hits_of(raw_hits: Iterable[RawHit], key: str) -> list[Hit]:
     """The results that have an address, in their order; a missing title is the address."""
     hits: dict[str, Hit] = {}
-    for each in found:
+    for each in raw_hits:
         url = blotted(each.url.strip(), key) if isinstance(each.url, str) else ""
         if url not in hits and len(url) <= LONGEST_URL and _ADDRESS.fullmatch(url):
             title = shortened(plain(each.title, key), TITLE)

@@ -84,9 +84,9 @@ class LiveSearch:
 
     async def search(self, query: str, limit: int) -> list[Hit]:
         """At most `limit` hits, best first; a ToolError is the model's to mend."""
-        wanted = self._sendable(query)
+        sendable = self._sendable(query)
         number = max(1, min(limit, self._api.most))
-        body = await self._answer(self._api.request(wanted, number, self._key))
+        body = await self._answer(self._api.request(sendable, number, self._key))
         return self._hits(body)[:limit]
 
     async def close(self) -> None:
@@ -156,8 +156,8 @@ class LiveSearch:
         return b"".join(parts)
 
     def _given_up(self, why: Passing, attempts: int, wait_s: float) -> ToolError | SearchError:
-        asked = f"asked {attempts} times" if attempts > 1 else "asked once"
-        text = f"{self.name} {why.reason} ({asked})"
+        attempts_text = f"asked {attempts} times" if attempts > 1 else "asked once"
+        text = f"{self.name} {why.reason} ({attempts_text})"
         if why.unreachable:
             return SearchError(f"{text}; check the network and the base URL")
         if wait_s > self._patience.longest_wait_s:
@@ -165,12 +165,12 @@ class LiveSearch:
         return ToolError(f"{text}; try again later, or go on with what you have")
 
     def _hits(self, body: Json) -> list[Hit]:
-        found = self._api.found(body, self._base_url)
-        if found is None:
+        raw_hits = self._api.found(body, self._base_url)
+        if raw_hits is None:
             raise self._reader.unknown("JSON that holds no search results")
-        hits = hits_of(found, self._key)
-        if found and not hits:
-            raise self._reader.unknown(f"{len(found)} results, none with an address")
+        hits = hits_of(raw_hits, self._key)
+        if raw_hits and not hits:
+            raise self._reader.unknown(f"{len(raw_hits)} results, none with an address")
         return hits
 
 

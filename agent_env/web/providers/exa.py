@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_env.web.providers.api import Api, Found, Json, Pace, Request, listed
+from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, listed
 
 
 def request(query: str, limit: int, key: str) -> Request:
@@ -11,15 +11,15 @@ def request(query: str, limit: int, key: str) -> Request:
     return Request("/search", body=body, headers={"x-api-key": key})
 
 
-def found(body: Json, base_url: str) -> list[Found] | None:
+def found(body: Json, base_url: str) -> list[RawHit] | None:
     """A result without highlights may have its text or a summary."""
     rows = listed(body, "results")
-    return None if rows is None else [_found(row) for row in rows]
+    return None if rows is None else [_raw_hit(row) for row in rows]
 
 
-def _found(row: Json) -> Found:
+def _raw_hit(row: Json) -> RawHit:
     snippet = row.get("highlights") or row.get("summary") or row.get("text")
-    return Found(row.get("url"), row.get("title"), snippet, row.get("publishedDate"))
+    return RawHit(row.get("url"), row.get("title"), snippet, row.get("publishedDate"))
 
 
 API = Api(

@@ -7,7 +7,7 @@ is the model's own and serves as the snippet. platform.openai.com/docs/guides/to
 
 from __future__ import annotations
 
-from agent_env.web.providers.api import Api, Found, Json, Pace, Request, listed
+from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, listed
 
 MODEL = "gpt-5-mini"
 _ASK = (
@@ -30,7 +30,7 @@ def request(query: str, limit: int, key: str) -> Request:
     return Request("/responses", body=body, headers={"authorization": f"Bearer {key}"})
 
 
-def found(body: Json, base_url: str) -> list[Found] | None:
+def found(body: Json, base_url: str) -> list[RawHit] | None:
     """Cited pages first; None where the reply is no response."""
     output = listed(body, "output")
     if output is None:
@@ -39,22 +39,22 @@ def found(body: Json, base_url: str) -> list[Found] | None:
     parts = [part for message in messages for part in listed(message, "content") or []]
     if parts and not any(part.get("type") in ("output_text", "refusal") for part in parts):
         return None
-    return [*_cited(parts), *_consulted(output)]
+    return [*_cited_hits(parts), *_consulted(output)]
 
 
-def _cited(parts: list[Json]) -> list[Found]:
+def _cited_hits(parts: list[Json]) -> list[RawHit]:
     return [
-        Found(note.get("url"), note.get("title"), _beside(part.get("text"), note["start_index"]))
+        RawHit(note.get("url"), note.get("title"), _beside(part.get("text"), note["start_index"]))
         for part in parts
         for note in listed(part, "annotations") or []
         if note.get("type") == "url_citation" and "start_index" in note
     ]
 
 
-def _consulted(output: list[Json]) -> list[Found]:
+def _consulted(output: list[Json]) -> list[RawHit]:
     actions = (i.get("action") for i in output if i.get("type") == "web_search_call")
     return [
-        Found(source.get("url"), source.get("title"), None)
+        RawHit(source.get("url"), source.get("title"), None)
         for action in actions
         if isinstance(action, dict)
         for source in listed(action, "sources") or []

@@ -61,15 +61,15 @@ class Reader:
 
     def read(self, reply: Reply) -> Json | Passing:
         """The JSON object of a good reply; ToolError or SearchError for a lasting failure."""
-        value = _parsed(reply.body)
+        value = _parse_json(reply.body)
         if 200 <= reply.status < 300:
             return self._good(value, reply)
-        said = self._said(value)
+        message = self._said(value)
         if reply.status in PASSING or reply.status >= 500:
-            if reply.status == 429 and _SPENT.search(said):
-                raise self._spent(reply.status, said)
+            if reply.status == 429 and _SPENT.search(message):
+                raise self._spent(reply.status, message)
             return Passing(f"answered HTTP {reply.status}", asked_wait_s(reply.headers))
-        raise self._refusal(reply.status, said)
+        raise self._refusal(reply.status, message)
 
     def unknown(self, what: str) -> SearchError:
         """The error for a reply that is not this service's."""
@@ -81,8 +81,8 @@ class Reader:
             return self._unless_error(value, reply)
         if value is None and ("json" in kind or not reply.body.strip()):
             return Passing("sent broken JSON" if reply.body.strip() else "sent an empty reply")
-        shown = shortened(plain(kind, self.key.lower()), 60)
-        what = "JSON that is no object" if value is not None else shown
+        excerpt = shortened(plain(kind, self.key.lower()), 60)
+        what = "JSON that is no object" if value is not None else excerpt
         raise self.unknown(f"{what or 'something'} instead of search results")
 
     def _unless_error(self, value: Json, reply: Reply) -> Json | Passing:
@@ -92,22 +92,26 @@ class Reader:
         code = plain(error.get("code"), self.key) if isinstance(error, dict) else ""
         if _BUSY.search(code):
             return Passing(f"is busy ({code[:60]})", asked_wait_s(reply.headers))
-        said = self._said(value) or "no reason given"
-        raise ToolError(f"{self.name} refused this query: {said}; try other words")
+        message = self._said(value) or "no reason given"
+        raise ToolError(f"{self.name} refused this query: {message}; try other words")
 
-    def _refusal(self, status: int, said: str) -> ToolError | SearchError:
-        heard = f"HTTP {status}" + (f": {said}" if said else "")
-        if status in PAYMENT or (status in (400, 403) and _SPENT.search(said)):
-            return self._spent(status, said)
-        if status in (401, 403) or (status in (400, 422) and _KEY.search(said)):
-            return SearchError(f"{self.name} refused access ({heard}); {self.denied}")
+    def _refusal(self, status: int, message: str) -> ToolError | SearchError:
+        status_text = f"HTTP {status}" + (f": {message}" if message else "")
+        if status in PAYMENT or (status in (400, 403) and _SPENT.search(message)):
+            return self._spent(status, message)
+        if status in (401, 403) or (status in (400, 422) and _KEY.search(message)):
+            return SearchError(f"{self.name} refused access ({status_text}); {self.denied}")
         if status in (400, 413, 414, 422):
-            return ToolError(f"{self.name} refused this query ({heard}); try other or fewer words")
-        return SearchError(f"{self.name} answered {heard}; check that the base URL is right")
+            return ToolError(
+                f"{self.name} refused this query ({status_text}); try other or fewer words"
+            )
+        return SearchError(f"{self.name} answered {status_text}; check that the base URL is right")
 
-    def _spent(self, status: int, said: str) -> SearchError:
-        heard = f"HTTP {status}" + (f": {said}" if said else "")
-        return SearchError(f"{self.name} has no searches left on this account ({heard}); add some")
+    def _spent(self, status: int, message: str) -> SearchError:
+        status_text = f"HTTP {status}" + (f": {message}" if message else "")
+        return SearchError(
+            f"{self.name} has no searches left on this account ({status_text}); add some"
+        )
 
     def _said(self, value: JsonValue) -> str:
         return shortened(plain(_message(value), self.key), 200)
@@ -122,22 +126,22 @@ def asked_wait_s(headers: Mapping[str, str]) -> float | None:
     if until is not None:
         now = _time(headers.get("date", "")) or datetime.now(UTC)
         return max(0.0, (until - now).total_seconds())
-    left = headers.get("x-ratelimit-remaining", "").split(",")
+    remaining = headers.get("x-ratelimit-remaining", "").split(",")
     starts = headers.get("x-ratelimit-reset", "").split(",")
-    pairs = [(a.strip(), b.strip()) for a, b in zip(left, starts, strict=False)]
+    pairs = [(a.strip(), b.strip()) for a, b in zip(remaining, starts, strict=False)]
     spent = [float(b) for a, b in pairs if a == "0" and re.fullmatch("[0-9]{1,9}", b)]
     return max(spent, default=None)
 
 
 def _time(text: str) -> datetime | None:
     try:
-        found = parsedate_to_datetime(text)
+        time = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):
         return None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time
 
 
-def _parsed(body: bytes) -> JsonValue:
+def _parse_json(body: bytes) -> JsonValue:
     try:
         value: JsonValue = json.loads(body)
     except (ValueError, RecursionError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_env.errors import ToolError
-from agent_env.web.providers.api import Api, Found, Json, Pace, Request, found_in, listed
+from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, found_in, listed
 from agent_env.web.providers.cleaning import plain
 
 
@@ -11,11 +11,11 @@ def request(query: str, limit: int, key: str) -> Request:
     return Request("/search", {"q": query, "format": "json"})
 
 
-def found(body: Json, base_url: str) -> list[Found] | None:
+def found(body: Json, base_url: str) -> list[RawHit] | None:
     """Nothing found while engines are down is no answer: ToolError names the engines."""
-    found = found_in(listed(body, "results"), "url", "title", "content", "publishedDate")
+    hits = found_in(listed(body, "results"), "url", "title", "content", "publishedDate")
     silent = body.get("unresponsive_engines")
-    if found == [] and isinstance(silent, list) and silent:
+    if hits == [] and isinstance(silent, list) and silent:
         names = ", ".join(
             plain(each[:1] if isinstance(each, list) else each, "") for each in silent
         )
@@ -23,7 +23,7 @@ def found(body: Json, base_url: str) -> list[Found] | None:
             f"the search found nothing, but these engines did not answer: {names[:200]}; "
             "try again later or with other words"
         )
-    return found
+    return hits
 
 
 API = Api(

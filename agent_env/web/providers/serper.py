@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from agent_env.web.providers.api import Api, Found, Json, Pace, Request, found_in, listed
+from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, found_in, listed
 
 
 def request(query: str, limit: int, key: str) -> Request:
     return Request("/search", body={"q": query, "num": limit}, headers={"x-api-key": key})
 
 
-def found(body: Json, base_url: str) -> list[Found] | None:
+def found(body: Json, base_url: str) -> list[RawHit] | None:
     if "organic" not in body and "searchParameters" in body:
         return []
     return found_in(listed(body, "organic"), "link", "title", "snippet", "date")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_env.web.providers.api import Api, Found, Json, Pace, Request, found_in, listed
+from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, found_in, listed
 
 
 def request(query: str, limit: int, key: str) -> Request:
@@ -10,7 +10,7 @@ def request(query: str, limit: int, key: str) -> Request:
     return Request("/search", body=body, headers={"authorization": f"Bearer {key}"})
 
 
-def found(body: Json, base_url: str) -> list[Found] | None:
+def found(body: Json, base_url: str) -> list[RawHit] | None:
     return found_in(listed(body, "results"), "url", "title", "content", "published_date")
 
 

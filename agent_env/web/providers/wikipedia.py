@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from agent_env.web.providers.api import Api, Found, Json, Pace, Request, listed
+from agent_env.web.providers.api import Api, Json, Pace, RawHit, Request, listed
 
 PLAIN = ";@$!*(),/~:"  # what a wiki leaves as it is in its own addresses
 
@@ -27,13 +27,13 @@ def request(query: str, limit: int, key: str) -> Request:
     return Request("/w/api.php", parameters)
 
 
-def found(body: Json, base_url: str) -> list[Found] | None:
+def found(body: Json, base_url: str) -> list[RawHit] | None:
     query = body.get("query")
     rows = listed(query, "search") if isinstance(query, dict) else None
     if rows is None:
         return None
     return [
-        Found(_address(row.get("title"), base_url), row.get("title"), row.get("snippet"))
+        RawHit(_address(row.get("title"), base_url), row.get("title"), row.get("snippet"))
         for row in rows
     ]
 

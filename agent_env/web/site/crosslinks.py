@@ -49,8 +49,8 @@ class CrossLinks:
         return links + [(name, article_url(name)) for name in objects]
 
     def _people_in(self, row: EventRow) -> list[str]:
-        found = _NAME.findall(row.summary) if self._people else []
-        return [name for name in dict.fromkeys(found) if name in self._people]
+        names = _NAME.findall(row.summary) if self._people else []
+        return [name for name in dict.fromkeys(names) if name in self._people]
 
 
 def _to(row: EventRow) -> Link:

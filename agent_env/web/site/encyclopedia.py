@@ -17,7 +17,7 @@ from agent_env.temporal.facts.tables import EventRow, IntervalRow, LifeRow, Term
 from agent_env.web.full_text import words_of
 from agent_env.web.site.crosslinks import CrossLinks
 from agent_env.web.site.difficulty import Difficulty
-from agent_env.web.site.sheet import Link, Row, Sheet, a, capital, chance, listed, written
+from agent_env.web.site.sheet import Link, Row, Sheet, a, capital, chance, date_text, listed
 
 INVENTED = "Everything on this page belongs to an imaginary world."
 PASSAGE = (
@@ -66,9 +66,9 @@ def event_article(row: EventRow, level: Difficulty, links: CrossLinks, invented:
 def _date_rows(row: EventRow, rng: Random) -> list[Row]:
     rows: list[Row] = []
     if row.start is not None:
-        rows.append(("First day", written(row.start, rng)))
+        rows.append(("First day", date_text(row.start, rng)))
     if row.end is not None:
-        rows.append(("Last day", written(row.end, rng)))
+        rows.append(("Last day", date_text(row.end, rng)))
     return rows
 
 
@@ -86,14 +86,14 @@ def _sites(row: EventRow) -> list[Link]:
 
 def _when(row: EventRow, rng: Random) -> str:
     if row.start is not None and row.end is None:
-        return f" began on {written(row.start, rng)} and still lasts"
+        return f" began on {date_text(row.start, rng)} and still lasts"
     if row.start is None and row.end is not None:
-        return f" ended on {written(row.end, rng)}"
+        return f" ended on {date_text(row.end, rng)}"
     if row.start is None or row.end is None:
         return f" took place in {listed([str(year) for year in row.years])}"
     if row.start == row.end:
-        return f" took place on {written(row.start, rng)}"
-    start, end = written(row.start, rng), written(row.end, rng)
+        return f" took place on {date_text(row.start, rng)}"
+    start, end = date_text(row.start, rng), date_text(row.end, rng)
     return rng.choice(
         [
             f" lasted from {start} to {end}",
@@ -107,23 +107,23 @@ def keywords(hint: str, share: float, rng: Random) -> list[str]:
     """A part of the words by which a puzzle may allude to an event: enough to find its article
     by, though the whole allusion may find nothing."""
     words = list(dict.fromkeys(words_of(hint)))
-    kept = set(rng.sample(words, min(len(words), -int(-share * len(words) // 1))))
-    return [word for word in words if word in kept]
+    chosen_words = set(rng.sample(words, min(len(words), -int(-share * len(words) // 1))))
+    return [word for word in words if word in chosen_words]
 
 
 def person_article(row: LifeRow, level: Difficulty, links: CrossLinks, invented: bool) -> Sheet:
     """The article that proves a lifespan."""
     rng = chance("person", row.person)
-    born, died = written(row.start, rng), written(row.end, rng)
+    born, died = date_text(row.start, rng), date_text(row.end, rng)
     lead = f"{row.person} (born {born}, died {died}) was {a(row.description)}."
     rows: list[Row] = [("Born", born), ("Died", died)]
     paragraphs = [lead]
     if level.hides_dates(row.person):
-        told = f"{row.person} was born on {born} and died on {died}."
+        life_text = f"{row.person} was born on {born} and died on {died}."
         paragraphs = [
             PASSAGE.format(it=row.person),
             f"{row.person} was {a(row.description)}.",
-            told,
+            life_text,
         ]
         rows = []
     rows += [_spell(RELATIONS, s, s.object, rng) for s in links.spells.get(row.person, ())]
@@ -137,8 +137,8 @@ def person_article(row: LifeRow, level: Difficulty, links: CrossLinks, invented:
 
 
 def _spell(words: dict[str, str], spell: IntervalRow, other: str, rng: Random) -> Row:
-    until = written(spell.end, rng) if spell.end else "still"
-    return (words[spell.relation], other, f"from {written(spell.start, rng)}", f"to {until}")
+    until = date_text(spell.end, rng) if spell.end else "still"
+    return (words[spell.relation], other, f"from {date_text(spell.start, rng)}", f"to {until}")
 
 
 def object_article(name: str, spells: list[IntervalRow]) -> Sheet:
@@ -157,20 +157,22 @@ def presidency_article(person: str, terms: list[TermRow], level: Difficulty) -> 
     rng = chance("president", person)
     title = presidency_title(person)
     spans = [
-        f"from {written(term.start, rng)} "
-        + (f"to {written(term.end, rng)}" if term.end else "on, a term that still lasts")
+        f"from {date_text(term.start, rng)} "
+        + (f"to {date_text(term.end, rng)}" if term.end else "on, a term that still lasts")
         for term in terms
     ]
-    told = f"{person} was President of the United States {listed(spans)}."
+    terms_text = f"{person} was President of the United States {listed(spans)}."
     rows: list[Row] = [("Office", "President of the United States")]
     for number, term in enumerate(terms, start=1):
         which = f" (term {number})" if len(terms) > 1 else ""
-        rows.append((f"First day in office{which}", written(term.start, rng)))
+        rows.append((f"First day in office{which}", date_text(term.start, rng)))
         if term.end:
-            rows.append((f"Last day in office{which}", written(term.end, rng)))
+            rows.append((f"Last day in office{which}", date_text(term.end, rng)))
     if level.hides_dates(title):
-        return Sheet(article_url(title), title, (PASSAGE.format(it=title), told), tuple(rows[:1]))
-    return Sheet(article_url(title), title, (told,), tuple(rows))
+        return Sheet(
+            article_url(title), title, (PASSAGE.format(it=title), terms_text), tuple(rows[:1])
+        )
+    return Sheet(article_url(title), title, (terms_text,), tuple(rows))
 
 
 def list_url(kind: str) -> str:

@@ -17,7 +17,7 @@ from agent_env.temporal.facts.articles import (
 )
 from agent_env.temporal.facts.tables import EventRow, LifeRow
 from agent_env.web.site.encyclopedia import INVENTED
-from agent_env.web.site.sheet import Link, Sheet, capital, chance, written
+from agent_env.web.site.sheet import Link, Sheet, capital, chance, date_text
 
 CALLED = "This report was written for the sealed web after a table of facts; no such paper exists."
 
@@ -38,8 +38,8 @@ def reports(row: EventRow, invented: bool) -> Iterator[Sheet]:
             report_url(row.event, edge, day),
             f"{title} {EDGE_WORDS[edge]}",
             (
-                f"Printed on {written(day + timedelta(days=1), rng)}.",
-                f"{capital(row.event)} {verb} on {written(day, rng)}. {row.summary}".strip(),
+                f"Printed on {date_text(day + timedelta(days=1), rng)}.",
+                f"{capital(row.event)} {verb} on {date_text(day, rng)}. {row.summary}".strip(),
                 INVENTED if invented else CALLED,
             ),
             links=((title, article_url(title)),),
@@ -68,11 +68,11 @@ def notes_on_event(row: EventRow) -> Sheet | None:
         return None
     rng = chance("notes", row.event)
     title = event_title(row.event)
-    told = (
-        f"Copied out for my own use: {row.event}, begun on {written(row.start, rng)}, over on "
-        f"{written(row.end, rng)}."
+    sentence = (
+        f"Copied out for my own use: {row.event}, begun on {date_text(row.start, rng)}, over on "
+        f"{date_text(row.end, rng)}."
     )
-    paragraphs = (f"A page from my notebook. {row.summary}".strip(), told)
+    paragraphs = (f"A page from my notebook. {row.summary}".strip(), sentence)
     return Sheet(url, f"My notes: {title}", paragraphs, (), ((title, article_url(title)),), "notes")
 
 
@@ -82,7 +82,7 @@ def notes_on_life(row: LifeRow) -> Sheet | None:
     if url is None:
         return None
     rng = chance("notes", row.person)
-    rows = (("Born", written(row.start, rng)), ("Died", written(row.end, rng)))
-    said = (f"A page from my notebook, on {row.person}.", f"Remembered as {row.description}.")
+    rows = (("Born", date_text(row.start, rng)), ("Died", date_text(row.end, rng)))
+    sentences = (f"A page from my notebook, on {row.person}.", f"Remembered as {row.description}.")
     links = ((row.person, article_url(row.person)),)
-    return Sheet(url, f"My notes: {row.person}", said, rows, links, "notes")
+    return Sheet(url, f"My notes: {row.person}", sentences, rows, links, "notes")

@@ -52,8 +52,8 @@ def _presidencies(tables: FactTables, level: Difficulty) -> Iterator[Sheet]:
     terms: dict[str, list[TermRow]] = defaultdict(list)
     for term in tables.presidents:
         terms[term.person].append(term)
-    for person, held in terms.items():
-        yield presidency_article(person, held, level)
+    for person, spans in terms.items():
+        yield presidency_article(person, spans, level)
 
 
 def _lists(tables: FactTables) -> Iterator[Sheet]:

@@ -85,7 +85,7 @@ _DRESS = {
 """What stands before and behind the body; all of it is clutter to a reader."""
 
 
-def written(day: PartialDate | date, rng: Random) -> str:
+def date_text(day: PartialDate | date, rng: Random) -> str:
     """A date in one of the ways in which sites write it."""
     if isinstance(day, PartialDate):
         if day.month is None:

@@ -15,7 +15,7 @@ from agent_env.temporal.facts.table_pages import RowPage, TablePages, time_place
 from agent_env.temporal.partial import PartialDate
 from agent_env.web.site.difficulty import Difficulty
 from agent_env.web.site.encyclopedia import PASSAGE
-from agent_env.web.site.sheet import Link, Row, Sheet, chance, written
+from agent_env.web.site.sheet import Link, Row, Sheet, chance, date_text
 from agent_env.web.site.traps import COPIES, NAMESAKES, THINGS
 
 STILL = "still"
@@ -50,8 +50,8 @@ def _article(
         for name, value in _values(table, row)
         if (name, value) in by_value and ((name, value),) != page.values
     )
-    shown = _rows(table, rows, chance("rows", page.url))
-    return Sheet(page.url, page.title, tuple(paragraphs), shown, tuple(links)[:LINKED])
+    row_blocks = _rows(table, rows, chance("rows", page.url))
+    return Sheet(page.url, page.title, tuple(paragraphs), row_blocks, tuple(links)[:LINKED])
 
 
 def _whole(page: RowPage) -> str:
@@ -93,7 +93,7 @@ def _day(cell: str | int | float | None, rng: Random) -> str:
     if cell in (None, ""):
         return STILL
     try:
-        return written(PartialDate.parse(str(cell)), rng)
+        return date_text(PartialDate.parse(str(cell)), rng)
     except ValueError:
         return str(cell)  # a published table may hold other notations
 
@@ -120,24 +120,24 @@ def _outdated_copy(table: MaterialTable, page: RowPage, rng: Random) -> Sheet | 
     if len(begun) < 2:
         return None
     day = begun[-2]
-    known = [
+    known_rows = [
         tuple(
             None if place == end and str(cell or "") > day else cell for place, cell in enumerate(r)
         )
         for r in rows
         if str(r[start]) <= day
     ]
-    last = known[-1]
+    last = known_rows[-1]
     latest = ", ".join(value for _, value in _values(table, last))
     paragraphs = (
         f"{page.title}. The latest entry is {latest}, from {_day(last[start], rng)} on.",
-        f"All {len(known)} entries known, in the order of their beginnings.",
+        f"All {len(known_rows)} entries known, in the order of their beginnings.",
         f"This is an outdated copy, kept as it was on {_day(day, rng)}; what came later is not in "
         "it.",
     )
     links: tuple[Link, ...] = (("Current page", page.url),)
     url = f"{COPIES}{page.url.rsplit('/', 2)[1]}/{page.url.rsplit('/', 1)[1]}"
-    return Sheet(url, page.title, paragraphs, _rows(table, known, rng), links)
+    return Sheet(url, page.title, paragraphs, _rows(table, known_rows, rng), links)
 
 
 def _namesake(table: MaterialTable, page: RowPage, rng: Random) -> Sheet:

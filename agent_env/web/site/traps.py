@@ -9,7 +9,7 @@ from random import Random
 from agent_env.temporal.facts.articles import GAZETTE, article_url, event_title, slug
 from agent_env.temporal.facts.tables import EventRow
 from agent_env.web.site.difficulty import Difficulty
-from agent_env.web.site.sheet import Sheet, capital, chance, written
+from agent_env.web.site.sheet import Sheet, capital, chance, date_text
 
 NAMESAKES = ("board game", "song", "café", "ferry", "racehorse", "crossword series")
 COPIES = "https://copies.example/page/"
@@ -26,8 +26,8 @@ def traps(row: EventRow, level: Difficulty) -> Iterator[Sheet]:
     elif draw < level.copies + level.namesakes:
         yield namesake(row, rng)
     late = chance("anniversary", row.event)
-    if late.random() < level.anniversaries and (told := anniversary(row, late)) is not None:
-        yield told
+    if late.random() < level.anniversaries and (report := anniversary(row, late)) is not None:
+        yield report
 
 
 def outdated_copy(row: EventRow, rng: Random) -> Sheet:
@@ -37,7 +37,7 @@ def outdated_copy(row: EventRow, rng: Random) -> Sheet:
     title = event_title(row.event)
     start = _moved(row.start.first, rng)
     end = max(_moved(row.end.first, rng), start)
-    first, last = written(start, rng), written(end, rng)
+    first, last = date_text(start, rng), date_text(end, rng)
     paragraphs = (
         f"{capital(row.event)}: expected from {first} to {last}. {title} ({row.kind}). {title}.",
         f"{row.summary} In short: {row.hint or row.event}.".strip(),
@@ -55,7 +55,7 @@ def namesake(row: EventRow, rng: Random) -> Sheet:
     what = rng.choice(NAMESAKES)
     start = date(rng.randint(1960, 2015), rng.randint(1, 12), rng.randint(1, 28))
     end = start + timedelta(days=rng.randint(200, 4000))
-    first, last = written(start, rng), written(end, rng)
+    first, last = date_text(start, rng), date_text(end, rng)
     paragraphs = (
         f"{title} is a {what}, named after {row.event}. {title} was to be had from {first} to "
         f"{last}.",
@@ -79,9 +79,9 @@ def anniversary(row: EventRow, rng: Random) -> Sheet | None:
     last = first + timedelta(days=rng.randint(1, 9))
     title = event_title(row.event)
     paragraphs = (
-        f"Printed on {written(last + timedelta(days=1), rng)}.",
-        f"The commemoration of {row.event} was opened on {written(first, rng)} and closed on "
-        f"{written(last, rng)}, {years} years after the event itself.",
+        f"Printed on {date_text(last + timedelta(days=1), rng)}.",
+        f"The commemoration of {row.event} was opened on {date_text(first, rng)} and closed on "
+        f"{date_text(last, rng)}, {years} years after the event itself.",
         f"Speakers recalled {row.hint or row.event}. The commemoration is an invention of this "
         "site.",
     )
