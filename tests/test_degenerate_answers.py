@@ -12,10 +12,10 @@ from agent_env.analysis.diagnosis import diagnose
 from agent_env.families.tdbench.reading import iso
 from agent_env.families.temp_answers.reasoning import arithmetic_steps
 from agent_env.families.temp_answers.scoring import paper_answers
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_dates import impossible
 from agent_env.families.temp_answers.scoring.time_numbers import in_words, value_of
-from agent_env.families.temp_answers.scoring.time_wanted import Wanted
 from agent_env.records.schema import Episode, Message, Sample, ToolCall
 from agent_env.scoring.evidence import follow
 from agent_env.scoring.name_answers import prepared, read_names, read_number
@@ -95,7 +95,7 @@ def test_each_scorer_takes_less_than_a_cpu_second_and_raises_nothing(name: str) 
     assert slow == []
 
 
-DURATION = Wanted("duration", "years")
+DURATION = AnswerSpec("duration", "years")
 READERS: dict[str, Callable[[str], object]] = {
     "published line": lambda t: paper_answers.read_line(t, "%B %d, %Y"),
     "published number": lambda t: paper_answers.read_line(t, "yyyy"),

@@ -17,7 +17,7 @@ from tests.package_patterns import in_module, package_patterns
 from tests.slow_patterns import slow_attack
 
 CUT = {
-    "agent_env.families.temp_answers.scoring.time_texts._RANGE": "lines of 1,000 characters",
+    "agent_env.families.temp_answers.scoring.time_parser._RANGE": "lines of 1,000 characters",
     "agent_env.scoring.written_dates._DATE": "answers are cut to answer_parts.LONGEST",
 }
 """Slow by a constant factor, on a text that is cut before; their time must still be linear."""

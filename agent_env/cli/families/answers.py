@@ -104,7 +104,7 @@ def _print_files(scored: ScoredAnswers) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from agent_env.families.temp_answers.commands import guessed
+    from agent_env.families.temp_answers.study.layouts import baselines
 
     for mode, summaries in scored.summaries.items():
         table = Table(title=f"mode {mode}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
@@ -133,7 +133,7 @@ def _print_files(scored: ScoredAnswers) -> None:
                 str(s.unparsed),
                 "–" if s.errors.off_by_one_share is None else f"{s.errors.off_by_one_share:.1%}",
             )
-        for g in guessed(scored, mode):
+        for g in baselines(scored.answers(mode)):
             shown = [_shown(value, None) for value in (g.exact_match, g.smape, g.mase)]
             name = escape(f"always the {g.name}: {g.dataset} {g.split}")
             table.add_row(name, "", shown[0], shown[1], "", shown[2], "", "", "")

@@ -1,4 +1,4 @@
-"""Questions by arithmetic alone: dates, clocks, rates, schedules, and counting with both ends."""
+"""Questions of pure arithmetic: dates, clocks, rates, schedules, inclusive and exclusive counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BREADS = ("loaves", "pies", "cakes", "tarts")
 
 
 def make(rng: Random, number_of: int) -> Draft:
-    """The kinds in turn, so that a set has as many of each."""
+    """Question types in turn, so that a set has equally many of each."""
     return MAKERS[number_of % len(MAKERS)](rng)
 
 
@@ -24,19 +24,20 @@ def _day(rng: Random, first: int = 1900, last: int = 2020) -> date:
 
 
 def _voyage(rng: Random) -> Draft:
-    left, days = _day(rng), rng.randrange(5, 900)
+    departure, days = _day(rng), rng.randrange(5, 900)
     ship = rng.choice(SHIPS)
-    text = f"The {ship} left port on {left} and came home {days} days later. On what date was that?"
-    return day("add_subtract", text, left + timedelta(days=days), "json")
+    text = f"The {ship} left port on {departure} and came home {days} days later. "
+    text += "On what date was that?"
+    return day("add_subtract", text, departure + timedelta(days=days), "json")
 
 
 def _temple(rng: Random) -> Draft:
-    begun, years = rng.randrange(5, 300), rng.randrange(2, 400)
+    start, years = rng.randrange(5, 300), rng.randrange(2, 400)
     text = (
-        f"A temple was begun in {begun} BC and finished {years} years later. In which year was it "
+        f"A temple was begun in {start} BC and finished {years} years later. In which year was it "
         "finished? There is no year 0."
     )
-    return year("add_subtract", text, 1 - begun + years, "json")
+    return year("add_subtract", text, 1 - start + years, "json")
 
 
 def _race(rng: Random) -> Draft:
@@ -60,15 +61,15 @@ def _ages(rng: Random) -> Draft:
 
 
 def _oven(rng: Random) -> Draft:
-    batch, wanted = rng.choice((2, 3, 4, 5)), rng.randrange(6, 60)
+    batch, ordered = rng.choice((2, 3, 4, 5)), rng.randrange(6, 60)
     each = rng.randrange(60, 900)
     whole = each * batch
     text = (
         f"It takes {rng.choice(NAMES)} {whole // 60} minutes and {whole % 60} seconds to bake "
-        f"{batch} {rng.choice(BREADS)}. At the same rate, how long do {wanted} take? They take X "
+        f"{batch} {rng.choice(BREADS)}. At the same rate, how long do {ordered} take? They take X "
         "hours, Y minutes and Z seconds."
     )
-    return span("multi_op", text, each * wanted)
+    return span("multi_op", text, each * ordered)
 
 
 def _ferry(rng: Random) -> Draft:
@@ -85,8 +86,8 @@ def _ferry(rng: Random) -> Draft:
 def _zones(rng: Random) -> Draft:
     start, length = rng.randrange(0, 86_400), rng.randrange(1800, 15 * 3600)
     here, there = rng.randrange(-10, 12), rng.randrange(-10, 12)
-    shown = start + length + 3600 * (there - here)
-    days, rest = divmod(shown, 86_400)
+    local_seconds = start + length + 3600 * (there - here)
+    days, rest = divmod(local_seconds, 86_400)
     text = (
         f"A plane takes off at {clock(start)} by the clock of Norvik (UTC{here:+d}) and flies for "
         f"{length // 3600} hours, {length // 60 % 60} minutes and {length % 60} seconds to Sudhavn "
@@ -96,7 +97,7 @@ def _zones(rng: Random) -> Draft:
     keys = {"day": "day", "time": "time"}
     return Draft(
         "timezone", text, "the number of days and a time as HH:MM:SS", "duration", "seconds",
-        shown, str({"day": days, "time": clock(rest)}), "day, time", "seconds", keys=keys,
+        local_seconds, str({"day": days, "time": clock(rest)}), "day, time", "seconds", keys=keys,
     )  # fmt: skip
 
 

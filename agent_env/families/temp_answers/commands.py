@@ -1,4 +1,4 @@
-"""What `agent-env score-answers` does: read response files, score them in both modes."""
+"""`agent-env score-answers`: reads response files and scores them in both modes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from agent_env.families.temp_answers.responses import (
 from agent_env.families.temp_answers.scoring.paper_answers import CLOCK
 from agent_env.families.temp_answers.study.curves import all_layouts
 from agent_env.families.temp_answers.study.disagreements import Disagreement, disagreements
-from agent_env.families.temp_answers.study.layouts import Answers, Guess, baselines
+from agent_env.families.temp_answers.study.layouts import Answers, baselines
 from agent_env.families.temp_answers.study.means import Summary, summarize
 from agent_env.families.temp_answers.study.modes import (
-    Group,
     ModeScores,
+    ScaleGroup,
     paper_group,
     score_paper,
     score_v2,
@@ -40,7 +40,7 @@ MODES = ("paper", "v2")
 
 @dataclass(frozen=True, slots=True)
 class ScoreOptions:
-    """What the user asks."""
+    """The user's options."""
 
     files: tuple[Path, ...]
     modes: tuple[str, ...] = MODES
@@ -53,31 +53,35 @@ class ScoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswers:
-    """Everything about the files."""
+    """The files and their results."""
 
     files: tuple[ResponseFile, ...]
     summaries: Mapping[str, tuple[Summary, ...]]
     """By mode, in the order of the files."""
     scores: Mapping[str, ModeScores]
     disagreements: tuple[Disagreement, ...] = ()
-    """Only where both modes were asked for."""
+    """Only with both modes."""
     unmatched: Mapping[Path, tuple[Response, ...]] = field(default_factory=dict)
-    """Rows of questions that the question files do not have; they are in no mean."""
+    """Rows whose question is in no question file; they are in no mean."""
     unanswered: Mapping[Path, int] = field(default_factory=dict)
     """Questions of the file's splits without a row."""
 
+    def answers(self, mode: str) -> Answers:
+        """The input of the study's tables and figures."""
+        return Answers(self.files, mode, self.scores[mode], self.summaries[mode])
+
 
 def score_answers(options: ScoreOptions) -> ScoredAnswers:
-    """Read and score; ConfigError and DatasetError say what is wrong with a file."""
+    """Reads and scores the files. Raises ConfigError and DatasetError for unusable files."""
     for mode in options.modes:
         if mode not in MODES:
             raise ConfigError(f"unknown mode '{mode}'; known: {', '.join(MODES)}")
     mapping = read_mapping(options.mapping) if options.mapping else None
     dated: dict[str, bool] = {}
-    read: list[ResponseFile] = []
+    files_in: list[ResponseFile] = []
     for path in options.files:
-        read += _run_files(path) if path.is_dir() else [read_responses(path, mapping, dated)]
-    files, unmatched, unanswered = _matched(read, options.questions)
+        files_in += _run_files(path) if path.is_dir() else [read_responses(path, mapping, dated)]
+    files, unmatched, unanswered = _matched(files_in, options.questions)
     centroids = read_centroids(options.centroids) if options.centroids else None
     scores: dict[str, ModeScores] = {}
     if "paper" in options.modes:
@@ -85,55 +89,48 @@ def score_answers(options: ScoreOptions) -> ScoredAnswers:
     if "v2" in options.modes:
         scores["v2"] = score_v2(files)
     summaries = {
-        mode: tuple(summarize(items, mode, options.intervals) for items in found.items)
-        for mode, found in scores.items()
+        mode: tuple(summarize(items, mode, options.intervals) for items in mode_scores.items)
+        for mode, mode_scores in scores.items()
     }
-    differ: tuple[Disagreement, ...] = ()
+    differences: tuple[Disagreement, ...] = ()
     if set(scores) == set(MODES):
-        differ = tuple(disagreements(files, scores["paper"].items, scores["v2"].items))
-    return ScoredAnswers(tuple(files), summaries, scores, differ, unmatched, unanswered)
+        differences = tuple(disagreements(files, scores["paper"].items, scores["v2"].items))
+    return ScoredAnswers(tuple(files), summaries, scores, differences, unmatched, unanswered)
 
 
 def _run_files(path: Path) -> list[ResponseFile]:
-    """The finished episodes of a run of temp-answers."""
-    from agent_env.families.temp_answers.making import AnswerOptions
+    """The finished episodes of a run of temp-answers, as response files."""
+    from agent_env.families.temp_answers.generator import AnswerOptions
     from agent_env.families.temp_answers.sample import NAME, TimeQuestion
     from agent_env.families.temp_answers.study.runs import run_files
     from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 
-    folder = Run(path)
-    manifest = folder.manifest()
+    run = Run(path)
+    manifest = run.manifest()
     if manifest.task != NAME:
         raise ConfigError(f"{path} is a run of {manifest.task}; score-answers reads {NAME}")
-    scored = score_folder(folder, lambda text: None)
-    questions = {q.id: q for q in folder.samples_as(TimeQuestion) if isinstance(q, TimeQuestion)}
+    scored = score_folder(run, lambda text: None)
+    questions = {q.id: q for q in run.samples_as(TimeQuestion)}
     options = AnswerOptions.model_validate(manifest.options)
     return run_files(path, manifest, options, questions, [episode for episode, _ in scored])
 
 
 def write_layouts(folder: Path, scored: ScoredAnswers) -> list[Path]:
     """Each table and figure of the paper as a CSV, by mode."""
-    written = []
-    for mode, summaries in scored.summaries.items():
-        answers = Answers(scored.files, mode, scored.scores[mode], summaries)
-        for layout in all_layouts(answers):
+    paths = []
+    for mode in scored.summaries:
+        for layout in all_layouts(scored.answers(mode)):
             path = folder / mode / f"{layout.name}.csv"
             write_whole(path, csv_text((layout.columns, *layout.rows)).encode())
-            written.append(path)
-    return written
+            paths.append(path)
+    return paths
 
 
 def right_steps(file: ResponseFile) -> Steps:
-    """Right and wrong calculations in the texts of a file."""
-    found = [arithmetic_steps(row.response or "") for row in file.rows]
-    return Steps(sum(s.right for s in found), sum(s.wrong for s in found))
-
-
-def guessed(scored: ScoredAnswers, mode: str) -> list[Guess]:
-    """What guessing scores in a mode, by dataset and split."""
-    answers = Answers(scored.files, mode, scored.scores[mode], scored.summaries[mode])
-    return baselines(answers)
+    """Correct and wrong calculations in the responses of a file."""
+    counts = [arithmetic_steps(row.response or "") for row in file.rows]
+    return Steps(sum(s.right for s in counts), sum(s.wrong for s in counts))
 
 
 def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
@@ -146,10 +143,8 @@ def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
 
     return [
         path
-        for mode, summaries in scored.summaries.items()
-        for name, figure in all_figures(
-            Answers(scored.files, mode, scored.scores[mode], summaries)
-        ).items()
+        for mode in scored.summaries
+        for name, figure in all_figures(scored.answers(mode)).items()
         for path in save(figure, folder / mode, name)
     ]
 
@@ -157,25 +152,27 @@ def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
 def _matched(
     files: Sequence[ResponseFile], questions: Sequence[Path]
 ) -> tuple[list[ResponseFile], dict[Path, tuple[Response, ...]], dict[Path, int]]:
-    """The files without the rows whose question is unknown."""
+    """The files without rows of unknown questions; these rows; the counts of missing rows."""
     if not questions:
         return list(files), {}, {}
-    known = [key for path in questions for key in question_keys(path)]
-    kept, unmatched, unanswered = [], {}, {}
+    question_ids = [key for path in questions for key in question_keys(path)]
+    matched_files, unmatched, unanswered = [], {}, {}
     for file in files:
-        rows = [row for row in file.rows if row.key in known]
-        unmatched[file.path] = tuple(row for row in file.rows if row.key not in known)
-        asked = {key for key in known if any(_in_split(key, file.dataset, s) for s in file.splits)}
-        unanswered[file.path] = len(asked - {row.key for row in rows})
-        kept.append(replace(file, rows=tuple(rows)))
-    return kept, unmatched, unanswered
+        rows = [row for row in file.rows if row.key in question_ids]
+        unmatched[file.path] = tuple(row for row in file.rows if row.key not in question_ids)
+        of_splits = {
+            key for key in question_ids if any(_in_split(key, file.dataset, s) for s in file.splits)
+        }
+        unanswered[file.path] = len(of_splits - {row.key for row in rows})
+        matched_files.append(replace(file, rows=tuple(rows)))
+    return matched_files, unmatched, unanswered
 
 
 def _in_split(key: str, dataset: str, split: str) -> bool:
     return key.split("\x1f")[:2] == [dataset, split]
 
 
-def read_centroids(path: Path) -> dict[Group, tuple[float, ...]]:
+def read_centroids(path: Path) -> dict[ScaleGroup, tuple[float, ...]]:
     """From a report of this command, or JSON `{"tot": {"arithmetic": {"days": [12.5]}}, "ttqa":
     {"years": [31.0]}}`, or CSV with the columns dataset, split, unit, centroid."""
     try:
@@ -185,13 +182,13 @@ def read_centroids(path: Path) -> dict[Group, tuple[float, ...]]:
     if path.suffix.lower() == ".csv":
         return _csv_centroids(path, text)
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except ValueError as exc:
         raise DatasetError(path, None, f"is no JSON: {exc}") from exc
-    if isinstance(found, dict) and isinstance(found.get("centroids"), dict):
-        found = found["centroids"]
-    groups: dict[Group, tuple[float, ...]] = {}
-    for dataset, inner in _members(path, found):
+    if isinstance(content, dict) and isinstance(content.get("centroids"), dict):
+        content = content["centroids"]
+    groups: dict[ScaleGroup, tuple[float, ...]] = {}
+    for dataset, inner in _members(path, content):
         for name, value in _members(path, inner):
             if dataset == "ttqa":
                 groups["ttqa", name] = _numbers(path, value)
@@ -214,12 +211,12 @@ def _numbers(path: Path, value: Any) -> tuple[float, ...]:
     if not numbers or not all(
         isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers
     ):
-        raise DatasetError(path, None, f"'{value}' is no list of centroids")
+        raise DatasetError(path, None, f"'{value}' is not a list of centroids")
     return tuple(float(number) for number in numbers)
 
 
-def _csv_centroids(path: Path, text: str) -> dict[Group, tuple[float, ...]]:
-    groups: dict[Group, tuple[float, ...]] = {}
+def _csv_centroids(path: Path, text: str) -> dict[ScaleGroup, tuple[float, ...]]:
+    groups: dict[ScaleGroup, tuple[float, ...]] = {}
     for line, row in enumerate(csv.DictReader(text.splitlines()), start=2):
         try:
             group = paper_group(row["dataset"], row.get("split") or "", row["unit"])
@@ -233,13 +230,13 @@ def _csv_centroids(path: Path, text: str) -> dict[Group, tuple[float, ...]]:
 
 
 def as_json(scored: ScoredAnswers) -> dict[str, Any]:
-    """One object: each file's figures by mode; what was left out, by name."""
+    """One object: each file's figures by mode, and what they exclude."""
     modes = list(scored.summaries)
     return {
         "modes": modes,
         "files": [_file_json(scored, k, modes) for k in range(len(scored.files))],
         "disagreements": dict(Counter(d.cause for d in scored.disagreements).most_common()),
-        "baselines": {mode: [asdict(g) for g in guessed(scored, mode)] for mode in modes},
+        "baselines": {mode: [asdict(g) for g in baselines(scored.answers(mode))] for mode in modes},
         "centroids": _nested(scored.scores["paper"].centroids) if "paper" in modes else {},
         "scales": {
             "/".join(group): asdict(scale)
@@ -251,7 +248,7 @@ def as_json(scored: ScoredAnswers) -> dict[str, Any]:
 
 def _file_json(scored: ScoredAnswers, k: int, modes: Sequence[str]) -> dict[str, Any]:
     file = scored.files[k]
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "file": str(file.path),
         "dataset": file.dataset,
         "splits": list(file.splits),
@@ -263,20 +260,20 @@ def _file_json(scored: ScoredAnswers, k: int, modes: Sequence[str]) -> dict[str,
         "unanswered": scored.unanswered.get(file.path, 0),
     }
     figures = {mode: summary_json(scored.summaries[mode][k]) for mode in modes}
-    return told | (figures[modes[0]] if len(modes) == 1 else figures)
+    return entry | (figures[modes[0]] if len(modes) == 1 else figures)
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:
-    """The figures; an infinite mean is null and said in `mase_infinite`."""
-    told = asdict(summary)
+    """The figures; for an infinite mean `mase` is null and `mase_infinite` true."""
+    entry = asdict(summary)
     infinite = summary.mase is not None and summary.mase == float("inf")
-    told["mase"] = None if infinite else summary.mase
-    told["mase_infinite"] = infinite
-    told["bands"] = {str(k): value for k, value in summary.bands.items()}
-    return told
+    entry["mase"] = None if infinite else summary.mase
+    entry["mase_infinite"] = infinite
+    entry["bands"] = {str(k): value for k, value in summary.bands.items()}
+    return entry
 
 
-def _nested(centroids: Mapping[Group, Sequence[float]]) -> dict[str, Any]:
+def _nested(centroids: Mapping[ScaleGroup, Sequence[float]]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for group, values in centroids.items():
         inner = nested
@@ -286,13 +283,13 @@ def _nested(centroids: Mapping[Group, Sequence[float]]) -> dict[str, Any]:
     return nested
 
 
-def write_disagreements(path: Path, found: Sequence[Disagreement]) -> None:
+def write_disagreements(path: Path, items: Sequence[Disagreement]) -> None:
     """A CSV with one line for each."""
     columns = ("file", "row", "cause", "question", "label", "unit", "paper", "v2",
                "paper_exact", "v2_exact", "response")  # fmt: skip
     rows = (
         (d.file, d.row.line, d.cause, d.row.question, d.row.label, d.row.unit, d.paper,
          d.v2, d.paper_exact, d.v2_exact, d.row.response)
-        for d in found
+        for d in items
     )  # fmt: skip
     write_whole(path, csv_text((columns, *rows)).encode())

@@ -1,4 +1,4 @@
-"""What a question declares of its answer: from its format, its unit and its label's form."""
+"""The answer specification of a question, from its format, its unit and the form of its label."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerKind, AnswerSpec
 from agent_env.families.temp_answers.scoring.time_answers import read_value
-from agent_env.families.temp_answers.scoring.time_texts import read_text
-from agent_env.families.temp_answers.scoring.time_units import Amount, unit_named
-from agent_env.families.temp_answers.scoring.time_wanted import Kind, Wanted
+from agent_env.families.temp_answers.scoring.time_parser import read_text
+from agent_env.families.temp_answers.scoring.time_units import Amount, parse_unit
 
-LINE_FORMATS: dict[str, tuple[Kind, str]] = {
+LINE_FORMATS: dict[str, tuple[AnswerKind, str]] = {
     "yyyy": ("year", "years"),
     "%y": ("year", "years"),
     "%b %d, %y": ("date", "days"),
@@ -33,7 +33,7 @@ LINE_FORMATS: dict[str, tuple[Kind, str]] = {
     "%h:%m": ("time", "seconds"),
     "%i:%m %p": ("time", "seconds"),
 }
-"""Formats in lower case, with what they are."""
+"""Answer kind and unit by lower-case format."""
 DEFAULT_NAMES = {
     "X": "hours", "Y": "minutes", "Z": "seconds", "A": "hours", "B": "minutes", "C": "seconds",
     "H": "hours", "M": "minutes", "S": "seconds",
@@ -43,102 +43,106 @@ _ERA = re.compile(r"\b(?:B\.?C|A\.?D|C\.?E)\b")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A question as it can be scored, or why it cannot."""
+    """How a question is scored, or why it cannot be."""
 
-    wanted: Wanted | None
+    spec: AnswerSpec | None
     gold: Amount | None
     problem: str | None = None
 
 
 def declared_line(form: str | None, unit: str | None, label: str | None) -> Declared:
-    """Of a question whose answer stands on a final line."""
+    """The specification of a question whose answer is on a final line."""
     if label is None:
         return Declared(None, None, "no gold answer")
-    wanted = wanted_line(form, unit)
-    if wanted is None:
+    spec = line_spec(form, unit)
+    if spec is None:
         return Declared(None, None, f"unknown format '{form or ''}' and unit '{unit or ''}'")
-    return _with_gold(wanted, read_text(label.strip(), wanted).amount, label)
+    return _with_gold(spec, read_text(label.strip(), spec).amount, label)
 
 
-def wanted_line(form: str | None, unit: str | None) -> Wanted | None:
-    """What a final line shall give; None where neither format nor unit is known."""
+def line_spec(form: str | None, unit: str | None) -> AnswerSpec | None:
+    """The specification by format and unit; None where neither is known."""
     plain = (form or "").strip().strip("\"'").lower()
     if plain in LINE_FORMATS:
         kind, of = LINE_FORMATS[plain]
-        named = unit_named(unit or "")
-        of = named if kind == "duration" and named else of
-        return Wanted(
+        unit_name = parse_unit(unit or "")
+        of = unit_name if kind == "duration" and unit_name else of
+        return AnswerSpec(
             kind, of, day_first=plain in ("%d/%m/%y", "dd/mm/yyyy"),
             clock="m:s" if plain == "mm:ss" else "h:m",
         )  # fmt: skip
-    named = unit_named(plain) or unit_named(unit or "")
-    if named is not None:
-        return Wanted("number", named)
-    return {"date": Wanted("date", "days"), "date_years": Wanted("year", "years")}.get(unit or "")
+    unit_name = parse_unit(plain) or parse_unit(unit or "")
+    if unit_name is not None:
+        return AnswerSpec("number", unit_name)
+    return {"date": AnswerSpec("date", "days"), "date_years": AnswerSpec("year", "years")}.get(
+        unit or ""
+    )
 
 
 def declared_object(
     unit: str | None, label: str | None, question: str, question_type: str | None
 ) -> Declared:
-    """Of a question whose answer is an object; its label is a Python literal or JSON."""
+    """The specification of a question whose answer is an object; `label` is a Python literal."""
     if label is None:
         return Declared(None, None, "no gold answer")
     try:
-        found: Any = ast.literal_eval(label)
+        gold: Any = ast.literal_eval(label)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        found = label
-    if not isinstance(found, dict):
-        found = {"answer": found}
-    wanted = _wanted_object(unit, found, question, question_type)
-    if wanted is None:
+        gold = label
+    if not isinstance(gold, dict):
+        gold = {"answer": gold}
+    spec = _object_spec(unit, gold, question, question_type)
+    if spec is None:
         return Declared(None, None, f"unknown unit '{unit}'")
-    return _with_gold(wanted, read_value(found, wanted).amount, label)
+    return _with_gold(spec, read_value(gold, spec).amount, label)
 
 
-def _with_gold(wanted: Wanted, gold: Amount | None, label: str) -> Declared:
+def _with_gold(spec: AnswerSpec, gold: Amount | None, label: str) -> Declared:
     if gold is None:
-        return Declared(wanted, None, f"the gold answer '{label[:60]}' cannot be read")
-    return Declared(wanted, gold)
+        return Declared(spec, None, f"the gold answer '{label[:60]}' cannot be read")
+    return Declared(spec, gold)
 
 
-def _wanted_object(
+def _object_spec(
     unit: str | None, gold: dict[str, Any], question: str, question_type: str | None
-) -> Wanted | None:
+) -> AnswerSpec | None:
     keys = [key for key in gold if key != "explanation"]
     only = str(gold[keys[0]]) if len(keys) == 1 else ""
     if unit == "date":
         day_first = "dd/mm/yyyy" in question.lower() or bool(re.match(r"(1[3-9]|[23]\d)/", only))
-        return Wanted("date", "days", "json", {keys[0]: "answer"} if keys else {}, day_first)
+        return AnswerSpec("date", "days", "json", {keys[0]: "answer"} if keys else {}, day_first)
     if unit == "date_years":
-        return Wanted("year", "years", "json", dict.fromkeys(keys[:1], "answer"))
-    named = unit_named(unit or "")
-    if named is None:
+        return AnswerSpec("year", "years", "json", dict.fromkeys(keys[:1], "answer"))
+    base_unit = parse_unit(unit or "")
+    if base_unit is None:
         return None
-    if "time" in keys or len(keys) > 1 or (":" in only and named != "years"):
+    if "time" in keys or len(keys) > 1 or (":" in only and base_unit != "years"):
         clock = "m:s" if re.search(r"\bMM:SS\b", question) and "HH" not in question else "h:m"
         names = {key: _meaning(key, question) for key in keys}
-        if len(keys) == 1 and unit_named(keys[0]) is None and keys[0] != "time":
+        if len(keys) == 1 and parse_unit(keys[0]) is None and keys[0] != "time":
             names = {keys[0]: "answer"}
-        return Wanted("duration", named, "json", names, clock=clock)  # type: ignore[arg-type]
-    if named in ("seconds", "minutes") and keys and unit_named(keys[0]):
-        return Wanted("duration", named, "json", {keys[0]: unit_named(keys[0]) or named})
-    kind: Kind = "number"
-    if named == "years" and (_asks_when(question_type) or _ERA.search(only)):
+        return AnswerSpec("duration", base_unit, "json", names, clock=clock)  # type: ignore[arg-type]
+    if base_unit in ("seconds", "minutes") and keys and parse_unit(keys[0]):
+        return AnswerSpec(
+            "duration", base_unit, "json", {keys[0]: parse_unit(keys[0]) or base_unit}
+        )
+    kind: AnswerKind = "number"
+    if base_unit == "years" and (_is_when_question(question_type) or _ERA.search(only)):
         kind = "year"
-    return Wanted(kind, named, "json", dict.fromkeys(keys[:1], "answer"))
+    return AnswerSpec(kind, base_unit, "json", dict.fromkeys(keys[:1], "answer"))
 
 
-def _asks_when(question_type: str | None) -> bool:
+def _is_when_question(question_type: str | None) -> bool:
     return re.sub(r"[^a-z]", "", (question_type or "").lower()) == "eventatwhattime"
 
 
 def _meaning(key: str, question: str) -> str:
-    """The unit that a key stands for: by its name, by the question (`X hours`), by custom."""
+    """The unit of a key: by its name, by the question (`X hours`), else by convention."""
     if key in ("day", "time"):
         return key
-    if len(key) > 1 and (named := unit_named(key)) is not None:
-        return named
-    told = re.search(
+    if len(key) > 1 and (unit := parse_unit(key)) is not None:
+        return unit
+    in_question = re.search(
         rf"\b{re.escape(key)}\s+(hour|minute|second|day|week|month|year)s?\b", question
     )
-    return f"{told[1]}s" if told else DEFAULT_NAMES.get(key.upper(), key.lower())
+    return f"{in_question[1]}s" if in_question else DEFAULT_NAMES.get(key.upper(), key.lower())

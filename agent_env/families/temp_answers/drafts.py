@@ -1,4 +1,4 @@
-"""A question before it has an id, and what the makers of questions share."""
+"""A question before it has an id, and constructors that the question generators share."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerKind
 from agent_env.families.temp_answers.scoring.time_dates import days_from_civil
-from agent_env.families.temp_answers.scoring.time_wanted import Kind
 from agent_env.records.schema import MaterialTable
 
 HMS = {"X": "hours", "Y": "minutes", "Z": "seconds"}
@@ -17,12 +17,12 @@ ANSWER = {"answer": "answer"}
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Everything about a question but its place in a set."""
+    """Everything about a question except its place in a set."""
 
     question_type: str
     question: str
     form: str
-    kind: Kind
+    kind: AnswerKind
     unit: str
     amount: int
     label: str
@@ -60,12 +60,12 @@ def day(kind: str, question: str, when: date, style: Style, **more: object) -> D
 
 
 def year(kind: str, question: str, when: int, style: Style, **more: object) -> Draft:
-    """A question for a calendar year, counted astronomically."""
+    """A question for a calendar year; `when` is astronomical (0 is 1 BC)."""
     json = style == "json"
-    shown = f"{1 - when} BC" if when < 1 else str(when)
+    text = f"{1 - when} BC" if when < 1 else str(when)
     return Draft(
         kind, question, "a year, with BC where it is before Christ" if json else "a year",
-        "year", "years", when, str({"answer": shown}) if json else shown, "yyyy",
+        "year", "years", when, str({"answer": text}) if json else text, "yyyy",
         "years" if json else "date_years", keys=ANSWER if json else {},
         **more,  # type: ignore[arg-type]
     )  # fmt: skip

@@ -1,8 +1,8 @@
-"""temp-answers as a family."""
+"""The family temp-answers."""
 
 from __future__ import annotations
 
-from agent_env.families.temp_answers.making import AnswerOptions, make_samples
+from agent_env.families.temp_answers.generator import AnswerOptions, make_samples
 from agent_env.families.temp_answers.sample import NAME
 from agent_env.families.temp_answers.task import make_task
 from agent_env.tasks.family import Family

@@ -1,4 +1,4 @@
-"""How much of the arithmetic in a reasoning text is right (paper, Appendix G.1)."""
+"""The share of correct calculations in a reasoning text (paper, Appendix G.1)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _STEP = re.compile(
     rf"(?<![\w.,:/*+×÷-])(?P<left>(?:{_NUMBER})(?P<more>\s*+{_OPERATOR}\s*+(?:{_NUMBER}))*+)"
     rf"(?:\s*+=\s*+(?P<right>-?(?:{_NUMBER}))(?![\d:]|[.,]\d|\s*{_OPERATOR}\s*\d))?"
 )
-"""A chain of numbers, whole, with what it is said to be where that follows it."""
+"""A chain of numbers and operators, with the stated result if there is one."""
 LONGEST = 500
-"""Characters of either side; longer ones are not counted."""
+"""Characters of either side; longer calculations are not counted."""
 _TOKEN = re.compile(rf"{_NUMBER}|{_OPERATOR}")
 _SIGNS = {"×": "*", "÷": "/", "–": "-", "−": "-"}
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Calculations that a text spells out as `a + b = c`, with numbers alone."""
+    """Calculations that a text writes as `a + b = c`, with numbers only."""
 
     right: int
     wrong: int
@@ -32,12 +32,12 @@ class Steps:
 
     @property
     def share(self) -> float | None:
-        """Of right ones; None where there is no calculation."""
+        """The correct ones' share; None without a calculation."""
         return self.right / self.total if self.total else None
 
 
 def arithmetic_steps(text: str) -> Steps:
-    """Counts them; a right-hand side may be rounded to its last digit."""
+    """The counts; the stated result may be rounded to its last digit."""
     right = wrong = 0
     for match in _STEP.finditer(text):
         if match["more"] is None or match["right"] is None:
@@ -47,9 +47,9 @@ def arithmetic_steps(text: str) -> Steps:
         value = _value(match["left"])
         if value is None:
             continue
-        said = match["right"].replace(",", "")
-        digits = len(said.partition(".")[2])
-        if abs(value - Fraction(said)) * 2 * 10**digits <= 1 or value == Fraction(said):
+        result = match["right"].replace(",", "")
+        digits = len(result.partition(".")[2])
+        if abs(value - Fraction(result)) * 2 * 10**digits <= 1 or value == Fraction(result):
             right += 1
         else:
             wrong += 1
@@ -57,20 +57,17 @@ def arithmetic_steps(text: str) -> Steps:
 
 
 def _value(text: str) -> Fraction | None:
-    """Multiplication and division first; None for a division by 0."""
+    """The chain's value, by operator precedence; None for a division by 0."""
     tokens = [_SIGNS.get(token, token).replace(",", "") for token in _TOKEN.findall(text)]
-    terms, sign = [Fraction(tokens[0])], 1
-    signs = [1]
+    terms = [Fraction(tokens[0])]
     for operator, token in zip(tokens[1::2], tokens[2::2], strict=True):
         number = Fraction(token)
         if operator in "+-":
-            sign = 1 if operator == "+" else -1
-            terms.append(number)
-            signs.append(sign)
+            terms.append(number if operator == "+" else -number)
         elif operator == "*":
             terms[-1] *= number
         elif number == 0:
             return None
         else:
             terms[-1] /= number
-    return sum((s * t for s, t in zip(signs, terms, strict=True)), Fraction(0))
+    return sum(terms, Fraction(0))

@@ -1,55 +1,26 @@
-"""Answers time questions from their words; runs in a sandbox as it stands, so it imports nothing of
-the package. Made apart from the maker of the questions, so that the two check each other."""
+"""Answers time questions from their wording, independently of the generator, so that the two check
+each other. The sandbox runs this file as it is, so it imports nothing of the package."""
 
 import re
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Any
 
 _LONGEST = 2000
-"""Characters of a question that are read."""
+"""Characters of a question that are searched."""
 
 
 def solve(question: str, table: Any, facts: Any, today: str) -> dict[str, Any] | None:
-    """The answer's parts by key; None where the question is not understood.
+    """The answer's parts by key; None for an unknown question.
 
-    `table`: dates as they are written, by entry; `facts`: (subject, relation, object, start, end).
+    `table`: dates as text, by entry; `facts`: (subject, relation, object, start, end).
     """
     days = [date.fromisoformat(d) for d in re.findall(r"\d{4}-\d\d-\d\d", question)]
-    for pattern, make in _KINDS:
-        found = re.search(pattern, question[:_LONGEST])
-        if found:
-            return make(found, days, table, facts, today)
+    for pattern, rule in _RULES:
+        if match := re.search(pattern, question[:_LONGEST]):
+            answer = rule(match, days, table, facts, today)
+            return answer if isinstance(answer, dict) else {"answer": answer}
     return None
-
-
-def _voyage(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    return {"answer": str(days[0] + timedelta(days=int(m[1])))}
-
-
-def _temple(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    after = int(m[2]) - int(m[1])
-    return {"answer": f"{-after} BC" if after < 0 else str(after + 1)}
-
-
-def _race(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    start, end = (datetime.strptime(t, "%H:%M:%S") for t in m.groups())  # noqa: DTZ007
-    return _hms(int((end - start).total_seconds()))
-
-
-def _ages(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    return {"answer": (days[1] + timedelta(days=int(m[1])) - days[0]).days}
-
-
-def _oven(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    minutes, seconds, batch, wanted = map(int, m.groups())
-    return _hms((60 * minutes + seconds) * wanted // batch)
-
-
-def _ferry(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    when = days[0]
-    while when <= days[1]:
-        when += timedelta(days=int(m[1]))
-    return {"answer": str(when)}
 
 
 def _plane(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
@@ -60,35 +31,29 @@ def _plane(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, A
     return {"day": (lands.date() - start.date()).days, "time": lands.strftime("%H:%M:%S")}
 
 
-def _open(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    return {"answer": (days[1] - days[0]).days + 1}
+def _race(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
+    start, end = (datetime.strptime(t, "%H:%M:%S") for t in m.groups())  # noqa: DTZ007
+    return _hms(int((end - start).total_seconds()))
 
 
-def _closed(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    return {"answer": (days[1] - days[0]).days - 1}
+def _oven(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
+    minutes, seconds, batch, ordered = map(int, m.groups())
+    return _hms((60 * minutes + seconds) * ordered // batch)
 
 
-def _age(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    return {"answer": _full_years(table["Born"], table[m[1]])}
+def _temple(m: Any, days: Any, table: Any, facts: Any, today: Any) -> str:
+    after = int(m[2]) - int(m[1])
+    return f"{-after} BC" if after < 0 else str(after + 1)
 
 
-def _since(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    return {"answer": _full_years(table[m[1]], today)}
+def _ferry(m: Any, days: Any, table: Any, facts: Any, today: Any) -> str:
+    when = days[0]
+    while when <= days[1]:
+        when += timedelta(days=int(m[1]))
+    return str(when)
 
 
-def _year_of(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    return {"answer": int(table[m[1]][-4:])}
-
-
-def _date_of(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    return {"answer": table[m[1]]}
-
-
-def _days_between(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    return {"answer": (_day(table[m[2]]) - _day(table[m[1]])).days}
-
-
-def _months_between(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
+def _months_between(m: Any, days: Any, table: Any, facts: Any, today: Any) -> int:
     first, last = _day(table[m[1]]), _day(table[m[2]])
     months = 0
     while (first.year * 12 + first.month + months + 1, first.day) <= (
@@ -96,45 +61,46 @@ def _months_between(m: Any, days: Any, table: Any, facts: Any, today: Any) -> di
         last.day,
     ):
         months += 1
-    return {"answer": months}
+    return months
 
 
-def _when(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
+def _year_of_fact(m: Any, days: Any, table: Any, facts: Any, today: Any) -> str:
     who, word, what, whom = m.groups()
-    held = [f for f in facts if f[:3] == (who, what, whom)]
-    return {"answer": str(held[0][3 if word == "begin" else 4])}
+    periods = [f for f in facts if f[:3] == (who, what, whom)]
+    return str(periods[0][3 if word == "begin" else 4])
 
 
-def _altogether(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    return {"answer": sum(f[4] - f[3] for f in facts if f[:3] == m.groups())}
-
-
-def _apart(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
+def _years_apart(m: Any, days: Any, table: Any, facts: Any, today: Any) -> int:
     starts = {f[:3]: f[3] for f in facts}
-    return {"answer": starts[m.groups()[3:]] - starts[m.groups()[:3]]}
+    return int(starts[m.groups()[3:]] - starts[m.groups()[:3]])
 
 
-_KINDS = (
-    (r"came home (\d+) days later", _voyage),
+_RULES: tuple[tuple[str, Callable[..., Any]], ...] = (
+    (r"came home (\d+) days later", lambda m, days, *_: str(days[0] + timedelta(days=int(m[1])))),
     (r"begun in (\d+) BC and finished (\d+) years later", _temple),
     (r"set out at (\S+) and arrived at (\S+) on", _race),
-    (r"was (\d+) days old, how many days old", _ages),
+    (r"was (\d+) days old, how many days old",
+     lambda m, days, *_: (days[1] + timedelta(days=int(m[1])) - days[0]).days),
     (r"(\d+) minutes and (\d+) seconds to bake (\d+) .* how long do (\d+) take", _oven),
     (r"sails every (\d+) days", _ferry),
     (r"takes off at (\S+) .*?\(UTC([+-]\d+)\) and flies for (\d+) hours, (\d+) minutes and (\d+) "
      r"seconds .*?\(UTC([+-]\d+)\)", _plane),
-    (r"On how many days is it open", _open),
-    (r"On how many whole days was it closed", _closed),
-    (r"How many full years old was .* at the entry “(.*?)”", _age),
-    (r"How many full years before the current date was the entry “(.*?)”", _since),
-    (r"In which year was the entry “(.*?)”", _year_of),
-    (r"On what date was the entry “(.*?)”", _date_of),
-    (r"How many days lie between the entries “(.*?)” and “(.*?)”", _days_between),
+    (r"On how many days is it open", lambda m, days, *_: (days[1] - days[0]).days + 1),
+    (r"On how many whole days was it closed", lambda m, days, *_: (days[1] - days[0]).days - 1),
+    (r"How many full years old was .* at the entry “(.*?)”",
+     lambda m, days, table, *_: _full_years(table["Born"], table[m[1]])),
+    (r"How many full years before the current date was the entry “(.*?)”",
+     lambda m, days, table, facts, today: _full_years(table[m[1]], today)),
+    (r"In which year was the entry “(.*?)”", lambda m, days, table, *_: int(table[m[1]][-4:])),
+    (r"On what date was the entry “(.*?)”", lambda m, days, table, *_: table[m[1]]),
+    (r"How many days lie between the entries “(.*?)” and “(.*?)”",
+     lambda m, days, table, *_: (_day(table[m[2]]) - _day(table[m[1]])).days),
     (r"How many full months lie between “(.*?)” and “(.*?)”", _months_between),
-    (r"In which year did (\S+) (begin|cease) to be the (\S+) of (\S+)\?", _when),
-    (r"For how many years altogether was (\S+) the (\S+) of (\S+),", _altogether),
+    (r"In which year did (\S+) (begin|cease) to be the (\S+) of (\S+)\?", _year_of_fact),
+    (r"For how many years altogether was (\S+) the (\S+) of (\S+),",
+     lambda m, days, table, facts, today: sum(f[4] - f[3] for f in facts if f[:3] == m.groups())),
     (r"after (\S+) began to be the (\S+) of (\S+) did (\S+) begin to be the (\S+) of (\S+)\?",
-     _apart),
+     _years_apart),
 )  # fmt: skip
 
 

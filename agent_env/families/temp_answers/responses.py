@@ -1,7 +1,7 @@
-"""Response files in: the published CSV layout, or any CSV or JSON lines by a mapping.
+"""Reads response files: the published CSV layout, or any CSV or JSON lines by a mapping.
 
-A published file holds the responses of one model and one way of prompting to one split; its name
-says which (`ttqa_head_MODEL_few-shot_….csv`). What a row lacks is kept as None and counted later.
+A published file has the responses of one model and one prompting method to one split, which its
+name states (`ttqa_head_MODEL_few-shot_….csv`). A missing value of a row is None, and counted later.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ MISSING = frozenset(
     ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
      "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null")
 )  # fmt: skip
-"""What a data frame reads as no value."""
+"""Texts that pandas reads as missing values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Response:
     """One response to one question."""
 
     line: int
-    """Of the row in its file, from 1; for CSV the row's number, its header not counted."""
+    """The line in its file, from 1; for CSV the row's number without the header."""
     question: str
     label: str | None
     format: str | None
@@ -43,14 +44,14 @@ class Response:
     split: str
     response: str | None
     key: str
-    """Which question it is: the same for all models."""
+    """Identifies the question, for all models."""
     cluster: str
-    """The table or graph that it shares with other questions."""
+    """The table or graph that the question shares with others."""
     question_type: str | None = None
-    stopped: str | None = None
-    """The server's finish reason, where the file has it."""
+    finish_reason: str | None = None
+    """The server's, where the file has it."""
     years_only: bool = False
-    """Whether neither question nor table gives a month or a day."""
+    """Whether question and table give years only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,10 @@ class ResponseFile:
     model: str
     prompting: str
     prefilled: bool
-    """Whether each response continues an object that was begun."""
+    """Whether each response continues the start of an object."""
     rows: tuple[Response, ...]
     duplicates: tuple[int, ...] = ()
-    """Lines of rows whose question came before in the same file; they are scored all the same."""
+    """Lines of rows that repeat a question of the same file; they are scored nevertheless."""
 
     @property
     def label(self) -> str:
@@ -79,56 +80,56 @@ class ResponseFile:
 
 
 def read_responses(
-    path: Path, mapping: Mapping[str, Any] | None = None, dated: dict[str, bool] | None = None
+    path: Path, mapping: Mapping[str, Any] | None = None, date_cache: dict[str, bool] | None = None
 ) -> ResponseFile:
-    """A file by its layout; DatasetError names the columns that are missing. `dated` keeps what was
-    seen of questions and tables that recur in the next file."""
+    """A file by its layout. `date_cache` may be shared between files, whose questions and tables
+    recur. Raises DatasetError for missing columns."""
     records = _records(path)
     first = next(records, None)
     if first is None:
-        raise DatasetError(path, None, "holds no response")
+        raise DatasetError(path, None, "has no response")
     columns = _columns(path, first, mapping or {})
-    named = _named(path)
-    dataset = _dataset(path, first, columns, named)
-    rows, seen, again = [], set[str](), list[int]()
-    dated = {} if dated is None else dated
-    for line, record in enumerate(_chain(first, records), start=1):
-        row = _row(line, record, columns, dataset, dated)
-        if row.key in seen:
-            again.append(line)
-        seen.add(row.key)
+    name_parts = _name_parts(path)
+    dataset = _dataset(path, first, columns, name_parts)
+    rows, keys, duplicates = [], set[str](), list[int]()
+    date_cache = {} if date_cache is None else date_cache
+    for line, record in enumerate(chain([first], records), start=1):
+        row = _row(line, record, columns, dataset, date_cache)
+        if row.key in keys:
+            duplicates.append(line)
+        keys.add(row.key)
         rows.append(row)
-    prefilled = _constant(columns, first, "prefilled")
+    prefilled = _value(columns, first, "prefilled")
     return ResponseFile(
         path,
         dataset,
-        _constant(columns, first, "model") or named.get("model", path.stem),
-        _constant(columns, first, "prompting") or named.get("prompting", ""),
+        _value(columns, first, "model") or name_parts.get("model", path.stem),
+        _value(columns, first, "prompting") or name_parts.get("prompting", ""),
         prefilled.lower() in ("true", "1", "yes") if prefilled else "continue" in path.stem,
         tuple(rows),
-        tuple(again),
+        tuple(duplicates),
     )
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """`{"question": "COLUMN", "split": {"value": "head"}, …}`: which column is what."""
+    """Columns by field: `{"question": "COLUMN", "split": {"value": "head"}, …}`."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        fields = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
         raise ConfigError(f"--mapping {path} cannot be read: {exc}") from exc
-    if not isinstance(found, dict):
-        raise ConfigError(f"--mapping {path} is no JSON object")
-    for name, column in found.items():
+    if not isinstance(fields, dict):
+        raise ConfigError(f"--mapping {path} is not a JSON object")
+    for name, column in fields.items():
         if name not in (*NEEDED, *OPTIONAL):
-            known = ", ".join((*NEEDED, *OPTIONAL))
-            raise ConfigError(f"--mapping {path}: unknown field '{name}'; known: {known}")
+            names = ", ".join((*NEEDED, *OPTIONAL))
+            raise ConfigError(f"--mapping {path}: unknown field '{name}'; known: {names}")
         if not isinstance(column, str) and not (
             isinstance(column, dict) and set(column) == {"value"}
         ):
             raise ConfigError(
                 f'--mapping {path}: {name} is neither a column\'s name nor {{"value": …}}'
             )
-    return found
+    return fields
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
@@ -137,8 +138,8 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
         return
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
-        with path.open(encoding="utf-8-sig", newline="", errors="replace") as opened:
-            reader = csv.DictReader(opened, strict=False)
+        with path.open(encoding="utf-8-sig", newline="", errors="replace") as stream:
+            reader = csv.DictReader(stream, strict=False)
             yield from reader
     except OSError as exc:
         raise DatasetError(path, None, exc.strerror or str(exc)) from exc
@@ -148,8 +149,8 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        with path.open(encoding="utf-8-sig") as opened:
-            for number, line in enumerate(opened, start=1):
+        with path.open(encoding="utf-8-sig") as stream:
+            for number, line in enumerate(stream, start=1):
                 if not line.strip():
                     continue
                 try:
@@ -173,26 +174,26 @@ Columns = Mapping[str, str | dict[str, Any]]
 
 
 def _columns(path: Path, first: Mapping[str, Any], mapping: Mapping[str, Any]) -> Columns:
-    """By field, its column or its constant."""
+    """Each field's column or constant."""
     columns: dict[str, str | dict[str, Any]] = {
         name: mapping.get(name, name)
         for name in (*NEEDED, *OPTIONAL)
         if name in mapping or name in first
     }
-    lacking = [name for name in NEEDED if name not in columns]
-    lacking += [
+    missing = [name for name in NEEDED if name not in columns]
+    missing += [
         f"{column} (for {name})"
         for name, column in mapping.items()
         if isinstance(column, str) and column not in first
     ]
-    if lacking:
-        there = ", ".join(str(name) for name in first if name) or "none"
-        raise DatasetError(path, None, f"no column {', '.join(lacking)}; there are: {there}")
+    if missing:
+        present = ", ".join(str(name) for name in first if name) or "none"
+        raise DatasetError(path, None, f"no column {', '.join(missing)}; there are: {present}")
     return columns
 
 
-def _named(path: Path) -> dict[str, str]:
-    """What a published file's name says: DATASET_SPLIT_MODEL_PROMPTING_GENERATION."""
+def _name_parts(path: Path) -> dict[str, str]:
+    """The parts of a published file's name: DATASET_SPLIT_MODEL_PROMPTING_GENERATION."""
     parts = path.stem.split("_")
     if len(parts) < 4 or parts[0] not in DATASETS:
         return {}
@@ -200,22 +201,18 @@ def _named(path: Path) -> dict[str, str]:
 
 
 def _dataset(
-    path: Path, first: Mapping[str, Any], columns: Columns, named: Mapping[str, str]
+    path: Path, first: Mapping[str, Any], columns: Columns, name_parts: Mapping[str, str]
 ) -> str:
-    said = _constant(columns, first, "dataset") or named.get("dataset")
-    if said is None:
-        said = "tot" if "question_type" in columns or "instruction" in columns else "ttqa"
-    if said not in DATASETS:
-        raise DatasetError(path, None, f"unknown dataset '{said}'; known: {', '.join(DATASETS)}")
-    return said
-
-
-def _constant(columns: Columns, record: Mapping[str, Any], name: str) -> str | None:
-    return None if name not in columns else _value(columns, record, name)
+    dataset = _value(columns, first, "dataset") or name_parts.get("dataset")
+    if dataset is None:
+        dataset = "tot" if "question_type" in columns or "instruction" in columns else "ttqa"
+    if dataset not in DATASETS:
+        raise DatasetError(path, None, f"unknown dataset '{dataset}'; known: {', '.join(DATASETS)}")
+    return dataset
 
 
 def _value(columns: Columns, record: Mapping[str, Any], name: str) -> str | None:
-    """A field's text; None where it is missing or what a data frame reads as missing."""
+    """A field's text; None where it is missing or pandas reads it as missing."""
     column = columns.get(name)
     if column is None:
         return None
@@ -231,7 +228,7 @@ def _row(
     record: Mapping[str, Any],
     columns: Columns,
     dataset: str,
-    dated: dict[str, bool],
+    date_cache: dict[str, bool],
 ) -> Response:
     def field(name: str) -> str | None:
         return _value(columns, record, name)
@@ -249,41 +246,36 @@ def _row(
         key=field("id") or "\x1f".join((dataset, split, table, question)),
         cluster=field("cluster") or table or graph_of(question, field("question_wo_instruct")),
         question_type=field("question_type"),
-        stopped=field("finish_reason"),
+        finish_reason=field("finish_reason"),
         years_only="year" in (field("answer_temporal_unit") or "")
-        and not any(_is_dated(text, dated) for text in (question, context)),
+        and not any(_is_dated(text, date_cache) for text in (question, context)),
     )
 
 
-def _is_dated(text: str, dated: dict[str, bool]) -> bool:
-    """Whether a text gives a month or a day; tables recur, so each is looked at once."""
-    if text not in dated:
-        dated[text] = _FINER.search(text) is not None
-    return dated[text]
+def _is_dated(text: str, date_cache: dict[str, bool]) -> bool:
+    """Whether a text gives a month or a day; cached, because tables recur."""
+    if text not in date_cache:
+        date_cache[text] = _FINER.search(text) is not None
+    return date_cache[text]
 
 
 def graph_of(question: str, bare: str | None) -> str:
-    """The facts before a question, which questions on the same graph share; else the question."""
+    """The facts before a question, which identify its graph; else the question."""
     lines = [line for line in (bare or question).splitlines() if line.strip()]
     return "\n".join(lines[:-1]) if len(lines) > 2 else question
 
 
-def _chain(first: dict[str, Any], rest: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    yield first
-    yield from rest
-
-
 def question_keys(path: Path) -> frozenset[str]:
-    """The questions of a file in the published layout of questions, as `Response.key` has them."""
+    """The `Response.key`s of a file of questions in the published layout."""
     records = _records(path)
     first = next(records, None)
     if first is None or not {"question", "split"} <= set(first):
-        raise DatasetError(path, None, "is no question file: it needs question and split")
+        raise DatasetError(path, None, "is not a question file: it needs question and split")
     columns: Columns = {name: name for name in (*NEEDED, *OPTIONAL) if name in first}
     dataset = path.stem.split("_")[0]
     if dataset not in DATASETS:
         dataset = "tot" if "instruction" in first else "ttqa"
     return frozenset(
         _row(line, record, columns, dataset, {}).key
-        for line, record in enumerate(_chain(first, records), start=1)
+        for line, record in enumerate(chain([first], records), start=1)
     )

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from agent_env.errors import ConfigError
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerKind, AnswerSpec
 from agent_env.families.temp_answers.scoring.time_errors import Scale
-from agent_env.families.temp_answers.scoring.time_wanted import Kind, Wanted
 from agent_env.records.schema import Sample
 
 NAME = "temp-answers"
@@ -17,38 +17,38 @@ SPLITS: tuple[Split, ...] = ("table", "arithmetic", "semantic")
 
 
 class TimeQuestion(Sample):
-    """A question with what it declares of its answer; `gold` is the answer as text."""
+    """A question and the form of its answer; `gold` is the answer as text."""
 
     split: Split
     question_type: str
     question: str
     form: str
-    """How the answer is to be written, such as `a number of days`."""
-    kind: Kind
+    """The requested form of the answer, such as `a number of days`."""
+    kind: AnswerKind
     unit: str
     """Of the amount."""
     amount: int
-    """The right answer as a number: see scoring.time_wanted.TimeAnswer."""
+    """The right answer as a number: see `scoring.answer_spec.TimeAnswer`."""
     keys: dict[str, str] = Field(default_factory=dict)
-    """Keys of the answer's object, each with the unit it stands for; empty for a final line."""
+    """Keys of the answer's object with their units; empty for an answer on a final line."""
     label: str
     """The right answer as the published files write labels."""
     answer_format: str
     answer_unit: str
-    """As the published files name the unit: `date_years` for a year in a table question."""
+    """The unit as published files name it: `date_years` for a year in a table question."""
     years_only: bool = False
-    """Whether question and table give nothing finer than years."""
+    """Whether question and table give years only, without months or days."""
     scale_mean: float = 0.0
     scale_deviation: float = 0.0
     scale_items: int = 0
-    """Of the gold answers of the same split, kind and unit in the set that was made."""
+    """Of the gold answers of the same split, kind and unit in the generated set."""
     generator: int | None = None
-    """Version of the generator that made it; None for published sets and those made before."""
+    """Version of the generator; None for published sets and for sets from before it had one."""
 
     @property
-    def wanted(self) -> Wanted:
-        """How the answer is read."""
-        return Wanted(self.kind, self.unit, "json" if self.keys else "line", self.keys)
+    def spec(self) -> AnswerSpec:
+        """How the answer is parsed."""
+        return AnswerSpec(self.kind, self.unit, "json" if self.keys else "line", self.keys)
 
     @property
     def scale(self) -> Scale:
@@ -56,7 +56,7 @@ class TimeQuestion(Sample):
 
 
 def time_question(sample: Sample) -> TimeQuestion:
-    """The sample as what it is; ConfigError where a file of another family was given."""
+    """The sample, typed; ConfigError for a sample of another family."""
     if not isinstance(sample, TimeQuestion):
-        raise ConfigError(f"sample {sample.id} is no question of {NAME}")
+        raise ConfigError(f"sample {sample.id} is not a question of {NAME}")
     return sample

@@ -1,4 +1,4 @@
-"""Questions on random graphs of facts: who was what to whom, from which year to which."""
+"""Questions about random graphs of facts: subject, relation, object, first year, last year."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PER_GRAPH = 4
 
 
 def make_graph(rng: Random) -> MaterialTable:
-    """Some 25 facts about things that have no names; a relation has one subject at a time."""
+    """About 25 facts on anonymous entities; a relation has one subject at a time."""
     rows: list[tuple[str | int | float | None, ...]] = []
     for relation in rng.sample(range(1, 99), rng.randrange(5, 9)):
         target, at = rng.randrange(1, 99), rng.randrange(1940, 1975)
@@ -26,7 +26,7 @@ def make_graph(rng: Random) -> MaterialTable:
 
 
 def make(rng: Random, graph: MaterialTable, number_of: int) -> Draft:
-    """The kinds in turn, as far as the graph has facts for them."""
+    """Question types in turn, as far as the graph has facts for them."""
     makers = (_when, _how_long, _between) if len(_once(graph)) > 1 else (_how_long,)
     return makers[number_of % len(makers)](rng, graph)
 
@@ -60,7 +60,7 @@ def _between(rng: Random, graph: MaterialTable) -> Draft:
 
 
 def _once(graph: MaterialTable) -> list[tuple[str | int | float | None, ...]]:
-    """The facts that no other shares its three names with."""
+    """Facts whose subject, relation and object occur once in the graph."""
     names = [row[:3] for row in graph.rows]
     return [row for row in graph.rows if names.count(row[:3]) == 1]
 

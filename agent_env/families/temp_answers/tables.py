@@ -1,4 +1,4 @@
-"""Questions on one person's table: ages, spans, years and dates. The people are invented."""
+"""Questions about one fictional person's table: ages, spans, years and dates."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from agent_env.temporal.fiction.world import make_world
 
 COLUMNS = ("section", "entry", "date")
 PER_TABLE = 5
-"""Questions on one table."""
+"""Questions about one table."""
 TODAY = date(2026, 1, 1)
 """The current date that table prompts state."""
 When = date | int
-"""A day, or a year where the table gives no more."""
+"""A day, or a year where the table gives only that."""
 
 
 def make_people(count: int, seed: int) -> tuple[MaterialTable, ...]:
-    """Tables of people who did something between their birth and their death; every third gives
-    years only."""
+    """Tables of people with at least one career entry; every third table gives years only."""
     world = make_world(min(max(1500, count * 12), 200_000), seed)
     people = list(world.people)
     Random(f"tables/{seed}").shuffle(people)
@@ -49,7 +48,7 @@ def _table(intervals: Sequence[IntervalRow], who: LifeRow, years_only: bool) -> 
     ]
     entries = [("Life", "Born", who.start), *(("Career", *entry) for entry in career)]
     entries.append(("Life", "Died", who.end))
-    shown = {
+    rows_by_entry = {
         entry: (
             section,
             entry,
@@ -57,12 +56,12 @@ def _table(intervals: Sequence[IntervalRow], who: LifeRow, years_only: bool) -> 
         )
         for section, entry, when in reversed(entries)
     }
-    rows = (("", person, ""), *reversed(shown.values()))
+    rows = (("", person, ""), *reversed(rows_by_entry.values()))
     return MaterialTable(name="person", columns=COLUMNS, rows=rows)
 
 
 def make(rng: Random, table: MaterialTable, number_of: int) -> Draft:
-    """The kinds in turn; what needs days is not asked of a table of years."""
+    """Question types in turn; a table of years gets no question that needs days."""
     name = str(table.rows[0][1])
     entries = {str(entry): read_date(str(when)) for _, entry, when in table.rows[1:]}
     career = [entry for entry in entries if entry not in ("Born", "Died")]
@@ -75,9 +74,7 @@ def make(rng: Random, table: MaterialTable, number_of: int) -> Draft:
         return number("age", text, "years", amount, "line", table=table, years_only=not exact)
     if kind == 1:
         text = f"In which year was the entry “{entry}” of {name}?"
-        when = entries[entry]
-        found = when.year if isinstance(when, date) else when
-        return year("year", text, found, "line", table=table, years_only=not exact)
+        return year("year", text, _year(entries[entry]), "line", table=table, years_only=not exact)
     one, other = sorted(rng.sample(career, 2), key=lambda e: _order(entries[e]))
     if kind == 2 and exact:
         text = f"How many days lie between the entries “{one}” and “{other}” of {name}?"
@@ -96,7 +93,7 @@ def make(rng: Random, table: MaterialTable, number_of: int) -> Draft:
 
 
 def read_date(text: str) -> When:
-    """What a cell says."""
+    """The day or year in a cell."""
     if text.isdigit():
         return int(text)
     return datetime.strptime(text, "%B %d, %Y").date()  # noqa: DTZ007 - a day has no zone
@@ -107,7 +104,7 @@ def _order(when: When) -> date:
 
 
 def full_years(first: When, last: When) -> int:
-    """Completed years; where one is a mere year, the difference of the years."""
+    """Completed years; the difference of the years where either is only a year."""
     if isinstance(first, int) or isinstance(last, int):
         return _year(last) - _year(first)
     return last.year - first.year - ((last.month, last.day) < (first.month, first.day))

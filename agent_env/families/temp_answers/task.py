@@ -1,4 +1,4 @@
-"""`temp-answers` as a Task: its prompt, its scorer, and whether the form asked for was kept."""
+"""`temp-answers` as a Task: its prompt, its scorer, its analysis hooks, its format check."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import re
 from collections.abc import Mapping
 
 from agent_env.errors import ConfigError
-from agent_env.families.temp_answers.hooks import HOOKS
-from agent_env.families.temp_answers.making import AnswerOptions, examples
+from agent_env.families.temp_answers.generator import AnswerOptions, examples
 from agent_env.families.temp_answers.sample import NAME, TimeQuestion, time_question
+from agent_env.families.temp_answers.scoring.answer_spec import TimeAnswer
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import is_transitional, measure, within
-from agent_env.families.temp_answers.scoring.time_wanted import TimeAnswer
 from agent_env.families.temp_answers.wording import messages
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
-from agent_env.tasks.task import Task
+from agent_env.tasks.task import AnalysisHooks, Task
 
 METRICS = ("exact_match", "smape", "mase", "within_1", "off_by_one", "format_kept")
-"""`smape` (percent) and `mase` stand in a score where they are defined, the others always."""
+"""A score always has them, except `smape` (percent) and `mase` where they are not defined."""
 ERROR_METRICS = frozenset({"smape", "mase"})
 
 
@@ -46,65 +45,80 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         metrics=METRICS,
         error_metrics=ERROR_METRICS,
         default_conditions=("base", "cal", "ci"),
-        analysis=HOOKS,
+        analysis=AnalysisHooks(_groups, _cluster, "table or graph"),
     )
 
 
+def _groups(sample: Sample) -> dict[str, tuple[str, ...]]:
+    """By split, question type and unit."""
+    q = time_question(sample)
+    return {
+        "split": (q.split,),
+        "question type": (q.question_type,),
+        "unit": (q.answer_unit,),
+    }
+
+
+def _cluster(sample: Sample) -> str:
+    """The table or graph that the question is about."""
+    return sample.materials[0] if sample.materials else ""
+
+
 def is_prefilled(question: TimeQuestion, condition: Condition, options: AnswerOptions) -> bool:
-    """Whether the answer's object is begun for the model: not where it may call tools."""
+    """Whether the prompt contains the start of the answer's object; never with tools."""
     return options.prefill and bool(question.keys) and not condition.tools
 
 
 def score(sample: Sample, episode: Episode) -> Score:
-    """By the `v2` reader; an answer that cannot be read scores 0 and counts 100 % in sMAPE."""
+    """By the `v2` answer parser; an unparsable answer scores 0 and counts 100 % in sMAPE."""
     question = time_question(sample)
     common = {"sample": sample.id, "condition": episode.condition, "repeat": episode.repeat}
     if episode.status != "finished":
         return Score.model_validate({**common, "outcome": episode.status})
     answer = read_answer(question, episode)
-    found = measure(answer, question.amount, question.wanted, question.scale)
+    error = measure(answer, question.amount, question.spec, question.scale)
     metrics: dict[str, float | None] = {
-        "exact_match": float(found.exact),
-        "within_1": float(within(found.error, 1)),
-        "off_by_one": float(found.error is not None and abs(found.error) == 1),
+        "exact_match": float(error.exact),
+        "within_1": float(within(error.error, 1)),
+        "off_by_one": float(error.error is not None and abs(error.error) == 1),
         "format_kept": float(keeps_format(question, episode.answer or "")),
-        "smape": found.percentage,
-        "mase": found.scaled,
-        "signed_error": None if found.error is None else float(found.error),
-        "transitional": float(is_transitional(found.error, question.wanted, question.years_only)),
+        "smape": error.percentage,
+        "mase": error.scaled,
+        "signed_error": None if error.error is None else float(error.error),
+        "transitional": float(is_transitional(error.error, question.spec, question.years_only)),
     }
-    read = answer.outcome == "parsed"
+    is_parsed = answer.outcome == "parsed"
     return Score.model_validate(
         {
             **common,
-            "outcome": "read" if read else "unreadable",
-            "answer": (str(answer.amount),) if read and answer.amount is not None else None,
-            "rule": answer.rule if read else f"{answer.outcome}: {answer.rule}",
+            "outcome": "read" if is_parsed else "unreadable",
+            "answer": (str(answer.amount),) if is_parsed and answer.amount is not None else None,
+            "rule": answer.rule if is_parsed else f"{answer.outcome}: {answer.rule}",
             "metrics": {name: value for name, value in metrics.items() if value is not None},
         }
     )
 
 
 def read_answer(question: TimeQuestion, episode: Episode) -> TimeAnswer:
-    """What the episode's answer says; a text that goes on from the prefill is completed."""
+    """The parsed answer of an episode; a text that continues the prefill is completed first."""
     text = episode.answer
     prefilled = bool(question.keys) and text is not None and "{" not in text.split('"', 1)[0]
-    return read_response(text, question.wanted, prefilled)
+    return read_response(text, question.spec, prefilled)
 
 
 _LEAD = re.compile(r"\A\s*+(?:```(?:json)?\s*+)?(?:JSON\s*+=\s*+)?")
 
 
 def keeps_format(question: TimeQuestion, text: str) -> bool:
-    """Whether the answer stands as asked: a line `Final Answer:`, or one strict JSON object with
-    the keys asked for (Tables 8 and 9 count this)."""
+    """Whether the answer has the requested form: a line `Final Answer:`, or one strict JSON object
+    with the requested keys (counted in Tables 8 and 9)."""
     if not question.keys:
         return re.search(r"^Final Answer: *\S", text, re.M) is not None
     bare = _LEAD.sub("", text.rstrip().removesuffix("```").rstrip())
     for whole in (bare, '{"explanation":' + bare):
         try:
-            found = json.loads(whole)
+            content = json.loads(whole)
         except (ValueError, RecursionError):
             continue
-        return isinstance(found, dict) and {"explanation", *question.keys} <= set(found)
+        return isinstance(content, dict) and {"explanation", *question.keys} <= set(content)
     return False

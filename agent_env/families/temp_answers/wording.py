@@ -1,7 +1,8 @@
-"""The prompts: a system message with the rules, examples as turns or in one message, a prefill."""
+"""Prompts: a system message with the rules, examples as turns or in one message, a prefill."""
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping, Sequence
 
@@ -29,21 +30,24 @@ def messages(
     turns: str,
     prefilled: bool,
 ) -> tuple[Message, ...]:
-    """All messages: `turns` is `chat` or `one`; examples are answered questions of other tables."""
+    """All messages; `turns` is `chat` or `one`, `examples` are answered questions."""
     rules = _rules(question, table)
     shots = [(_ask(shot, own), example_answer(shot)) for shot, own in examples]
-    asked = _ask(question, table)
+    prompt = _ask(question, table)
     if turns == "one":
-        worked = "".join(f"{ask}\n\n{answer}\n\n----\n\n" for ask, answer in shots)
-        said = [Message(role="user", content=f"{rules}\n\n{worked}{asked}")]
+        worked_examples = "".join(f"{ask}\n\n{answer}\n\n----\n\n" for ask, answer in shots)
+        turns_so_far = [Message(role="user", content=f"{rules}\n\n{worked_examples}{prompt}")]
     else:
-        said = [Message(role="system", content=rules)]
+        turns_so_far = [Message(role="system", content=rules)]
         for ask, answer in shots:
-            said += [Message(role="user", content=ask), Message(role="assistant", content=answer)]
-        said.append(Message(role="user", content=asked))
+            turns_so_far += [
+                Message(role="user", content=ask),
+                Message(role="assistant", content=answer),
+            ]
+        turns_so_far.append(Message(role="user", content=prompt))
     if prefilled:
-        said.append(Message(role="assistant", content=PREFILL))
-    return tuple(said)
+        turns_so_far.append(Message(role="assistant", content=PREFILL))
+    return tuple(turns_so_far)
 
 
 def _rules(question: TimeQuestion, table: MaterialTable | None) -> str:
@@ -56,8 +60,8 @@ def _rules(question: TimeQuestion, table: MaterialTable | None) -> str:
 
 
 def _about_keys(keys: Mapping[str, str]) -> str:
-    named = ", ".join(f'"{key}"' for key in keys)
-    return f"the other {'key is' if len(keys) == 1 else 'keys are'} {named}."
+    quoted = ", ".join(f'"{key}"' for key in keys)
+    return f"the other {'key is' if len(keys) == 1 else 'keys are'} {quoted}."
 
 
 def _shape(question: TimeQuestion) -> str:
@@ -73,13 +77,11 @@ def _ask(question: TimeQuestion, table: MaterialTable | None) -> str:
 
 
 def example_answer(question: TimeQuestion) -> str:
-    """A worked example's answer in the form that is asked for; its steps are not spelled out."""
+    """A worked example's answer in the requested form; its steps are not spelled out."""
     if not question.keys:
         return f"I take the dates from the table and count.\nFinal Answer: {question.gold[0]}"
-    import ast
-
-    found = {"explanation": "I take the dates and count."} | ast.literal_eval(question.label)
-    return f"JSON = {json.dumps(found)}"
+    content = {"explanation": "I take the dates and count."} | ast.literal_eval(question.label)
+    return f"JSON = {json.dumps(content)}"
 
 
 def render_table(table: MaterialTable) -> str:
@@ -94,7 +96,7 @@ def render_table(table: MaterialTable) -> str:
 
 
 def render_facts(table: MaterialTable) -> str:
-    """One sentence a fact."""
+    """One sentence for each fact."""
     return "\n".join(
         f"{who} was the {what} of {whom} from {start} to {end}."
         for who, what, whom, start, end in table.rows

@@ -40,7 +40,7 @@ def test_missing_columns_are_named_with_those_that_are_there(tmp_path: Path) -> 
     path = written(tmp_path, "question,label\nHow old?,17\n")
     with pytest.raises(DatasetError, match="no column answer_format, answer_temporal_unit, split"):
         read_responses(path)
-    with pytest.raises(DatasetError, match="holds no response"):
+    with pytest.raises(DatasetError, match="has no response"):
         read_responses(written(tmp_path, ""))
 
 
@@ -105,8 +105,8 @@ def test_questions_on_the_same_facts_are_one_cluster() -> None:
 )  # fmt: skip
 def test_declared_final_lines(form: str, unit: str, label: str, kind: str, gold: int) -> None:
     found = declared_line(form, unit, label)
-    assert found.wanted is not None
-    assert (found.wanted.kind, found.gold, found.problem) == (kind, gold, None)
+    assert found.spec is not None
+    assert (found.spec.kind, found.gold, found.problem) == (kind, gold, None)
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,14 @@ def test_declared_final_lines(form: str, unit: str, label: str, kind: str, gold:
 )
 def test_declared_objects(unit: str, label: str, kind: str, gold: int) -> None:
     found = declared_object(unit, label, "X hours, Y minutes, and Z seconds", "multi_op")
-    assert found.wanted is not None
-    assert (found.wanted.kind, found.gold) == (kind, gold)
+    assert found.spec is not None
+    assert (found.spec.kind, found.gold) == (kind, gold)
 
 
 def test_a_year_is_a_year_where_the_question_asks_when() -> None:
     found = declared_object("years", "{'answer': 1982}", "In which year?", "EventAtWhatTime")
-    assert found.wanted is not None
-    assert found.wanted.kind == "year"
+    assert found.spec is not None
+    assert found.spec.kind == "year"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from agent_env.families.reference.turns import Turn
 from agent_env.families.temp_answers.family import FAMILY
-from agent_env.families.temp_answers.making import AnswerOptions
+from agent_env.families.temp_answers.generator import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step, read_task
 from agent_env.families.temp_answers.sample import TimeQuestion, time_question
 from agent_env.families.temp_answers.task import keeps_format, score

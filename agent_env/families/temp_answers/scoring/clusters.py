@@ -1,9 +1,8 @@
-"""Cluster centroids of labels, as the published pipeline makes them (paper, Appendix E).
+"""Cluster centroids of labels, as in the published pipeline (paper, Appendix E).
 
-HDBSCAN as scikit-learn has it, in one dimension. The distance to the k-th neighbour is computed
-here from the sorted values: the public class keeps n · k distances (1 GB for the 14,000 labels in
-years), which is all that this saves; the tree and the selection of clusters are scikit-learn's. The
-public class is used where its inner parts have moved.
+One-dimensional HDBSCAN of scikit-learn. Only the distance to the k-th neighbour is computed here,
+from the sorted values, because scikit-learn's public class keeps n · k distances (1 GB for the
+14,000 labels in years); that class is used where scikit-learn's internal functions have moved.
 """
 
 from __future__ import annotations
@@ -21,26 +20,26 @@ SHARE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """Where each label belongs."""
+    """Clusters of labels."""
 
     centroids: tuple[float, ...]
     labels: tuple[int, ...]
-    """By label, the cluster's number; a noise point has that of the nearest centroid."""
+    """Each label's cluster; for a noise point that of the nearest centroid."""
 
     def own(self) -> list[float]:
-        """By label, the centroid of its cluster."""
+        """The centroid of each label's cluster."""
         return [self.centroids[label] for label in self.labels]
 
 
 def given_centroids(values: Sequence[float], centroids: Sequence[float]) -> Clustering:
-    """Each label at the nearest of centroids that somebody else made."""
+    """Each label assigned to the nearest of the given centroids."""
     nearest = [min(range(len(centroids)), key=lambda k: abs(centroids[k] - v)) for v in values]
     return Clustering(tuple(centroids), tuple(nearest))
 
 
 def cluster(values: Sequence[float]) -> Clustering:
-    """Clusters of the labels in the given order, on which the published result depends a little.
-    One cluster at their mean where 0.3 · n is 1 or 0, or where everything is noise."""
+    """Clusters of the labels, whose order affects the published result slightly. One cluster at
+    their mean where 0.3 · n is below 2, or where all labels are noise."""
     size = int(len(values) * SHARE)
     if size <= 1:
         return _one(values)
@@ -67,7 +66,7 @@ def _one(values: Sequence[float]) -> Clustering:
 
 
 def _labels(array: Any, size: int) -> tuple[Any, Any]:
-    """Cluster numbers, -1 for noise, and how strongly each label belongs to its cluster."""
+    """Cluster numbers (-1 for noise) and strengths of membership."""
     try:
         from sklearn.cluster._hdbscan._linkage import make_single_linkage, mst_from_data_matrix
         from sklearn.cluster._hdbscan._tree import tree_to_labels
@@ -94,17 +93,17 @@ def _has_sklearn() -> bool:
 
 
 def public_labels(array: Any, size: int) -> tuple[Any, Any]:
-    """The same by the public class; needs memory for n · size distances."""
+    """The same by scikit-learn's public class; needs memory for n · size distances."""
     from sklearn.cluster import HDBSCAN
 
-    found = HDBSCAN(min_cluster_size=size, allow_single_cluster=True, copy=True)
-    found.fit(array.reshape(-1, 1))
-    return found.labels_.copy(), found.probabilities_
+    model = HDBSCAN(min_cluster_size=size, allow_single_cluster=True, copy=True)
+    model.fit(array.reshape(-1, 1))
+    return model.labels_.copy(), model.probabilities_
 
 
 def core_distances(array: Any, size: int) -> Any:
-    """By label, the distance to its size-th nearest, itself included: the best of the windows of
-    `size` sorted values that hold it reaches as far as that one."""
+    """Each label's distance to its size-th nearest, itself included: the reach of the best window
+    of `size` sorted values around it."""
     import numpy as np
 
     order = np.argsort(array, kind="stable")

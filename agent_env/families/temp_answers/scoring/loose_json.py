@@ -1,5 +1,5 @@
-"""Finds the JSON object of an answer: fences, text around it, single quotes, trailing commas, bare
-keys and Python's None are forgiven. A value is never made up."""
+"""Lenient JSON parser for the object of an answer: accepts fences, text around it, single quotes,
+trailing commas, bare keys and Python's None. It never invents a value."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ _DECODER = json.JSONDecoder(strict=False)
 _BARE = {"true": True, "false": False, "null": None, "none": None, "nan": None}
 _SCALAR = re.compile(r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.:-])|[^\s,\]}\"'{\[]+")
 _DEEPEST = 20
-"""Brackets inside each other; deeper ones are no answer."""
+"""Nesting of brackets; deeper ones are no answer."""
 _MOST = 50
-"""Places at which a field may stand; of more no one value can be told."""
+"""Places of a field; with more of them its value is ambiguous."""
 _CLOSES = re.compile(r"\s*(?:[,:}\]]|$)")
 
 
 def find_object(text: str) -> dict[str, Any] | None:
-    """The first object in the text that can be read; None where there is none."""
+    """The first object in the text that parses; None without one."""
     at = text.find("{")
-    tried = 0
-    while at >= 0 and tried < 8:
-        tried += 1
-        for read in (_strict, _loose):
-            found = read(text, at)
-            if found:
-                return found
+    attempts = 0
+    while at >= 0 and attempts < 8:
+        attempts += 1
+        for parse in (_strict, _loose):
+            parsed_object = parse(text, at)
+            if parsed_object:
+                return parsed_object
         at = text.find("{", at + 1)
     return None
 
@@ -42,28 +42,28 @@ def pick_fields(text: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
         if len(places) > _MOST:
             return None
         values = [_value(text, place) for place in places]
-        known = {json.dumps(v[0]): v[0] for v in values if v is not None}
-        if len(known) != 1 or len(values) == 0:
+        distinct = {json.dumps(v[0]): v[0] for v in values if v is not None}
+        if len(distinct) != 1 or len(values) == 0:
             return None
-        picked[key] = next(iter(known.values()))
+        picked[key] = next(iter(distinct.values()))
     return picked or None
 
 
 def is_open(text: str) -> bool:
-    """Whether an object begins that is never closed, as where a reply was cut."""
+    """Whether an object is not closed, as in a truncated reply."""
     return "{" in text and "}" not in text[text.find("{") :]
 
 
 def _strict(text: str, at: int) -> dict[str, Any] | None:
     try:
-        found, _ = _DECODER.raw_decode(text, at)
+        value, _ = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and is_shallow(found) else None
+    return value if isinstance(value, dict) and is_shallow(value) else None
 
 
 def is_shallow(value: Any, most: int = _DEEPEST) -> bool:
-    """Whether lists and objects are nested in each other so often at most."""
+    """Whether lists and objects are nested at most `most` times."""
     level: list[Any] = [value]
     for _ in range(most + 1):
         inner = (v.values() if isinstance(v, dict) else v for v in level)
@@ -74,12 +74,12 @@ def is_shallow(value: Any, most: int = _DEEPEST) -> bool:
 
 
 def _loose(text: str, at: int) -> dict[str, Any] | None:
-    read = _value(text, at)
-    return read[0] if read is not None and isinstance(read[0], dict) else None
+    value = _value(text, at)
+    return value[0] if value is not None and isinstance(value[0], dict) else None
 
 
 def _value(text: str, at: int, depth: int = 0) -> tuple[Any, int] | None:
-    """A value and where it ends."""
+    """A value and its end."""
     at = _skip(text, at)
     if at >= len(text) or depth > _DEEPEST:
         return None
@@ -101,13 +101,13 @@ def _value(text: str, at: int, depth: int = 0) -> tuple[Any, int] | None:
 
 
 def _members(text: str, at: int, depth: int) -> tuple[dict[str, Any], int] | None:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     while True:
         at = _skip(text, at)
         if at >= len(text):
             return None
         if text[at] == "}":
-            return found, at + 1
+            return members, at + 1
         if text[at] == ",":
             at += 1
             continue
@@ -120,29 +120,29 @@ def _members(text: str, at: int, depth: int) -> tuple[dict[str, Any], int] | Non
         value = _value(text, at + 1, depth + 1)
         if value is None:
             return None
-        found[key[0]], at = value
+        members[key[0]], at = value
 
 
 def _elements(text: str, at: int, depth: int) -> tuple[list[Any], int] | None:
-    found: list[Any] = []
+    elements: list[Any] = []
     while True:
         at = _skip(text, at)
         if at >= len(text):
             return None
         if text[at] == "]":
-            return found, at + 1
+            return elements, at + 1
         if text[at] == ",":
             at += 1
             continue
         value = _value(text, at, depth + 1)
         if value is None:
             return None
-        found.append(value[0])
+        elements.append(value[0])
         at = value[1]
 
 
 def _string(text: str, at: int) -> tuple[str, int] | None:
-    """A quoted text; a quote inside it that nothing of JSON follows belongs to it."""
+    """A quoted text and its end; an inner quote that no JSON punctuation follows is part of it."""
     quote, end = text[at], at + 1
     while True:
         end = text.find(quote, end)

@@ -1,9 +1,9 @@
-"""The published pipeline's reading of TempAnswerQA responses, rule by rule, for the `paper` mode.
+"""Answer parser of the published pipeline for TempAnswerQA, rule by rule: the `paper` mode.
 
-It is kept to compare with published figures, not to judge by: digits after a comma are cut off,
-durations are read by the position of their keys, an object without a key is a duration of zero,
-and the response's own keys decide what it is. Where the published code would have stopped with an
-exception, the answer counts as unparsable and the reading says so.
+It serves the comparison with published figures only: digits after a comma are cut off, durations
+are parsed by the position of their keys, an object without a key is a duration of zero, and the
+response's own keys decide its kind. Where the published code would raise an exception, the answer
+is unparsable and `rule` gives the reason.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from agent_env.families.temp_answers.scoring.paper_dates import fuzzy_date, seco
 
 Value = int | float | timedelta | datetime
 CLOCK = date(2025, 1, 1)
-"""The day that stands for the published run's today, which nobody wrote down."""
+"""Replaces the date of the published run, which is not documented."""
 
 MOST_DIGITS = 300
-"""More overflow a float."""
+"""More digits overflow a float."""
 LONGEST = 1000
-"""Characters of a line in which a date is looked for."""
+"""Characters of a line in which a date is searched."""
 _NUMBER = re.compile(r"Final Answer:(?:(?!Final Answer:)[^\d\n])*+(\d+)")
 _YEAR = re.compile(r"Final Answer:(?:(?!Final Answer:|\d{4}).)*+(\d{4})")
 _LINE = re.compile(r"Final Answer:(.*)")
@@ -34,7 +34,7 @@ DATE_FORMAT = "%B %d, %Y"
 
 @dataclass(frozen=True, slots=True)
 class PaperReading:
-    """A value, or the reason for none."""
+    """A parsed value, or the reason why there is none."""
 
     value: Value | None
     rule: str
@@ -45,23 +45,23 @@ class PaperItem:
     """One response under the published rules."""
 
     error: float | None
-    """Predicted less expected, dates in whole days; None where they cannot be subtracted."""
-    given: float | None
-    """The response as a number, dates in seconds since 1970; None where it is unparsable."""
+    """Response minus label, dates in whole days; None where they cannot be subtracted."""
+    amount: float | None
+    """The response as a number, dates as seconds since 1970; None where it is unparsable."""
     gold: float | None
-    """The label, in the same way."""
+    """The label, likewise."""
     rule: str
 
 
 def read_line(text: str, form: str, clock: date = CLOCK) -> PaperReading:
-    """A TTQA response by its declared format."""
+    """The value of a TTQA response by its declared format."""
     if form == DATE_FORMAT:
         match = _LINE.search(text)
         if match is None:
             return PaperReading(None, "no Final Answer:")
-        found = fuzzy_date(match[1][:LONGEST], clock)
+        moment = fuzzy_date(match[1][:LONGEST], clock)
         cut = f" in the first {LONGEST} characters" if len(match[1]) > LONGEST else ""
-        return PaperReading(found, ("no date" if found is None else "date finder") + cut)
+        return PaperReading(moment, ("no date" if moment is None else "date finder") + cut)
     match = (_YEAR if form == "yyyy" else _NUMBER).search(text)
     if match is None:
         return PaperReading(None, "no digits" if _LINE.search(text) else "no Final Answer:")
@@ -71,7 +71,7 @@ def read_line(text: str, form: str, clock: date = CLOCK) -> PaperReading:
 
 
 def read_label(label: str, form: str, clock: date = CLOCK) -> PaperReading:
-    """A TTQA label."""
+    """The value of a TTQA label."""
     if form == DATE_FORMAT:
         return PaperReading(strict_date(label, clock), "date")
     try:
@@ -87,47 +87,47 @@ def read_label(label: str, form: str, clock: date = CLOCK) -> PaperReading:
 
 
 def read_object(text: str, prefilled: bool, clock: date = CLOCK) -> PaperReading:
-    """A ToT response: strict JSON from the explanation to the last brace."""
+    """The value of a ToT response: strict JSON from the explanation to the last brace."""
     whole = ('{"explanation":' + text).strip() if prefilled else text
     begin, end = _BEGIN.search(whole), whole.rfind("}")
     if begin is None or end < begin.end():
         return PaperReading(None, "no object")
     try:
-        found = json.loads(whole[begin.start() : end + 1].replace("\n", " "))
+        content = json.loads(whole[begin.start() : end + 1].replace("\n", " "))
     except (ValueError, RecursionError):
         return PaperReading(None, "no strict JSON")
-    return read_keys({k: v for k, v in found.items() if k != "explanation"}, clock)
+    return read_keys({k: v for k, v in content.items() if k != "explanation"}, clock)
 
 
-def read_keys(found: dict[str, Any], clock: date = CLOCK) -> PaperReading:
-    """What an object's own keys make of it."""
+def read_keys(content: dict[str, Any], clock: date = CLOCK) -> PaperReading:
+    """The value of an object by its own keys."""
     try:
-        value, rule = _by_keys(found, clock)
+        value, rule = _by_keys(content, clock)
     except ValueError:
         return PaperReading(None, "no number of the right form")
     except (TypeError, OverflowError, IndexError, AttributeError, KeyError, RecursionError):
-        kind = "null" if None in found.values() else "value"
+        kind = "null" if None in content.values() else "value"
         return PaperReading(None, f"a {kind} that stops the published run")
     if isinstance(value, int) and abs(value) >= 10**MOST_DIGITS:
         return PaperReading(None, "more digits than a number has")
     return PaperReading(value, rule)
 
 
-def _by_keys(found: dict[str, Any], clock: date) -> tuple[Value | None, str]:
-    keys = set(found)
+def _by_keys(content: dict[str, Any], clock: date) -> tuple[Value | None, str]:
+    keys = set(content)
     if "age" in keys:
-        return int(found["age"]), "age"
+        return int(content["age"]), "age"
     if "date" in keys:
-        return strict_date(found["date"], clock), "date"
+        return strict_date(content["date"], clock), "date"
     if "answer" in keys:
-        return _unspecified(found["answer"], clock), "answer"
+        return _unspecified(content["answer"], clock), "answer"
     if keys in ({"A", "B", "C"}, {"X", "Y", "Z"}, {"H", "M", "S"}) or keys <= set(_PARTS):
-        values = [int(value) for value in found.values()]
+        values = [int(value) for value in content.values()]
         return timedelta(**dict(zip(_PARTS, values, strict=False))), "keys by position"
     if {"time", "day"} <= keys:
-        return _time_and_day(found), "time and day"
+        return _time_and_day(content), "time and day"
     if {"days", *_PARTS} <= keys:
-        return timedelta(**{key: int(value) for key, value in found.items()}), "parts"
+        return timedelta(**{key: int(value) for key, value in content.items()}), "parts"
     return None, "unknown keys"
 
 
@@ -142,32 +142,32 @@ def _unspecified(answer: Any, clock: date) -> Value | None:
     return strict_date(answer, clock)
 
 
-def _time_and_day(found: dict[str, Any]) -> timedelta:
-    parts = [int(part) for part in found["time"].split(":")]
+def _time_and_day(content: dict[str, Any]) -> timedelta:
+    parts = [int(part) for part in content["time"].split(":")]
     if len(parts) > len(_PARTS):
         raise IndexError("more parts than hours, minutes and seconds")
-    day = str(found["day"]).replace("same_day", "0").replace("previous_day", "-1")
+    day = str(content["day"]).replace("same_day", "0").replace("previous_day", "-1")
     return timedelta(days=int(day), **dict(zip(_PARTS, parts, strict=False)))
 
 
 # Errors -------------------------------------------------------------------------------------------
 
 
-def compare(given: PaperReading, gold: PaperReading, unit: str) -> PaperItem:
-    """A response against its label."""
+def compare(answer: PaperReading, gold: PaperReading, unit: str) -> PaperItem:
+    """The error of a response against its label."""
     return PaperItem(
-        _error(given.value, gold.value, unit), _digit(given.value, unit),
-        _digit(gold.value, unit), given.rule,
+        _error(answer.value, gold.value, unit), _digit(answer.value, unit),
+        _digit(gold.value, unit), answer.rule,
     )  # fmt: skip
 
 
-def _error(given: Value | None, gold: Value | None, unit: str) -> float | None:
+def _error(answer: Value | None, gold: Value | None, unit: str) -> float | None:
     try:
-        error: Any = given - gold  # type: ignore[operator]
+        error: Any = answer - gold  # type: ignore[operator]
     except TypeError:
         return None
     if unit == "date":
-        dates = isinstance(given, datetime) and isinstance(gold, datetime)
+        dates = isinstance(answer, datetime) and isinstance(gold, datetime)
         return float(error.days) if dates else None
     if isinstance(error, timedelta):
         return _in_unit(error, unit)
@@ -190,19 +190,19 @@ def _in_unit(span: timedelta, unit: str) -> float | None:
     return span.total_seconds() / 60 if unit == "minutes" else None
 
 
-def percentage_error(given: float | None, gold: float | None) -> float:
+def percentage_error(answer: float | None, gold: float | None) -> float:
     """100 · |ŷ − y| / (|ŷ| + |y|); 0/0 is 0, and 100 where either is unparsable."""
-    if given is None or gold is None:
+    if answer is None or gold is None:
         return 100.0
-    below = abs(given) + abs(gold)
-    return 0.0 if below == 0 else 100.0 * abs(given - gold) / below
+    total = abs(answer) + abs(gold)
+    return 0.0 if total == 0 else 100.0 * abs(answer - gold) / total
 
 
-def scaled_error(given: float | None, gold: float | None, centroid: float | None) -> float | None:
+def scaled_error(answer: float | None, gold: float | None, centroid: float | None) -> float | None:
     """|ŷ − y| / |y − centroid|: 0/0 is 0, x/0 is infinite, None where anything is unparsable."""
-    if given is None or gold is None or centroid is None:
+    if answer is None or gold is None or centroid is None:
         return None
-    above, below = abs(given - gold), abs(gold - centroid)
-    if below == 0:
-        return 0.0 if above == 0 else float("inf")
-    return above / below
+    error, scale = abs(answer - gold), abs(gold - centroid)
+    if scale == 0:
+        return 0.0 if error == 0 else float("inf")
+    return error / scale

@@ -1,8 +1,8 @@
-"""Reads a time answer to a number of the declared unit, a year, a month, a date or a time of day.
+"""Answer parser of the `v2` mode: an amount in the declared unit, a year, month, date or time.
 
-The question declares what is wanted; the answer is read by that, never by a guess at what it looks
-like. What could mean two things is unparsable, and the reading says why. Nothing is completed from
-the clock, time zones are left aside, keys of an object are read by their names.
+The answer is parsed by the question's AnswerSpec, never by a guess from its form. An ambiguous
+answer is unparsable, and `rule` gives the reason. Nothing is completed from the clock, time zones
+are ignored, and keys of an object count by name.
 """
 
 from __future__ import annotations
@@ -11,57 +11,57 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, TimeAnswer, unparsable
 from agent_env.families.temp_answers.scoring.loose_json import find_object, is_open, pick_fields
 from agent_env.families.temp_answers.scoring.time_numbers import value_of
-from agent_env.families.temp_answers.scoring.time_texts import (
+from agent_env.families.temp_answers.scoring.time_parser import (
     PLAIN,
-    REFUSED,
+    REFUSAL,
     of_number,
     read_clock,
     read_text,
 )
-from agent_env.families.temp_answers.scoring.time_units import Amount, convert, unit_named, whole
-from agent_env.families.temp_answers.scoring.time_wanted import TimeAnswer, Wanted, unparsable
+from agent_env.families.temp_answers.scoring.time_units import Amount, convert, parse_unit, whole
 
 PREFILL = '{"explanation":'
-"""What stands before a response that continues an object."""
+"""Prepended to a response that continues an object."""
 MOST = 10**40
-"""Larger numbers, and those that are none, are no amount of time."""
+"""Numbers from here on, and NaN, are no amount of time."""
 _MARKER = re.compile(r"final\s+answer[*_`\s]*+(?:is[*_`\s]*+)?[:：](?:[*_`]+(?=\s|$))?", re.I)
 _DAYS = {"same_day": 0, "previous_day": -1, "next_day": 1, "same": 0, "previous": -1, "next": 1}
 
 
-def read_response(text: str | None, wanted: Wanted, prefilled: bool = False) -> TimeAnswer:
-    """What a model's whole response says; `prefilled`: it continues an object that was begun."""
+def read_response(text: str | None, spec: AnswerSpec, prefilled: bool = False) -> TimeAnswer:
+    """The parsed answer of a whole response; `prefilled`: it continues the start of an object."""
     if text is None or not text.strip():
         return TimeAnswer("unparsable", rule="no text")
-    if wanted.style == "line":
-        return _read_final_line(text, wanted)
-    return _read_object_text(PREFILL + text if prefilled else text, text, wanted)
+    if spec.style == "line":
+        return _read_final_line(text, spec)
+    return _read_object_text(PREFILL + text if prefilled else text, text, spec)
 
 
-def read_value(value: Any, wanted: Wanted) -> TimeAnswer:
-    """What a value says: a text, a number, or an object by its keys."""
+def read_value(value: Any, spec: AnswerSpec) -> TimeAnswer:
+    """The parsed answer of a JSON value: a text, a number, or an object by its keys."""
     while isinstance(value, (list, tuple)) and len(value) == 1:
         value = value[0]
     if isinstance(value, dict):
-        return _by_keys(value, wanted)
+        return _by_keys(value, spec)
     if value is None or isinstance(value, (list, tuple, bool)):
         return unparsable(f"the value is {'null' if value is None else type(value).__name__}")
     if isinstance(value, str):
-        return read_text(value, wanted)
+        return read_text(value, spec)
     if not abs(value) < MOST:
         return unparsable("the value is no number that a time can have")
-    return of_number(whole(value), wanted)
+    return of_number(whole(value), spec)
 
 
 # The answer's place -------------------------------------------------------------------------------
 
 
-def _read_final_line(text: str, wanted: Wanted) -> TimeAnswer:
+def _read_final_line(text: str, spec: AnswerSpec) -> TimeAnswer:
     markers = list(_MARKER.finditer(text))
     if not markers:
-        if REFUSED.search(text[-200:]):
+        if REFUSAL.search(text[-200:]):
             return TimeAnswer("refused", rule="no Final Answer:")
         cut = text.rstrip()[-1:] not in ".!?:)*}]\"'`"
         return TimeAnswer("truncated" if cut else "unparsable", rule="no Final Answer:")
@@ -69,74 +69,74 @@ def _read_final_line(text: str, wanted: Wanted) -> TimeAnswer:
     if not rest:
         return TimeAnswer("truncated", rule="nothing after Final Answer:")
     line = rest.split("\n", 1)[0].strip()
-    return read_text(line, wanted)
+    return read_text(line, spec)
 
 
-def _read_object_text(text: str, raw: str, wanted: Wanted) -> TimeAnswer:
-    found = find_object(text)
-    if found is None or not (set(found) - {"explanation"}):
+def _read_object_text(text: str, raw: str, spec: AnswerSpec) -> TimeAnswer:
+    content = find_object(text)
+    if content is None or not (set(content) - {"explanation"}):
         others = None if raw is text else find_object(raw)
-        found = others or found
-    if found is None or not (set(found) - {"explanation"}):
-        found = pick_fields(text, tuple(wanted.names)) or found
-    if found is not None:
-        return _by_keys(found, wanted)
-    if REFUSED.search(raw[-200:]):
+        content = others or content
+    if content is None or not (set(content) - {"explanation"}):
+        content = pick_fields(text, tuple(spec.names)) or content
+    if content is not None:
+        return _by_keys(content, spec)
+    if REFUSAL.search(raw[-200:]):
         return TimeAnswer("refused", rule="no object")
     if is_open(text):
         return TimeAnswer("truncated", rule="the object is not closed")
     return unparsable("no object that can be read")
 
 
-def _by_keys(found: Mapping[str, Any], wanted: Wanted) -> TimeAnswer:
-    """By the names of the keys, in whatever order they stand."""
-    given = {str(k).strip(): v for k, v in found.items() if str(k).lower() != "explanation"}
-    if not given:
+def _by_keys(content: Mapping[str, Any], spec: AnswerSpec) -> TimeAnswer:
+    """By the names of the keys, in any order."""
+    values = {str(k).strip(): v for k, v in content.items() if str(k).lower() != "explanation"}
+    if not values:
         return unparsable("the object has no answer")
-    if wanted.kind != "duration":
-        key = next((k for k in wanted.names if k in given), None)
+    if spec.kind != "duration":
+        key = next((k for k in spec.names if k in values), None)
         if key is not None:
-            return read_value(given[key], wanted)
-        if all(unit_named(key) for key in given) and wanted.kind == "number":
-            return _parts(given, wanted, {})
-        if len(given) == 1:
-            return read_value(next(iter(given.values())), wanted)
-        return unparsable(f"no key {' or '.join(wanted.names) or 'answer'}")
-    if len(given) == 1 and not set(given) & set(wanted.names):
-        key, value = next(iter(given.items()))
-        if unit_named(key) is None or isinstance(value, str):
-            return read_value(value, wanted)
-    return _parts(given, wanted, wanted.names)
+            return read_value(values[key], spec)
+        if all(parse_unit(key) for key in values) and spec.kind == "number":
+            return _parts(values, spec, {})
+        if len(values) == 1:
+            return read_value(next(iter(values.values())), spec)
+        return unparsable(f"no key {' or '.join(spec.names) or 'answer'}")
+    if len(values) == 1 and not set(values) & set(spec.names):
+        key, value = next(iter(values.items()))
+        if parse_unit(key) is None or isinstance(value, str):
+            return read_value(value, spec)
+    return _parts(values, spec, spec.names)
 
 
-def _parts(given: Mapping[str, Any], wanted: Wanted, names: Mapping[str, str]) -> TimeAnswer:
-    """The sum of a duration's named parts; each wanted key must be there."""
+def _parts(values: Mapping[str, Any], spec: AnswerSpec, names: Mapping[str, str]) -> TimeAnswer:
+    """The sum of a duration's named parts; every specified key is required."""
     total: Amount = 0
-    by_unit = {unit_named(key) for key in given}
+    by_unit = {parse_unit(key) for key in values}
     for key, meaning in names.items():
-        if key not in given and meaning not in by_unit:
+        if key not in values and meaning not in by_unit:
             return unparsable(f"key {key} is missing")
-    for key, value in given.items():
-        meaning = names.get(key) or unit_named(key) or key.lower()
-        part = _part(value, meaning, wanted)
+    for key, value in values.items():
+        meaning = names.get(key) or parse_unit(key) or key.lower()
+        part = _part(value, meaning, spec)
         if part is None:
-            return unparsable(f"{key} is {_shown(value)}")
+            return unparsable(f"{key} is {_display(value)}")
         total += part
     return TimeAnswer("parsed", whole(total), "keys by name")
 
 
-def _part(value: Any, meaning: str, wanted: Wanted) -> Amount | None:
-    """One part in the wanted unit; None where it says nothing."""
+def _part(value: Any, meaning: str, spec: AnswerSpec) -> Amount | None:
+    """One part in the specified unit; None where it is unparsable."""
     if meaning == "day" or (meaning == "days" and str(value).lower() in _DAYS):
-        named = _DAYS.get(str(value).strip().lower().replace(" ", "_"))
-        days = _number(value) if named is None else named
-        return None if days is None else convert(days, "days", wanted.unit)
+        relative_day = _DAYS.get(str(value).strip().lower().replace(" ", "_"))
+        days = _number(value) if relative_day is None else relative_day
+        return None if days is None else convert(days, "days", spec.unit)
     if meaning == "time":
-        return read_clock(str(value), wanted)
+        return read_clock(str(value), spec)
     if meaning == "answer":
-        return read_value(value, Wanted(wanted.kind, wanted.unit, clock=wanted.clock)).amount
+        return read_value(value, AnswerSpec(spec.kind, spec.unit, clock=spec.clock)).amount
     number = _number(value)
-    return None if number is None else convert(number, meaning, wanted.unit)
+    return None if number is None else convert(number, meaning, spec.unit)
 
 
 def _number(value: Any) -> Amount | None:
@@ -149,5 +149,5 @@ def _number(value: Any) -> Amount | None:
     return None
 
 
-def _shown(value: Any) -> str:
+def _display(value: Any) -> str:
     return "null" if value is None else repr(value)[:40]

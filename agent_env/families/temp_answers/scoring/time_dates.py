@@ -1,13 +1,15 @@
-"""Reads dates at the precision at which they are written; nothing is completed from a clock.
+"""Parses dates at their own precision; nothing is completed from a clock.
 
-Years before Christ are counted astronomically inside (1 BC is 0), so that differences are true.
+Years are astronomical (1 BC is 0), so that differences are right.
 """
 
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 
 _NAMES = (
     "january", "february", "march", "april", "may", "june",
@@ -36,25 +38,25 @@ _FORMS = (
     rf"(?P<y7>\d{{1,5}})(?![\d,.]\d){_era(7)}",
 )
 _LEADS = {number: f"m{number}" if number == "8" else f"y{number}" for number in "123456789"}
-"""A group that each form has wherever it matches."""
+"""A group that is never None where its form matches."""
 _DATE = re.compile(r"(?<![\w.,-])(?:" + "|".join(_FORMS) + r")(?!\w)", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class ReadDate:
-    """A date as far as it was written."""
+class ParsedDate:
+    """A date at the precision of its text."""
 
     year: int | None
-    """Astronomical: 0 is 1 BC; None where only month and day were written."""
+    """Astronomical: 0 is 1 BC; None where the text has only month and day."""
     month: int | None = None
     day: int | None = None
     end: int = 0
-    """Where in the text it ends."""
+    """Its end in the text."""
     start: int = 0
     era: bool = False
-    """Whether BC or AD was written."""
+    """Whether the text has BC or AD."""
     zone: bool = False
-    """Whether a clock time or a zone was written with it; both are left aside."""
+    """Whether a clock time or a zone follows; both are ignored."""
 
     @property
     def precision(self) -> str:
@@ -71,36 +73,36 @@ class ReadDate:
         return days_from_civil(self.year, self.month, self.day)
 
 
-def find_dates(text: str, day_first: bool = False) -> Iterator[ReadDate]:
-    """The dates in a text, years alone included; impossible days are left out. Where a numeric
-    date can be read in two ways, `day_first` decides."""
+def find_dates(text: str, day_first: bool = False) -> Iterator[ParsedDate]:
+    """The dates in a text, bare years included, impossible days excluded. `day_first` decides how
+    an ambiguous numeric date is parsed."""
     for match in _DATE.finditer(text):
-        found = _from_match(match, day_first)
-        if found is not None:
-            yield found
+        moment = _from_match(match, day_first)
+        if moment is not None:
+            yield moment
 
 
 def impossible(text: str, day_first: bool = False) -> bool:
-    """Whether the text names a day that no calendar has, such as 2001-02-30."""
+    """Whether the text has a day that does not exist, such as 2001-02-30."""
     return any(_from_match(match, day_first) is None for match in _DATE.finditer(text))
 
 
-def _from_match(match: re.Match[str], day_first: bool) -> ReadDate | None:
+def _from_match(match: re.Match[str], day_first: bool) -> ParsedDate | None:
     number = next(n for n, lead in _LEADS.items() if match[lead] is not None)
-    written, month_text, day_text = (_part(match, f"{name}{number}") for name in "ymd")
+    year_text, month_text, day_text = (_part(match, f"{name}{number}") for name in "ymd")
     era = (_part(match, f"era{number}") or "").lower()
     before = era.startswith("b")
-    year = None if written is None else (1 - int(written) if before else int(written))
-    month, day = _month(month_text), _int(day_text)
+    year = None if year_text is None else (1 - int(year_text) if before else int(year_text))
+    month, day = _month(month_text), None if day_text is None else int(day_text)
     if number == "4":
         month, day = _numeric(int(match["a4"]), int(match["b4"]), day_first)
     if month_text is not None and month is None:
         return None
     if month is not None and not (1 <= month <= 12):
         return None
-    if day is not None and not 1 <= day <= days_in_month(4 if year is None else year, month or 1):
+    if day is not None and not 1 <= day <= monthrange(4 if year is None else year, month or 1)[1]:
         return None
-    return ReadDate(
+    return ParsedDate(
         year, month, day, match.end(), match.start(), bool(era) or number == "9",
         number == "1" and ":" in match[0],
     )  # fmt: skip
@@ -118,10 +120,6 @@ def _numeric(a: int, b: int, day_first: bool) -> tuple[int, int]:
     return a, b
 
 
-def _int(text: str | None) -> int | None:
-    return None if text is None else int(text)
-
-
 def _month(text: str | None) -> int | None:
     if text is None:
         return None
@@ -131,17 +129,8 @@ def _month(text: str | None) -> int | None:
     return names[0] if names else None
 
 
-def days_in_month(year: int, month: int) -> int:
-    """In the proleptic Gregorian calendar; the year is astronomical."""
-    if month == 2:
-        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
-    return 30 if month in (4, 6, 9, 11) else 31
-
-
 def days_from_civil(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 for any astronomical year (H. Hinnant's algorithm)."""
-    year -= month <= 2
-    era = year // 400
-    of_era = year - era * 400
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
+    """Days since 1970-01-01 for any astronomical year: the calendar repeats after 400 years."""
+    cycles, year_of_cycle = divmod(year - 1, 400)
+    days = date(1 + year_of_cycle, month, day).toordinal() - date(1970, 1, 1).toordinal()
+    return days + cycles * 146_097

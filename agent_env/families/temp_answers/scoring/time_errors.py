@@ -1,6 +1,6 @@
-"""How far a time answer is from its gold, item by item, and the means of that (paper, section 3.2).
+"""Errors of time answers against their golds, and their summary (paper, section 3.2).
 
-Where a measure is not defined for an item it is None, and the mean says over how many items it is.
+A measure that is not defined for an item is None; a mean comes with its number of items.
 """
 
 from __future__ import annotations
@@ -10,20 +10,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from agent_env.families.temp_answers.scoring.answer_spec import (
+    AnswerKind,
+    AnswerSpec,
+    Outcome,
+    TimeAnswer,
+)
 from agent_env.families.temp_answers.scoring.time_units import Amount, same
-from agent_env.families.temp_answers.scoring.time_wanted import Kind, Outcome, TimeAnswer, Wanted
 
-NO_RATIO: tuple[Kind, ...] = ("year", "month", "date", "time")
-"""Points in time have no zero, so no percentage error; durations have."""
+NO_RATIO: tuple[AnswerKind, ...] = ("year", "month", "date", "time")
+"""Points in time, which have no zero and therefore no percentage error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What the gold answers of one split and unit are like; fixed before any model is seen."""
+    """Mean and spread of the gold answers of one split and unit, independent of any model."""
 
     mean: float
     deviation: float
-    """Mean absolute deviation from the mean; 0 for a single answer or equal ones."""
+    """Mean absolute deviation; 0 for one answer or equal ones."""
     items: int
 
 
@@ -44,39 +49,39 @@ class TimeError:
     """The paper's formula: |e| / |y − mean of the gold answers|; 0/0 is 0."""
 
 
-def measure(answer: TimeAnswer, gold: Amount, wanted: Wanted, scale: Scale | None) -> TimeError:
+def measure(answer: TimeAnswer, gold: Amount, spec: AnswerSpec, scale: Scale | None) -> TimeError:
     """All measures of one answer."""
-    given = answer.amount
-    ratio = wanted.kind not in NO_RATIO
-    if given is None:
+    amount = answer.amount
+    ratio = spec.kind not in NO_RATIO
+    if amount is None:
         return TimeError(answer.outcome, False, None, 100.0 if ratio else None, None, None)
-    exact = same(given, gold)
-    error: Amount = 0 if exact else given - gold
+    exact = same(amount, gold)
+    error: Amount = 0 if exact else amount - gold
     return TimeError(
         answer.outcome,
         exact,
         error,
-        (0.0 if exact else percentage(given, gold)) if ratio else None,
+        (0.0 if exact else percentage(amount, gold)) if ratio else None,
         None if scale is None or scale.deviation == 0 else float(abs(error)) / scale.deviation,
         None if scale is None else _by_item(error, gold, scale),
     )
 
 
-def percentage(given: Amount, gold: Amount) -> float:
+def percentage(amount: Amount, gold: Amount) -> float:
     """The summand of sMAPE in percent, between 0 and 100; without the factor ½ below."""
-    below = abs(given) + abs(gold)
-    return 0.0 if below == 0 else min(100.0, 100.0 * (abs(given - gold) / below))
+    total = abs(amount) + abs(gold)
+    return 0.0 if total == 0 else min(100.0, 100.0 * (abs(amount - gold) / total))
 
 
 def _by_item(error: Amount, gold: Amount, scale: Scale) -> float | None:
-    below = abs(gold - scale.mean)
-    if below == 0:
+    distance = abs(gold - scale.mean)
+    if distance == 0:
         return 0.0 if error == 0 else None
-    return float(abs(error)) / below
+    return float(abs(error)) / distance
 
 
 def scale_of(golds: Iterable[Amount]) -> Scale | None:
-    """Of the gold answers of distinct questions; None of none."""
+    """The scale of the gold answers of distinct questions; None for no answer."""
     values = sorted(golds)
     if not values:
         return None
@@ -85,13 +90,13 @@ def scale_of(golds: Iterable[Amount]) -> Scale | None:
 
 
 def within(error: Amount | None, band: float) -> bool:
-    """EM@k: at most k of the declared unit away; False where no amount was given."""
+    """EM@k: at most k of the declared unit away; False without an amount."""
     return error is not None and abs(error) <= band
 
 
-def is_transitional(error: Amount | None, wanted: Wanted, years_only: bool) -> bool:
-    """Off by one year where the question gives nothing but years: both answers can be true."""
-    return years_only and error is not None and abs(error) == 1 and wanted.unit == "years"
+def is_transitional(error: Amount | None, spec: AnswerSpec, years_only: bool) -> bool:
+    """Off by one year where the question gives years only: both answers can be true."""
+    return years_only and error is not None and abs(error) == 1 and spec.unit == "years"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,7 @@ class ErrorProfile:
 
 
 def profile(errors: Sequence[Amount], transitional: int = 0, most: int = 10) -> ErrorProfile:
-    """Of the errors of answers that gave an amount, in their declared units."""
+    """The profile of the errors of answers with an amount, in their declared units."""
     wrong = [error for error in errors if error != 0]
     ones = sum(abs(error) == 1 for error in wrong)
     counts = Counter(abs(error) for error in wrong)

@@ -1,4 +1,4 @@
-"""Reads numbers as people and models write them: `1,095`, `−5`, `2.5`, `twenty-five`."""
+"""Parses numbers as people and models write them: `1,095`, `−5`, `2.5`, `twenty-five`."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ MOST_DIGITS = 40
 
 
 def read_number(text: str) -> Amount | None:
-    """The number that the whole text is; None where it is none."""
+    """The whole text as a number; None where it is not one."""
     match = _NUMBER.fullmatch(text.strip())
     return None if match is None else value_of(match[0])
 
 
 def value_of(text: str) -> Amount | None:
-    """What text that matches NUMBER says; None for another and for what is too large to mean
-    anything."""
+    """The value of a text that matches NUMBER; None for another text and for 1e30 and more."""
     plain = _SEPARATORS.sub("", text.replace("−", "-"))
     if not any(character.isdigit() for character in plain):
         return in_words(text)
@@ -53,7 +52,7 @@ def value_of(text: str) -> Amount | None:
 
 
 def in_words(text: str) -> int | None:
-    """The value of a number in words; None where the words make no number (`five six`)."""
+    """The value of a number in words; None where the words are not a number (`five six`)."""
     total = group = 0
     last = 10_000
     words = re.findall(r"[a-z]+", text.lower())

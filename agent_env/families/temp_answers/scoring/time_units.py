@@ -1,7 +1,7 @@
-"""Units of time: their names, and what can be turned into what exactly.
+"""Units of time: their names and exact conversions.
 
-Seconds to weeks convert into each other, months and years too; nothing converts between the two
-groups, because a month has no fixed length.
+Seconds to weeks convert into each other, months and years too; the two groups do not, because a
+month has no fixed length.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import re
 
 Amount = int | float
-"""A number of units; an int wherever it is whole, so that large ones stay exact."""
+"""A number of units; an int where it is whole, so that large ones stay exact."""
 
 SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "weeks": 604_800}
 MONTHS = {"months": 1, "years": 12}
@@ -26,8 +26,8 @@ _SHORT = {
 _BARE = re.compile(r"[<>#_\s.]|num|number of")
 
 
-def unit_named(text: str) -> str | None:
-    """The unit that `years`, `hr`, `<num_days>` or `# months` names; None for no unit of ours."""
+def parse_unit(text: str) -> str | None:
+    """The unit of `years`, `hr`, `<num_days>` or `# months`; None for an unknown one."""
     bare = _BARE.sub("", text.lower())
     if bare in SECONDS or bare in MONTHS:
         return bare
@@ -40,19 +40,19 @@ def convert(amount: Amount, unit: str, to: str) -> Amount | None:
     """The same time in another unit; None where no exact conversion exists."""
     for sizes in (SECONDS, MONTHS):
         if unit in sizes and to in sizes:
-            return divided(amount * sizes[unit], sizes[to])
+            return quotient(amount * sizes[unit], sizes[to])
     return None
 
 
-def divided(above: Amount, below: int) -> Amount:
+def quotient(dividend: Amount, divisor: int) -> Amount:
     """The quotient, an int where it is whole."""
-    if isinstance(above, int) and above % below == 0:
-        return above // below
-    return whole(above / below)
+    if isinstance(dividend, int) and dividend % divisor == 0:
+        return dividend // divisor
+    return whole(dividend / divisor)
 
 
 def whole(amount: Amount) -> Amount:
-    """An int where the float says one exactly."""
+    """An int where the float is exactly one."""
     if isinstance(amount, float) and amount.is_integer() and abs(amount) < 2**53:
         return int(amount)
     return amount

@@ -1,4 +1,4 @@
-"""The data of the paper's Figures 2–13 for any scored answers, as plain tables of rows."""
+"""The data of the paper's Figures 2–13 for any scored answers, as tables."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ def all_layouts(answers: Answers) -> list[Layout]:
 
 
 def rankings(answers: Answers) -> Layout:
-    """Figures 2 and 3: models ranked by the mean over their files, equal means sharing a rank, with
-    95 % intervals and how far each rank is from that by exact match among the same models.
+    """Figures 2 and 3: models ranked by the mean over their files (equal means share a rank), with
+    95 % intervals and the difference from the rank by exact match among the same models.
 
-    Files with an infinite mean are left out; `files` says how many a mean is over."""
+    Files with an infinite mean are excluded; `files` is the number of files in the mean."""
     rows: list[tuple[Cell, ...]] = []
     exact = _file_means(answers, "exact_match")
     for name in MEASURES:
-        known = _file_means(answers, name)
+        file_means = _file_means(answers, name)
         sign = -1 if name == "exact_match" else 1
-        means = {model: fmean(own.values()) for model, own in known.items()}
+        means = {model: fmean(own.values()) for model, own in file_means.items()}
         ranks = _from_best({model: sign * mean for model, mean in means.items()})
-        first = _from_best({model: -fmean(exact[model].values()) for model in known})
+        first = _from_best({model: -fmean(exact[model].values()) for model in file_means})
         for model, rank in sorted(ranks.items(), key=lambda item: (item[1], first[item[0]])):
-            ends = _pooled_interval(answers, name, known[model])
+            ends = _pooled_interval(answers, name, file_means[model])
             moved = first[model] - rank
-            rows.append((name, rank, model, means[model], *ends, moved, len(known[model])))
+            rows.append((name, rank, model, means[model], *ends, moved, len(file_means[model])))
     columns = ("metric", "rank", "model", "mean", "low", "high", "ranks_gained_on_exact_match",
                "files")  # fmt: skip
     return Layout("figures_2_3_rankings", columns, tuple(rows))
 
 
 def _file_means(answers: Answers, name: str) -> dict[str, dict[int, float]]:
-    """By model, then by the file's place."""
-    found: dict[str, dict[int, float]] = defaultdict(dict)
+    """Means by model, then by the file's index."""
+    by_model: dict[str, dict[int, float]] = defaultdict(dict)
     for k, (file, s) in enumerate(zip(answers.files, answers.summaries, strict=True)):
         value = getattr(s, name)
         if value is not None and math.isfinite(value):
-            found[file.model][k] = value
-    return found
+            by_model[file.model][k] = value
+    return by_model
 
 
 def _from_best(values: Mapping[str, float]) -> dict[str, int]:
-    """Ranks, the least first; equal ones share the best."""
+    """Ranks, the least value first; equal ones share the best."""
     rounded = {model: round(value, 9) for model, value in values.items()}
     return {m: 1 + sum(v < own for v in rounded.values()) for m, own in rounded.items()}
 
@@ -68,8 +68,8 @@ def _from_best(values: Mapping[str, float]) -> dict[str, int]:
 def _pooled_interval(
     answers: Answers, name: str, files: Mapping[int, float]
 ) -> tuple[float | None, float | None]:
-    """Of the mean over files: their items are pooled, weighing as the files do alike, and tables or
-    graphs drawn; one file has its own."""
+    """The 95 % interval of a mean over files: their items, pooled with equal weights of the files,
+    are resampled by table or graph. One file has its own interval."""
     if len(files) == 1:
         return (answers.summaries[next(iter(files))].intervals or {}).get(name, (None, None))
     if any(answers.summaries[k].intervals is None for k in files):
@@ -108,8 +108,8 @@ def correlations(answers: Answers) -> Layout:
                     if all(v is not None and math.isfinite(v) for v in (p[a], p[b]))
                 ]  # fmt: skip
                 low, high = _correlation_interval(pairs)
-                found = spearman(pairs)
-                rows.append((dataset, MEASURES[b], MEASURES[a], found, low, high, len(pairs)))
+                rho = spearman(pairs)
+                rows.append((dataset, MEASURES[b], MEASURES[a], rho, low, high, len(pairs)))
     columns = ("dataset", "metric", "other", "spearman", "low", "high", "n")
     return Layout("figure_4_correlations", columns, tuple(rows))
 
@@ -136,16 +136,16 @@ def _correlation_interval(
     if len(pairs) < 4:
         return None, None
     rng = Random(SEED)
-    drawn = (spearman(rng.choices(pairs, k=len(pairs))) for _ in range(1000))
-    known = sorted(value for value in drawn if value is not None)
-    if not known:
+    resampled = (spearman(rng.choices(pairs, k=len(pairs))) for _ in range(1000))
+    estimates = sorted(value for value in resampled if value is not None)
+    if not estimates:
         return None, None
-    return known[int(0.025 * len(known))], known[int(0.975 * (len(known) - 1))]
+    return estimates[int(0.025 * len(estimates))], estimates[int(0.975 * (len(estimates) - 1))]
 
 
 def possible_smape(answers: Answers) -> Layout:
-    """Figure 5: which sMAPE is possible at an exact match if every wrong answer is off by at least
-    1, 25 or 50 percent."""
+    """Figure 5: the possible range of sMAPE by exact match, if every wrong answer is off by at
+    least 1, 25 or 50 percent."""
     rows = tuple(
         (least, em, (100 - em) * least / 100, float(100 - em))
         for least in (1, 25, 50)
@@ -155,7 +155,7 @@ def possible_smape(answers: Answers) -> Layout:
 
 
 def label_densities(answers: Answers) -> Layout:
-    """Figures 6 to 10: distinct gold answers by split, unit and, in `paper`, nearest centroid, in
+    """Figures 6 to 10: distinct gold answers by split, unit and (in `paper`) nearest centroid, in
     20 bins."""
     rows: list[tuple[Cell, ...]] = []
     for (dataset, split), items in answers.by_split.items():
@@ -178,7 +178,7 @@ def label_densities(answers: Answers) -> Layout:
 
 
 def _named_unit(item: Item) -> str:
-    """Calendar years, which have no percentage error, apart from durations in years."""
+    """The unit; `calendar years` are those without a percentage error, unlike durations."""
     is_point = unit_of(item) in ("years", "date_years") and item.percentage is None
     return "calendar years" if is_point else unit_of(item)
 
@@ -188,7 +188,7 @@ def _nearest(value: float, centroids: Sequence[float]) -> int:
 
 
 def reasoning(answers: Answers) -> Layout:
-    """Figure 11: the share of calculations in the text that are right, by whether the answer is,
+    """Figure 11: the share of correct calculations in the responses, for right and wrong answers,
     with 95 % intervals."""
     shares: dict[tuple[str, str, bool], list[tuple[str, float]]] = defaultdict(list)
     for file, item in answers.each():
@@ -196,16 +196,16 @@ def reasoning(answers: Answers) -> Layout:
         if share is not None:
             shares[file.dataset, file.model, item.exact].append((item.row.cluster, share))
     rows = tuple(
-        (*key, len(found), fmean(share for _, share in found),
-         *(mean_interval(found) or (None, None)))
-        for key, found in sorted(shares.items())
+        (*key, len(values), fmean(share for _, share in values),
+         *(mean_interval(values) or (None, None)))
+        for key, values in sorted(shares.items())
     )  # fmt: skip
     columns = ("dataset", "model", "answer_right", "responses", "right_steps", "low", "high")
     return Layout("figure_11_reasoning", columns, rows)
 
 
 def scatter(answers: Answers) -> Layout:
-    """Figures 12 and 13: a point for each file, with 95 % intervals."""
+    """Figures 12 and 13: one point for each file, with 95 % intervals."""
     rows = tuple(
         (file.dataset, "+".join(file.splits), file.model, file.prompting, s.n,
          *(cell for name in MEASURES
@@ -220,12 +220,12 @@ def scatter(answers: Answers) -> Layout:
 
 SIZES = ((1, 1, "1"), (1, 2, "2"), (2, 3, "3"), (3, 4, "4"), (4, 5, "5"), (5, 10, "6–10"),
          (10, 100, "11–100"), (100, 1000, "101–1,000"), (1000, math.inf, "more"))  # fmt: skip
-"""Above the first, up to the second; the first bin is exactly 1. Fractions are rounded up."""
+"""Bins: above the first number, up to the second; the first bin is exactly 1."""
 
 
 def error_sizes(answers: Answers) -> Layout:
-    """Table 3 as a histogram: |e| of the answers that are wrong by an amount, in the declared unit,
-    as shares with 95 % intervals."""
+    """Table 3 as a histogram: |e| of wrong answers with an amount, in the declared unit, as shares
+    with 95 % intervals."""
     rows: list[tuple[Cell, ...]] = []
     for dataset in answers.datasets:
         wrong = [
@@ -239,10 +239,10 @@ def error_sizes(answers: Answers) -> Layout:
                 (label, [(n, float(e == 1 if high == 1 else low < e <= high)) for n, e in wrong])
             )
         rows += [
-            (dataset, label, int(sum(v for _, v in found)), 100 * fmean(v for _, v in found),
+            (dataset, label, int(sum(v for _, v in own)), 100 * fmean(v for _, v in own),
              *(100 * end if end is not None else None
-               for end in mean_interval(found, share=True) or (None, None)))
-            for label, found in bins if found
+               for end in mean_interval(own, share=True) or (None, None)))
+            for label, own in bins if own
         ]  # fmt: skip
     columns = ("dataset", "error", "count", "share_percent", "low", "high")
     return Layout("table_3_histogram", columns, tuple(rows))

@@ -1,4 +1,4 @@
-"""Where the published reading and ours differ, and why."""
+"""Responses that the two modes score differently, with the cause."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_env.families.temp_answers.study.modes import Item
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """One response that the two modes judge differently."""
+    """One response that the two modes score differently."""
 
     file: str
     row: Response
@@ -28,12 +28,12 @@ def disagreements(
     paper: Sequence[Sequence[Item]],
     v2: Sequence[Sequence[Item]],
 ) -> Iterator[Disagreement]:
-    """In the order of the rows: those of which one mode alone reads something or says right, and
-    those that are wrong by different errors."""
-    for file, ours, theirs in zip(files, v2, paper, strict=True):
-        for a, b in zip(theirs, ours, strict=True):
+    """In the order of the rows: responses that only one mode parses or counts as right, and those
+    with different errors."""
+    for file, v2_items, paper_items in zip(files, v2, paper, strict=True):
+        for a, b in zip(paper_items, v2_items, strict=True):
             if (why := cause(file.dataset, a, b)) is not None:
-                yield Disagreement(file.path.name, a.row, a.given, b.given, a.exact, b.exact, why)
+                yield Disagreement(file.path.name, a.row, a.amount, b.amount, a.exact, b.exact, why)
 
 
 def cause(dataset: str, paper: Item, v2: Item) -> str | None:
@@ -42,12 +42,13 @@ def cause(dataset: str, paper: Item, v2: Item) -> str | None:
         return f"gold: {v2.problem or paper.problem}"
     if v2.problem is not None:
         return None
-    reads, read = paper.given is not None, v2.outcome == "parsed"
-    if reads != read:
-        if read and v2.given is None:
+    paper_parsed, v2_parsed = paper.amount is not None, v2.outcome == "parsed"
+    if paper_parsed != v2_parsed:
+        if v2_parsed and v2.amount is None:
             return "v2 alone reads it: a coarser date than asked"
-        return f"v2 alone reads it: {paper.rule}" if read else f"paper alone reads it: {v2.rule}"
-    if not reads or (paper.exact == v2.exact and _agree(paper, v2)):
+        mode, other = ("v2", paper) if v2_parsed else ("paper", v2)
+        return f"{mode} alone reads it: {other.rule}"
+    if not paper_parsed or (paper.exact == v2.exact and _agree(paper, v2)):
         return None
     if paper.unit == "date":
         return _date_cause(paper, v2)
@@ -57,7 +58,7 @@ def cause(dataset: str, paper: Item, v2: Item) -> str | None:
 
 
 def _agree(paper: Item, v2: Item) -> bool:
-    if paper.unit == "date":  # seconds there, days here; the errors tell
+    if paper.unit == "date":  # the amounts have different units
         return v2.error is not None and paper.error == v2.error
     return paper.error is not None and v2.error is not None and (
         abs(paper.error - v2.error) <= 1e-9 * max(1.0, abs(v2.error))
@@ -73,7 +74,7 @@ def _date_cause(paper: Item, v2: Item) -> str:
 
 
 def _number_cause(paper: Item, v2: Item) -> str:
-    a, b = paper.given, v2.given
+    a, b = paper.amount, v2.amount
     if a is None or b is None:
         return "another value"
     digits = str(abs(int(b)))

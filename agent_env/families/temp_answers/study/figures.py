@@ -1,14 +1,15 @@
-"""The paper's Figures 2–13 for any scored answers, drawn from the tables of `answer_curves`.
+"""The paper's Figures 2–13 for any scored answers, drawn from the tables of `curves`.
 
-Every figure says how many answers, questions or files it is of; bars are 95 % intervals, and there
-is none where the table has none.
+Every figure states its number of answers, questions or files; bars are 95 % intervals, where the
+table has them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,33 +19,39 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from agent_env.analysis.drawing import COLOURS, clean, literal, pale
 from agent_env.families.temp_answers.study import curves
-from agent_env.families.temp_answers.study.histograms import error_sizes, label_densities
-from agent_env.families.temp_answers.study.layouts import Answers, Cell
-from agent_env.families.temp_answers.study.rows import Row, bars, number, rows_of
+from agent_env.families.temp_answers.study.histograms import (
+    bars,
+    distinct,
+    error_sizes,
+    label_densities,
+    number,
+    panel_grid,
+)
+from agent_env.families.temp_answers.study.layouts import Answers, Cell, Row
 
 WORDS = {"exact_match": "exact match (%)", "smape": "sMAPE (%)", "mase": "MASE"}
 Fill = Literal["full", "none", "left", "top"]
 FILLS: tuple[Fill, ...] = ("full", "none", "left", "top")
-"""By way of prompting."""
+"""By prompting method."""
 SHAPES = "osD^v<>p"
 """By model; all can be hollow."""
 BETTER, WORSE, SAME = "#0072B2", "#D55E00", "#777777"
 
 
 def all_figures(answers: Answers) -> dict[str, Figure]:
-    """By file name, those for which there is something to draw."""
+    """The figures with data, by file name."""
     makers: dict[str, Callable[[Answers], Figure | None]] = {
-        "figure_2_ranking_smape": lambda found: ranking(found, "smape"),
-        "figure_3_ranking_mase": lambda found: ranking(found, "mase"),
+        "figure_2_ranking_smape": partial(ranking, metric="smape"),
+        "figure_3_ranking_mase": partial(ranking, metric="mase"),
         "figure_4_correlations": correlations,
         "figure_5_possible": possible_smape,
         "figure_11_reasoning": reasoning,
-        "figure_12_smape": lambda found: scatter(found, "smape"),
-        "figure_13_mase": lambda found: scatter(found, "mase"),
+        "figure_12_smape": partial(scatter, metric="smape"),
+        "figure_13_mase": partial(scatter, metric="mase"),
         "table_3_errors": error_sizes,
     }
-    made = ((name, make(answers)) for name, make in makers.items())
-    return {name: f for name, f in made if f is not None} | label_densities(answers)
+    figures = ((name, make(answers)) for name, make in makers.items())
+    return {name: f for name, f in figures if f is not None} | label_densities(answers)
 
 
 def _plain(value: float, _: object = None) -> str:
@@ -52,7 +59,7 @@ def _plain(value: float, _: object = None) -> str:
 
 
 def _log(axis: Axes, which: str) -> None:
-    """A logarithmic axis whose numbers are written out."""
+    """Makes an axis logarithmic, with plain numbers."""
     getattr(axis, f"set_{which}scale")("log")
     place = axis.xaxis if which == "x" else axis.yaxis
     place.set_major_formatter(FuncFormatter(_plain))
@@ -64,27 +71,27 @@ def _log(axis: Axes, which: str) -> None:
 
 def ranking(answers: Answers, metric: str) -> Figure | None:
     """Models by exact match and by another metric, with lines between their ranks."""
-    rows = rows_of(curves.rankings(answers))
+    rows = curves.rankings(answers).by_column()
     sides = [[row for row in rows if row["metric"] == name] for name in ("exact_match", metric)]
     if not sides[1]:
         return None
-    points = rows_of(curves.scatter(answers))
+    points = curves.scatter(answers).by_column()
     most = max(map(len, sides))
     figure = Figure(figsize=(10.5, 0.42 * most + 1.9), layout="constrained")
     panels = figure.subplots(1, 2, gridspec_kw={"wspace": 0.22})
-    for axes, name, found in zip(panels, ("exact_match", metric), sides, strict=True):
-        if name == "mase" and all(number(row["mean"]) > 0 for row in found):
+    for axes, name, side_rows in zip(panels, ("exact_match", metric), sides, strict=True):
+        if name == "mase" and all(number(row["mean"]) > 0 for row in side_rows):
             _log(axes, "x")
             axes.axvline(1, color=SAME, linestyle=":", linewidth=1)
-        for place, row in enumerate(found, start=1):
+        for place, row in enumerate(side_rows, start=1):
             own = [number(p[name]) for p in points if p["model"] == row["model"]]
             axes.plot(own, [place] * len(own), "o", color="#999999", markersize=4, alpha=0.6,
                       zorder=1)  # fmt: skip
             axes.errorbar(number(row["mean"]), place, xerr=bars(row, "mean", "low", "high"),
                           color="black", marker="s", markersize=4, capsize=4)  # fmt: skip
         axes.set_yticks(
-            range(1, len(found) + 1),
-            [literal(f"{row['rank']}  {row['model']}") for row in found], fontsize=9,
+            range(1, len(side_rows) + 1),
+            [literal(f"{row['rank']}  {row['model']}") for row in side_rows], fontsize=9,
         )  # fmt: skip
         axes.set_ylim(most + 0.6, 0.4)
         if name != "mase":
@@ -104,7 +111,7 @@ def ranking(answers: Answers, metric: str) -> Figure | None:
         f"n = {_files(sides[0])}, {sum(s.n for s in answers.summaries):,} answers"
         + (f"; on the right {_files(sides[1])}" if _files(sides[0]) != _files(sides[1]) else ""),
     )  # fmt: skip
-    _say_left_out(figure, answers, metric)
+    _note_infinite(figure, answers, metric)
     return figure
 
 
@@ -113,21 +120,21 @@ def _files(rows: Sequence[Row]) -> str:
     return f"{count} file" if count == 1 else f"{count} files"
 
 
-def _say_left_out(figure: Figure, answers: Answers, *metrics: str) -> None:
-    """Below the figure: the files that cannot be drawn."""
-    told = [
+def _note_infinite(figure: Figure, answers: Answers, *metrics: str) -> None:
+    """Notes below the figure the number of files with an infinite mean."""
+    notes = [
         f"{answers.infinite(name)} of {len(answers.files)} files not drawn: infinite {WORDS[name]}"
         for name in metrics
         if answers.infinite(name)
     ]
-    if told:
-        figure.text(0.01, -0.01, "; ".join(told), fontsize=8.5, va="top")
+    if notes:
+        figure.text(0.01, -0.01, "; ".join(notes), fontsize=8.5, va="top")
 
 
 def _moves(
     figure: Figure, panels: Sequence[Axes], before: Sequence[Row], after: Sequence[Row]
 ) -> None:
-    """A line from each model's rank on the left to that on the right."""
+    """Draws a line from each model's rank on the left to that on the right."""
     places = {row["model"]: place for place, row in enumerate(before, start=1)}
     for new, row in enumerate(after, start=1):
         old, gained = places[row["model"]], number(row["ranks_gained_on_exact_match"])
@@ -141,9 +148,9 @@ def _moves(
         )  # fmt: skip
 
 
-def _key(figure: Figure, handles: Sequence[Line2D], told: str) -> None:
-    """What the marks mean, and n, above the panels."""
-    figure.legend(handles=[*handles, Line2D([], [], linestyle="none", label=told)],
+def _key(figure: Figure, handles: Sequence[Line2D], n_label: str) -> None:
+    """Adds the legend and n above the panels."""
+    figure.legend(handles=[*handles, Line2D([], [], linestyle="none", label=n_label)],
                   loc="outside upper center", ncols=6, frameon=False,
                   fontsize=8.5)  # fmt: skip
 
@@ -153,34 +160,33 @@ def _key(figure: Figure, handles: Sequence[Line2D], told: str) -> None:
 
 def correlations(answers: Answers) -> Figure | None:
     """Spearman's rank correlations between the metrics, a matrix for each dataset."""
-    rows = [row for row in rows_of(curves.correlations(answers)) if row["spearman"] is not None]
-    datasets = list(dict.fromkeys(str(row["dataset"]) for row in rows))
+    rows = [r for r in curves.correlations(answers).by_column() if r["spearman"] is not None]
+    datasets = distinct(rows, "dataset")
     if not datasets:
         return None
-    figure = Figure(figsize=(3.9 * len(datasets) + 0.8, 3.3), layout="constrained")
-    panels = figure.subplots(1, len(datasets), squeeze=False)
+    figure, panels = panel_grid(len(datasets), len(datasets), 3.9, 3.3, (0.8, 0))
     across, down = ("exact match", "sMAPE"), ("sMAPE", "MASE")
     names = {"exact_match": "exact match", "smape": "sMAPE", "mase": "MASE"}
-    for axes, dataset in zip(panels.flat, datasets, strict=True):
+    for axes, dataset in zip(panels, datasets, strict=True):
         grid = [[math.nan] * 2 for _ in range(2)]
         own = [row for row in rows if row["dataset"] == dataset]
         for row in own:
             x, y = across.index(names[str(row["metric"])]), down.index(names[str(row["other"])])
             value = grid[y][x] = number(row["spearman"])
-            told = f"{value:+.2f}"
+            label = f"{value:+.2f}"
             if row["low"] is not None:
-                told += f"\n[{number(row['low']):+.2f}, {number(row['high']):+.2f}]"
-            axes.text(x, y, told, ha="center", va="center", fontsize=9,
+                label += f"\n[{number(row['low']):+.2f}, {number(row['high']):+.2f}]"
+            axes.text(x, y, label, ha="center", va="center", fontsize=9,
                       color="white" if abs(value) > 0.6 else "black")  # fmt: skip
         image = axes.imshow(grid, cmap="PuOr", vmin=-1, vmax=1)
         axes.set_xticks(range(2), across)
         axes.set_yticks(range(2), down)
         axes.spines[:].set_visible(False)
         counts = sorted({int(number(row["n"])) for row in own})
-        told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        axes.set_title(f"{literal(dataset)} (n = {told} files)", fontsize=10)
-    _say_left_out(figure, answers, "mase")
-    figure.colorbar(image, ax=list(panels.flat), label="Spearman's rank correlation", shrink=0.9)
+        label = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        axes.set_title(f"{literal(dataset)} (n = {label} files)", fontsize=10)
+    _note_infinite(figure, answers, "mase")
+    figure.colorbar(image, ax=panels, label="Spearman's rank correlation", shrink=0.9)
     return figure
 
 
@@ -188,11 +194,11 @@ def correlations(answers: Answers) -> Figure | None:
 
 
 def possible_smape(answers: Answers) -> Figure:
-    """What sMAPE can be at an exact match, with the files as points."""
+    """The possible range of sMAPE by exact match, with the files as points."""
     figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     axes = figure.subplots()
     bands: dict[Cell, list[Row]] = {}
-    for row in rows_of(curves.possible_smape(answers)):
+    for row in curves.possible_smape(answers).by_column():
         bands.setdefault(row["least_error"], []).append(row)
     for k, (least, band) in enumerate(bands.items()):
         xs = [number(row["exact_match"]) for row in band]
@@ -201,7 +207,7 @@ def possible_smape(answers: Answers) -> Figure:
                           facecolor=pale(COLOURS[k + 1]), edgecolor=COLOURS[k + 1],
                           hatch=("", "//", "xx")[k % 3], linewidth=1.2,
                           label=f"wrong answers off by at least {least} %")  # fmt: skip
-    points = [p for p in rows_of(curves.scatter(answers)) if p["smape"] is not None]
+    points = [p for p in curves.scatter(answers).by_column() if p["smape"] is not None]
     axes.plot([number(p["exact_match"]) for p in points], [number(p["smape"]) for p in points],
               linestyle="none", marker="o", color="black", markersize=4,
               label=f"files (n = {len(points)})")  # fmt: skip
@@ -218,18 +224,16 @@ def possible_smape(answers: Answers) -> Figure:
 
 
 def reasoning(answers: Answers) -> Figure | None:
-    """The share of right calculations in the text, of right and of wrong answers."""
-    rows = rows_of(curves.reasoning(answers))
+    """The share of correct calculations in the responses, of right and of wrong answers."""
+    rows = curves.reasoning(answers).by_column()
     if not rows:
         return None
-    datasets = list(dict.fromkeys(str(row["dataset"]) for row in rows))
-    models = list(dict.fromkeys(str(row["model"]) for row in rows))
-    figure = Figure(figsize=(4.6 * len(datasets) + 1.5, 0.5 * len(models) + 1.7),
-                    layout="constrained")  # fmt: skip
-    panels = figure.subplots(1, len(datasets), squeeze=False)
+    datasets, models = distinct(rows, "dataset"), distinct(rows, "model")
+    height = 0.5 * len(models) + 1.7
+    figure, panels = panel_grid(len(datasets), len(datasets), 4.6, height, (1.5, 0))
     looks: dict[bool, tuple[str, str, Fill, float]]
     looks = {True: (BETTER, "o", "full", -0.13), False: (WORSE, "s", "none", 0.13)}
-    for axes, dataset in zip(panels.flat, datasets, strict=True):
+    for axes, dataset in zip(panels, datasets, strict=True):
         own = [row for row in rows if row["dataset"] == dataset]
         counts = {(r["model"], r["answer_right"]): int(number(r["responses"])) for r in own}
         for row in own:
@@ -262,19 +266,13 @@ def reasoning(answers: Answers) -> Figure | None:
 
 def scatter(answers: Answers, metric: str) -> Figure | None:
     """Each file by exact match and another metric, a panel for each dataset and split."""
-    rows = [r for r in rows_of(curves.scatter(answers)) if not math.isnan(number(r[metric]))]
+    rows = [r for r in curves.scatter(answers).by_column() if not math.isnan(number(r[metric]))]
     if not rows:
         return None
     splits = list(dict.fromkeys((str(r["dataset"]), str(r["split"])) for r in rows))
-    models = list(dict.fromkeys(str(r["model"]) for r in rows))
-    ways = list(dict.fromkeys(str(r["prompting"]) for r in rows))
-    columns = min(2, len(splits))
-    down = -(-len(splits) // columns)
-    figure = Figure(figsize=(4.4 * columns + 2.2, 3.5 * down + 0.5), layout="constrained")
-    panels = figure.subplots(down, columns, sharex=True, sharey=True, squeeze=False)
-    for axes in panels.flat[len(splits) :]:
-        axes.set_visible(False)
-    for axes, split in zip(panels.flat, splits, strict=False):
+    models, methods = distinct(rows, "model"), distinct(rows, "prompting")
+    figure, panels = panel_grid(len(splits), 2, 4.4, 3.5, (2.2, 0.5), sharex=True, sharey=True)
+    for axes, split in zip(panels, splits, strict=True):
         own = [r for r in rows if (r["dataset"], r["split"]) == split]
         for row in own:
             k = models.index(str(row["model"]))
@@ -282,11 +280,11 @@ def scatter(answers: Answers, metric: str) -> Figure | None:
                 number(row["exact_match"]), number(row[metric]), capsize=2, elinewidth=0.8,
                 xerr=bars(row, "exact_match", "exact_match_low", "exact_match_high"),
                 yerr=bars(row, metric, f"{metric}_low", f"{metric}_high"),
-                fillstyle=FILLS[ways.index(str(row["prompting"])) % len(FILLS)],
+                fillstyle=FILLS[methods.index(str(row["prompting"])) % len(FILLS)],
                 markersize=7, **_mark(k),
             )  # fmt: skip
-        told = f"{own[0]['n']:,}" if len({r["n"] for r in own}) == 1 else "different numbers of"
-        axes.set_title(f"{literal(' '.join(split))} (n = {told} answers a file)", fontsize=10)
+        n_label = f"{own[0]['n']:,}" if len({r["n"] for r in own}) == 1 else "different numbers of"
+        axes.set_title(f"{literal(' '.join(split))} (n = {n_label} answers a file)", fontsize=10)
         axes.set_xlim(-2, 102)
         if metric == "smape":
             axes.plot([0, 100], [100, 0], color=SAME, linestyle="--", linewidth=1)
@@ -295,9 +293,9 @@ def scatter(answers: Answers, metric: str) -> Figure | None:
             axes.axhline(1, color=SAME, linestyle=":", linewidth=1)
         clean(axes)
     if metric == "smape":
-        panels.flat[0].set_ylim(0, min(105, 1.25 * max(_top(r, metric) for r in rows) or 1))
+        panels[0].set_ylim(0, min(105, 1.25 * max(_top(r, metric) for r in rows) or 1))
     elif all(number(r[metric]) > 0 for r in rows):
-        _log(panels.flat[0], "y")
+        _log(panels[0], "y")
     figure.supxlabel(WORDS["exact_match"], fontsize=10)
     figure.supylabel(WORDS[metric], fontsize=10)
     line = (
@@ -305,9 +303,9 @@ def scatter(answers: Answers, metric: str) -> Figure | None:
         if metric == "smape"
         else Line2D([], [], color=SAME, linestyle=":", label="MASE 1")
     )
-    bars_told = Line2D([], [], color="black", linestyle="none", marker="|", label="bars: 95 %")
-    handles = [*_models(models), *_ways(ways), line, bars_told]
-    _say_left_out(figure, answers, metric)
+    bars_handle = Line2D([], [], color="black", linestyle="none", marker="|", label="bars: 95 %")
+    handles = [*_model_keys(models), *_prompting_keys(methods), line, bars_handle]
+    _note_infinite(figure, answers, metric)
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8.5)
     return figure
 
@@ -317,7 +315,7 @@ def _top(row: Row, metric: str) -> float:
     return number(row[metric]) if math.isnan(high) else high
 
 
-def _mark(k: int) -> dict[str, str]:
+def _mark(k: int) -> dict[str, Any]:
     """Colour and marker of the k-th model; 64 differ."""
     return {
         "color": COLOURS[k % len(COLOURS)],
@@ -326,14 +324,14 @@ def _mark(k: int) -> dict[str, str]:
     }
 
 
-def _models(models: Iterable[str]) -> list[Line2D]:
-    return [Line2D([], [], label=literal(m), **_mark(k)) for k, m in enumerate(models)]  # type: ignore[arg-type]
+def _model_keys(models: Iterable[str]) -> list[Line2D]:
+    return [Line2D([], [], label=literal(m), **_mark(k)) for k, m in enumerate(models)]
 
 
-def _ways(ways: Sequence[str]) -> list[Line2D]:
+def _prompting_keys(methods: Sequence[str]) -> list[Line2D]:
     return [
         Line2D([], [], color="#999999", marker="h", linestyle="none", markersize=8,
-               label=f"fill: {literal(way or '–')}",
+               label=f"fill: {literal(method or '–')}",
                fillstyle=FILLS[k % len(FILLS)])
-        for k, way in enumerate(ways)
+        for k, method in enumerate(methods)
     ]  # fmt: skip

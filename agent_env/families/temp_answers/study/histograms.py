@@ -1,7 +1,8 @@
-"""Histograms of any scored answers: gold answers by unit and cluster, sizes of the errors."""
+"""Histograms of scored answers: gold answers by unit and cluster, sizes of the errors."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
@@ -10,24 +11,60 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from agent_env.analysis.drawing import COLOURS, HATCHES, clean, literal, pale
 from agent_env.families.temp_answers.study import curves
-from agent_env.families.temp_answers.study.layouts import Answers, Cell
-from agent_env.families.temp_answers.study.rows import Row, bars, number, rows_of
+from agent_env.families.temp_answers.study.layouts import Answers, Cell, Row
 
 UNITS = {"date": "year", "calendar years": "year"}
-"""What is written below labels that are points in time."""
+"""The axis labels of points in time."""
+
+
+def number(cell: Cell) -> float:
+    """NaN, which is not drawn, for an unknown value."""
+    return float(cell) if isinstance(cell, (int, float)) and math.isfinite(cell) else math.nan
+
+
+def bars(row: Row, value: str, low: str, high: str) -> list[list[float]]:
+    """Lengths below and above for `errorbar`; 0 without an interval."""
+    middle = number(row[value])
+    ends = (middle - number(row[low]), number(row[high]) - middle)
+    return [[0.0 if math.isnan(end) else max(0.0, end)] for end in ends]
+
+
+def distinct(rows: Sequence[Row], column: str) -> list[str]:
+    """The values of a column, in order."""
+    return list(dict.fromkeys(str(row[column]) for row in rows))
+
+
+def panel_grid(
+    count: int,
+    most: int,
+    width: float,
+    height: float,
+    margins: tuple[float, float],
+    sharex: bool = False,
+    sharey: bool = False,
+) -> tuple[Figure, list[Axes]]:
+    """A figure of `count` panels, at most `most` in a row; sizes in inches."""
+    columns = min(most, count)
+    lines = -(-count // columns)
+    size = (width * columns + margins[0], height * lines + margins[1])
+    figure = Figure(figsize=size, layout="constrained")
+    panels = list(figure.subplots(lines, columns, squeeze=False, sharex=sharex, sharey=sharey).flat)
+    for axes in panels[count:]:
+        axes.set_visible(False)
+    return figure, panels[:count]
 
 
 def label_densities(answers: Answers) -> dict[str, Figure]:
-    """By file name: the gold answers of a dataset and split, a panel for each unit, a colour and
-    hatch for each cluster."""
-    found: dict[tuple[str, str], list[Row]] = {}
-    for row in rows_of(curves.label_densities(answers)):
-        found.setdefault((str(row["dataset"]), str(row["split"])), []).append(row)
+    """By file name: the gold answers of a dataset and split, with a panel for each unit, and a
+    colour and hatch for each cluster."""
+    by_split: dict[tuple[str, str], list[Row]] = {}
+    for row in curves.label_densities(answers).by_column():
+        by_split.setdefault((str(row["dataset"]), str(row["split"])), []).append(row)
     return {
         f"figures_6_10_labels_{_safe(dataset)}_{_safe(split)}": _densities(
             f"{dataset} {split}", rows, answers.mode
         )
-        for (dataset, split), rows in found.items()
+        for (dataset, split), rows in by_split.items()
     }
 
 
@@ -36,14 +73,9 @@ def _safe(name: str) -> str:
 
 
 def _densities(title: str, rows: Sequence[Row], mode: str) -> Figure:
-    units = list(dict.fromkeys(str(row["unit"]) for row in rows))
-    columns = min(3, len(units))
-    down = -(-len(units) // columns)
-    figure = Figure(figsize=(3.9 * columns + 0.4, 2.9 * down + 0.5), layout="constrained")
-    panels = figure.subplots(down, columns, squeeze=False)
-    for axes in panels.flat[len(units) :]:
-        axes.set_visible(False)
-    for axes, unit in zip(panels.flat, units, strict=False):
+    units = distinct(rows, "unit")
+    figure, panels = panel_grid(len(units), 3, 3.9, 2.9, (0.4, 0.5))
+    for axes, unit in zip(panels, units, strict=True):
         _density(axes, unit, [row for row in rows if row["unit"] == unit], mode)
     figure.suptitle(f"{literal(title)}: gold answers of distinct questions", fontsize=11)
     return figure
@@ -52,7 +84,7 @@ def _densities(title: str, rows: Sequence[Row], mode: str) -> Figure:
 def _density(axes: Axes, unit: str, rows: Sequence[Row], mode: str) -> None:
     clusters = sorted({int(number(row["cluster"])) for row in rows})
     below: dict[Cell, float] = {}
-    # a date's amount is in seconds or days, and drawn as a year, which can be read
+    # a date's amount in seconds or days is drawn as a year
     year = (31_556_952 if mode == "paper" else 365.2425) if unit == "date" else 1
     equal = len({row["from"] for row in rows}) == 1
     for cluster in clusters if not equal else ():
@@ -92,7 +124,7 @@ def _density(axes: Axes, unit: str, rows: Sequence[Row], mode: str) -> None:
 
 
 def _short(value: float) -> str:
-    """`120k`, `3.5M`: numbers that stand beside each other on an axis."""
+    """`120k`, `3.5M`: short tick labels."""
     for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= 10 * size or (size > 1e3 and abs(value) >= size):
             return f"{value / size:g}{letter}"
@@ -101,13 +133,12 @@ def _short(value: float) -> str:
 
 def error_sizes(answers: Answers) -> Figure | None:
     """|e| of the wrong answers, a panel for each dataset."""
-    rows = rows_of(curves.error_sizes(answers))
+    rows = curves.error_sizes(answers).by_column()
     if not rows:
         return None
-    datasets = list(dict.fromkeys(str(row["dataset"]) for row in rows))
-    figure = Figure(figsize=(5.2 * len(datasets) + 0.4, 3.5), layout="constrained")
-    panels = figure.subplots(1, len(datasets), sharey=True, squeeze=False)
-    for axes, dataset in zip(panels.flat, datasets, strict=True):
+    datasets = distinct(rows, "dataset")
+    figure, panels = panel_grid(len(datasets), len(datasets), 5.2, 3.5, (0.4, 0), sharey=True)
+    for axes, dataset in zip(panels, datasets, strict=True):
         own = [row for row in rows if row["dataset"] == dataset]
         for place, row in enumerate(own):
             share, hatch = number(row["share_percent"]), HATCHES[1] if row["error"] == "1" else ""
@@ -121,5 +152,5 @@ def error_sizes(answers: Answers) -> Figure | None:
         axes.set_title(f"{literal(dataset)} (n = {total:,} wrong by an amount)", fontsize=10)
         clean(axes)
     figure.supxlabel("|e| in the declared unit", fontsize=10)
-    panels.flat[0].set_ylabel("share of the wrong answers (%)")
+    panels[0].set_ylabel("share of the wrong answers (%)")
     return figure

@@ -1,4 +1,4 @@
-"""The paper's Tables 2–6, 8, 9, 11–14 for any scored answers, as plain tables of rows."""
+"""The paper's Tables 2–6, 8, 9, 11–14 for any scored answers."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ from agent_env.families.temp_answers.study.means import Summary
 from agent_env.families.temp_answers.study.modes import Item, ModeScores
 
 Cell = str | int | float | None
+Row = dict[str, Cell]
 MEASURES = ("exact_match", "smape", "mase")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A table to be written or drawn."""
+    """A table of results."""
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
+    def by_column(self) -> list[Row]:
+        """The rows as dictionaries."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the layouts are made of: files, one mode's items, and their means."""
+    """Input of the tables and figures: files, one mode's items, and their means."""
 
     files: tuple[ResponseFile, ...]
     mode: str
@@ -36,11 +41,9 @@ class Answers:
     summaries: tuple[Summary, ...]
 
     def each(self) -> Iterator[tuple[ResponseFile, Item]]:
-        """Every item that is in the means."""
+        """The items in the means, with their files."""
         for file, items in zip(self.files, self.scores.items, strict=True):
-            for item in items:
-                if self.counts(item):
-                    yield file, item
+            yield from ((file, item) for item in items if self.counts(item))
 
     def counts(self, item: Item) -> bool:
         """Whether it is in the means."""
@@ -57,28 +60,28 @@ class Answers:
     @property
     def by_split(self) -> dict[tuple[str, str], list[Item]]:
         """Distinct questions by dataset and split."""
-        found: dict[tuple[str, str], dict[tuple[str, str | None], Item]] = defaultdict(dict)
+        questions: dict[tuple[str, str], dict[tuple[str, str | None], Item]] = defaultdict(dict)
         for file, item in self.each():
             if item.gold is not None:
-                found[file.dataset, item.row.split][item.row.key, item.row.label] = item
-        return {key: list(items.values()) for key, items in found.items()}
+                questions[file.dataset, item.row.split][item.row.key, item.row.label] = item
+        return {key: list(items.values()) for key, items in questions.items()}
 
 
 def units(answers: Answers) -> Layout:
     """Table 2: distinct questions by unit."""
-    seen = {(f.dataset, i.row.key, i.row.label): unit_of(i) for f, i in answers.each()}
-    counts = Counter((key[0], unit) for key, unit in seen.items())
+    unit_by_question = {(f.dataset, i.row.key, i.row.label): unit_of(i) for f, i in answers.each()}
+    counts = Counter((key[0], unit) for key, unit in unit_by_question.items())
     rows = [(dataset, unit, n) for (dataset, unit), n in counts.most_common()]
     return Layout("table_2_units", ("dataset", "unit", "questions"), tuple(rows))
 
 
 def unit_of(item: Item) -> str:
-    """As the question declares it: in `v2` the amount of a date is in days."""
+    """The declared unit of the question; in `v2` the amount of a date is in days."""
     return item.row.unit or item.unit
 
 
 def frequent_errors(answers: Answers) -> Layout:
-    """Table 3: the five most frequent |e|, of the answers that are wrong by an amount."""
+    """Table 3: the five most frequent |e| of wrong answers with an amount."""
     rows: list[tuple[Cell, ...]] = []
     for dataset in answers.datasets:
         sizes = Counter(abs(i.error) for f, i in answers.each() if f.dataset == dataset and i.error)
@@ -110,25 +113,25 @@ def _shares(answers: Answers, name: str, dataset: str, of: Callable[[Item], str 
 
 
 def directions(answers: Answers) -> Layout:
-    """Table 6: sMAPE and MASE with standard deviations where the error has a sign."""
+    """Table 6: sMAPE and MASE with standard deviations, of negative and of positive errors."""
     rows: list[tuple[Cell, ...]] = []
     for dataset in answers.datasets:
         for name, sign in (("negative", -1), ("positive", 1)):
-            chosen = [
+            items = [
                 i for f, i in answers.each()
                 if f.dataset == dataset and i.error is not None and i.error * sign > 0
             ]  # fmt: skip
-            cells: list[Cell] = [dataset, name, len(chosen)]
-            for values in ([i.percentage for i in chosen], [i.scaled for i in chosen]):
-                known = [v for v in values if v is not None and math.isfinite(v)]
-                cells += [fmean(known), pstdev(known)] if known else [None, None]
+            cells: list[Cell] = [dataset, name, len(items)]
+            for values in ([i.percentage for i in items], [i.scaled for i in items]):
+                finite = [v for v in values if v is not None and math.isfinite(v)]
+                cells += [fmean(finite), pstdev(finite)] if finite else [None, None]
             rows.append(tuple(cells))
     columns = ("dataset", "error", "n", "smape", "smape_std", "mase", "mase_std")
     return Layout("table_6_directions", columns, tuple(rows))
 
 
 def formats(answers: Answers) -> Layout:
-    """Tables 8 and 9: how often an answer could be read, by file and outcome."""
+    """Tables 8 and 9: the share of parsable answers and other outcomes, by file."""
     columns = ("file", "prompting", "n", "unparsed", "refused", "truncated", "read_percent")
     rows = tuple(
         (
@@ -141,14 +144,13 @@ def formats(answers: Answers) -> Layout:
 
 
 def performance(answers: Answers) -> Layout:
-    """Tables 11 and 12: each split, model and prompting, and what guessing the mean or the median
-    gold answer of a unit would score."""
+    """Tables 11 and 12: each split, model and prompting, and the baselines."""
     rows: list[tuple[Cell, ...]] = []
     for file, s in zip(answers.files, answers.summaries, strict=True):
-        known = s.intervals or {}
+        intervals = s.intervals or {}
         cells: list[Cell] = [file.dataset, "+".join(file.splits), file.model, file.prompting]
         for name in MEASURES:
-            cells += [getattr(s, name), *known.get(name, (None, None))]
+            cells += [getattr(s, name), *intervals.get(name, (None, None))]
         rows.append(tuple(cells))
     for g in baselines(answers):
         name, none = f"baseline, {g.name}", (None, None)
@@ -162,7 +164,7 @@ def performance(answers: Answers) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What guessing the mean or the median gold answer of a unit would score."""
+    """The score of the mean or the median gold answer of a unit as the constant answer."""
 
     dataset: str
     split: str
@@ -175,15 +177,15 @@ class Guess:
 
 
 def baselines(answers: Answers) -> list[Guess]:
-    """For each dataset and split, over its distinct questions."""
+    """The constant answers' scores for each dataset and split, over its distinct questions."""
     return [
-        _guessed(*key, name, items, guess)
+        _guess_baseline(*key, name, items, guess)
         for key, items in answers.by_split.items()
         for name, guess in (("mean", fmean), ("median", median))
     ]
 
 
-def _guessed(
+def _guess_baseline(
     dataset: str,
     split: str,
     name: str,
@@ -196,19 +198,19 @@ def _guessed(
     exact, ratios, scaled = [], [], []
     for (_, is_point), group in groups.items():
         golds = [float(item.gold or 0) for item in group]
-        guessed = guess(golds)
+        guess_value = guess(golds)
         for gold, item in zip(golds, group, strict=True):
-            exact.append(guessed == gold)
+            exact.append(guess_value == gold)
             if not is_point:
-                ratios.append(percentage(guessed, gold))
+                ratios.append(percentage(guess_value, gold))
             if item.scale:
-                scaled.append(abs(guessed - gold) / item.scale)
+                scaled.append(abs(guess_value - gold) / item.scale)
     smape, mase = (fmean(values) if values else None for values in (ratios, scaled))
     return Guess(dataset, split, name, 100 * fmean(exact), smape, mase)
 
 
 def defined(answers: Answers) -> Layout:
-    """Tables 13 and 14: over how many answers each figure is a mean."""
+    """Tables 13 and 14: the number of answers in each mean."""
     totals: dict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
     for file, s in zip(answers.files, answers.summaries, strict=True):
         cell = totals[file.dataset, file.model, file.prompting]

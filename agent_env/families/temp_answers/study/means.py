@@ -1,4 +1,4 @@
-"""Means of scored answers with bootstrap intervals, clustered by table or graph."""
+"""Means of scored answers with cluster bootstrap intervals (by table or graph)."""
 
 from __future__ import annotations
 
@@ -29,25 +29,24 @@ class Summary:
     unparsed: int
     outcomes: dict[str, int]
     problems: dict[str, int]
-    """Rows without a gold that can be read, by why; `v2` has them in no mean."""
+    """Rows without a parsable gold, by reason; in no mean of `v2`."""
     bands: dict[int, float]
-    """EM@k in percent, k in the declared unit; unparsable ones are outside."""
+    """EM@k in percent, k in the declared unit; unparsable answers are outside."""
     errors: ErrorProfile
     mase_by_item: float | None = None
-    """`v2`: by the paper's formula on the mean of the gold answers."""
+    """`v2`: by the paper's formula with the mean of the gold answers."""
     n_mase_by_item: int = 0
     coarse: int = 0
-    """Dates given less precisely than asked; they count as wrong and are in no MASE."""
+    """Dates less precise than asked; they count as wrong and are in no MASE."""
     unscaled: dict[str, int] = field(default_factory=dict)
-    """By unit: answers with an amount that are in no MASE, since there is one gold answer of the
-    unit or all are equal."""
+    """By unit: answers with an amount but without MASE, because all golds of the unit are equal."""
     intervals: dict[str, Interval] | None = None
-    """95 %, by metric, `within_K` being EM@k; None where not asked for. A metric without one, see
-    `intervals.mean_intervals`, is left out."""
+    """95 % intervals by metric (`within_K` is EM@k), for those that have one by
+    `intervals.mean_intervals`; None where not requested."""
 
 
 def summarize(items: Sequence[Item], mode: str, intervals: bool = True) -> Summary:
-    """`mode` decides whether rows without a readable gold count (`paper`) or not (`v2`)."""
+    """The figures; rows without a parsable gold count in mode `paper`, not in `v2`."""
     scored = [item for item in items if mode == "paper" or item.problem is None]
     percentages = [item.percentage for item in scored if item.percentage is not None]
     scaled = [item.scaled for item in scored if item.scaled is not None]
@@ -81,24 +80,23 @@ def summarize(items: Sequence[Item], mode: str, intervals: bool = True) -> Summa
 
 
 def _intervals(items: Sequence[Item]) -> dict[str, Interval]:
-    """By metric; none of an infinite mean."""
-    percent = [[(i.row.cluster, float(i.exact)) for i in items]]
-    percent += [[(i.row.cluster, float(within(i.error, k))) for i in items] for k in BANDS]
-    ratios = [(i.row.cluster, i.percentage) for i in items]
-    scaled = [(i.row.cluster, i.scaled) for i in items]
+    """By metric; an infinite mean has none."""
     columns = {
-        "exact_match": percent[0],
-        "smape": [(name, v) for name, v in ratios if v is not None],
-        "mase": [(name, v) for name, v in scaled if v is not None],
-        **{f"within_{k}": own for k, own in zip(BANDS, percent[1:], strict=True)},
+        "exact_match": [(i.row.cluster, float(i.exact)) for i in items],
+        "smape": [(i.row.cluster, i.percentage) for i in items if i.percentage is not None],
+        "mase": [(i.row.cluster, i.scaled) for i in items if i.scaled is not None],
+        **{
+            f"within_{k}": [(i.row.cluster, float(within(i.error, k))) for i in items]
+            for k in BANDS
+        },
     }
     if any(value == math.inf for _, value in columns["mase"]):
         del columns["mase"]
     columns = {name: own for name, own in columns.items() if own}
     is_share = {name: name not in ("smape", "mase") for name in columns}
-    found = mean_intervals(list(columns.values()), list(is_share.values()))
+    intervals = mean_intervals(list(columns.values()), list(is_share.values()))
     return {
         name: (100 * ends[0], 100 * ends[1]) if is_share[name] else ends
-        for name, ends in zip(columns, found, strict=True)
+        for name, ends in zip(columns, intervals, strict=True)
         if ends is not None
     }

@@ -1,20 +1,22 @@
-"""Response files scored in both modes: `paper`, the published rules, and `v2`, ours.
+"""Scores response files in two modes: `paper` (the published rules) and `v2` (ours).
 
-In `v2` everything that scales an error comes from the gold answers of distinct questions, so that
-neither the order of rows nor another model changes a figure. In `paper` the centroids come from all
-rows given together, in the order given, as published.
+In `v2` the scale of an error comes from the gold answers of distinct questions, so that neither the
+order of rows nor another model changes a figure. In `paper` the centroids come from all rows
+together, in their order, as published.
 """
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from agent_env.families.temp_answers.declared import Declared, declared_line, declared_object
 from agent_env.families.temp_answers.responses import Response, ResponseFile
 from agent_env.families.temp_answers.scoring import paper_answers as paper
+from agent_env.families.temp_answers.scoring.answer_spec import Outcome, TimeAnswer
 from agent_env.families.temp_answers.scoring.clusters import Clustering, cluster, given_centroids
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import (
@@ -24,9 +26,8 @@ from agent_env.families.temp_answers.scoring.time_errors import (
     scale_of,
 )
 from agent_env.families.temp_answers.scoring.time_units import Amount
-from agent_env.families.temp_answers.scoring.time_wanted import Outcome, TimeAnswer
 
-Group = tuple[str, ...]
+ScaleGroup = tuple[str, ...]
 """Dataset, split and unit; in `paper` TTQA has one group for head and tail: dataset and unit."""
 
 
@@ -38,7 +39,7 @@ class Item:
     outcome: Outcome
     exact: bool
     gold: Amount | None
-    given: Amount | None
+    amount: Amount | None
     error: Amount | None
     percentage: float | None
     """None where sMAPE is not defined."""
@@ -47,24 +48,24 @@ class Item:
     rule: str
     unit: str = ""
     scaled_by_item: float | None = None
-    """`v2` only: by the paper's formula, but with the mean of the gold answers."""
+    """`v2` only: by the paper's formula with the mean of the gold answers."""
     transitional: bool = False
     problem: str | None = None
-    """Why the row has no gold that can be read; in `v2` such rows are in no mean."""
+    """Why the row has no parsable gold; such rows are in no mean of `v2`."""
     scale: float | None = None
-    """What an error is divided by for MASE."""
+    """The divisor of an error for MASE."""
     coarse: bool = False
-    """A date that was given less precisely than asked."""
+    """A date less precise than asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModeScores:
-    """All items by file, in the order of the rows, and what scaled them."""
+    """All items by file, in the order of the rows, with their scales."""
 
     items: tuple[tuple[Item, ...], ...]
-    centroids: Mapping[Group, tuple[float, ...]]
+    centroids: Mapping[ScaleGroup, tuple[float, ...]]
     """`paper`: by group; `v2`: empty."""
-    scales: Mapping[Group, Scale]
+    scales: Mapping[ScaleGroup, Scale]
     """`v2`: by group; `paper`: empty."""
 
 
@@ -73,8 +74,8 @@ class ModeScores:
 
 def score_v2(files: Sequence[ResponseFile]) -> ModeScores:
     """Every row by the declared format and unit of its question."""
-    known: dict[tuple[str | None, ...], Declared] = {}
-    declared = [[_declared(file.dataset, row, known) for row in file.rows] for file in files]
+    cache: dict[tuple[str | None, ...], Declared] = {}
+    declared = [[_declared(file.dataset, row, cache) for row in file.rows] for file in files]
     scales = _scales(files, declared)
     items = tuple(
         tuple(
@@ -87,28 +88,28 @@ def score_v2(files: Sequence[ResponseFile]) -> ModeScores:
 
 
 def _declared(
-    dataset: str, row: Response, known: dict[tuple[str | None, ...], Declared]
+    dataset: str, row: Response, cache: dict[tuple[str | None, ...], Declared]
 ) -> Declared:
-    """Questions recur with every model, so each is looked at once."""
+    """The question's specification; cached, because questions recur with every model."""
     key = (dataset, row.key, row.label, row.format, row.unit, row.question_type)
-    if key not in known:
-        known[key] = (
+    if key not in cache:
+        cache[key] = (
             declared_line(row.format, row.unit, row.label)
             if dataset == "ttqa"
             else declared_object(row.unit, row.label, row.question, row.question_type)
         )
-    return known[key]
+    return cache[key]
 
 
-def _group(file: ResponseFile, row: Response, declared: Declared) -> Group:
-    wanted = declared.wanted
-    return (file.dataset, row.split, wanted.kind, wanted.unit) if wanted else ()
+def _group(file: ResponseFile, row: Response, declared: Declared) -> ScaleGroup:
+    spec = declared.spec
+    return (file.dataset, row.split, spec.kind, spec.unit) if spec else ()
 
 
 def _scales(
     files: Sequence[ResponseFile], declared: Sequence[Sequence[Declared]]
-) -> dict[Group, Scale | None]:
-    golds: dict[Group, dict[tuple[str, str | None], Amount]] = defaultdict(dict)
+) -> dict[ScaleGroup, Scale | None]:
+    golds: dict[ScaleGroup, dict[tuple[str, str | None], Amount]] = defaultdict(dict)
     for file, own in zip(files, declared, strict=True):
         for row, d in zip(file.rows, own, strict=True):
             if d.gold is not None:
@@ -117,26 +118,26 @@ def _scales(
 
 
 def _item(file: ResponseFile, row: Response, declared: Declared, scale: Scale | None) -> Item:
-    if declared.wanted is None or declared.gold is None:
+    if declared.spec is None or declared.gold is None:
         return Item(
             row, "unparsable", False, None, None, None, None, None, "", row.unit or "",
             problem=declared.problem,
         )  # fmt: skip
-    wanted, gold = declared.wanted, declared.gold
-    answer = _stopped(row, read_response(row.response, wanted, file.prefilled))
-    found = measure(answer, gold, wanted, scale)
+    spec, gold = declared.spec, declared.gold
+    answer = _with_finish_reason(row, read_response(row.response, spec, file.prefilled))
+    error = measure(answer, gold, spec, scale)
     return Item(
-        row, found.outcome, found.exact, gold, answer.amount, found.error, found.percentage,
-        found.scaled, answer.rule, wanted.unit, found.scaled_by_item,
-        is_transitional(found.error, wanted, row.years_only),
+        row, error.outcome, error.exact, gold, answer.amount, error.error, error.percentage,
+        error.scaled, answer.rule, spec.unit, error.scaled_by_item,
+        is_transitional(error.error, spec, row.years_only),
         scale=scale.deviation if scale else None,
         coarse=answer.outcome == "parsed" and answer.amount is None,
     )  # fmt: skip
 
 
-def _stopped(row: Response, answer: TimeAnswer) -> TimeAnswer:
-    """The server knows better than the text whether a reply was cut."""
-    if answer.outcome != "parsed" and row.stopped == "length":
+def _with_finish_reason(row: Response, answer: TimeAnswer) -> TimeAnswer:
+    """The answer; truncated where it is unparsable and the server reports so."""
+    if answer.outcome != "parsed" and row.finish_reason == "length":
         return replace(answer, outcome="truncated")
     return answer
 
@@ -146,49 +147,51 @@ def _stopped(row: Response, answer: TimeAnswer) -> TimeAnswer:
 
 def score_paper(
     files: Sequence[ResponseFile],
-    centroids: Mapping[Group, Sequence[float]] | None = None,
+    centroids: Mapping[ScaleGroup, Sequence[float]] | None = None,
     clock: date = paper.CLOCK,
     clustered: bool = True,
 ) -> ModeScores:
-    """Every row by the published rules; `clustered` False leaves MASE out."""
+    """Every row by the published rules; without MASE if `clustered` is False."""
     labels: dict[tuple[str | None, ...], paper.PaperReading] = {}
-    found = [[_paper_item(file, row, labels, clock) for row in file.rows] for file in files]
-    groups = _by_group(files, found)
+    paper_items = [[_paper_item(file, row, labels, clock) for row in file.rows] for file in files]
+    groups = _by_group(files, paper_items)
     own: dict[tuple[int, int], float] = {}
-    used: dict[Group, tuple[float, ...]] = {}
+    centroids_used: dict[ScaleGroup, tuple[float, ...]] = {}
     if clustered:
         for group, places in groups.items():
-            made = _clustering(group, [v for _, v in places], centroids)
-            used[group] = made.centroids
-            own.update(zip((place for place, _ in places), made.own(), strict=True))
+            clustering = _clustering(group, [v for _, v in places], centroids)
+            centroids_used[group] = clustering.centroids
+            own.update(zip((place for place, _ in places), clustering.own(), strict=True))
     items = tuple(
         tuple(
             _paper_scored(file.dataset, row, item, own.get((f, r)))
             for r, (row, item) in enumerate(zip(file.rows, rows, strict=True))
         )
-        for f, (file, rows) in enumerate(zip(files, found, strict=True))
+        for f, (file, rows) in enumerate(zip(files, paper_items, strict=True))
     )
-    return ModeScores(items, used, {})
+    return ModeScores(items, centroids_used, {})
 
 
 def _clustering(
-    group: Group, values: Sequence[float], given: Mapping[Group, Sequence[float]] | None
+    group: ScaleGroup,
+    values: Sequence[float],
+    centroids: Mapping[ScaleGroup, Sequence[float]] | None,
 ) -> Clustering:
-    if given and group in given:
-        return given_centroids(values, given[group])
+    if centroids and group in centroids:
+        return given_centroids(values, centroids[group])
     return cluster(values)
 
 
-def paper_group(dataset: str, split: str, unit: str) -> Group:
-    """Which labels are clustered together."""
+def paper_group(dataset: str, split: str, unit: str) -> ScaleGroup:
+    """The group of labels that are clustered together."""
     return ("tot", split, unit) if dataset == "tot" else ("ttqa", unit)
 
 
 def _by_group(
-    files: Sequence[ResponseFile], found: Sequence[Sequence[paper.PaperItem]]
-) -> dict[Group, list[tuple[tuple[int, int], float]]]:
-    groups: dict[Group, list[tuple[tuple[int, int], float]]] = defaultdict(list)
-    for f, (file, items) in enumerate(zip(files, found, strict=True)):
+    files: Sequence[ResponseFile], paper_items: Sequence[Sequence[paper.PaperItem]]
+) -> dict[ScaleGroup, list[tuple[tuple[int, int], float]]]:
+    groups: dict[ScaleGroup, list[tuple[tuple[int, int], float]]] = defaultdict(list)
+    for f, (file, items) in enumerate(zip(files, paper_items, strict=True)):
         for r, (row, item) in enumerate(zip(file.rows, items, strict=True)):
             if item.gold is not None:
                 group = paper_group(file.dataset, row.split, row.unit or "")
@@ -202,36 +205,29 @@ def _paper_item(
     labels: dict[tuple[str | None, ...], paper.PaperReading],
     clock: date,
 ) -> paper.PaperItem:
-    read: Callable[[], paper.PaperReading]
-    if file.dataset == "tot":
-        key: tuple[str | None, ...] = ("tot", row.label)
-        read = lambda: _object_label(row.label, clock)  # noqa: E731
-    else:
-        key = ("ttqa", row.label, row.format)
-        read = lambda: _line_label(row, clock)  # noqa: E731
+    key = (file.dataset, row.label, row.format)
     if key not in labels:
-        labels[key] = read()
+        is_object = file.dataset == "tot"
+        labels[key] = _object_label(row.label, clock) if is_object else _line_label(row, clock)
     if row.response is None:
-        given = paper.PaperReading(None, "no response")
+        answer = paper.PaperReading(None, "no response")
     elif file.dataset == "tot":
-        given = paper.read_object(row.response, file.prefilled, clock)
+        answer = paper.read_object(row.response, file.prefilled, clock)
     elif row.format is None:
-        given = paper.PaperReading(None, "no format")
+        answer = paper.PaperReading(None, "no format")
     else:
-        given = paper.read_line(row.response, row.format, clock)
-    return paper.compare(given, labels[key], row.unit or "")
+        answer = paper.read_line(row.response, row.format, clock)
+    return paper.compare(answer, labels[key], row.unit or "")
 
 
 def _object_label(label: str | None, clock: date) -> paper.PaperReading:
-    import ast
-
     try:
-        found = ast.literal_eval(label or "")
+        content = ast.literal_eval(label or "")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return paper.PaperReading(None, "no literal")
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         return paper.PaperReading(None, "no object")
-    return paper.read_keys(found, clock)
+    return paper.read_keys(content, clock)
 
 
 def _line_label(row: Response, clock: date) -> paper.PaperReading:
@@ -247,13 +243,13 @@ def _paper_scored(
     ratio = unit != "date" if dataset == "tot" else "date" not in unit and "time" not in unit
     return Item(
         row,
-        "unparsable" if item.given is None else "parsed",
+        "unparsable" if item.amount is None else "parsed",
         item.error == 0,
         item.gold,
-        item.given,
+        item.amount,
         item.error,
-        paper.percentage_error(item.given, item.gold) if ratio else None,
-        paper.scaled_error(item.given, item.gold, centroid),
+        paper.percentage_error(item.amount, item.gold) if ratio else None,
+        paper.scaled_error(item.amount, item.gold, centroid),
         item.rule,
         unit,
         scale=None if item.gold is None or centroid is None else abs(item.gold - centroid),

@@ -1,11 +1,11 @@
-"""Runs of temp-answers as response files, so that both are scored by the same code."""
+"""Runs of temp-answers as response files, for scoring by the same code."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agent_env.families.temp_answers.making import AnswerOptions
+from agent_env.families.temp_answers.generator import AnswerOptions
 from agent_env.families.temp_answers.responses import Response, ResponseFile
 from agent_env.families.temp_answers.sample import TimeQuestion
 from agent_env.families.temp_answers.task import is_prefilled
@@ -22,24 +22,24 @@ def run_files(
     questions: Mapping[str, TimeQuestion],
     episodes: Sequence[Episode],
 ) -> list[ResponseFile]:
-    """One for each condition and way of answering, of the finished episodes; final lines count as
-    `ttqa`, objects as `tot`. Failed episodes are no answers."""
+    """One file for each condition and answer form (final lines are `ttqa`, objects `tot`), from the
+    finished episodes only."""
     files = []
     for condition in manifest.conditions:
         own = [e for e in episodes if e.condition == condition.name and e.status == "finished"]
         for dataset in ("ttqa", "tot"):
-            asked = [(questions[e.sample], e) for e in own if e.sample in questions]
-            chosen = [(q, e) for q, e in asked if bool(q.keys) == (dataset == "tot")]
-            if not chosen:
+            pairs = [(questions[e.sample], e) for e in own if e.sample in questions]
+            of_dataset = [(q, e) for q, e in pairs if bool(q.keys) == (dataset == "tot")]
+            if not of_dataset:
                 continue
-            rows = tuple(_row(n, q, e) for n, (q, e) in enumerate(chosen, start=1))
+            rows = tuple(_row(n, q, e) for n, (q, e) in enumerate(of_dataset, start=1))
             files.append(
                 ResponseFile(
                     path / f"{condition.name} {dataset}",
                     dataset,
                     f"{manifest.model} {condition.name}",
                     f"{options.shots} shots, {options.turns}",
-                    any(is_prefilled(q, condition, options) for q, _ in chosen),
+                    any(is_prefilled(q, condition, options) for q, _ in of_dataset),
                     rows,
                 )
             )
@@ -58,6 +58,6 @@ def _row(line: int, question: TimeQuestion, episode: Episode) -> Response:
         key=question.id,
         cluster=question.materials[0] if question.materials else question.id,
         question_type=question.question_type,
-        stopped=FINISH.get(episode.stop_reason or ""),
+        finish_reason=FINISH.get(episode.stop_reason or ""),
         years_only=question.years_only,
     )

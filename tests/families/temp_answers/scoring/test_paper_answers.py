@@ -100,12 +100,12 @@ def test_dates_are_equal_by_whole_days_and_zones_make_them_unequal() -> None:
     zoned = read_line("Final Answer: 1837-02-17T10:00:00-02:00", "%B %d, %Y")
     found = compare(zoned, gold, "date")
     assert found.error is None
-    assert (found.given or 0) - (found.gold or 0) == 43_200
+    assert (found.amount or 0) - (found.gold or 0) == 43_200
 
 
 def test_a_year_where_a_date_is_asked_cannot_be_compared() -> None:
     found = compare(read_keys({"answer": 2005}), read_keys({"answer": "2005-04-07"}), "date")
-    assert (found.error, found.given) == (None, None)
+    assert (found.error, found.amount) == (None, None)
 
 
 def test_errors_as_published() -> None:

@@ -8,25 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, TimeAnswer
 from agent_env.families.temp_answers.scoring.time_answers import read_response
-from agent_env.families.temp_answers.scoring.time_wanted import TimeAnswer, Wanted
 
-YEARS = Wanted("number", "years")
-DAYS = Wanted("number", "days")
-YEAR = Wanted("year", "years")
-DATE = Wanted("date", "days")
+YEARS = AnswerSpec("number", "years")
+DAYS = AnswerSpec("number", "days")
+YEAR = AnswerSpec("year", "years")
+DATE = AnswerSpec("date", "days")
 XYZ = {"X": "hours", "Y": "minutes", "Z": "seconds"}
-SPAN = Wanted("duration", "seconds", "json", XYZ)
+SPAN = AnswerSpec("duration", "seconds", "json", XYZ)
 PARTS = {"hours": "hours", "minutes": "minutes"}
-MINUTES = Wanted("duration", "minutes", "json", PARTS)
+MINUTES = AnswerSpec("duration", "minutes", "json", PARTS)
 ANSWER = {"answer": "answer"}
 
 
-def final(text: str, wanted: Wanted) -> TimeAnswer:
+def final(text: str, wanted: AnswerSpec) -> TimeAnswer:
     return read_response(f"Step 1: 2020 - 1990 = 30.\nFinal Answer: {text}", wanted)
 
 
-def continued(text: str, wanted: Wanted) -> TimeAnswer:
+def continued(text: str, wanted: AnswerSpec) -> TimeAnswer:
     return read_response(text, wanted, prefilled=True)
 
 
@@ -63,9 +63,9 @@ def test_a_time_zone_does_not_move_a_date() -> None:
 def test_a_null_is_unparsable_and_stops_nothing() -> None:
     found = continued(' "so", "X": 2, "Y": null, "Z": 45}', SPAN)
     assert (found.outcome, found.rule) == ("unparsable", "Y is null")
-    assert continued(' "so", "answer": null}', Wanted("number", "days", "json", ANSWER)).rule == (
-        "the value is null"
-    )
+    assert continued(
+        ' "so", "answer": null}', AnswerSpec("number", "days", "json", ANSWER)
+    ).rule == ("the value is null")
 
 
 # What is read -------------------------------------------------------------------------------------
@@ -118,14 +118,14 @@ def test_a_duration_in_one_text(text: str, amount: int) -> None:
 
 
 def test_a_time_of_day() -> None:
-    clock = Wanted("time", "seconds")
+    clock = AnswerSpec("time", "seconds")
     assert final("9:30 pm", clock).amount == 77_400
     assert final("21:30", clock).amount == 77_400
     assert final("25:30", clock).outcome == "unparsable"
 
 
 def test_a_day_beside_a_time() -> None:
-    zone = Wanted("duration", "seconds", "json", {"day": "day", "time": "time"})
+    zone = AnswerSpec("duration", "seconds", "json", {"day": "day", "time": "time"})
     assert continued(' "so", "day": "previous_day", "time": "21:45:12"}', zone).amount == -8088
     assert continued(' "so", "time": "01:00:00", "day": "next_day"}', zone).amount == 90_000
 
@@ -194,7 +194,7 @@ def test_a_line_without_end_is_no_answer(part: str) -> None:
 
 @given(st.text(max_size=80))
 def test_no_text_stops_the_reader(text: str) -> None:
-    for wanted in (YEARS, YEAR, DATE, Wanted("time", "seconds"), Wanted("month", "months")):
+    for wanted in (YEARS, YEAR, DATE, AnswerSpec("time", "seconds"), AnswerSpec("month", "months")):
         assert final(text, wanted).outcome in ("parsed", "unparsable", "refused", "truncated")
     for wanted in (SPAN, MINUTES):
         assert continued(text, wanted).outcome in ("parsed", "unparsable", "refused", "truncated")
@@ -206,7 +206,7 @@ def test_no_text_stops_the_reader(text: str) -> None:
 def test_no_object_stops_the_reader(found: dict[str, object]) -> None:
     text = json.dumps({"explanation": "so"} | found)
     for names in (XYZ, ANSWER, {"day": "day", "time": "time"}):
-        wanted = Wanted("duration", "seconds", "json", names)
+        wanted = AnswerSpec("duration", "seconds", "json", names)
         assert read_response(text, wanted).outcome in ("parsed", "unparsable", "refused")
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, TimeAnswer
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import (
     Scale,
@@ -18,16 +19,15 @@ from agent_env.families.temp_answers.scoring.time_errors import (
     scale_of,
     within,
 )
-from agent_env.families.temp_answers.scoring.time_wanted import TimeAnswer, Wanted
 
-HOURS = Wanted("number", "hours")
-YEARS = Wanted("number", "years")
+HOURS = AnswerSpec("number", "hours")
+YEARS = AnswerSpec("number", "years")
 SCALE = Scale(mean=10.0, deviation=4.0, items=3)
 AMOUNTS = st.integers(-(10**12), 10**12)
 
 
 def of(
-    given_amount: float | None, gold: float, wanted: Wanted = HOURS, scale: Scale | None = SCALE
+    given_amount: float | None, gold: float, wanted: AnswerSpec = HOURS, scale: Scale | None = SCALE
 ):  # type: ignore[no-untyped-def]
     outcome = "unparsable" if given_amount is None else "parsed"
     return measure(TimeAnswer(outcome, given_amount), gold, wanted, scale)
@@ -45,7 +45,7 @@ def test_figure_1_two_models_tie_on_exact_match_but_not_on_errors() -> None:
 
 def test_jenson_button_won_in_2009_and_not_in_2018() -> None:
     """The paper reports a scaled error of 5.12 for these nine years."""
-    year = Wanted("year", "years")
+    year = AnswerSpec("year", "years")
     answer = read_response("Final Answer: Jenson Button won it in 2018.", year)
     found = measure(answer, 2009, year, Scale(2009 - 9 / 5.12, 9 / 5.12, 305))
     assert found.error == 9
@@ -62,7 +62,7 @@ def test_arntzen_was_16_and_not_6() -> None:
 
 
 def test_sophia_bakes_for_two_hours_and_not_for_five_days() -> None:
-    span = Wanted("duration", "seconds", "json", {"X": "hours", "Y": "minutes", "Z": "seconds"})
+    span = AnswerSpec("duration", "seconds", "json", {"X": "hours", "Y": "minutes", "Z": "seconds"})
     gold = read_response("{'X': 2.0, 'Y': 5.0, 'Z': 45.0}", span).amount
     given_answer = read_response("{'X': 127, 'Y': 30, 'Z': 0}", span)
     assert gold == 2 * 3600 + 5 * 60 + 45 == 15 * (16 * 60 + 46) // 2

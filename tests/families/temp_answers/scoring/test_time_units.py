@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.families.temp_answers.scoring.time_numbers import read_number
-from agent_env.families.temp_answers.scoring.time_units import SECONDS, convert, same, unit_named
+from agent_env.families.temp_answers.scoring.time_units import SECONDS, convert, parse_unit, same
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from agent_env.families.temp_answers.scoring.time_units import SECONDS, convert,
     ],
 )  # fmt: skip
 def test_units_are_known_by_their_names(text: str, unit: str | None) -> None:
-    assert unit_named(text) == unit
+    assert parse_unit(text) == unit
 
 
 def test_a_month_is_no_number_of_days() -> None:

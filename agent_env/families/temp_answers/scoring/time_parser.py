@@ -1,25 +1,25 @@
-"""Reads one line or one value as an amount, a time of day or a date, by what the question wants."""
+"""Parses one line or one value as an amount, a time of day or a date, by the AnswerSpec."""
 
 from __future__ import annotations
 
 import re
 from itertools import pairwise
 
-from agent_env.families.temp_answers.scoring.time_dates import ReadDate, find_dates, impossible
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, TimeAnswer, unparsable
+from agent_env.families.temp_answers.scoring.time_dates import ParsedDate, find_dates, impossible
 from agent_env.families.temp_answers.scoring.time_numbers import DIGITS, NUMBER, value_of
 from agent_env.families.temp_answers.scoring.time_units import (
     SECONDS,
     Amount,
     convert,
-    divided,
-    unit_named,
+    parse_unit,
+    quotient,
     whole,
 )
-from agent_env.families.temp_answers.scoring.time_wanted import TimeAnswer, Wanted, unparsable
 
 LONGEST = 1000
-"""Characters of a line that is still read as an answer."""
-REFUSED = re.compile(
+"""Characters of a line; longer ones are unparsable."""
+REFUSAL = re.compile(
     r"\b(?:unanswerable|unknown|not\s+(?:possible|available|enough|specified|provided|given|known)"
     r"|(?:can(?:no|')t|cannot|could\s+not|unable\s+to)\s+(?:be\s+)?"
     r"(?:determine|answer|calculate|provide|find|help)|insufficient|n/a|i(?:'m| am) sorry)",
@@ -48,64 +48,58 @@ _CLOCK = re.compile(
 _EMPHASIS = re.compile(r"\*\*(.+?)\*\*|\\boxed\{([^{}]+)\}")
 
 
-def read_text(text: str, wanted: Wanted) -> TimeAnswer:
-    """What one line or one value says."""
+def read_text(text: str, spec: AnswerSpec) -> TimeAnswer:
+    """The parsed answer of one line or one value."""
     if len(text) > LONGEST:
         return unparsable("longer than an answer")
-    if wanted.kind in ("number", "duration") and _WHOLE.fullmatch(text):
-        return of_number(int(text.replace("−", "-")), wanted)
-    found = _read_plain(text, wanted)
-    if found.outcome == "unparsable":
-        marked = {a or b for a, b in _EMPHASIS.findall(text)}
-        if len(marked) == 1 and (inner := _read_plain(marked.pop(), wanted)).outcome == "parsed":
+    if spec.kind in ("number", "duration") and _WHOLE.fullmatch(text):
+        return of_number(int(text.replace("−", "-")), spec)
+    answer = _read_plain(text, spec)
+    if answer.outcome == "unparsable":
+        emphases = {a or b for a, b in _EMPHASIS.findall(text)}
+        if len(emphases) == 1 and (inner := _read_plain(emphases.pop(), spec)).outcome == "parsed":
             return inner
-        if REFUSED.search(text):
-            return TimeAnswer("refused", rule=found.rule)
-    return found
+        if REFUSAL.search(text):
+            return TimeAnswer("refused", rule=answer.rule)
+    return answer
 
 
-def _read_plain(text: str, wanted: Wanted) -> TimeAnswer:
+def _read_plain(text: str, spec: AnswerSpec) -> TimeAnswer:
     plain = (
         re.sub(r"[*`$\\~]|(?<!\d)_|_(?!\d)", " ", _NOTE.sub(" ", text))
         .strip()
         .strip("\"'“”")
         .rstrip(".!")
     )
-    if wanted.kind == "duration" and _CLOCK.search(plain) is not None:
-        seconds = read_clock(plain, wanted)
-        return (
-            unparsable("not a time") if seconds is None else TimeAnswer("parsed", seconds, "clock")
-        )
-    if wanted.kind == "time":
-        seconds = read_clock(plain, wanted, of_day=True)
-        return (
-            unparsable("no time of day")
-            if seconds is None
-            else TimeAnswer("parsed", seconds, "clock")
-        )
-    if wanted.kind in ("number", "duration"):
-        return _amount(plain, wanted)
-    return _date(plain, wanted)
+    of_day = spec.kind == "time"
+    if of_day or (spec.kind == "duration" and _CLOCK.search(plain) is not None):
+        seconds = read_clock(plain, spec, of_day)
+        if seconds is None:
+            return unparsable("no time of day" if of_day else "not a time")
+        return TimeAnswer("parsed", seconds, "clock")
+    if spec.kind in ("number", "duration"):
+        return _amount(plain, spec)
+    return _date(plain, spec)
 
 
-def of_number(value: Amount, wanted: Wanted) -> TimeAnswer:
-    """A bare number: so many of the wanted unit, or a year."""
-    if wanted.kind in ("number", "duration"):
+def of_number(value: Amount, spec: AnswerSpec) -> TimeAnswer:
+    """A bare number: an amount in the specified unit, or a year."""
+    if spec.kind in ("number", "duration"):
         return TimeAnswer("parsed", value, "number")
-    if wanted.kind == "year" and isinstance(value, int):
+    if spec.kind == "year" and isinstance(value, int):
         if value < 0:  # -7 stands for 7 BC
-            return TimeAnswer("parsed", value + 1, "year", ReadDate(value + 1))
-        return TimeAnswer("parsed", value, "year", ReadDate(value))
-    return unparsable(f"a number is no {wanted.kind}")
+            return TimeAnswer("parsed", value + 1, "year", ParsedDate(value + 1))
+        return TimeAnswer("parsed", value, "year", ParsedDate(value))
+    return unparsable(f"a number is no {spec.kind}")
 
 
-def _amount(text: str, wanted: Wanted) -> TimeAnswer:
-    """A number with its unit; or the only bare number that is no calendar date."""
+def _amount(text: str, spec: AnswerSpec) -> TimeAnswer:
+    """A number with its unit, or the only bare number that is not a calendar date."""
     if _RANGE.search(text) and not _is_sum(text):
         return unparsable("a range")
     quantities = list(_QUANTITY.finditer(text))
     if quantities:
-        return _quantities(text, quantities, wanted)
+        return _quantities(text, quantities, spec)
     if "=" in text:
         text = text.rsplit("=", 1)[1]
     spans = [(d.start, d.end) for d in find_dates(text) if _is_calendar(text, d)]
@@ -115,63 +109,63 @@ def _amount(text: str, wanted: Wanted) -> TimeAnswer:
         if not any(start <= m.end() - 1 < end for start, end in spans)
     ]
     values = {value for _, value in numbers if value is not None}
-    if not numbers and len(spans) == 1 and wanted.unit == "years":
+    if not numbers and len(spans) == 1 and spec.unit == "years":
         only = next(d for d in find_dates(text) if _is_calendar(text, d))
         if only.precision == "year" and only.year is not None and text.strip().isdigit():
             return TimeAnswer("parsed", only.year, "number")
     if len(values) == 1:
-        return of_number(values.pop(), wanted)
+        return of_number(values.pop(), spec)
     return unparsable("several numbers" if values else "no number")
 
 
 def _is_sum(text: str) -> bool:
     """`2 hours and 5 minutes` is one duration, not two ends of a range."""
-    units = [unit_named(m["u"]) for m in _QUANTITY.finditer(text)]
+    units = [parse_unit(m["u"]) for m in _QUANTITY.finditer(text)]
     return len(units) > 1 and len(set(units)) == len(units)
 
 
-def _is_calendar(text: str, date: ReadDate) -> bool:
-    """Whether what was found is a date and no mere number: a day, a month, or a year that is
-    written like one (`in 2009`, `(1905)`, `44 BC`)."""
+def _is_calendar(text: str, date: ParsedDate) -> bool:
+    """Whether it is a date, not only a number: a day, a month, or a year in the form of one
+    (`in 2009`, `(1905)`, `44 BC`)."""
     if date.precision != "year" or date.era:
         return True
     return len(text[date.start : date.end].strip()) == 4 and 1000 <= (date.year or 0) <= 2999
 
 
-def _quantities(text: str, found: list[re.Match[str]], wanted: Wanted) -> TimeAnswer:
-    """The first run of quantities that are joined to one (`2 years, 3 months`)."""
-    runs: list[list[re.Match[str]]] = [[found[0]]]
-    for before, match in pairwise(found):
+def _quantities(text: str, matches: list[re.Match[str]], spec: AnswerSpec) -> TimeAnswer:
+    """The only run of joined quantities (`2 years, 3 months`), with its sum."""
+    runs: list[list[re.Match[str]]] = [[matches[0]]]
+    for before, match in pairwise(matches):
         joined = _JOINS.fullmatch(text[before.end() : match.start()])
-        if joined and unit_named(before["u"]) != unit_named(match["u"]):
+        if joined and parse_unit(before["u"]) != parse_unit(match["u"]):
             runs[-1].append(match)
         else:
             runs.append([match])
-    sums = [_sum(run, wanted.unit) for run in runs]
+    sums = [_sum(run, spec.unit) for run in runs]
     values = [value for value in sums if value is not None]
     if not values:
-        units = ", ".join(dict.fromkeys(str(unit_named(m["u"])) for m in found))
-        return unparsable(f"{units} where {wanted.unit} are asked")
+        units = ", ".join(dict.fromkeys(str(parse_unit(m["u"])) for m in matches))
+        return unparsable(f"{units} where {spec.unit} are asked")
     ages = [v for run, v in zip(runs, sums, strict=True) if run[-1]["old"] and v is not None]
     own = [
         value
         for run, value in zip(runs, sums, strict=True)
-        if value is not None and any(unit_named(m["u"]) == wanted.unit for m in run)
+        if value is not None and any(parse_unit(m["u"]) == spec.unit for m in run)
     ]
-    chosen = ages or own or values
-    if len(set(chosen)) > 1 and "=" in text:
-        chosen = chosen[-1:]
-    if len(set(chosen)) > 1:
+    candidates = ages or own or values
+    if len(set(candidates)) > 1 and "=" in text:
+        candidates = candidates[-1:]
+    if len(set(candidates)) > 1:
         return unparsable("several quantities")
-    return TimeAnswer("parsed", whole(chosen[0]), "quantity")
+    return TimeAnswer("parsed", whole(candidates[0]), "quantity")
 
 
 def _sum(run: list[re.Match[str]], unit: str) -> Amount | None:
     total: Amount = 0
     sign = 1
     for k, match in enumerate(run):
-        value, named = value_of(match["n"]), unit_named(match["u"])
-        part = None if value is None or named is None else convert(value, named, unit)
+        value, unit_name = value_of(match["n"]), parse_unit(match["u"])
+        part = None if value is None or unit_name is None else convert(value, unit_name, unit)
         if part is None:
             return None
         if k == 0 and part < 0:
@@ -180,17 +174,17 @@ def _sum(run: list[re.Match[str]], unit: str) -> Amount | None:
     return total
 
 
-def read_clock(text: str, wanted: Wanted, of_day: bool = False) -> Amount | None:
-    """`HH:MM[:SS]` in the wanted unit; None for none, for two, and for minutes above 59."""
-    found = list({m[0].strip(): m for m in _CLOCK.finditer(text)}.values())
-    if len(found) != 1:
+def read_clock(text: str, spec: AnswerSpec, of_day: bool = False) -> Amount | None:
+    """`HH:MM[:SS]` in the specified unit; None for none, for several, for minutes above 59."""
+    matches = list({m[0].strip(): m for m in _CLOCK.finditer(text)}.values())
+    if len(matches) != 1:
         return None
-    match = found[0]
+    match = matches[0]
     a, b = int(match["a"]), int(match["b"])
     c: Amount = (
         whole(float(match["c"])) if match["c"] and "." in match["c"] else int(match["c"] or 0)
     )
-    if match["c"] is None and wanted.clock == "m:s" and not of_day:
+    if match["c"] is None and spec.clock == "m:s" and not of_day:
         a, b, c = 0, a, b
     elif b > 59:
         return None
@@ -203,41 +197,41 @@ def read_clock(text: str, wanted: Wanted, of_day: bool = False) -> Amount | None
     if of_day and a > 24:
         return None
     seconds = a * 3600 + b * 60 + c
-    return divided(-seconds if match["sign"] else seconds, SECONDS.get(wanted.unit, 1))
+    return quotient(-seconds if match["sign"] else seconds, SECONDS.get(spec.unit, 1))
 
 
-def _date(text: str, wanted: Wanted) -> TimeAnswer:
-    """The one date, month or year; a finer one than wanted counts, a coarser one has no amount."""
-    if re.fullmatch(r"[-−]\d{1,5}", text) and wanted.kind == "year":
-        return of_number(int(text.replace("−", "-")), wanted)
-    if impossible(text, wanted.day_first):
+def _date(text: str, spec: AnswerSpec) -> TimeAnswer:
+    """The only date, month or year; one less precise than specified has no amount."""
+    if re.fullmatch(r"[-−]\d{1,5}", text) and spec.kind == "year":
+        return of_number(int(text.replace("−", "-")), spec)
+    if impossible(text, spec.day_first):
         return unparsable("a day that does not exist")
-    found = [d for d in find_dates(text, wanted.day_first) if _may_be(text, d, wanted)]
+    dates = [d for d in find_dates(text, spec.day_first) if _may_be(text, d, spec)]
     order = {"none": 0, "year": 1, "month": 2, "day": 3}
-    need = {"year": 1, "month": 2, "date": 3}[wanted.kind]
-    fine = [d for d in found if order[d.precision] >= need] or found
+    need = {"year": 1, "month": 2, "date": 3}[spec.kind]
+    fine = [d for d in dates if order[d.precision] >= need] or dates
     if "=" in text and len(fine) > 1:
         fine = fine[-1:]
     if not fine:
-        return unparsable(f"no {wanted.kind}")
+        return unparsable(f"no {spec.kind}")
     if len({(d.year, d.month, d.day)[:need] for d in fine}) > 1:
-        return unparsable("several dates" if wanted.kind == "date" else f"several {wanted.kind}s")
+        return unparsable("several dates" if spec.kind == "date" else f"several {spec.kind}s")
     one = fine[0]
     if one.precision == "none":
         return unparsable("a date without a year")
     if order[one.precision] < need:
         return TimeAnswer("parsed", None, f"only a {one.precision} is given", one)
     assert one.year is not None
-    if wanted.kind == "year":
+    if spec.kind == "year":
         return TimeAnswer("parsed", one.year, "year", one)
-    if wanted.kind == "month":
+    if spec.kind == "month":
         return TimeAnswer("parsed", 12 * one.year + (one.month or 1) - 1, "month", one)
     return TimeAnswer("parsed", one.ordinal, "date", one)
 
 
-def _may_be(text: str, date: ReadDate, wanted: Wanted) -> bool:
+def _may_be(text: str, date: ParsedDate, spec: AnswerSpec) -> bool:
     """A bare number counts as a year where it stands alone or has three digits or more."""
     if date.precision != "year" or date.era:
         return True
-    written = text[date.start : date.end].strip()
-    return len(written) in (3, 4) or (wanted.kind == "year" and written == text.strip())
+    token = text[date.start : date.end].strip()
+    return len(token) in (3, 4) or (spec.kind == "year" and token == text.strip())
