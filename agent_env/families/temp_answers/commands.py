@@ -111,7 +111,7 @@ def _run_files(path: Path) -> list[ResponseFile]:
     if manifest.task != NAME:
         raise ConfigError(f"{path} is a run of {manifest.task}; score-answers reads {NAME}")
     scored = score_folder(run, lambda text: None)
-    questions = {q.id: q for q in run.samples_as(TimeQuestion)}
+    questions = {q.id: q for q in run.samples if isinstance(q, TimeQuestion)}
     options = AnswerOptions.model_validate(manifest.options)
     return run_files(path, manifest, options, questions, [episode for episode, _ in scored])
 
