@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import ClassVar
 
@@ -41,9 +42,9 @@ class Commands(CommandTable):
             "forks": "episodes:forks",
         },
         "Make questions, facts and pages": {
-            "generate": "data:generate",
-            "audit": "data:audit",
-            "facts": "data:facts",
+            "generate": "generate:generate",
+            "audit": "families.puzzles:audit",
+            "facts": "families.facts:facts",
             "web": "web:web",
             "pages": "pages:pages",
         },
@@ -103,8 +104,20 @@ def main() -> None:
         _fail("stopped", 130)
 
 
+HAS_TASK = (["run"], ["generate"])
+"""Commands whose task's options are written as --option KEY=VALUE."""
+
+
 def _with_hint(text: str, words: list[str]) -> str:
-    """Options that are repeated take one value each; who gives several hears it."""
+    """Options that are repeated take one value each; who gives several hears it. Who writes an
+    option of the task as a flag hears how it is written."""
+    if unknown := re.match(r"No such option: --([a-z-]+)", text):
+        from agent_env.cli.task_options import options_of_task
+
+        key = unknown[1].replace("-", "_")
+        task, options = options_of_task(words[2:]) if words[1:2] in HAS_TASK else ("", ())
+        if any(option.name == key for option in options):
+            return f"--{unknown[1]} is an option of {task}: write --option {key}=VALUE"
     if "--condition" in words and "unexpected extra argument" in text:
         return f"{text}; --condition is repeated: --condition base --condition web"
     return text

@@ -4,7 +4,7 @@ than everything else that `agent-env --help` does."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -17,7 +17,16 @@ PLAIN: dict[str, Any] = {"max_content_width": WIDTH}
 
 
 class Sectioned(TyperCommand):
-    """A command whose options stand in sections, by their `rich_help_panel`."""
+    """A command whose options stand in sections, by their `rich_help_panel`; one with a task lists
+    that task's options too."""
+
+    words: Sequence[str] = ()
+    """What was typed after the command's name."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Keep the words for the help, which is shown before any of them is understood."""
+        self.words = tuple(args)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write arguments first, then the sections in the order in which they come up."""
@@ -27,6 +36,11 @@ class Sectioned(TyperCommand):
                 continue
             plain = "Arguments" if parameter.param_type_name == "argument" else "Options"
             rows.append((getattr(parameter, "rich_help_panel", None) or plain, row))
+        if any(parameter.name == "task" for parameter in self.params):
+            from agent_env.cli.task_options import help_rows
+
+            heading, options = help_rows(self.words)
+            rows += [(heading, row) for row in options]
         _write(formatter, rows)
 
 

@@ -110,20 +110,6 @@ class Progress:
         return f"{told}{f', {mean} so far' if mean else ''}"
 
 
-def count_up(total: int) -> Callable[[], None]:
-    """Counts what is done on a terminal, and says nothing elsewhere."""
-    if not sys.stderr.isatty():
-        return lambda: None
-    done = 0
-
-    def one_more() -> None:
-        nonlocal done
-        done += 1
-        print(f"\r{done} of {total}", end="\n" if done == total else "", file=raw(sys.stderr))
-
-    return one_more
-
-
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 

@@ -69,6 +69,6 @@ def build(
         print(f"{told}; questions about them cannot be answered from it", file=sys.stderr)
     if built.facts is not None:
         print(f"facts in {built.facts}, intervals in {built.intervals}")
-        puzzles = f"--facts-table {built.facts} --out puzzles.jsonl"
+        puzzles = f"--option facts_table={built.facts} --out puzzles.jsonl"
         print(f"puzzles of it: agent-env generate time-puzzles {puzzles}")
         print(f"ask them:      agent-env run time-puzzles --dataset puzzles.jsonl --pages {out}")

@@ -1,4 +1,4 @@
-"""What `generate` does for every family but Time Puzzles: make a set, have it worded, write it.
+"""What `generate` does: make a set, have it worded, write it.
 
 NAME.jsonl holds the samples, NAME.materials.jsonl their tables, NAME.summary.json what was asked
 for, what was left out, and who worded the questions. All but the last are the same bytes for the
@@ -11,14 +11,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.run_folder import materials_beside, samples_bytes, write_whole
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.addresses import base_urls, with_variable
+from agent_env.records.options import Opt, Part
 from agent_env.records.schema import Record
-from agent_env.tasks.family import Made, Rewording, by_digest, read_options
+from agent_env.runs.options import ApiKeyEnv
+from agent_env.tasks.family import Family, Made, Rewording, by_digest, read_options
 from agent_env.wiring.models import make_model
 from agent_env.wiring.registry import load, load_family
 
@@ -34,19 +36,37 @@ BY_MODEL = "model:"
 class GenerateOptions:
     """What the user asks of a set."""
 
-    task: str
-    out: Path
-    count: int
-    seed: int
-    options: tuple[str, ...] = ()
+    task: Annotated[str, Opt("time-puzzles, or another", metavar="TASK", argument=True)]
+    out: Annotated[Path, Opt("The file to write.")]
+    count: Annotated[int, Opt("How many questions.", min=1)] = 100
+    seed: Annotated[int, Opt("The same seed gives the same bytes.")] = 1
+    options: Annotated[
+        tuple[str, ...],
+        Opt(
+            "An option of the task: KEY=VALUE. Repeatable. `generate TASK --help` lists them.",
+            flag="--option",
+        ),
+    ] = ()
     """The family's, as KEY=VALUE."""
-    wording: str = TEMPLATE
+    form: Annotated[
+        str,
+        Opt(
+            "samples (a line each), or published (time-puzzles: an array, as its authors write).",
+            flag="--format",
+        ),
+    ] = "samples"
+    wording: Annotated[
+        str, Opt("Of tdbench: template, or model:NAME as for run; each is read back.")
+    ] = TEMPLATE
     """`template` or `model:NAME`."""
-    base_url: str | None = None
-    api_key_env: str | None = None
-    run: Path | None = None
+    base_url: Annotated[str | None, Opt("Of that model's server.")] = None
+    api_key_env: ApiKeyEnv = None
+    run: Annotated[Path | None, Opt("That model's replies; default: OUT.wording, kept.")] = None
     """Where the model's replies are kept; None: NAME.wording beside the set."""
-    limits: RunLimits = field(default_factory=RunLimits)
+    limits: Annotated[
+        RunLimits,
+        Part(only=("run_tokens",), help={"run_tokens": "That model's, in and out, in all."}),
+    ] = field(default_factory=RunLimits)
     """Of the wording."""
 
 
@@ -87,19 +107,23 @@ class MadeSet:
     made: Made
     summary: Path
     wording: Wording | None = None
+    remarks: tuple[str, ...] = ()
+    """What the family has to say of it."""
 
 
 async def make_set(options: GenerateOptions, listener: Listener) -> MadeSet:
     """Make, word and write a set. Nothing that happens to the model ends it or loses a question."""
     family = load_family(options.task)
-    model = _model(options)
+    model = _model(options, family)
     chosen = read_options(family, options.options)
+    _check_format(options, family)
+    _check_writable(options.out)
     made = family.make_samples(options.count, options.seed, chosen)
     wording = None
     if model is not None:
         made, wording = await _worded(made, model, options, listener)
-    summary = _write(made, options, chosen, wording)
-    return MadeSet(made, summary, wording)
+    summary = _write(made, options, family, chosen, wording)
+    return MadeSet(made, summary, wording, tuple(family.remarks(made.samples, chosen)))
 
 
 def write_samples(made: Made, out: Path) -> None:
@@ -109,7 +133,26 @@ def write_samples(made: Made, out: Path) -> None:
     write_whole(out, samples_bytes(made.samples))
 
 
-def _model(options: GenerateOptions) -> str | None:
+def _check_format(options: GenerateOptions, family: Family) -> None:
+    known = ("samples",) if family.write_foreign is None else ("samples", "published")
+    if options.form not in known:
+        raise ConfigError(f"unknown format '{options.form}'; known: {', '.join(known)}")
+
+
+def _check_writable(out: Path) -> None:
+    """Say so before the work where the file cannot be written."""
+    is_new = not out.exists()
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with out.open("ab"):
+            pass
+        if is_new:
+            out.unlink()
+    except OSError as exc:
+        raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
+
+
+def _model(options: GenerateOptions, family: Family) -> str | None:
     """The model that words the questions; ConfigError where it cannot be asked."""
     if options.wording == TEMPLATE:
         return None
@@ -118,7 +161,7 @@ def _model(options: GenerateOptions) -> str | None:
             f"--wording '{options.wording}': write template, or model:NAME, such as "
             "model:compatible/NAME with --base-url"
         )
-    if load_family(options.task).rewording is None:
+    if family.rewording is None:
         raise ConfigError(f"--wording: no model can word the questions of {options.task}")
     name = options.wording.removeprefix(BY_MODEL)
     if name.startswith("reference"):
@@ -176,7 +219,9 @@ async def _worded(
     return replace(made, samples=found.samples), wording
 
 
-def _write(made: Made, options: GenerateOptions, chosen: Record, wording: Wording | None) -> Path:
+def _write(
+    made: Made, options: GenerateOptions, family: Family, chosen: Record, wording: Wording | None
+) -> Path:
     """The set and its summary."""
     generators = {getattr(sample, "generator", None) for sample in made.samples}
     told = {
@@ -190,6 +235,9 @@ def _write(made: Made, options: GenerateOptions, chosen: Record, wording: Wordin
         "wording": wording.as_json() if wording else TEMPLATE,
     }
     summary = options.out.with_name(f"{options.out.stem}.summary.json")
-    write_samples(made, options.out)
+    if options.form == "published" and family.write_foreign is not None:
+        write_whole(options.out, family.write_foreign(made.samples, chosen))
+    else:
+        write_samples(made, options.out)
     write_whole(summary, (json.dumps(told, ensure_ascii=False, indent=1) + "\n").encode())
     return summary

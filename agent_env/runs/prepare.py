@@ -237,6 +237,8 @@ def _generated(
         kept = select(made.samples, filters)
         if len(kept) >= wanted:
             break
+    if made.missing and not kept:
+        raise ConfigError(made.missing[0])
     return made, kept[:wanted]
 
 

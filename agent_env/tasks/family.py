@@ -33,6 +33,8 @@ class Made:
     tables: tuple[MaterialTable, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     """What the making dropped or did not find, in words, each with how often."""
+    missing: tuple[str, ...] = ()
+    """Why a sample is missing that was to be made, one text for each."""
 
 
 def by_digest(tables: Iterable[MaterialTable]) -> dict[str, MaterialTable]:
@@ -43,6 +45,11 @@ def by_digest(tables: Iterable[MaterialTable]) -> dict[str, MaterialTable]:
 def nothing_foreign(file: Path) -> Made | None:
     """For a family that reads samples.jsonl only."""
     return None
+
+
+def no_remarks(samples: Sequence[Sample], options: Any) -> Sequence[str]:
+    """For a family that says nothing more of a generated set."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,10 @@ class Family:
     options: type[Record] = NoOptions
     read_foreign: Callable[[Path], Made | None] = nothing_foreign
     """Samples from a file in a published format; None where the file is none of them."""
+    write_foreign: Callable[[Sequence[Sample], Any], bytes] | None = None
+    """Samples and the options of their making as a file in the published format."""
+    remarks: Callable[[Sequence[Sample], Any], Sequence[str]] = no_remarks
+    """Lines for the user about samples that were generated with these options."""
     reference: str | None = None
     """MODULE:NAME of what the scripted policies do about a question: from a `Turn` to a `Step`, or
     None where the question is none of this family."""

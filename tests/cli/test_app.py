@@ -147,8 +147,16 @@ def test_a_dataset_is_asked_instead_and_filtered(tmp_path: Path) -> None:
         (["run", "time-puzzles", "--tool-limit", "x=1"], "--tool-limit: no tool 'x'; known: calen"),
         (["show", os.devnull], "/dev/null: it is a device, not a file"),
         (
-            ["generate", "time-puzzles", "--facts-table", os.devnull, "--out", "p"],
+            ["generate", "time-puzzles", "--option", f"facts_table={os.devnull}", "--out", "p"],
             "/dev/null: holds no event; docs/facts.md has",
+        ),
+        (
+            ["generate", "time-puzzles", "--facts", "5-6", "--out", "p"],
+            "--facts is an option of time-puzzles: write --option facts=VALUE",
+        ),
+        (
+            ["run", "tdbench", "--tables-seed", "5"],
+            "--tables-seed is an option of tdbench: write --option tables_seed=VALUE",
         ),
         (["fake-server", "--port", "1", "--script", "none"], "none: cannot be read as UTF-8 text"),
         (["score", "nowhere"], "nowhere is no run"),
@@ -440,6 +448,14 @@ def test_help_lists_every_command_in_a_section_without_importing_rich() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "The web:\n  --web " in done.stdout
     assert done.stdout.endswith("False\n")
+
+
+@pytest.mark.parametrize("command", ["run", "generate"])
+def test_the_help_of_a_command_with_a_task_lists_the_options_of_the_task(command: str) -> None:
+    shown = agent_env(command, "time-puzzles", "--help").stdout
+    listed = shown.split("\nOptions of time-puzzles, each as --option KEY=VALUE:\n")[1]
+    assert "facts=<str>            Facts per puzzle: 5 or 4-6.  [default: 4-6]" in listed
+    assert "Options of" not in agent_env(command, "--help").stdout
 
 
 @pytest.mark.parametrize("words", [(), ("context",)])

@@ -7,14 +7,14 @@ from pathlib import Path
 from random import Random
 
 from agent_env.episodes.run_folder import samples_bytes
-from agent_env.families.time_puzzles.task import generate
+from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
 from agent_env.temporal.facts.tables import shipped_tables
 from tests.episodes.killing import ordeal
 
 
 def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     dataset = tmp_path / "puzzles.jsonl"
-    dataset.write_bytes(samples_bytes(generate(shipped_tables(), 8, 3)))
+    dataset.write_bytes(samples_bytes(make_set(shipped_tables(), SetOptions(8, 3)).puzzles))
     found = asyncio.run(ordeal(tmp_path, dataset, "explicit+cal", 2, 4, 0.05, Random(7)))
     assert found.kills == 2
     assert found.same_scores

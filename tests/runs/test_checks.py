@@ -48,7 +48,7 @@ def invented(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lambda note: None,
     )  # fmt: skip
     made = agent_env(
-        "generate", "time-puzzles", "--facts-table", str(folder / "pages.facts.csv"),
+        "generate", "time-puzzles", "--option", f"facts_table={folder / 'pages.facts.csv'}",
         "--count", "2", "--out", str(folder / "q.jsonl"),
     )  # fmt: skip
     assert made.returncode == 0

@@ -79,7 +79,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_from_a_seed_to_evidence_on_the_command_line(tmp_path: Path) -> None:
     web = ["web", "build", "--world", "fictional", "--entities", "300", "--out", "pages.db"]
     assert "pages in pages.db" in agent_env(*web, cwd=tmp_path).stdout
-    made = ["--facts-table", "pages.facts.csv", "--count", "8", "--out", "puzzles.jsonl"]
+    made = ["--option", "facts_table=pages.facts.csv", "--count", "8", "--out", "puzzles.jsonl"]
     assert agent_env("generate", "time-puzzles", *made, cwd=tmp_path).returncode == 0
     asked = ["--dataset", "puzzles.jsonl", "--pages", "pages.db", "--out", "run", "--json"]
     conditions = ["--condition", "base", "--condition", "web"]

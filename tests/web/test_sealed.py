@@ -11,7 +11,7 @@ import pytest
 
 from agent_env.errors import ToolError
 from agent_env.families.time_puzzles.generator import evidence_of
-from agent_env.families.time_puzzles.task import generate
+from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
 from agent_env.temporal.facts.articles import article_url, event_title
 from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.web.extract import extract
@@ -41,7 +41,7 @@ def test_for_a_third_of_the_events_the_first_hit_is_not_the_article(web: SealedW
 
 
 def test_the_pages_that_prove_a_puzzle_are_there(web: SealedWeb) -> None:
-    for puzzle in generate(TABLES, 12, seed=5):
+    for puzzle in make_set(TABLES, SetOptions(12, 5)).puzzles:
         assert puzzle.evidence == evidence_of(puzzle.facts)
         for url in puzzle.evidence:
             assert asyncio.run(web.fetch(url)).text

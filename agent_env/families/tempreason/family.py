@@ -27,6 +27,7 @@ class TempReasonOptions(Record):
     setting: Setting = "reasonqa"
     """closed-book, reasonqa (facts as lines), open-book (running text) or open-web."""
     levels: tuple[Literal["L1", "L2", "L3"], ...] = ("L2", "L3")
+    """L1 (time and time), L2 (time and event), L3 (event and event)."""
     answers: tuple[Literal["single", "multi", "none"], ...] = ("single", "multi")
     """How many answers questions have; `none` asks for a time at which nothing held."""
     per_cell: int | None = Field(default=None, ge=1)

@@ -74,7 +74,7 @@ CALENDAR_KINDS: dict[str, tuple[str, ...]] = {
     "easter": ("church_day",),
     "solar-terms": ("solar_term",),
 }
-"""Kinds of facts by the calendar that they need, as `--calendars` names it."""
+"""Kinds of facts by the calendar that they need, as the option `calendars` names it."""
 
 MAX_YEARS_HELD = 75
 """An event that held in more years than this is not asked for by them."""

@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from agent_env.families.time_puzzles.published import read_published
-from agent_env.families.time_puzzles.task import NAME, generate, make_task
-from agent_env.tasks.family import Family, Made, NoOptions
-from agent_env.temporal.facts.tables import shipped_tables
+from agent_env.families.time_puzzles.options import (
+    PuzzleOptions,
+    processes_of,
+    set_options,
+    tables_of,
+)
+from agent_env.families.time_puzzles.published import read_published, write_published
+from agent_env.families.time_puzzles.puzzle_sets import make_set
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.task import NAME, make_task
+from agent_env.records.schema import Sample
+from agent_env.tasks.family import Family, Made
 
 
-def _make(count: int, seed: int, options: NoOptions) -> Made:
-    return Made(generate(shipped_tables(), count, seed))
+def _make(count: int, seed: int, options: PuzzleOptions) -> Made:
+    wanted = set_options(count, seed, options)
+    made = make_set(tables_of(options), wanted, processes_of(options))
+    return Made(made.puzzles, missing=made.missing)
+
+
+def _write_foreign(samples: Sequence[Sample], options: PuzzleOptions) -> bytes:
+    return write_published(_puzzles(samples), tables_of(options))
+
+
+def _remarks(samples: Sequence[Sample], options: PuzzleOptions) -> tuple[str, ...]:
+    """How often guessers are right; imported here: only a generated set needs them."""
+    from agent_env.families.time_puzzles.guessers import guess_rates
+
+    if not samples:
+        return ()
+    rates = guess_rates(_puzzles(samples), tables_of(options)).as_json()
+    shares = ", ".join(f"{name.replace('_', ' ')} {rate:.1%}" for name, rate in rates.items())
+    return (f"exact match of guessers: {shares}",)
+
+
+def _puzzles(samples: Sequence[Sample]) -> tuple[TimePuzzle, ...]:
+    return tuple(sample for sample in samples if isinstance(sample, TimePuzzle))
 
 
 def _read_foreign(file: Path) -> Made | None:
@@ -31,6 +61,9 @@ FAMILY = Family(
     NAME,
     lambda prompt, options, tables: make_task(prompt),
     _make,
+    PuzzleOptions,
     read_foreign=_read_foreign,
+    write_foreign=_write_foreign,
+    remarks=_remarks,
     reference="agent_env.families.time_puzzles.reference:next_step",
 )

@@ -5,14 +5,12 @@ from __future__ import annotations
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.examples import WORKED
 from agent_env.families.time_puzzles.hooks import HOOKS
-from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.date_answers import read_dates
 from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 from agent_env.tasks.task import Example, Task
-from agent_env.temporal.facts.tables import FactTables
 
 NAME = "time-puzzles"
 
@@ -110,11 +108,6 @@ def examples(puzzle: TimePuzzle) -> tuple[Example, ...]:
         )
         for worked in WORKED
     )
-
-
-def generate(tables: FactTables, count: int, seed: int) -> tuple[TimePuzzle, ...]:
-    """`count` puzzles of 4 to 6 facts and 1 to 6 solutions; the same seed gives the same."""
-    return make_set(tables, SetOptions(count=count, seed=seed)).puzzles
 
 
 def score(sample: Sample, episode: Episode) -> Score:

@@ -25,6 +25,7 @@ class TimeQAOptions(Record):
     setting: Literal["open-book", "reasonqa", "closed-book"] = "open-book"
     """open-book (running text), reasonqa (facts as lines, as in the paper) or closed-book."""
     levels: tuple[Literal["easy", "hard"], ...] = ("easy", "hard")
+    """Of difficulty; each in equal numbers."""
     answers: tuple[Literal["single", "multi", "none"], ...] = ("single", "multi", "none")
     """How many answers questions have; easy ones always have some."""
     per_cell: int | None = Field(default=None, ge=1)

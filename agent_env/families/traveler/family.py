@@ -33,6 +33,7 @@ class Options(Record):
     sizes: tuple[int, ...] = Field(SIZES, min_length=1)
     """Events per set."""
     categories: tuple[Category, ...] = Field(CATEGORIES, min_length=1)
+    """How times are expressed in the questions."""
     sets: int = Field(10, ge=1)
     """Event sets of each size, shared by its categories."""
     expressions: Literal["all", "slides"] = "all"
@@ -40,6 +41,7 @@ class Options(Record):
     first: date = date(2023, 1, 1)
     """First day on which something happens."""
     last: date = date(2023, 9, 29)
+    """Last day of these."""
     now: str = "2023-09-29T22:30"
     """The speech time; without an offset on the zone's clock."""
     zone: str = "UTC"

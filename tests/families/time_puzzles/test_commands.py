@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.time_puzzles.commands import parse_range
+from agent_env.families.time_puzzles.options import parse_range
 from agent_env.temporal.facts import tables
 from tests.commands import agent_env
 
@@ -22,7 +22,7 @@ def puzzles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("sets") / "puzzles.jsonl"
     done = agent_env(
         "generate", "time-puzzles", "--count", "40", "--seed", "3", "--out", str(out),
-        "--processes", "1",
+        "--option", "processes=1",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "always none 0.0%" in done.stderr
@@ -33,7 +33,7 @@ def test_any_number_of_processes_gives_the_same_bytes(puzzles: Path, tmp_path: P
     out = tmp_path / "again.jsonl"
     agent_env(
         "generate", "time-puzzles", "--count", "40", "--seed", "3", "--out", str(out),
-        "--processes", "3",
+        "--option", "processes=3",
     )  # fmt: skip
     assert out.read_bytes() == puzzles.read_bytes()
 
@@ -63,7 +63,14 @@ def test_without_its_table_a_set_has_no_guess_rates(tmp_path: Path) -> None:
     with table.open("w", newline="") as file:
         csv.writer(file).writerows([head, *([f"{row[0]} of Ys", *row[1:]] for row in rows)])
     made = agent_env(
-        "generate", "time-puzzles", "--count", "4", "--facts-table", str(table), "--out", str(own)
+        "generate",
+        "time-puzzles",
+        "--count",
+        "4",
+        "--option",
+        f"facts_table={table}",
+        "--out",
+        str(own),
     )
     assert made.returncode == 0, made.stderr
     without = agent_env("audit", str(own))
@@ -129,8 +136,8 @@ def test_the_published_format_can_be_written_and_run(tmp_path: Path) -> None:
 def test_sets_with_all_calendars_and_without_solutions(tmp_path: Path) -> None:
     out = tmp_path / "mixed.jsonl"
     done = agent_env(
-        "generate", "time-puzzles", "--count", "30", "--solutions", "0-2", "--calendars", "all",
-        "--out", str(out),
+        "generate", "time-puzzles", "--count", "30", "--option", "solutions=0-2",
+        "--option", "calendars=all", "--out", str(out),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -142,8 +149,8 @@ def test_sets_with_all_calendars_and_without_solutions(tmp_path: Path) -> None:
 def test_an_impossible_wish_ends_with_what_was_tried_and_the_rest(tmp_path: Path) -> None:
     out = tmp_path / "some.jsonl"
     done = agent_env(
-        "generate", "time-puzzles", "--count", "3", "--facts", "1-4", "--solutions", "7",
-        "--out", str(out),
+        "generate", "time-puzzles", "--count", "3", "--option", "facts=1-4",
+        "--option", "solutions=7", "--out", str(out),
     )  # fmt: skip
     assert done.returncode == 2
     assert "no puzzle with 1 facts and 7 solutions was found in 4000 tries" in done.stderr
@@ -153,14 +160,23 @@ def test_an_impossible_wish_ends_with_what_was_tried_and_the_rest(tmp_path: Path
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--facts", "x"], "--facts 'x' is no range; write 5 or 4-6"),
-        (["--solutions", "5-2"], "--solutions '5-2' is reversed; write 2-5"),
-        (["--solutions", "5-2000"], "--solutions '5-2000' does not lie within 0-1000"),
-        (["--years", "2050-1900"], "--years '2050-1900' is reversed; write 1900-2050"),
-        (["--facts-table", "small.csv"], "small.csv:2: no column 'kind'; first make the full form"),
-        (["--calendars", "mayan"], "unknown calendar 'mayan'; known: all, chinese"),
+        (["--option", "facts=x"], "--option facts: 'x' is no range; write 5 or 4-6"),
+        (["--option", "solutions=5-2"], "--option solutions: '5-2' is reversed; write 2-5"),
+        (
+            ["--option", "solutions=5-2000"],
+            "--option solutions: '5-2000' does not lie within 0-1000",
+        ),
+        (
+            ["--option", "years=2050-1900"],
+            "--option years: '2050-1900' is reversed; write 1900-2050",
+        ),
+        (
+            ["--option", "facts_table=small.csv"],
+            "small.csv:2: no column 'kind'; first make the full form",
+        ),
+        (["--option", "calendars=mayan"], "unknown calendar 'mayan'; known: all, chinese"),
         (["--format", "csv"], "unknown format 'csv'; known: samples, published"),
-        (["--facts-table", "none.csv"], "none.csv: cannot be read"),
+        (["--option", "facts_table=none.csv"], "none.csv: cannot be read"),
         (["--out", "/proc/x"], "cannot write to /proc/x"),
     ],
 )

@@ -1,0 +1,32 @@
+"""The options of a task for the help of the commands that take one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_env.tasks.option_help import OptionHelp
+
+
+def options_of_task(words: Sequence[str]) -> tuple[str, Sequence[OptionHelp]]:
+    """The first task that is named among the words of a command, and its options."""
+    from agent_env.wiring.registry import INNER, TASKS, load_family
+
+    task = next((word for word in words if word in TASKS and word not in INNER), "")
+    if not task:
+        return "", ()
+    from agent_env.tasks.option_help import option_help
+
+    return task, option_help(load_family(task).options)
+
+
+def help_rows(words: Sequence[str]) -> tuple[str, list[tuple[str, str]]]:
+    """A heading and a row for each option of the task that the words name; no row where they name
+    none."""
+    task, options = options_of_task(words)
+    rows = []
+    for option in options:
+        default = "" if option.default is None else f"  [default: {option.default}]"
+        rows.append((f"{option.name}=<{option.type}>", f"{option.help}{default}"))
+    return f"Options of {task}, each as --option KEY=VALUE", rows

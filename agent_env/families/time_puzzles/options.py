@@ -1,0 +1,92 @@
+"""What the user may choose of a set of puzzles."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import date
+from pathlib import Path
+
+from pydantic import Field
+
+from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles.candidates import CALENDAR_KINDS
+from agent_env.families.time_puzzles.puzzle_sets import SetOptions
+from agent_env.records.schema import Record
+from agent_env.temporal.days import DayRange
+from agent_env.temporal.facts.tables import FactTables, shipped_tables
+from agent_env.temporal.facts.worlds import read_world
+
+
+class PuzzleOptions(Record):
+    """How puzzles are drawn, and from which events."""
+
+    facts: str = "4-6"
+    """Facts per puzzle: 5 or 4-6."""
+    solutions: str = "1-6"
+    """Solutions per puzzle: 1 or 0-6."""
+    years: str = "1800-2050"
+    """Years of the answers: A-B."""
+    calendars: tuple[str, ...] = ("chinese",)
+    """Joined by commas, or all: chinese, hebrew, islamic, persian, …"""
+    facts_table: Path | None = None
+    """A file with your own event table; docs/facts.md has the form."""
+    unchecked: bool = False
+    """The paper's rules alone, no guarantees."""
+    processes: int | None = Field(default=None, ge=1, exclude=True)
+    """The output is the same for any number; default: one a processor."""
+
+
+def set_options(count: int, seed: int, options: PuzzleOptions) -> SetOptions:
+    """What the generator needs; ConfigError where an option is no such thing."""
+    first, last = parse_range("years", options.years, 1583, 2400)
+    return SetOptions(
+        count=count,
+        seed=seed,
+        facts=_numbers("facts", options.facts, 1, 12),
+        solutions=_numbers("solutions", options.solutions, 0, 1000),
+        days=DayRange(date(first, 1, 1), date(last, 12, 31)),
+        calendars=_calendars(options.calendars),
+        checked=not options.unchecked,
+    )
+
+
+def tables_of(options: PuzzleOptions) -> FactTables:
+    """The shipped tables, with a user's events instead of ours where they are given, and with the
+    table's people where it has any."""
+    tables = shipped_tables()
+    events = options.facts_table
+    return tables if events is None else read_world(events, tables)
+
+
+def processes_of(options: PuzzleOptions) -> int:
+    """How many processes make the set."""
+    return options.processes or os.cpu_count() or 1
+
+
+def parse_range(name: str, text: str, least: int, most: int) -> tuple[int, int]:
+    """`A-B` or one number, both within bounds."""
+    match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", text)
+    if match is None:
+        raise ConfigError(f"--option {name}: '{text}' is no range; write 5 or 4-6")
+    first, last = int(match[1]), int(match[2] or match[1])
+    if first > last:
+        raise ConfigError(f"--option {name}: '{text}' is reversed; write {last}-{first}")
+    if not least <= first <= last <= most:
+        raise ConfigError(f"--option {name}: '{text}' does not lie within {least}-{most}")
+    return first, last
+
+
+def _numbers(name: str, text: str, least: int, most: int) -> tuple[int, ...]:
+    first, last = parse_range(name, text, least, most)
+    return tuple(range(first, last + 1))
+
+
+def _calendars(names: tuple[str, ...]) -> tuple[str, ...]:
+    if names == ("all",):
+        return tuple(CALENDAR_KINDS)
+    for name in names:
+        if name not in CALENDAR_KINDS:
+            known = ", ".join(CALENDAR_KINDS)
+            raise ConfigError(f"unknown calendar '{name}'; known: all, {known}")
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,68 @@
+"""What an option record says of its fields: names, types, defaults, the docstring of each."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import dataclass
+from textwrap import dedent
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from agent_env.records.schema import Record
+
+
+@dataclass(frozen=True, slots=True)
+class OptionHelp:
+    """A field of an option record, in words."""
+
+    name: str
+    type: str
+    default: str | None
+    """None where there is none, or nothing to show."""
+    help: str
+
+
+def option_help(record: type[Record]) -> tuple[OptionHelp, ...]:
+    """The record's fields in their order."""
+    texts = _docstrings(record)
+    return tuple(
+        OptionHelp(name, _type(each.annotation), _shown(each.default), texts.get(name, ""))
+        for name, each in record.model_fields.items()
+    )
+
+
+def _docstrings(record: type) -> dict[str, str]:
+    """The docstring that stands below each field, as one line."""
+    found: dict[str, str] = {}
+    for each in reversed(record.__mro__):
+        if not issubclass(each, Record) or each is Record:
+            continue
+        (body,) = ast.parse(dedent(inspect.getsource(each))).body
+        assert isinstance(body, ast.ClassDef)
+        for field, below in zip(body.body, body.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                match below:
+                    case ast.Expr(value=ast.Constant(value=str(text))):
+                        found[field.target.id] = " ".join(text.split())
+    return found
+
+
+def _type(annotation: Any) -> str:
+    """`int`, `a|b` for a choice, `list[…]` for several values joined by commas."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return "|".join(str(value) for value in inner)
+    if origin is tuple:
+        return f"list[{_type(inner[0])}]"
+    if origin in (Union, UnionType):
+        return "|".join(_type(one) for one in inner if one is not type(None))
+    return getattr(annotation, "__name__", "str").lower()
+
+
+def _shown(default: Any) -> str | None:
+    if isinstance(default, tuple):
+        return ",".join(str(value) for value in default) or None
+    if isinstance(default, bool):
+        return str(default).lower()
+    return None if default is None else str(default)
