@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ import typer
 from agent_env.cli.help import Sectioned
 from agent_env.cli.options import with_options
 from agent_env.cli.options_table import options_page
+from agent_env.episodes.run_folder import RunFolder
 from agent_env.records.manifest import Manifest
 from agent_env.records.options import WHAT, Opt, Part, entries, from_keywords, options_of
 from agent_env.runs.options import ForkOptions, ResumeOptions, RunOptions, with_changes
@@ -70,8 +72,13 @@ def test_a_new_field_stands_in_run_json(tmp_path: Path) -> None:
     options = WithPatience(
         "time-puzzles", conditions=("base",), limit=1, out=tmp_path / "run", patience=7
     )
-    folder = asyncio.run(prepare_run(options, lambda text: None))
-    stored = folder.manifest().model_dump()
+
+    async def prepare() -> None:
+        async with AsyncExitStack() as stack:
+            await prepare_run(options, lambda text: None, stack)
+
+    asyncio.run(prepare())
+    stored = RunFolder(tmp_path / "run").manifest().model_dump()
     assert (stored["patience"], stored["mood"]) == (7, "kind")
 
 

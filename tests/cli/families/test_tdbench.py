@@ -88,14 +88,10 @@ def test_a_published_set_is_checked_and_written_as_samples(tmp_path: Path) -> No
     assert len(out.read_text().splitlines()) == 4
 
 
-def test_options_of_puzzles_are_refused(tmp_path: Path) -> None:
-    done = agent_env(
-        "generate", "tdbench", "--facts", "5", "--solutions", "3", "--out", str(tmp_path / "x")
-    )
-    assert (done.returncode, done.stderr) == (
-        2,
-        "agent-env: No such option: --facts\n",
-    )
+def test_the_options_of_another_task_are_unknown(tmp_path: Path) -> None:
+    done = agent_env("generate", "tdbench", "--facts", "5", "--out", str(tmp_path / "x"))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("agent-env: No such option: --facts")
 
 
 def test_a_mistake_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
