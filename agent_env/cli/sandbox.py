@@ -72,7 +72,12 @@ def _read(prompt: str) -> str | None:
         return None
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Probe sandboxes again that held earlier in this boot.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Say what works here: sandboxes, keys, tokenizers, extras.
 
     Example: agent-env doctor
@@ -81,7 +86,7 @@ def doctor(as_json: AsJson = False) -> None:
 
     from agent_env.wiring.doctor import examine
 
-    checks = asyncio.run(examine())
+    checks = asyncio.run(examine(probe))
     if as_json:
         print(json.dumps({check.name: {"ok": check.ok, "says": check.says} for check in checks}))
         return

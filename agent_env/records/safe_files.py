@@ -20,6 +20,9 @@ from secrets import token_hex
 LARGEST = 512 * 1024 * 1024
 """Bytes of a file that is read whole."""
 
+LARGEST_RECORD = 1024 * 1024
+"""Bytes of a record of what this user did."""
+
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 """How a rollback journal begins, and how one with a super-journal ends."""
 
@@ -100,6 +103,23 @@ def read_file(folder: Path, file: Path, most: int = LARGEST) -> bytes:
         if size > most:
             raise UnsafeFile(errno.EFBIG, f"it holds {size} bytes; at most {most} are read")
         return opened.read()
+
+
+def read_own_file(file: Path, most: int = LARGEST_RECORD) -> bytes | None:
+    """The bytes of a file that this user wrote and nobody else can have; None where there is no
+    such file, or it is larger."""
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(fd)
+        is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+        if not is_ours or found.st_mode & 0o022 or found.st_size > most:
+            return None
+        return os.read(fd, most)
+    finally:
+        os.close(fd)
 
 
 def replace_file(file: Path, data: bytes, *, mode: int = 0o666, sync: bool = False) -> None:

@@ -10,6 +10,7 @@ from agent_env.protocols import SandboxBackend
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.packages import IMPORTABLE, importable
 from agent_env.sandbox.probe import why_it_does_not_hold
+from agent_env.sandbox.probe_records import ProbeRecords
 
 __all__ = [
     "AUTO_ORDER",
@@ -44,11 +45,14 @@ class Probe:
 
 
 async def choose(
-    name: str, limits: SandboxLimits, *, docker_host: str | None = None
+    name: str,
+    limits: SandboxLimits,
+    *,
+    docker_host: str | None = None,
+    records: ProbeRecords | None = None,
 ) -> SandboxBackend:
-    """An unopened backend that was probed here; ConfigError in one line where none holds.
-
-    `docker_host` is an engine's address; None means the default socket.
+    """An unopened backend that was probed here, now or as the records say; ConfigError in one line
+    where none holds. `docker_host` is an engine's address; None means the default socket.
     """
     if name == UNSAFE:
         return await make(UNSAFE, limits, docker_host)
@@ -56,7 +60,7 @@ async def choose(
         raise ConfigError(f"no sandbox is called {name!r}; there are {', '.join(NAMES)}")
     reasons = []
     for candidate in AUTO_ORDER if name == "auto" else (name,):
-        probe = await probe_one(candidate, limits, docker_host)
+        probe = await probe_one(candidate, limits, docker_host, records)
         if probe.ok:
             return await make(candidate, limits, docker_host)
         reasons.append(f"{candidate}: {probe.reason}")
@@ -65,13 +69,29 @@ async def choose(
     raise ConfigError(f"--sandbox {reasons[0]}; {ADVICE}")
 
 
-async def probe_all(limits: SandboxLimits, *, docker_host: str | None = None) -> tuple[Probe, ...]:
-    """How every backend that `auto` may take fares on this machine."""
-    return tuple([await probe_one(name, limits, docker_host) for name in AUTO_ORDER])
+async def probe_all(
+    limits: SandboxLimits,
+    *,
+    docker_host: str | None = None,
+    records: ProbeRecords | None = None,
+    again: bool = False,
+) -> tuple[Probe, ...]:
+    """How every backend that `auto` may take fares on this machine; `again` reads no record."""
+    found = [await probe_one(name, limits, docker_host, records, again) for name in AUTO_ORDER]
+    return tuple(found)
 
 
-async def probe_one(name: str, limits: SandboxLimits, docker_host: str | None) -> Probe:
-    """Open one backend, try to get out of it, close it."""
+async def probe_one(
+    name: str,
+    limits: SandboxLimits,
+    docker_host: str | None,
+    records: ProbeRecords | None = None,
+    again: bool = False,
+) -> Probe:
+    """Open one backend, try to get out of it, close it; unless it is on record that it holds."""
+    at = None if records is None or again else records.held_at(name, limits)
+    if at is not None:
+        return Probe(name, True, f"held when it was probed at {at}")
     if sys.platform != "linux" and name != "docker":
         return Probe(name, False, f"it needs Linux, this is {sys.platform}")
     try:
@@ -79,6 +99,8 @@ async def probe_one(name: str, limits: SandboxLimits, docker_host: str | None) -
     except SandboxError as exc:
         return Probe(name, False, str(exc))
     reason = await why_it_does_not_hold(backend, limits)
+    if reason is None and records is not None:
+        records.keep(name, limits)
     return Probe(name, reason is None, reason or "holds")
 
 

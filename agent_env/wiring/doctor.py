@@ -33,16 +33,20 @@ class Check:
     says: str
 
 
-async def examine() -> list[Check]:
-    """Sandboxes by probe, keys by presence, tokenizers and extras by looking for them."""
-    return [*await _sandboxes(), *_keys(), *_tokenizers(), *_extras()]
+async def examine(probe: bool = False) -> list[Check]:
+    """Sandboxes by probe, keys by presence, tokenizers and extras by looking for them. `probe`
+    probes sandboxes again that held earlier in this boot."""
+    return [*await _sandboxes(probe), *_keys(), *_tokenizers(), *_extras()]
 
 
-async def _sandboxes() -> list[Check]:
+async def _sandboxes(again: bool) -> list[Check]:
     from agent_env.sandbox.choose import probe_all
     from agent_env.sandbox.limits import SandboxLimits
+    from agent_env.wiring.rooms import probe_records
 
-    probes = await probe_all(SandboxLimits(), docker_host=os.environ.get("DOCKER_HOST"))
+    host = os.environ.get("DOCKER_HOST")
+    records = probe_records()
+    probes = await probe_all(SandboxLimits(), docker_host=host, records=records, again=again)
     return [Check(f"sandbox {probe.name}", probe.ok, probe.reason) for probe in probes]
 
 

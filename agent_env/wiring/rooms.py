@@ -16,6 +16,7 @@ from agent_env.protocols import Supplies
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
 from agent_env.wiring.models import open_counted
+from agent_env.wiring.trust import state_folder
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from agent_env.models.server_tokenizer import ServerTokenizer
     from agent_env.protocols import Model, Sandbox, SandboxBackend, Strategy, Tokenizer, Tool
     from agent_env.records.tool_traits import ToolTraits
+    from agent_env.sandbox.probe_records import ProbeRecords
     from agent_env.tasks.contexts import Contexts
     from agent_env.tasks.task import Task
     from agent_env.web.opened import Web
@@ -44,12 +46,21 @@ CALL_TIMEOUT_S = 30.0
 
 
 async def choose_sandbox(name: str, memory_mb: int | None = None) -> SandboxBackend:
-    """An unopened backend that was probed here; ConfigError where none holds."""
+    """An unopened backend that was probed in this boot; ConfigError where none holds."""
     from agent_env.sandbox.choose import choose
     from agent_env.sandbox.limits import SandboxLimits
 
     limits = SandboxLimits() if memory_mb is None else SandboxLimits(memory_mb=memory_mb)
-    return await choose(name, limits, docker_host=os.environ.get("DOCKER_HOST"))
+    host = os.environ.get("DOCKER_HOST")
+    return await choose(name, limits, docker_host=host, records=probe_records())
+
+
+def probe_records() -> ProbeRecords | None:
+    """This user's; None where there is no home."""
+    from agent_env.sandbox.probe_records import ProbeRecords
+
+    folder = state_folder("sandboxes")
+    return None if folder is None else ProbeRecords(folder)
 
 
 def versions() -> dict[str, str]:

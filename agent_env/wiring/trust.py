@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from pydantic import ValidationError
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest
-from agent_env.records.safe_files import replace_file
+from agent_env.records.safe_files import read_own_file, replace_file
 from agent_env.records.schema import Record
 
 CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
@@ -48,8 +47,6 @@ OPEN_WEB = ("live", "record")
 KEYS = {"openai": "OPENAI_API_KEY", "compatible": "COMPATIBLE_API_KEY"}
 SHOWN = 240
 """Characters of a setting in a message; its middle is left out where it is longer."""
-LARGEST = 1024 * 1024
-"""Bytes of a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,30 +189,22 @@ def _run_key(manifest: Manifest) -> str:
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def records_folder() -> Path | None:
-    """Where this user's records are: agent-env/runs in $XDG_STATE_HOME, or in ~/.local/state; None
-    where there is no home."""
+def state_folder(name: str) -> Path | None:
+    """Where this user's records of this kind are: agent-env/NAME in $XDG_STATE_HOME, or in
+    ~/.local/state; None where there is no home."""
     given = Path(os.environ.get("XDG_STATE_HOME", ""))
     home = Path(os.path.expanduser("~"))
     state = given if given.is_absolute() else home / ".local" / "state"
-    return state / "agent-env" / "runs" if state.is_absolute() else None
+    return state / "agent-env" / name if state.is_absolute() else None
 
 
 def _recorded(manifest: Manifest) -> frozenset[str]:
     """What the record of this run allows; nothing where there is none that this user wrote."""
-    folder, key = records_folder(), _run_key(manifest)
+    folder, key = state_folder("runs"), _run_key(manifest)
     if folder is None:
         return frozenset()
-    try:
-        fd = os.open(folder / f"{key}.json", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
+    if (data := read_own_file(folder / f"{key}.json")) is None:
         return frozenset()
-    with open(fd, "rb") as file:
-        found = os.fstat(fd)
-        is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-        if not is_ours or found.st_mode & 0o022 or found.st_size > LARGEST:
-            return frozenset()
-        data = file.read(LARGEST)
     try:
         record = RunRecord.model_validate_json(data)
     except ValidationError:
@@ -230,7 +219,7 @@ def _keep(
     note: Callable[[str], None],
 ) -> None:
     """Add the settings to the run's record, whole or not at all."""
-    folder, key = records_folder(), _run_key(manifest)
+    folder, key = state_folder("runs"), _run_key(manifest)
     forms = {form for each in settings for form in _forms(path, each)}
     record = RunRecord(run=key, settings=tuple(sorted(_recorded(manifest) | forms)))
     try:

@@ -26,7 +26,7 @@ from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, Mode
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import prepare_run
 from agent_env.runs.run import Run
-from agent_env.wiring.trust import check_trust, outside_settings, record_run, records_folder
+from agent_env.wiring.trust import check_trust, outside_settings, record_run, state_folder
 from tests.commands import Done, agent_env
 from tests.episodes.runs import clock
 
@@ -331,7 +331,7 @@ def test_a_copy_is_trusted_with_servers_but_not_with_code(own: RunFolder, tmp_pa
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"\xff\x00", b'{"run": "0"}'])
 def test_a_broken_record_trusts_nothing_and_can_be_made_again(own: RunFolder, data: bytes) -> None:
-    folder = records_folder()
+    folder = state_folder("runs")
     assert folder is not None
     (file,) = folder.iterdir()
     file.write_bytes(data)
@@ -343,7 +343,7 @@ def test_a_broken_record_trusts_nothing_and_can_be_made_again(own: RunFolder, da
 
 
 def test_a_lost_record_trusts_nothing(own: RunFolder) -> None:
-    folder = records_folder()
+    folder = state_folder("runs")
     assert folder is not None
     shutil.rmtree(folder)
     assert _asks(own)
@@ -351,7 +351,7 @@ def test_a_lost_record_trusts_nothing(own: RunFolder) -> None:
 
 @pytest.mark.parametrize("how", ["writable by others", "a link", "of another run"])
 def test_a_record_that_others_could_have_written_trusts_nothing(own: RunFolder, how: str) -> None:
-    folder = records_folder()
+    folder = state_folder("runs")
     assert folder is not None
     (file,) = folder.iterdir()
     if how == "writable by others":
@@ -379,7 +379,7 @@ def test_without_a_home_nothing_is_recorded_and_nothing_fails(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "relative")
     monkeypatch.setenv("HOME", "nowhere")
-    assert records_folder() is None
+    assert state_folder("runs") is None
     notes: list[str] = []
     record_run(own, notes.append)
     assert len(notes) == 1

@@ -1,0 +1,65 @@
+"""What a command over a run folder opens, it opens once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_env.episodes import run_folder
+from agent_env.records.manifest import Manifest
+from agent_env.runs import prepare
+from agent_env.sandbox import choose
+from agent_env.web import sealed
+from agent_env.web.site import render
+from agent_env.wiring import models
+from tests.commands import agent_env
+
+PUZZLE = ("run", "time-puzzles", "--limit", "1", "--condition", "web+ci", "--sandbox", "namespaces")
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Counter[str]:
+    """How often each thing was opened, where no probe is on record."""
+    counts: Counter[str] = Counter()
+
+    def counted(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            counts[name] += 1
+            return original(*arguments, **named)
+
+        return call
+
+    for where, name in (
+        (models, "make_model"), (prepare, "make_model"), (choose, "why_it_does_not_hold"),
+        (sealed, "render_all"), (render, "render_all"), (run_folder, "parse_samples"),
+    ):  # fmt: skip
+        monkeypatch.setattr(where, name, counted(name, getattr(where, name)))
+    parse = Manifest.model_validate_json
+    monkeypatch.setattr(Manifest, "model_validate_json", counted("manifest", parse))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return counts
+
+
+def test_a_run_and_what_follows_it_open_each_thing_once(
+    opened: Counter[str], tmp_path: Path
+) -> None:
+    out = str(tmp_path / "run")
+    assert agent_env(*PUZZLE, "--out", out).returncode == 0
+    assert opened == {
+        "make_model": 1, "why_it_does_not_hold": 1, "render_all": 2, "manifest": 1,
+        "parse_samples": 1,
+    }  # fmt: skip
+    for command in ("resume", "score", "replay"):
+        opened.clear()
+        assert agent_env(command, out).returncode == 0
+        assert opened == {"manifest": 1, "parse_samples": 1}, command
+
+
+def test_a_second_run_of_the_same_boot_probes_no_more(opened: Counter[str], tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        assert agent_env(*PUZZLE, "--out", str(tmp_path / name)).returncode == 0
+    assert opened["why_it_does_not_hold"] == 1
