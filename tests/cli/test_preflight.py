@@ -19,7 +19,7 @@ from agent_env.records.manifest import Manifest
 from agent_env.runs.options import ResumeOptions, RunOptions
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
-from agent_env.runs.start import Listener, check_run, run_episodes, start_run
+from agent_env.runs.start import Listener, check_run, make_run, run_episodes, start_run
 
 TEST = "This is a test of the connection."
 
@@ -169,3 +169,27 @@ def test_a_run_from_before_there_were_preflights_is_resumed_without(tmp_path: Pa
             return server.counts[CHAT]
 
     assert asyncio.run(go_on()) == 0
+
+
+def test_a_run_that_was_refused_is_kept_where_wished_and_resumed_once_its_server_is_mended(
+    tmp_path: Path,
+) -> None:
+    quiet = Listener(lambda text: None, lambda run, count: None, lambda key, ending: None)
+    out = tmp_path / "run"
+
+    async def begin() -> None:
+        async with FakeServer(policy(drops=True)) as server, AsyncExitStack() as stack:
+            await make_run(asked(out, server.url), lambda text: None, stack, keep_refused=True)
+
+    async def go_on(drops: bool) -> None:
+        async with FakeServer(policy(drops=drops)) as server:
+            await resume(Run(out), ResumeOptions(base_url=server.url), quiet)
+
+    with pytest.raises(ConfigError, match="drops its tools"):
+        asyncio.run(begin())
+    with pytest.raises(ConfigError, match="drops its tools"):
+        asyncio.run(go_on(drops=True))
+    assert list(Run(out).traces()) == []
+    asyncio.run(go_on(drops=False))
+    assert len(list(Run(out).traces())) == 2
+    assert Run(out).manifest().problems == {}

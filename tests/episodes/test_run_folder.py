@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from agent_env.episodes.again.changes import limits_of
+from agent_env.episodes.calls.options import retries_of, run_limits
 from agent_env.episodes.run_folder import RunFolder, read_samples, samples_bytes
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.time_puzzles.sample import TimePuzzle
@@ -119,3 +121,14 @@ def test_a_run_of_before_indexes_were_noted_goes_on(tmp_path: Path) -> None:
     folder.note_pages("0" * 64)
     folder.check_pages("0" * 64, "tantivy")
     assert folder.manifest().web_settings.index is None
+
+
+@pytest.mark.parametrize(
+    ("field", "read"),
+    [("retries", retries_of), ("run_limits", run_limits), ("limits", limits_of)],
+)
+def test_a_name_that_no_version_of_ours_knows_is_one_line(
+    field: str, read: Callable[[Manifest], object]
+) -> None:
+    with pytest.raises(ConfigError, match=rf"^run\.json: {field} has 'patience'; known: .*$"):
+        read(manifest().model_copy(update={field: {"patience": 1}}))
