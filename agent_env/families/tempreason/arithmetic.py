@@ -1,4 +1,4 @@
-"""Questions of level L1: a time, and so many years and months before or after it."""
+"""Questions of level L1: the time some years and months before or after another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agent_env.temporal.months import month, write_month
 
 
 def make_sums(task: str, prefix: str, count: int, seed: int) -> tuple[TimedQuestion, ...]:
-    """So many; two thirds by months, the others by years."""
+    """`count` questions; about two thirds with months, the others with years only."""
     rng = Random(f"timed/{prefix}/L1/{seed}")
     return tuple(_sum(task, prefix, seed, number, rng) for number in range(1, count + 1))
 

@@ -11,7 +11,7 @@ from agent_env.errors import ConfigError
 from agent_env.families.tempreason.arithmetic import make_sums
 from agent_env.families.tempreason.published import NAME, read_foreign
 from agent_env.families.timed_facts.drawing import draw_in, draw_neighbour
-from agent_env.families.timed_facts.generating import Draw, Plan, make_questions
+from agent_env.families.timed_facts.generating import Draw, SetSpec, make_questions
 from agent_env.families.timed_facts.sample import Level, Setting
 from agent_env.families.timed_facts.task import make_task
 from agent_env.records.schema import Record
@@ -52,9 +52,9 @@ def _make(count: int, seed: int, options: TempReasonOptions) -> Made:
     sums = 0
     if "L1" in options.levels:
         sums = options.per_cell or count // (len(draws) * len(options.answers) + 1)
-    found = make_sums(NAME, "tr", sums, seed)
+    questions = make_sums(NAME, "tr", sums, seed)
     if draws:
-        plan = Plan(
+        plan = SetSpec(
             task=NAME,
             prefix="tr",
             draws=draws,
@@ -68,8 +68,8 @@ def _make(count: int, seed: int, options: TempReasonOptions) -> Made:
             real=options.setting == "closed-book",
             evidence=options.setting == "open-web",
         )
-        found += make_questions(plan)
-    return Made(found)
+        questions += make_questions(plan)
+    return Made(questions)
 
 
 def _task(prompt: str, options: TempReasonOptions, tables: Materials) -> Task:

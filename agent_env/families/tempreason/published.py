@@ -1,4 +1,4 @@
-"""Reads TempReason's published JSON lines: question, date, text_answers, id, fact_context, …"""
+"""Reader of TempReason's published JSON lines: question, date, text_answers, id, fact_context, …"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = "tempreason"
 
 
 def read_foreign(file: Path) -> Made | None:
-    """The questions of a published file; None where it is none."""
+    """The questions of a published file; None for another file."""
     first = first_object(file)
     if first is None or "text_answers" not in first:
         return None
@@ -52,9 +52,9 @@ def _text(item: dict[str, Any], name: str) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _level(given: str, question: str) -> Level:
-    """As the id says it, else by what the question goes by."""
-    head = given[:2].upper()
+def _level(sample_id: str, question: str) -> Level:
+    """The level in the id, else by the question's reference."""
+    head = sample_id[:2].upper()
     if head in ("L1", "L2", "L3"):
         return head  # type: ignore[return-value]  # one of the three
     if add_months(question) is not None:

@@ -1,10 +1,10 @@
-"""What the commands on questions of timed facts do: inspect a file, draw from it, tell tables."""
+"""Commands on questions of timed facts: inspect a file, sample from it, tabulate runs."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -19,57 +19,57 @@ FAMILIES = ("tempreason", "timeqa")
 
 
 @dataclass(frozen=True, slots=True)
-class Inspected:
-    """What is in a file of questions."""
+class FileReport:
+    """The contents of a file of questions."""
 
     questions: int
     cells: dict[str, int]
     facts: int
     unread: tuple[tuple[str, str], ...]
-    """By sample: statements that state a time and are no facts, with the reason."""
+    """By sample: statements with a time that could not be parsed, with the reason."""
     solved: dict[str, int]
-    """By cell: questions whose words and facts could be read."""
+    """By cell: questions that could be parsed with their facts."""
     agree: dict[str, int]
-    """Of those, where the solver gives the stated answer."""
+    """Of those, the ones where the solver's answer is the stated one."""
     differ: tuple[str, ...]
     """Ids of the others."""
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return asdict(self)
 
 
 def read_questions(file: Path) -> tuple[TimedQuestion, ...]:
-    """The questions of a file, own or published; ConfigError where it holds none of ours."""
+    """The questions of a file, own or published. Raises ConfigError for another file."""
     from agent_env.episodes.run_folder import read_samples
     from agent_env.families.timed_facts.sample import TimedQuestion
     from agent_env.wiring.registry import load_family
 
     for name in FAMILIES:
-        if (made := load_family(name).read_foreign(file)) is not None:
-            return made.samples  # type: ignore[return-value]  # both families make these
+        if (generated := load_family(name).read_foreign(file)) is not None:
+            return generated.samples  # type: ignore[return-value]  # both families make these
     return read_samples(file, TimedQuestion)  # type: ignore[return-value]  # read as such
 
 
-def inspect_file(file: Path) -> Inspected:
-    """Counts, what could not be read, and whether the solver agrees with the stated answers."""
+def inspect_file(file: Path) -> FileReport:
+    """The file's counts, parse failures, and agreement of the solver with the stated answers."""
     from agent_env.families.timed_facts.published import solver_agrees
 
     questions = read_questions(file)
     solved: Counter[str] = Counter()
     agree: Counter[str] = Counter()
     differ: list[str] = []
-    for asked in questions:
-        verdict = solver_agrees(asked)
-        solved[asked.cell] += verdict is not None
-        agree[asked.cell] += verdict is True
+    for question in questions:
+        verdict = solver_agrees(question)
+        solved[question.cell] += verdict is not None
+        agree[question.cell] += verdict is True
         if verdict is False:
-            differ.append(asked.id)
-    return Inspected(
+            differ.append(question.id)
+    return FileReport(
         questions=len(questions),
-        cells=dict(sorted(Counter(asked.cell for asked in questions).items())),
-        facts=sum(len(asked.facts) for asked in questions),
-        unread=tuple((asked.id, text) for asked in questions for text in asked.unread),
+        cells=dict(sorted(Counter(question.cell for question in questions).items())),
+        facts=sum(len(question.facts) for question in questions),
+        unread=tuple((question.id, text) for question in questions for text in question.unread),
         solved=dict(sorted(solved.items())),
         agree=dict(sorted(agree.items())),
         differ=tuple(differ),
@@ -77,29 +77,28 @@ def inspect_file(file: Path) -> Inspected:
 
 
 def draw_cells(file: Path, per_cell: int, seed: int, out: Path) -> dict[str, int]:
-    """Writes so many questions of each cell, drawn by the seed; gives how many of each there
-    are, fewer where the file has fewer."""
+    """Writes up to `per_cell` randomly drawn questions of each cell; returns the counts by cell."""
     from agent_env.episodes.run_folder import samples_bytes, write_whole
 
     cells: dict[str, list[TimedQuestion]] = defaultdict(list)
-    for asked in read_questions(file):
-        cells[asked.cell].append(asked)
+    for question in read_questions(file):
+        cells[question.cell].append(question)
     rng = Random(f"draw/{seed}")
-    drawn = {
-        cell: rng.sample(found, min(per_cell, len(found))) for cell, found in sorted(cells.items())
+    selection = {
+        cell: rng.sample(own, min(per_cell, len(own))) for cell, own in sorted(cells.items())
     }
-    write_whole(out, samples_bytes([asked for found in drawn.values() for asked in found]))
-    return {cell: len(found) for cell, found in drawn.items()}
+    write_whole(out, samples_bytes([question for own in selection.values() for question in own]))
+    return {cell: len(own) for cell, own in selection.items()}
 
 
 def cell_scores(runs: Sequence[Path], note: Callable[[str], None]) -> list[CellScore]:
-    """The scored episodes of runs of these families that came to an end."""
+    """The scored finished episodes of runs of these families."""
     from agent_env.families.timed_facts.layouts import CellScore
     from agent_env.families.timed_facts.sample import timed
     from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 
-    found: list[CellScore] = []
+    cells: list[CellScore] = []
     for path in runs:
         run = Run(path)
         if (task := run.manifest().task) not in FAMILIES:
@@ -110,5 +109,5 @@ def cell_scores(runs: Sequence[Path], note: Callable[[str], None]) -> list[CellS
         for episode, score in scored:
             if score.outcome in ("read", "unreadable"):
                 row = f"{strategies[episode.condition]} · {manifest.model}"
-                found.append(CellScore(row, samples[score.sample].cell, dict(score.metrics)))
-    return found
+                cells.append(CellScore(row, samples[score.sample].cell, dict(score.metrics)))
+    return cells

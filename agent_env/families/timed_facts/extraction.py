@@ -1,8 +1,8 @@
-"""Reads what a model extracted: facts, relation and reference, as data and never as a program.
+"""Parses a model's extraction (facts, relation, reference) as data; never runs it as a program.
 
-Our form is one JSON object, its facts a list. The paper's form (section 3.1), a dictionary keyed
-by intervals with `ref_obj` beside it, is read from its syntax tree, so that several facts with one
-interval are kept, which running it would not do.
+Our form is one JSON object with a list of facts. The paper's form (section 3.1), a dictionary keyed
+by intervals beside `ref_obj`, is parsed from its syntax tree, which keeps several facts with one
+interval, unlike running it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from agent_env.families.timed_facts.questions import read_reference
 from agent_env.families.timed_facts.solver import RELATIONS, Query, Relation
 
 Trouble = Literal["empty", "prose", "code", "unterminated", "shape", "date", "order"]
-"""Why something is no extraction: nothing; words; a program; quotes or brackets that do not close;
-other fields than asked for; an impossible date; an end before its start."""
+"""Why a text is not an extraction: no text; words; a program; unclosed quotes or brackets; wrong
+fields; an impossible date; an end before its start."""
 
 _FENCE = re.compile(r"```[a-zA-Z]*\n(.*?)```", re.S)
 _CODE = re.compile(
@@ -36,11 +36,11 @@ RELATION_NAMES: dict[str, Relation] = {name: name for name in RELATIONS} | {
 
 _MOST_FAILURES = 1000
 _LONGEST_PROGRAM = 20_000
-"""Characters; a longer one is no extraction."""
+"""Characters; a longer text is not an extraction."""
 
 
-class Unextracted(ValueError):
-    """A text that holds no extraction."""
+class ExtractionError(ValueError):
+    """A text without an extraction."""
 
     def __init__(self, trouble: Trouble, reason: str) -> None:
         super().__init__(f"{trouble}: {reason}")
@@ -49,23 +49,27 @@ class Unextracted(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was extracted; the facts have no topic and no kind, as nobody is asked for them."""
+    """A parsed extraction; its facts have no topic and kind, which the prompt does not request."""
 
     facts: tuple[Fact, ...]
     query: Query
 
 
 def read_extraction(text: str) -> Extraction:
-    """The last extraction in a reply; Unextracted says why there is none."""
+    """The last extraction in a reply. Raises ExtractionError with the reason."""
     if not text.strip():
-        raise Unextracted("empty", "the reply is empty")
+        raise ExtractionError("empty", "the reply is empty")
     fenced = _FENCE.findall(text)
-    best: Unextracted | None = None
+    best: ExtractionError | None = None
     for part in [*reversed(fenced), text]:
         try:
             return _read_part(part)
         except (ValueError, RecursionError) as error:
-            exc = error if isinstance(error, Unextracted) else Unextracted("shape", str(error))
+            exc = (
+                error
+                if isinstance(error, ExtractionError)
+                else ExtractionError("shape", str(error))
+            )
             best = best if best is not None and best.trouble != "prose" else exc
     assert best is not None  # the text itself was tried
     raise best
@@ -74,91 +78,95 @@ def read_extraction(text: str) -> Extraction:
 def _read_part(text: str) -> Extraction:
     if _PAPER.search(text):
         return _of_fields(_paper_fields(text))
-    objects = [found for found in _objects(text) if "facts" in found]
+    objects = [fields for fields in _objects(text) if "facts" in fields]
     if objects:
         return _of_fields(objects[-1])
     raise _trouble(text)
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The outermost JSON objects of a text, as far as brackets that begin none are few."""
+    """The outermost JSON objects of a text, until _MOST_FAILURES brackets did not start one."""
     decoder, at = json.JSONDecoder(), text.find("{")
     failures = 0
     while at >= 0 and failures < _MOST_FAILURES:
         try:
-            found, end = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             at = text.find("{", at + 1)
             failures += 1
             continue
-        if isinstance(found, dict):
-            yield found
+        if isinstance(value, dict):
+            yield value
         at = text.find("{", end)
 
 
-def _trouble(text: str) -> Unextracted:
+def _trouble(text: str) -> ExtractionError:
     if _CODE.search(text):
-        return Unextracted("code", "a program stands where data should; nothing of it is run")
+        return ExtractionError("code", "a program stands where data should; nothing of it is run")
     if not _LIKE_DATA.search(text):
-        return Unextracted("prose", "there is no JSON object with the field facts")
+        return ExtractionError("prose", "there is no JSON object with the field facts")
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
-        return Unextracted("unterminated", "a bracket is not closed")
+        return ExtractionError("unterminated", "a bracket is not closed")
     if text.count('"') % 2:
-        return Unextracted("unterminated", "a quotation mark is not closed")
-    return Unextracted("shape", "the object is not JSON, or has no field facts")
+        return ExtractionError("unterminated", "a quotation mark is not closed")
+    return ExtractionError("shape", "the object is not JSON, or has no field facts")
 
 
 def _of_fields(fields: Mapping[str, Any]) -> Extraction:
     raw = fields.get("facts")
     if not isinstance(raw, list):
-        raise Unextracted("shape", "facts is not a list")
+        raise ExtractionError("shape", "facts is not a list")
     facts = tuple(_fact(item) for item in raw)
     relation = RELATION_NAMES.get(str(fields.get("relation", "")).strip().casefold())
     if relation is None:
-        known = ", ".join(RELATIONS)
-        raise Unextracted("shape", f"relation is {fields.get('relation')!r}; write one of {known}")
+        names = ", ".join(RELATIONS)
+        raise ExtractionError(
+            "shape", f"relation is {fields.get('relation')!r}; write one of {names}"
+        )
     reference = fields.get("reference")
     if not isinstance(reference, str) or not reference.strip():
-        raise Unextracted("shape", "reference is missing: a name or a date in quotes")
+        raise ExtractionError("shape", "reference is missing: a name or a date in quotes")
     values = tuple(fact.value for fact in facts)
     try:
         return Extraction(facts, Query(relation, read_reference(relation, reference, values)))
     except ValueError as exc:
-        raise Unextracted("date", f"reference: {exc}") from None
+        raise ExtractionError("date", f"reference: {exc}") from None
 
 
 def _fact(item: object) -> Fact:
     if not isinstance(item, dict) or not isinstance(item.get("object"), str):
-        raise Unextracted("shape", f"{json.dumps(item)[:80]} is no fact with object, start, end")
+        raise ExtractionError(
+            "shape", f"{json.dumps(item)[:80]} is no fact with object, start, end"
+        )
     bounds = []
     for name in ("start", "end"):
         value = item.get(name)
         if value is not None and not isinstance(value, str | int):
-            raise Unextracted("shape", f"{name} of '{item['object']}' is no date in quotes")
+            raise ExtractionError("shape", f"{name} of '{item['object']}' is no date in quotes")
         text = None if value is None else str(value).strip()
         bounds.append(None if text in (None, "", "present", "null") else text)
     try:
         return make_fact("", "", item["object"], bounds[0], bounds[1])
     except ValueError as exc:
         order = "before its start" in str(exc)
-        raise Unextracted("order" if order else "date", str(exc)) from None
+        raise ExtractionError("order" if order else "date", str(exc)) from None
 
 
 def _paper_fields(text: str) -> dict[str, Any]:
-    """The paper's assignments as our fields."""
-    found: dict[str, ast.expr] = {}
+    """Our fields from the paper's assignments."""
+    assignments: dict[str, ast.expr] = {}
     start = _PAPER.search(text)
     assert start is not None
     for node in _tree(text[start.start() :].strip()).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found[node.targets[0].id] = node.value
+            assignments[node.targets[0].id] = node.value
         else:
-            raise Unextracted("code", "something other than assignments; nothing of it is run")
-    info = found.get("extracted_info", found.get("extracted_information"))
+            raise ExtractionError("code", "something other than assignments; nothing of it is run")
+    info = assignments.get("extracted_info", assignments.get("extracted_information"))
     if not isinstance(info, ast.Dict):
-        raise Unextracted("shape", "extracted_info is no dictionary")
-    reference = found.get("ref_obj", found.get("ref_time"))
-    relation = found.get("t_relation", ast.Constant("in"))
+        raise ExtractionError("shape", "extracted_info is no dictionary")
+    reference = assignments.get("ref_obj", assignments.get("ref_time"))
+    relation = assignments.get("t_relation", ast.Constant("in"))
     return {
         "facts": [_paper_fact(k, v) for k, v in zip(info.keys, info.values, strict=True)],
         "relation": relation.value if isinstance(relation, ast.Constant) else None,
@@ -167,10 +175,10 @@ def _paper_fields(text: str) -> dict[str, Any]:
 
 
 def _tree(source: str) -> ast.Module:
-    """The longest head of the lines that is a program: what follows may be words."""
+    """The syntax tree of the longest leading lines that are a program; words may follow."""
     lines = source.split("\n")
     if len(source) > _LONGEST_PROGRAM:
-        raise Unextracted("shape", f"longer than {_LONGEST_PROGRAM:,} characters")
+        raise ExtractionError("shape", f"longer than {_LONGEST_PROGRAM:,} characters")
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as exc:
@@ -181,12 +189,12 @@ def _tree(source: str) -> ast.Module:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     kind: Trouble = "unterminated" if re.search(r"untermin|never closed|EOF", reason) else "shape"
-    raise Unextracted(kind, reason)
+    raise ExtractionError(kind, reason)
 
 
 def _paper_fact(key: ast.expr | None, value: ast.expr) -> dict[str, Any]:
     if not isinstance(key, ast.Tuple) or len(key.elts) != 2:
-        raise Unextracted("shape", "a key that is no pair of dates")
+        raise ExtractionError("shape", "a key that is no pair of dates")
     start, end = (_plain(bound) for bound in key.elts)
     return {"object": _plain(value), "start": start, "end": end}
 
@@ -199,7 +207,7 @@ def _is_datetime(name: ast.expr) -> bool:
 
 
 def _plain(node: ast.expr) -> str | None:
-    """A text, or a `datetime(…)` as YYYY-MM; None for None."""
+    """A text, or a `datetime(…)` as YYYY-MM, or None."""
     if isinstance(node, ast.Constant):
         return None if node.value is None else str(node.value)
     if isinstance(node, ast.Call) and _is_datetime(node.func):
@@ -207,7 +215,9 @@ def _plain(node: ast.expr) -> str | None:
         if len(numbers) >= 2 and all(isinstance(n, int) for n in numbers):
             year, number = int(str(numbers[0])), int(str(numbers[1]))
             return f"{year:04d}-{number:02d}"
-    raise Unextracted("code", f"`{ast.unparse(node)[:60]}` is no text and no datetime of numbers")
+    raise ExtractionError(
+        "code", f"`{ast.unparse(node)[:60]}` is no text and no datetime of numbers"
+    )
 
 
 def write_extraction(facts: tuple[Fact, ...], query: Query, reference: str) -> str:

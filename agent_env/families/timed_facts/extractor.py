@@ -1,4 +1,4 @@
-"""Extraction by rules: from the words of a question and its context alone, without a model."""
+"""Rule-based extraction from a question and its context, without a model."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from agent_env.temporal.months import Span, write_month
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
-    """What the rules found; no query where they do not know the question's words."""
+class RuleExtraction:
+    """The extracted facts; no query for an unknown form of question."""
 
     facts: tuple[Fact, ...]
-    """Of the topic and the relation asked for."""
+    """Of the question's topic and relation."""
     query: Query | None
     defects: tuple[Defect, ...]
-    """What states a time and could not be read."""
+    """Statements with a time that could not be parsed."""
 
 
-def extract(question: str, context: str) -> Extracted:
-    """The facts that the question is about, and what it asks of them."""
-    read = read_facts(context, running=True)
-    about = _of_kind(_of_topic(read.facts, question), kind_of(question))
-    query = read_query(question, tuple(fact.value for fact in about))
-    return Extracted(about, query, read.defects)
+def extract(question: str, context: str) -> RuleExtraction:
+    """The facts of the question's topic and relation, and its query."""
+    parsed_facts = read_facts(context, running=True)
+    own_facts = _of_kind(_of_topic(parsed_facts.facts, question), kind_of(question))
+    query = read_query(question, tuple(fact.value for fact in own_facts))
+    return RuleExtraction(own_facts, query, parsed_facts.defects)
 
 
 def _of_topic(facts: tuple[Fact, ...], question: str) -> tuple[Fact, ...]:
-    """Those whose topic is named, the longest name counting; a name that goes on is another."""
+    """Facts whose topic is in the question; the longest topic, in whole words."""
     topics = [t for t in dict.fromkeys(f.topic for f in facts) if _names(question, t)]
     longest = max(topics, key=len, default=None)
     return tuple(fact for fact in facts if fact.topic == longest)
@@ -47,8 +47,8 @@ def _of_kind(facts: tuple[Fact, ...], kind: str | None) -> tuple[Fact, ...]:
     return tuple(fact for fact in facts if fact.kind == kind) or facts
 
 
-def told_reference(query: Query) -> str:
-    """The reference as an extraction gives it: a name, YYYY-MM, or two months."""
+def reference_text(query: Query) -> str:
+    """The reference in an extraction's form: a name, YYYY-MM, or two months."""
     if not isinstance(query.reference, Span):
         return query.reference
     first, last = (write_month(m, "iso") for m in (query.reference.first, query.reference.last))

@@ -1,4 +1,4 @@
-"""A fact that held for a time, and what its bounds mean in months."""
+"""A fact with an interval of validity, and its bounds in months."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Bounds = tuple[Month, Month | None]
 
 
 class Fact(Record):
-    """`value` held for `topic`, from the month `start` to the month `end`, both included."""
+    """`value` held for `topic` from the month `start` to the month `end`, both included."""
 
     topic: str
     """What the question is about: a player, a company, a club."""
     kind: str
-    """The relation, one of wording.KINDS; empty where nobody said it."""
+    """The relation, one of wording.KINDS; empty where unknown."""
     value: str
-    """What may be the answer."""
+    """The possible answer."""
     start: str | None = None
-    """YYYY-MM, or YYYY where only the year is known; None: since before anything asked."""
+    """YYYY-MM, or YYYY where only the year is known; None: unbounded."""
     end: str | None = None
-    """The same for the last month; None: it still lasts."""
+    """The last month, likewise."""
 
     @field_validator("start", "end")
     @classmethod
@@ -44,8 +44,7 @@ class Fact(Record):
     def sound(
         cls, topic: str, kind: str, value: str, bounds: tuple[str, str | None], months: Bounds
     ) -> Fact:
-        """A fact of dates that are known to be right, with the months that they mean: for tables
-        of many thousands, as nothing is checked."""
+        """A fact of valid dates and their months, without validation: for large tables."""
         start, end = bounds
         fact = cls.model_construct(topic=topic, kind=kind, value=value, start=start, end=end)
         fact.__dict__.update(first=months[0], last=months[1])

@@ -1,4 +1,4 @@
-"""Makes samples of drawn questions: cells, distractors, an order that means nothing."""
+"""Generates question sets: cells, distractors, facts in random order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from agent_env.errors import ConfigError
-from agent_env.families.timed_facts.drawing import Drawn
+from agent_env.families.timed_facts.drawing import QuestionDraft
 from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.stories import Story, presidents, stories_of, story_of
@@ -19,145 +19,145 @@ from agent_env.temporal.facts.intervals import read_intervals
 from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.temporal.fiction.histories import make_histories
 
-Draw = Callable[[Story, Random], Drawn]
+Draw = Callable[[Story, Random], QuestionDraft]
 TRIES = 100
-"""Stories looked at for each question wanted, after which the rest is given up."""
+"""Stories tried for each question; then the set remains smaller."""
 DRAWS = 5
-"""Questions drawn of a story until one fits a cell that is not full; at most one is taken."""
+"""Questions drawn from a story until one fits an open cell; at most one is used."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a set is to hold."""
+class SetSpec:
+    """Specification of a question set."""
 
     task: str
     prefix: str
     """Of the samples' ids."""
     draws: tuple[tuple[Level, Draw], ...]
     several: tuple[str, ...]
-    """Of single, multi, none: how many answers a question may have."""
+    """Allowed numbers of answers: single, multi, none."""
     count: int
     seed: int
     per_cell: int | None = None
-    """So many of each cell, whatever `count` says."""
+    """Questions of each cell, instead of `count`."""
     distractors: int = 2
     """Facts of other topics in the context."""
     years: float = 0.0
-    """Part of the facts that are told by years alone."""
+    """Share of the facts that give years only."""
     kinds: tuple[str, ...] = ()
-    """Relations that are asked for; empty for all."""
+    """Relations of the questions; empty for all."""
     intervals: Path | None = None
-    """A table to draw from instead of the invented stories."""
+    """A table to draw from instead of the fictional stories."""
     real: bool = False
-    """Whether the shipped table of real terms is drawn from, without a table of the user's."""
+    """Whether to draw from the packaged table of real terms, where `intervals` is None."""
     evidence: bool = False
-    """Whether samples name the page of their topic in a fictional web."""
+    """Whether samples have the page of their topic in a fictional web as evidence."""
 
 
-def make_questions(plan: Plan) -> tuple[TimedQuestion, ...]:
-    """The samples; the same plan gives the same. May give fewer where a table is poor."""
-    if unknown := set(plan.kinds) - set(KINDS):
+def make_questions(spec: SetSpec) -> tuple[TimedQuestion, ...]:
+    """The samples; deterministic. A small table may give fewer than requested."""
+    if unknown := set(spec.kinds) - set(KINDS):
         raise ConfigError(f"unknown relation '{min(unknown)}'; known: {', '.join(KINDS)}")
-    rng = Random(f"timed/{plan.prefix}/{plan.seed}")
-    cells = [f"{level}-{many}" for level, _ in plan.draws for many in plan.several]
-    wanted = _shares(cells, plan)
-    found: list[TimedQuestion] = []
-    have: Counter[str] = Counter()
-    seen: set[tuple[str, str, str]] = set()
-    stories = _stories(plan, rng)
+    rng = Random(f"timed/{spec.prefix}/{spec.seed}")
+    cells = [f"{level}-{many}" for level, _ in spec.draws for many in spec.several]
+    sizes = _shares(cells, spec)
+    questions: list[TimedQuestion] = []
+    counts: Counter[str] = Counter()
+    keys: set[tuple[str, str, str]] = set()
+    stories = _stories(spec, rng)
     other = next(stories, None)
-    still = _open(plan, wanted, have)
-    for _ in range(TRIES * sum(wanted.values())):
+    open_levels = _open(spec, sizes, counts)
+    for _ in range(TRIES * sum(sizes.values())):
         story = next(stories, None)
-        if story is None or other is None or len(found) == sum(wanted.values()):
+        if story is None or other is None or len(questions) == sum(sizes.values()):
             break
         for _ in range(DRAWS):
-            level, draw = rng.choice(still)
-            drawn = draw(story, rng)
-            cell = f"{level}-{_several(drawn)}"
-            asked = (story.topic, story.kind, drawn.when)
-            fits = have[cell] < wanted.get(cell, 0) and drawn.boundary != "several-spells"
-            if fits and asked not in seen:
-                seen.add(asked)
-                have[cell] += 1
-                still = _open(plan, wanted, have)
-                found.append(_sample(plan, len(found) + 1, level, cell, story, other, drawn, rng))
+            level, draw = rng.choice(open_levels)
+            draft = draw(story, rng)
+            cell = f"{level}-{_answer_count(draft)}"
+            key = (story.topic, story.kind, draft.when)
+            fits = counts[cell] < sizes.get(cell, 0) and draft.boundary != "several-spells"
+            if fits and key not in keys:
+                keys.add(key)
+                counts[cell] += 1
+                open_levels = _open(spec, sizes, counts)
+                questions.append(
+                    _sample(spec, len(questions) + 1, level, cell, story, other, draft, rng)
+                )
                 break
         other = story
-    return tuple(found)
+    return tuple(questions)
 
 
-def _shares(cells: list[str], plan: Plan) -> dict[str, int]:
-    if plan.per_cell is not None:
-        return dict.fromkeys(cells, plan.per_cell)
-    share, rest = divmod(plan.count, len(cells))
+def _shares(cells: list[str], spec: SetSpec) -> dict[str, int]:
+    if spec.per_cell is not None:
+        return dict.fromkeys(cells, spec.per_cell)
+    share, rest = divmod(spec.count, len(cells))
     return {cell: share + (n < rest) for n, cell in enumerate(cells)}
 
 
-def _open(plan: Plan, wanted: dict[str, int], have: Counter[str]) -> list[tuple[Level, Draw]]:
-    """The levels of which some cell is not full."""
+def _open(spec: SetSpec, sizes: dict[str, int], counts: Counter[str]) -> list[tuple[Level, Draw]]:
+    """The levels with a cell that is not full."""
     return [
         (level, draw)
-        for level, draw in plan.draws
-        if any(have[c] < wanted[c] for c in (f"{level}-{many}" for many in plan.several))
+        for level, draw in spec.draws
+        if any(counts[c] < sizes[c] for c in (f"{level}-{many}" for many in spec.several))
     ]
 
 
-def _several(drawn: Drawn) -> str:
-    count = len(drawn.solved.answers)
+def _answer_count(draft: QuestionDraft) -> str:
+    count = len(draft.solution.answers)
     return "none" if count == 0 else "single" if count == 1 else "multi"
 
 
-def _stories(plan: Plan, rng: Random) -> Iterator[Story]:
-    if plan.intervals is not None:
-        groups = stories_of(read_intervals(plan.intervals), rng)
-    elif plan.real:
+def _stories(spec: SetSpec, rng: Random) -> Iterator[Story]:
+    if spec.intervals is not None:
+        groups = stories_of(read_intervals(spec.intervals), rng)
+    elif spec.real:
         groups = stories_of(presidents(shipped_tables()), rng)
     else:
-        groups = make_histories(plan.seed)
+        groups = make_histories(spec.seed)
     for rows in groups:
-        years = frozenset(n for n in range(len(rows)) if plan.years and rng.random() < plan.years)
+        years = frozenset(n for n in range(len(rows)) if spec.years and rng.random() < spec.years)
         story = story_of(rows, years)
-        if not plan.kinds or story.kind in plan.kinds:
+        if not spec.kinds or story.kind in spec.kinds:
             yield story
 
 
 def _sample(
-    plan: Plan,
+    spec: SetSpec,
     number: int,
     level: Level,
     cell: str,
     story: Story,
     other: Story,
-    drawn: Drawn,
+    draft: QuestionDraft,
     rng: Random,
 ) -> TimedQuestion:
-    facts = [*story.facts, *_distractors(story, other, plan.distractors)]
+    facts = [*story.facts, *_distractors(story, other, spec.distractors)]
     rng.shuffle(facts)
-    answers = drawn.solved.answers
+    answers = draft.solution.answers
     wrong = dict.fromkeys(f.value for f in story.facts if f.value not in answers)
-    wrong.pop(drawn.reference, None)
+    wrong.pop(draft.reference, None)
     ask = KINDS[story.kind].ask
     return TimedQuestion(
-        id=f"{plan.prefix}-{plan.seed}-{number:05d}",
-        task=plan.task,
+        id=f"{spec.prefix}-{spec.seed}-{number:05d}",
+        task=spec.task,
         gold=answers,
-        evidence=(article_url(story.topic),) if plan.evidence else (),
+        evidence=(article_url(story.topic),) if spec.evidence else (),
         level=level,
         cell=cell,
-        question=ask.format(t=story.topic, when=drawn.when),
+        question=ask.format(t=story.topic, when=draft.when),
         kind=story.kind,
         topic=story.topic,
-        relation=drawn.query.relation,
-        reference=drawn.reference,
-        boundary=drawn.boundary,
+        relation=draft.query.relation,
+        reference=draft.reference,
+        boundary=draft.boundary,
         facts=tuple(facts),
         negatives=tuple(wrong),
     )
 
 
 def _distractors(story: Story, other: Story, count: int) -> list[Fact]:
-    """Facts of another topic, never of one that could be taken for the same."""
-    if other.topic == story.topic:
-        return []
-    return list(other.facts[:count])
+    """Facts of another topic."""
+    return [] if other.topic == story.topic else list(other.facts[:count])

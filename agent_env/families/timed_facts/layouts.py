@@ -1,7 +1,7 @@
-"""Strategies side by side on questions of timed facts, in the layouts of the paper's tables.
+"""Compares strategies on questions of timed facts, in the layouts of the paper's tables.
 
-SEM over the episodes that came to an end, in percent, by level and number of answers; F1 too where
-there are several answers. Single- and multiple-answer questions are never averaged together.
+SEM over finished episodes, in percent, by level and number of answers; also F1 for several answers.
+Single- and multiple-answer questions are never averaged together.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ PAPER: dict[str, dict[str, tuple[float, ...]]] = {
         "extract-simulate": (61.2, 33.8),
     },
 }
-"""What the paper reports (text-davinci-003, one worked example), by table and strategy."""
+"""The paper's results (text-davinci-003, one worked example), by table and strategy."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellScore:
-    """One scored episode that came to an end."""
+    """One scored finished episode."""
 
     row: str
     """The run's strategy and condition."""
@@ -67,14 +67,14 @@ class CellScore:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A figure of the table; None where nothing came to an end."""
+    """A figure of the table; the value is None without episodes."""
 
     value: float | None
     count: int
 
 
 def every_cell(scores: Sequence[CellScore]) -> tuple[Column, ...]:
-    """SEM of each cell there is, F1 where there are several answers."""
+    """SEM of each cell with episodes, and F1 for several answers."""
     columns: list[Column] = []
     for cell in sorted({score.cell for score in scores}):
         columns.append((cell, "sem"))
@@ -91,47 +91,47 @@ def means(scores: Sequence[CellScore], columns: Sequence[Column]) -> dict[str, d
 
 def _mean(scores: Sequence[CellScore], row: str, column: Column) -> Mean:
     cell, metric = column
-    found = [s.metrics[metric] for s in scores if s.row == row and s.cell == cell]
-    return Mean(fmean(found) if found else None, len(found))
+    values = [s.metrics[metric] for s in scores if s.row == row and s.cell == cell]
+    return Mean(fmean(values) if values else None, len(values))
 
 
 def extraction_means(scores: Sequence[CellScore]) -> dict[str, dict[str, Mean]]:
-    """The figures of extraction and of reasoning apart, over the episodes that extracted."""
+    """Separate figures of extraction and reasoning, over the episodes with an extraction."""
     rows = dict.fromkeys(s.row for s in scores if EXTRACTION_METRICS[0] in s.metrics)
-    told: dict[str, dict[str, Mean]] = {}
+    by_row: dict[str, dict[str, Mean]] = {}
     for row in rows:
         own = [s for s in scores if s.row == row and EXTRACTION_METRICS[0] in s.metrics]
-        told[row] = {
+        by_row[row] = {
             name: Mean(fmean(s.metrics[name] for s in own), len(own)) for name in EXTRACTION_METRICS
         }
-    return told
+    return by_row
 
 
 def timed_table(
-    found: dict[str, dict[Column, Mean]], columns: Sequence[Column], layout: str | None
+    figures: dict[str, dict[Column, Mean]], columns: Sequence[Column], layout: str | None
 ) -> Table:
-    """Rows by strategy and condition, in percent; the paper's below where a layout is given."""
+    """Rows by strategy and condition, in percent; then the paper's if a layout is given."""
     table = Table(title="percent", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     table.add_column("strategy", no_wrap=True)
     for cell, metric in columns:
         name = "SEM" if metric == "sem" else "F1"
         table.add_column(f"{cell} {name}", justify="right")
-    for row, cells in found.items():
+    for row, cells in figures.items():
         table.add_row(escape(row), *(_percent(cells[column]) for column in columns))
     for row, values in PAPER.get(layout or "", {}).items():
         table.add_row(f"paper: {row}", *(f"{value:.2f}" for value in values))
     return table
 
 
-def extraction_table(found: dict[str, dict[str, Mean]]) -> Table:
-    """Extraction and reasoning apart, in percent."""
+def extraction_table(figures: dict[str, dict[str, Mean]]) -> Table:
+    """Separate figures of extraction and reasoning, in percent."""
     table = Table(
         title="extraction, percent", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1)
     )
     table.add_column("strategy", no_wrap=True)
     for name in EXTRACTION_METRICS:
         table.add_column(name.replace("_", " "), justify="right")
-    for row, cells in found.items():
+    for row, cells in figures.items():
         table.add_row(escape(row), *(_percent(cells[name]) for name in EXTRACTION_METRICS))
     return table
 
@@ -141,12 +141,14 @@ def _percent(mean: Mean) -> str:
 
 
 def as_object(
-    found: dict[str, dict[Column, Mean]], extracted: dict[str, dict[str, Mean]]
+    figures: dict[str, dict[Column, Mean]], extraction: dict[str, dict[str, Mean]]
 ) -> dict[str, object]:
-    """The object that `--json` prints: shares of 1 by row, then by `CELL METRIC`."""
+    """The output of `--json`: shares by row, then by `CELL METRIC`."""
     rows = {
         row: {f"{cell} {metric}": mean.value for (cell, metric), mean in cells.items()}
-        for row, cells in found.items()
+        for row, cells in figures.items()
     }
-    told = {row: {name: mean.value for name, mean in c.items()} for row, c in extracted.items()}
-    return {"rows": rows, "extraction": told}
+    extraction_rows = {
+        row: {name: mean.value for name, mean in c.items()} for row, c in extraction.items()
+    }
+    return {"rows": rows, "extraction": extraction_rows}

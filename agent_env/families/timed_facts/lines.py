@@ -1,7 +1,7 @@
-"""Reads facts from text: lines of a fact each, or sentences in the forms of wording.prose.
+"""Parses facts from text: one fact on a line, or sentences in the forms of `wording.prose`.
 
-What states a time and cannot be read is a defect, listed with its reason; nothing is passed over
-unsaid. Two facts with one interval stay two.
+A statement with a time that cannot be parsed is a defect, listed with its reason. Two facts with
+the same interval remain two.
 """
 
 from __future__ import annotations
@@ -22,46 +22,46 @@ _STILL = r"present|now|today"
 
 
 def _form(text: str) -> re.Pattern[str]:
-    """A sentence form as an expression."""
-    pattern = re.escape(text).replace(r"\{said\}", "(?P<said>.+)")
+    """The regular expression of a sentence form."""
+    pattern = re.escape(text).replace(r"\{statement\}", "(?P<statement>.+)")
     pattern = pattern.replace(r"\{start\}", f"(?P<start>{_DATE})")
     return re.compile(pattern.replace(r"\{end\}", f"(?P<end>{_DATE})"))
 
 
 FORMS = (
-    *(_form(text) for text in (*PROSE, OPEN, "Until {end} {said}.", "All along {said}.")),
+    *(_form(text) for text in (*PROSE, OPEN, "Until {end} {statement}.", "All along {statement}.")),
     re.compile(
-        rf"(?P<said>.+?),? (?:from|since) (?P<start>{_DATE})"
+        rf"(?P<statement>.+?),? (?:from|since) (?P<start>{_DATE})"
         rf"(?: (?:to|until|till|through) (?:(?P<end>{_DATE})|(?:the )?(?:{_STILL})))?(?: on)?\.?"
     ),
-    re.compile(rf"(?P<said>.+?),? (?:until|till) (?P<end>{_DATE})\.?"),
-    re.compile(rf"(?P<said>.+?),? in (?P<start>{_DATE})\.?"),
+    re.compile(rf"(?P<statement>.+?),? (?:until|till) (?P<end>{_DATE})\.?"),
+    re.compile(rf"(?P<statement>.+?),? in (?P<start>{_DATE})\.?"),
 )
 _CUT = re.compile(r"(?<=\d{4}\.)\s+(?=\S)|(?<=[pP]resent\.)\s+(?=\S)|\n+")
 _A_YEAR = re.compile(r"\b\d{4}\b")
 
 
-def _saying(template: str) -> re.Pattern[str]:
+def _statement_pattern(template: str) -> re.Pattern[str]:
     pattern = re.escape(template).replace(r"\{t\}", "(?P<t>.+?)").replace(r"\{v\}", "(?P<v>.+)")
     return re.compile(pattern)
 
 
-_SAYINGS = sorted(
+_STATEMENTS = sorted(
     (
-        (template, kind.name, _saying(template))
+        (template, kind.name, _statement_pattern(template))
         for kind in KINDS.values()
         for template in (kind.line, kind.past, *kind.other_lines)
     ),
-    key=lambda saying: -len(saying[0]),
+    key=lambda form: -len(form[0]),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """A statement that is no fact, though it should be."""
+    """A statement that should be a fact but cannot be parsed."""
 
     line: int
-    """Its place among the statements, from 1."""
+    """The statement's number, from 1."""
     text: str
     reason: str
 
@@ -70,67 +70,69 @@ class Defect:
 
 
 @dataclass(frozen=True, slots=True)
-class FactsRead:
-    """The facts of a text, in its order, and what could not be read."""
+class ParsedFacts:
+    """The facts of a text in order, and its defects."""
 
     facts: tuple[Fact, ...]
     defects: tuple[Defect, ...]
     repeated: int
-    """Facts that stand in the text once more, word for word; kept once."""
+    """Number of verbatim repetitions, which are dropped."""
 
 
-def read_facts(text: str, running: bool = False) -> FactsRead:
-    """The facts of a text; in `running` text a statement without a year may be anything."""
+def read_facts(text: str, running: bool = False) -> ParsedFacts:
+    """The facts of a text; in `running` text a statement without a year need not be a fact."""
     facts: list[Fact] = []
     defects: list[Defect] = []
     for number, statement in enumerate(_statements(text), start=1):
         try:
             facts.append(read_fact(statement))
         except ValueError as exc:
-            if not running or (_A_YEAR.search(statement) and _says(statement)):
+            if not running or (_A_YEAR.search(statement) and _states_relation(statement)):
                 defects.append(Defect(number, statement, str(exc)))
-    kept = tuple(dict.fromkeys(facts))
-    return FactsRead(kept, tuple(defects), len(facts) - len(kept))
+    distinct = tuple(dict.fromkeys(facts))
+    return ParsedFacts(distinct, tuple(defects), len(facts) - len(distinct))
 
 
 def _statements(text: str) -> Iterator[str]:
     return (part.strip() for part in _CUT.split(text) if part.strip())
 
 
-def _says(statement: str) -> bool:
-    """Whether some relation is spoken of."""
-    return any(found.match(statement) for _, _, found in _SAYINGS)
+def _states_relation(statement: str) -> bool:
+    """Whether the statement has the form of a known relation."""
+    return any(pattern.match(statement) for _, _, pattern in _STATEMENTS)
 
 
 def read_fact(statement: str) -> Fact:
-    """The fact that a statement states; ValueError says what is wrong with it."""
+    """The fact of a statement. Raises ValueError with the reason."""
     for form in FORMS:
-        if (found := form.fullmatch(statement)) is not None:
-            parts = found.groupdict()
-            topic, kind, value = read_saying(parts["said"])
+        if (match := form.fullmatch(statement)) is not None:
+            parts = match.groupdict()
+            topic, kind, value = parse_statement(parts["statement"])
             return make_fact(topic, kind, value, parts.get("start"), parts.get("end"))
     if not _A_YEAR.search(statement):
-        return make_fact(*read_saying(statement.removesuffix(".")), None, None)
+        return make_fact(*parse_statement(statement.removesuffix(".")), None, None)
     raise ValueError("no interval such as `from Jan, 1992 to Jan, 1998`")
 
 
-def read_saying(said: str) -> tuple[str, str, str]:
-    """Topic, kind and value; ValueError where no known relation is stated."""
-    for _, kind, pattern in _SAYINGS:
-        if (found := pattern.fullmatch(said)) is not None:
-            return found["t"], kind, found["v"]
+def parse_statement(text: str) -> tuple[str, str, str]:
+    """Topic, kind and value. Raises ValueError for an unknown relation."""
+    for _, kind, pattern in _STATEMENTS:
+        if (match := pattern.fullmatch(text)) is not None:
+            return match["t"], kind, match["v"]
     raise ValueError("no known relation")
 
 
 def make_fact(topic: str, kind: str, value: str, start: str | None, end: str | None) -> Fact:
-    """The fact with its dates as they are stored; ValueError for an impossible date or order."""
+    """The fact with normalised dates. Raises ValueError for an impossible date or order."""
     try:
-        return Fact(topic=topic, kind=kind, value=value, start=_stored(start), end=_stored(end))
+        return Fact(
+            topic=topic, kind=kind, value=value, start=_stored_date(start), end=_stored_date(end)
+        )
     except ValidationError as exc:
         raise ValueError(first_problem(exc.errors()).removeprefix("Value error, ")) from None
 
 
-def _stored(text: str | None) -> str | None:
+def _stored_date(text: str | None) -> str | None:
     if text is None:
         return None
     span = read_span(text)

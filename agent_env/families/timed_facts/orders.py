@@ -1,8 +1,7 @@
-"""How a question with a context is put under each strategy: in which order, and what is wished.
+"""Prompts of each strategy for a question with a context.
 
-Question (Q), context (C), reasoning (R) and answer (A) stand in the orders of the paper (section
-4.2). `form` among a family's fields says how its answers are written. The words are
-ours.
+Question (Q), context (C), reasoning (R) and answer (A) are in the orders of the paper (section
+4.2); the wording is ours. A family's field `form` gives the form of its answers.
 """
 
 from __future__ import annotations
@@ -40,15 +39,15 @@ and what it prints is your answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """One way of asking."""
+class PromptOrder:
+    """The order and the instruction of a prompt."""
 
-    begins_with: str
+    first: str
     """`question` or `context`."""
-    wish: str
-    """What is said at the end, with {form}."""
-    worked: str
-    """The answer of a worked example, with its fields as {placeholders}."""
+    instruction: str
+    """At the end of the prompt; placeholder {form}."""
+    example_answer: str
+    """The answer of a worked example; placeholders are the example's fields."""
 
 
 _REASON_FIRST = (
@@ -62,15 +61,15 @@ _ANSWER_FIRST = (
 _RA, _AR = "Reasoning: {reasoning}\nAnswer: {answer}", "Answer: {answer}\nReasoning: {reasoning}"
 
 ORDERS = {
-    "standard": Order(
+    "standard": PromptOrder(
         "context", "{form}\nWrite one line: `Answer:` and the answer.", "Answer: {answer}"
     ),
-    "cot-qcra": Order("question", _REASON_FIRST, _RA),
-    "cot-cqra": Order("context", _REASON_FIRST, _RA),
-    "cot-qcar": Order("question", _ANSWER_FIRST, _AR),
-    "cot-cqar": Order("context", _ANSWER_FIRST, _AR),
-    "extract-run": Order("question", _EXTRACT, "{extraction}"),
-    "extract-simulate": Order(
+    "cot-qcra": PromptOrder("question", _REASON_FIRST, _RA),
+    "cot-cqra": PromptOrder("context", _REASON_FIRST, _RA),
+    "cot-qcar": PromptOrder("question", _ANSWER_FIRST, _AR),
+    "cot-cqar": PromptOrder("context", _ANSWER_FIRST, _AR),
+    "extract-run": PromptOrder("question", _EXTRACT, "{extraction}"),
+    "extract-simulate": PromptOrder(
         "question",
         _EXTRACT.replace("Do not answer the question. Take", "First take").replace(
             " and nothing else", ""
@@ -79,15 +78,15 @@ ORDERS = {
         "both ends counted; nothing is run. {form}\nThe last line: `Answer:` and the answer.",
         "{extraction}\n\nAnswer: {answer}",
     ),
-    "code-run": Order("question", _PROGRAM, "{program}"),
+    "code-run": PromptOrder("question", _PROGRAM, "{program}"),
 }
-"""By strategy; with -1shot behind the name, one worked example comes first."""
+"""By strategy; a name with the suffix -1shot has one worked example first."""
 
 STRATEGY_NAMES = tuple(f"{name}{shot}" for name in ORDERS for shot in ("", ONE_SHOT))
 
 
 def with_orders(task: Task) -> Task:
-    """The task with these strategies; its fields must have `question` and `context`."""
+    """The task with these strategies; its fields must include `question` and `context`."""
     plain, fields = task.prompt, task.fields
     assert fields is not None
 
@@ -95,31 +94,31 @@ def with_orders(task: Task) -> Task:
         if condition.strategy not in STRATEGY_NAMES:
             return plain(sample, condition)
         order = ORDERS[condition.strategy.removesuffix(ONE_SHOT)]
-        own = Message(role="user", content=put(order, fields(sample, condition)))
+        own = Message(role="user", content=prompt_text(order, fields(sample, condition)))
         if not condition.strategy.endswith(ONE_SHOT):
             return (own,)
-        return (*_worked(task, order, sample, condition), own)
+        return (*_example_turns(task, order, sample, condition), own)
 
     return replace(task, prompt=prompt, strategies=dict.fromkeys(STRATEGY_NAMES, run_strategy))
 
 
-def put(order: Order, fields: Mapping[str, str]) -> str:
-    """The message: question and context in order, then the wish."""
+def prompt_text(order: PromptOrder, fields: Mapping[str, str]) -> str:
+    """The message: question and context in order, then the instruction."""
     question = f"Question: {fields['question']}"
     context = f"Context:\n{fields['context']}" if fields["context"] else ""
-    parts = [question, context] if order.begins_with == "question" else [context, question]
-    wish = order.wish.replace("{form}", fields.get("form", FORM))
-    return "\n\n".join(part for part in (*parts, wish) if part)
+    parts = [question, context] if order.first == "question" else [context, question]
+    instruction = order.instruction.replace("{form}", fields.get("form", FORM))
+    return "\n\n".join(part for part in (*parts, instruction) if part)
 
 
-def _worked(
-    task: Task, order: Order, sample: Sample, condition: Condition
+def _example_turns(
+    task: Task, order: PromptOrder, sample: Sample, condition: Condition
 ) -> tuple[Message, Message]:
-    """The first worked example of the family, put and answered in the same order."""
+    """The family's first worked example, prompted and answered in the same order."""
     assert task.examples is not None  # checked before the run
     example = task.examples(sample, condition)[0]
-    answer = order.worked
+    answer = order.example_answer
     for name, text in {**example.fields, "answer": example.answer}.items():
         answer = answer.replace(f"{{{name}}}", text)
-    asked = Message(role="user", content=put(order, example.fields))
-    return asked, Message(role="assistant", content=answer)
+    prompt = Message(role="user", content=prompt_text(order, example.fields))
+    return prompt, Message(role="assistant", content=answer)

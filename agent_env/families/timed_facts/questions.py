@@ -1,4 +1,4 @@
-"""Reads what a question asks of the facts: relation and reference, by the words of the question."""
+"""Parses a question into relation and reference, by its wording."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _SUM = re.compile(
     + _DATE.replace("A-Z", "A-Za-z")
 )
 DECADES = {"early": (0, 3), "mid": (4, 6), "late": (7, 9)}
-"""Which years of a decade: 1980 to 1983, 1984 to 1986, 1987 to 1989."""
+"""Years of a decade: 1980 to 1983, 1984 to 1986, 1987 to 1989."""
 
 
 def read_query(question: str, values: tuple[str, ...] = ()) -> Query | None:
-    """The query, where the question's words are known; `values` tell how a reference that is no
-    date is written in the facts."""
-    if (found := _DECADE.search(question)) is not None:
-        low, high = DECADES[found[1].lower()]
-        decade = int(found[2])
+    """The query; None for an unknown form of question. `values` are the facts' spellings of a
+    reference that is not a date."""
+    if (match := _DECADE.search(question)) is not None:
+        low, high = DECADES[match[1].lower()]
+        decade = int(match[2])
         return Query("between", Span(month(decade + low, 1), month(decade + high, 12)))
     try:
         return _dated(question) or _by_value(question, values)
@@ -39,8 +39,8 @@ def read_query(question: str, values: tuple[str, ...] = ()) -> Query | None:
 
 def _dated(question: str) -> Query | None:
     for relation, pattern in _TWO:
-        if (found := pattern.search(question)) is not None:
-            first, last = read_span(found[1]), read_span(found[2])
+        if (match := pattern.search(question)) is not None:
+            first, last = read_span(match[1]), read_span(match[2])
             name: Relation = "between" if relation == "between" else "throughout"
             return Query(name, Span(first.first, last.last))
     ones = list(_ONE.finditer(question))
@@ -53,25 +53,25 @@ def _dated(question: str) -> Query | None:
 
 
 def _by_value(question: str, values: tuple[str, ...]) -> Query | None:
-    found = _OBJECT.search(question)
-    if found is None:
+    match = _OBJECT.search(question)
+    if match is None:
         return None
-    relation: Relation = "before" if found[1].lower() == "before" else "after"
-    name = found[2].rstrip().rstrip("?").rstrip() or found[2][0]
+    relation: Relation = "before" if match[1].lower() == "before" else "after"
+    name = match[2].rstrip().rstrip("?").rstrip() or match[2][0]
     return Query(relation, written_as(name, values))
 
 
 def written_as(name: str, values: tuple[str, ...]) -> str:
-    """The one of the values that is this name after normalisation, or the name."""
-    wanted = normalise(name)
-    return next((value for value in values if normalise(value) == wanted), name.strip())
+    """The value that equals the name after normalisation, else the name."""
+    normalised = normalise(name)
+    return next((value for value in values if normalise(value) == normalised), name.strip())
 
 
 def read_reference(relation: Relation, text: str, values: tuple[str, ...]) -> str | Span:
-    """A reference as a model wrote it: a value of the facts, a date, or two dates."""
-    known = written_as(text, values)
-    if known in values:
-        return known
+    """A model's reference, parsed: a value of the facts, a date, or two dates."""
+    value = written_as(text, values)
+    if value in values:
+        return value
     parts = re.split(r"(?<!\s)\s++(?:to|and|until|-|–)\s+|/", text.strip())
     try:
         spans = [read_span(part) for part in parts]
@@ -83,17 +83,17 @@ def read_reference(relation: Relation, text: str, values: tuple[str, ...]) -> st
 
 
 def add_months(question: str) -> str | None:
-    """The answer to a question like `What is the time 5 years and 4 months after Nov, 1992?`, as
-    `Mar, 1998`; as a year where a year and no months were given. None for another question."""
-    found = _SUM.search(question)
-    if found is None or not (found[1] or found[2]):
+    """The answer to a question like `What is the time 5 years and 4 months after Nov, 1992?`, such
+    as `Mar, 1998`, or a year for a question with years only; None for another question."""
+    match = _SUM.search(question)
+    if match is None or not (match[1] or match[2]):
         return None
-    months = int(found[1] or 0) * 12 + int(found[2] or 0)
+    months = int(match[1] or 0) * 12 + int(match[2] or 0)
     try:
-        base = read_span(found[4])
+        base = read_span(match[4])
     except ValueError:
         return None
-    moved: Month = base.first + (months if found[3] == "after" else -months)
+    result: Month = base.first + (months if match[3] == "after" else -months)
     if base.first != base.last:
-        return str(moved // 12)
-    return write_month(moved)
+        return str(result // 12)
+    return write_month(result)

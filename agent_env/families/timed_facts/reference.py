@@ -1,8 +1,8 @@
-"""Answers questions on timed facts, by the words of the prompt alone.
+"""The scripted reference policy for questions on timed facts, from the prompt alone.
 
-Asked for an extraction or a program it writes one by rules, so that a solver does the comparing.
-Asked for an answer it compares years only, as a careless reader would: what execution is worth can
-then be seen without a model. It says nothing about any model.
+Extractions and programs are written by rules, so that a solver compares the months; direct answers
+compare years only. The difference shows the benefit of execution without a model, and is no claim
+about any model.
 """
 
 from __future__ import annotations
@@ -10,37 +10,63 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from agent_env.families.reference.turns import Step, Turn, look_back
 from agent_env.families.timed_facts.extraction import write_extraction
-from agent_env.families.timed_facts.extractor import Extracted, extract, told_reference
+from agent_env.families.timed_facts.extractor import RuleExtraction, extract, reference_text
 from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.questions import add_months
-from agent_env.families.timed_facts.reference_asked import EXTRACTION, PROGRAM, Asked, read_asked
 from agent_env.families.timed_facts.solver import Query
 from agent_env.families.timed_facts.wording import KINDS
+from agent_env.records.schema import Message
 from agent_env.scoring.names import normalise
 from agent_env.temporal.months import Span
 
+_QUESTION = re.compile(r"(?:^|\n)Question: (.+)")
+_CONTEXT = re.compile(r"(?:^|\n)Context:\n(.*?)(?:\n\n|\Z)", re.S)
+_ANSWER = "`Answer:`"
+PROGRAM = "Write one Python program"
+EXTRACTION = '{"facts": [{"object"'
 _ONLY_EXTRACTION = "Do not answer the question"
 _ANSWER_FIRST = "First write one line: `Answer:`"
 _LIST = "as a JSON list"
-
-
 Call = tuple[str, dict[str, str]]
 """A tool and its arguments."""
 
 
+@dataclass(frozen=True, slots=True)
+class PromptQuestion:
+    """The question of a prompt, parsed from its last message with one."""
+
+    prompt: str
+    question: str
+    context: str
+
+
+def question_in(messages: Sequence[Message]) -> PromptQuestion | None:
+    """The question in the messages; None for a prompt of another family."""
+    for message in reversed(messages):
+        if message.role != "user" or (match := _QUESTION.search(message.content)) is None:
+            continue
+        text = message.content
+        if not any(mark in text for mark in (_ANSWER, PROGRAM, EXTRACTION)):
+            return None
+        context = _CONTEXT.search(text)
+        return PromptQuestion(text, match[1].strip(), context[1] if context else "")
+    return None
+
+
 def next_call(
-    asked: Asked,
+    question: PromptQuestion,
     searches: Mapping[str, Sequence[tuple[str, str]]],
     pages: Mapping[str, str],
-    offered: Set[str],
+    tools: Set[str],
 ) -> Call | None:
-    """The search for whom the question is about, then the pages found, until one bears its name;
-    None where nothing more is to be done."""
-    topic = _topic(asked.question)
-    if asked.context or topic is None or "web_search" not in offered:
+    """The search for the question's topic, then its results, until a page has the topic as title;
+    None where nothing is left to do."""
+    topic = _topic(question.question)
+    if question.context or topic is None or "web_search" not in tools:
         return None
     if topic not in searches:
         return "web_search", {"query": topic}
@@ -61,9 +87,9 @@ def _topic(question: str) -> str | None:
     for kind in KINDS.values():
         head, _, tail = kind.ask.partition("{t}")
         middle = tail.removesuffix("{when}?")
-        found = re.match(rf"{re.escape(head)}(.+?){re.escape(middle)}", question)
-        if found is not None and (middle.strip() or (found := _WHEN.match(question[len(head) :]))):
-            return found[1]
+        match = re.match(rf"{re.escape(head)}(.+?){re.escape(middle)}", question)
+        if match is not None and (middle.strip() or (match := _WHEN.match(question[len(head) :]))):
+            return match[1]
     return None
 
 
@@ -84,63 +110,65 @@ def _title(page: str) -> str:
 
 
 def _rows(page: str) -> str:
-    """The rows of an article as lines of a fact each, about the one in its title."""
+    """An article's rows as lines of one fact each, with the title as topic."""
     lines = []
     for what, value, start, end in _ROW.findall(page):
         if (kind := _ROW_KINDS.get(what)) is not None:
             until = "" if end in ("", "still") else f" to {end}"
-            said = KINDS[kind].line.format(t=_title(page), v=value)
-            lines.append(f"{said} from {start}{until}.")
+            statement = KINDS[kind].line.format(t=_title(page), v=value)
+            lines.append(f"{statement} from {start}{until}.")
     return "\n".join(lines)
 
 
-def reply_to(asked: Asked, pages: Mapping[str, str]) -> str:
-    """What the script writes; `pages` are those that it opened."""
-    told = asked.context or "\n".join(map(_rows, pages.values()))
-    found = extract(asked.question, told)
-    if PROGRAM in asked.prompt:
-        return "I could not read the question." if found.query is None else _program(found)
-    if _ONLY_EXTRACTION in asked.prompt:
-        return _extraction(found)
-    answer, reasoning = _careless(asked, found)
-    if EXTRACTION in asked.prompt:
-        return f"{_extraction(found)}\n\nAnswer: {answer}"
-    if _ANSWER_FIRST in asked.prompt:
+def reply_to(question: PromptQuestion, pages: Mapping[str, str]) -> str:
+    """The policy's reply; `pages` are those that it opened."""
+    context = question.context or "\n".join(map(_rows, pages.values()))
+    extraction = extract(question.question, context)
+    if PROGRAM in question.prompt:
+        return (
+            "I could not read the question." if extraction.query is None else _program(extraction)
+        )
+    if _ONLY_EXTRACTION in question.prompt:
+        return _extraction(extraction)
+    answer, reasoning = _careless(question, extraction)
+    if EXTRACTION in question.prompt:
+        return f"{_extraction(extraction)}\n\nAnswer: {answer}"
+    if _ANSWER_FIRST in question.prompt:
         return f"Answer: {answer}\nReasoning: {reasoning}"
     return f"Reasoning: {reasoning}\nAnswer: {answer}"
 
 
-def _extraction(found: Extracted) -> str:
-    if found.query is None:
+def _extraction(extraction: RuleExtraction) -> str:
+    if extraction.query is None:
         return "I could not read what the question asks."
-    return write_extraction(found.facts, found.query, told_reference(found.query))
+    return write_extraction(extraction.facts, extraction.query, reference_text(extraction.query))
 
 
-def _careless(asked: Asked, found: Extracted) -> tuple[str, str]:
-    """An answer by years, and its reasons."""
-    if (moved := add_months(asked.question)) is not None:
-        return moved, "I added the years and the months."
-    names = _by_years(found.facts, found.query) if found.query is not None else ()
+def _careless(question: PromptQuestion, extraction: RuleExtraction) -> tuple[str, str]:
+    """An answer by years, and its reasoning."""
+    if (total := add_months(question.question)) is not None:
+        return total, "I added the years and the months."
+    names = _by_years(extraction.facts, extraction.query) if extraction.query is not None else ()
     reasoning = f"By their years these fit: {', '.join(names) or 'none'}."
-    if _LIST in asked.prompt:
+    if _LIST in question.prompt:
         return json.dumps(names, ensure_ascii=False), reasoning
     return (names[0] if names else "none"), reasoning
 
 
 def _by_years(facts: Sequence[Fact], query: Query) -> tuple[str, ...]:
-    """As the solver, with months left aside."""
+    """The solver's answers without months."""
     if query.relation in ("before", "after"):
         return _next_by_years(facts, query)
-    assert isinstance(query.reference, Span)  # questions in words give nothing else
+    assert isinstance(query.reference, Span)  # questions as text have no other
     low, high = query.reference.first // 12, query.reference.last // 12
     every = query.relation == "throughout"
-    held = [
+    values = [
         fact.value
         for fact in facts
         if (_first(fact) <= low and _last(fact) >= high if every else
             _first(fact) <= high and _last(fact) >= low)
     ]  # fmt: skip
-    return tuple(dict.fromkeys(held))
+    return tuple(dict.fromkeys(values))
 
 
 def _next_by_years(facts: Sequence[Fact], query: Query) -> tuple[str, ...]:
@@ -167,11 +195,11 @@ def _last(fact: Fact) -> int:
     return fact.last // 12 if fact.last is not None else 9999
 
 
-def _program(found: Extracted) -> str:
-    """Facts as records of months, and the comparison that the question asks for."""
-    assert found.query is not None  # said by the caller
-    query = found.query
-    rows = "\n".join(f"    ({f.first!r}, {f.last!r}, {f.value!r})," for f in found.facts)
+def _program(extraction: RuleExtraction) -> str:
+    """A program with the facts as records of months, and the question's comparison."""
+    assert extraction.query is not None  # checked by the caller
+    query = extraction.query
+    rows = "\n".join(f"    ({f.first!r}, {f.last!r}, {f.value!r})," for f in extraction.facts)
     lines = [
         "import json", "", "# months since the year 0; None is an open end", f"facts = [\n{rows}\n]"
     ]  # fmt: skip
@@ -207,12 +235,12 @@ def _neighbour_lines(query: Query) -> list[str]:
 
 
 def next_step(turn: Turn) -> Step | None:
-    """The step in a question on timed facts; None where the question is none."""
-    question = read_asked(turn.messages)
+    """The policy's next step; None for messages of another family."""
+    question = question_in(turn.messages)
     if question is None:
         return None
-    seen = look_back(turn.messages)
-    call = next_call(question, seen.searches, seen.pages, turn.offered)
+    history = look_back(turn.messages)
+    call = next_call(question, history.searches, history.pages, turn.offered)
     if call is not None:
         return "I look up whom it is about.", [call]
-    return reply_to(question, seen.pages), []
+    return reply_to(question, history.pages), []

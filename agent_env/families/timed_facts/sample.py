@@ -16,40 +16,40 @@ Setting = Literal["closed-book", "reasonqa", "open-book", "open-web"]
 
 
 class TimedQuestion(Sample):
-    """A question, the facts that answer it, and what tempts to a wrong answer."""
+    """A question, the facts that answer it, and wrong answers."""
 
     level: Level
     cell: str
-    """Level and whether it has several answers: `L2-single`, `hard-multi`, `hard-none`."""
+    """Level and number of answers: `L2-single`, `hard-multi`, `hard-none`."""
     question: str
     kind: str = ""
-    """The relation, as in wording.KINDS; empty where it is not known."""
+    """The relation, as in wording.KINDS; empty where unknown."""
     topic: str = ""
-    """Whom or what the question is about."""
+    """The person or thing that the question is about."""
     relation: str = ""
-    """What is asked: in, between, throughout, before, after; empty where it is not known."""
+    """The temporal relation: in, between, throughout, before, after; empty where unknown."""
     reference: str = ""
     """A value, YYYY-MM, or `YYYY-MM to YYYY-MM`."""
     boundary: str = ""
-    """Where the time asked for lies: inside, first, last, just-before, just-after a fact, …"""
+    """The position of the reference to a fact: inside, first, last, just-before, just-after, …"""
     facts: tuple[Fact, ...] = ()
     """In the order of the context, distractors included."""
     negatives: tuple[str, ...] = ()
-    """Values of the same topic and kind that are wrong at the time asked for."""
+    """Values of the same topic and kind that are wrong at the reference."""
     lines: str | None = None
-    """The context as a published file has it, where the sample is from one."""
+    """The context of a published file."""
     text: str | None = None
     """The running text of a published file."""
     unread: tuple[str, ...] = ()
-    """What of a published context could not be read as facts, with the reason."""
+    """Statements of a published context that could not be parsed, with the reason."""
 
     @property
     def own_facts(self) -> tuple[Fact, ...]:
-        """Those of the topic and kind asked for: what an extraction should find."""
+        """The facts of the question's topic and kind: the gold of an extraction."""
         return tuple(f for f in self.facts if f.topic == self.topic and f.kind == self.kind)
 
     def query(self) -> Query | None:
-        """What is asked of the facts, where it is known."""
+        """The query on the facts, where known."""
         if not self.relation:
             return None
         relation: Relation = self.relation  # type: ignore[assignment]  # written by us
@@ -57,7 +57,7 @@ class TimedQuestion(Sample):
         return Query(relation, read_reference(relation, self.reference, values))
 
     def context(self, setting: Setting) -> str:
-        """What stands before the question; empty in a closed book and on the open web."""
+        """The context in a setting; empty for closed-book and open-web."""
         if setting == "reasonqa":
             return self.lines if self.lines is not None else "\n".join(map(fact_line, self.facts))
         if setting == "open-book":
@@ -65,17 +65,17 @@ class TimedQuestion(Sample):
         return ""
 
     def _running_text(self) -> str:
-        """A sentence a fact, in forms that change, with sentences between that say nothing."""
-        told = []
+        """One sentence for each fact, in changing forms, with filler sentences."""
+        sentences = []
         for number, fact in enumerate(self.facts):
-            told.append(prose(fact, number + len(self.question)))
+            sentences.append(prose(fact, number + len(self.question)))
             if number % 3 == 1:
-                told.append("Of the years around it little more is on record.")
-        return "\n".join(told)
+                sentences.append("Of the years around it little more is on record.")
+        return "\n".join(sentences)
 
 
 def timed(sample: Sample) -> TimedQuestion:
-    """The sample itself, where it is one of these."""
+    """The sample, typed; ConfigError for a sample of another family."""
     if not isinstance(sample, TimedQuestion):
-        raise ConfigError(f"sample '{sample.id}' is no question on timed facts")
+        raise ConfigError(f"sample '{sample.id}' is not a question on timed facts")
     return sample

@@ -1,8 +1,7 @@
-"""Answers questions on timed facts: a pure function that says which facts matched and which nearly.
+"""Answers queries on timed facts, with the matching facts and those just outside. Pure.
 
-Facts are a list, so that two with one interval are two. By default an interval is closed: a fact
-from January to March holds in January, February and March. Half-open, it no longer holds in its
-last month, so one that begins and ends in the same month holds at no time.
+By default an interval is closed: a fact from January to March holds in January, February and March.
+Half-open, it does not hold in its last month, so that a fact of one month never holds.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ Relation = Literal["in", "between", "throughout", "before", "after"]
 RELATIONS: tuple[Relation, ...] = ("in", "between", "throughout", "before", "after")
 Ends = Literal["closed", "half-open"]
 NEAR = 12
-"""Months by which a fact may miss the time asked for and still be told as just outside."""
+"""Largest distance from the reference, in months, of a fact just outside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked of the facts.
+    """A query on facts.
 
     `in` and `between`: what held in some month of the span. `throughout`: in every month of it.
-    `before`, `after`: what began nearest before or after the beginning of the reference, which is
-    a value or a span; of a value with several spells, before its first and after its last.
+    `before`, `after`: what began nearest before or after the beginning of the reference (a value or
+    a span); for a value with several spells, before its first and after its last.
     """
 
     relation: Relation
@@ -36,34 +35,34 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
-    """The answers, and why."""
+class Solution:
+    """The answers with their facts."""
 
     answers: tuple[str, ...]
     """Each once, in the order of their facts."""
     matched: tuple[Fact, ...]
     near: tuple[Fact, ...]
-    """Those just outside: missed by at most NEAR months, or begun together with the reference."""
+    """Facts just outside: at most NEAR months away, or with the start of the reference."""
 
-    def explained(self) -> str:
-        """Two lines for people."""
-        return f"Matched: {_told(self.matched)}\nJust outside: {_told(self.near)}"
+    def explanation(self) -> str:
+        """The facts in two lines."""
+        return f"Matched: {_listing(self.matched)}\nJust outside: {_listing(self.near)}"
 
 
-def solve(facts: Sequence[Fact], query: Query, ends: Ends = "closed") -> Solved:
-    """What the facts answer; all of them are about the topic asked for."""
+def solve(facts: Sequence[Fact], query: Query, ends: Ends = "closed") -> Solution:
+    """The answers from facts, which must all be of the question's topic."""
     if query.relation in ("before", "after"):
         return _neighbour(facts, query)
     span = query.reference
     if isinstance(span, str):
         spells = [fact for fact in facts if fact.value == span]
         if not spells:
-            return Solved((), (), ())
-        return _held(facts, _whole(spells), query.relation, ends)
-    return _held(facts, span, query.relation, ends)
+            return Solution((), (), ())
+        return _during(facts, _full_span(spells), query.relation, ends)
+    return _during(facts, span, query.relation, ends)
 
 
-def _held(facts: Sequence[Fact], span: Span, relation: str, ends: Ends) -> Solved:
+def _during(facts: Sequence[Fact], span: Span, relation: str, ends: Ends) -> Solution:
     matched, near = [], []
     less = 1 if ends == "half-open" else 0
     low, high = span.first, span.last
@@ -77,30 +76,30 @@ def _held(facts: Sequence[Fact], span: Span, relation: str, ends: Ends) -> Solve
             matched.append(fact)
         elif first - NEAR <= high and last + NEAR >= low:
             near.append(fact)
-    return Solved(_values(matched), tuple(matched), tuple(near))
+    return Solution(_values(matched), tuple(matched), tuple(near))
 
 
-def _neighbour(facts: Sequence[Fact], query: Query) -> Solved:
-    """The nearest strictly earlier or later start; ties are all answers."""
+def _neighbour(facts: Sequence[Fact], query: Query) -> Solution:
+    """The facts with the nearest strictly earlier or later start; all of them if tied."""
     before = query.relation == "before"
     begin = _begin(facts, query)
     if begin is None:
-        return Solved((), (), ())
+        return Solution((), (), ())
     starts = [fact.first if fact.first is not None else _NEVER for fact in facts]
-    wanted = [s for s in starts if (s < begin if before else s > begin)]
-    if not wanted:
-        return Solved((), (), _together(facts, starts, begin, query))
-    best = max(wanted) if before else min(wanted)
+    candidates = [s for s in starts if (s < begin if before else s > begin)]
+    if not candidates:
+        return Solution((), (), _simultaneous(facts, starts, begin, query))
+    best = max(candidates) if before else min(candidates)
     matched = tuple(fact for fact, s in zip(facts, starts, strict=True) if s == best)
-    return Solved(_values(matched), matched, _together(facts, starts, begin, query))
+    return Solution(_values(matched), matched, _simultaneous(facts, starts, begin, query))
 
 
 _NEVER: Month = -(10**9)
-"""The start of what began before anything asked."""
+"""The start of a fact without one."""
 
 
 def _begin(facts: Sequence[Fact], query: Query) -> Month | None:
-    """The month from which neighbours are counted; None where the reference is not there."""
+    """The month from which neighbours are counted; None for an unknown reference."""
     reference, before = query.reference, query.relation == "before"
     if isinstance(reference, Span):
         return reference.first if before else reference.last
@@ -110,14 +109,14 @@ def _begin(facts: Sequence[Fact], query: Query) -> Month | None:
     return min(spells) if before else max(spells)
 
 
-def _together(
+def _simultaneous(
     facts: Sequence[Fact], starts: Sequence[Month], begin: Month, query: Query
 ) -> tuple[Fact, ...]:
     pairs = zip(facts, starts, strict=True)
     return tuple(f for f, start in pairs if start == begin and f.value != query.reference)
 
 
-def _whole(spells: Sequence[Fact]) -> Span:
+def _full_span(spells: Sequence[Fact]) -> Span:
     firsts = [_NEVER if f.first is None else f.first for f in spells]
     lasts = [-_NEVER if f.last is None else f.last for f in spells]
     return Span(min(firsts), max(lasts))
@@ -127,7 +126,7 @@ def _values(facts: Iterable[Fact]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(fact.value for fact in facts))
 
 
-def _told(facts: Sequence[Fact]) -> str:
+def _listing(facts: Sequence[Fact]) -> str:
     return "; ".join(f"{fact.value} ({_bounds(fact)})" for fact in facts) or "nothing"
 
 

@@ -1,4 +1,4 @@
-"""From interval rows to the stories that questions are drawn from: one topic, one relation."""
+"""Stories from interval rows: all facts of one topic and relation, the source of questions."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ class Story:
 
 
 def story_of(rows: Sequence[IntervalRow], years: frozenset[int] = frozenset()) -> Story:
-    """The rows, of one topic and relation, as a story; the rows at the places in `years` are told
-    by years alone."""
+    """The rows of one topic and relation as a story; `years`: indices of rows with years only."""
     kind = KIND_OF[rows[0].relation]
     of_object = rows[0].relation in OF_OBJECT
     topic = rows[0].object if of_object else rows[0].subject
@@ -43,20 +42,19 @@ def story_of(rows: Sequence[IntervalRow], years: frozenset[int] = frozenset()) -
 
 
 def _bounds(row: IntervalRow, by_years: bool) -> tuple[tuple[str, str | None], Bounds]:
-    """The bounds as a fact writes them, and the months that they mean."""
+    """The bounds as a fact's texts, and as months."""
     start, end = row.start, row.end
     length = 4 if by_years else 7
     first = month(start.year, 1 if by_years else start.month)
-    written = start.isoformat()[:length], None if end is None else end.isoformat()[:length]
+    texts = start.isoformat()[:length], None if end is None else end.isoformat()[:length]
     last = None if end is None else month(end.year, 12 if by_years else end.month)
-    return written, (first, last)
+    return texts, (first, last)
 
 
 def stories_of(
     rows: Iterable[IntervalRow], rng: Random, least: int = 3
 ) -> Iterator[tuple[IntervalRow, ...]]:
-    """The rows of a table grouped into stories of at least so many facts, over and over in
-    drawn order."""
+    """The rows of each story with at least `least` facts, repeatedly, in random order."""
     groups: dict[tuple[str, str], list[IntervalRow]] = defaultdict(list)
     for row in rows:
         topic = row.object if row.relation in OF_OBJECT else row.subject
@@ -67,7 +65,7 @@ def stories_of(
 
 
 def presidents(tables: FactTables) -> tuple[IntervalRow, ...]:
-    """The shipped table of real terms of office as intervals: what a closed book may know."""
+    """The packaged table of real terms of office as intervals, for closed-book questions."""
     return tuple(
         IntervalRow(row.person, "heads", "the United States", row.start, row.end)
         for row in tables.presidents

@@ -1,7 +1,7 @@
-"""Extraction, then execution: what follows a model's extraction or program. Pure.
+"""Strategies that execute a model's extraction or program. Pure.
 
-The fixed solver needs no sandbox: the extraction is data, read and solved here. A program of the
-model's is run by the interpreter of the condition (`ci`), as a call of the strategy's own.
+An extraction is data, parsed and solved here by the fixed solver, without a sandbox. A program is
+run by the condition's interpreter (`ci`), as a tool call of the strategy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_env.errors import ConfigError
-from agent_env.families.timed_facts.extraction import Unextracted, read_extraction
+from agent_env.families.timed_facts.extraction import ExtractionError, read_extraction
 from agent_env.families.timed_facts.solver import solve
 from agent_env.protocols import Answer, CallTool, RunTools, Say, Strategy
 from agent_env.records.schema import Condition, Message, Sample, ToolCall, ToolResult
@@ -21,18 +21,18 @@ from agent_env.tasks.task import Prompt, StrategyParts
 ONE_SHOT = "-1shot"
 """Ends the name of a strategy with one worked example."""
 NO_EXTRACTION = "No extraction ("
-"""How the answer begins where none could be read; the trouble's name follows."""
+"""Start of the answer where there is none; the error's kind follows."""
 NO_PROGRAM = "No program ("
 REPAIR = "That could not be used: "
-"""How the one request to mend a reply begins."""
+"""Start of the only request to repair a reply."""
 _BLOCK = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)```", re.S)
-_TOLD = 600
-"""Characters of an error that are told to the model."""
+_LONGEST_ERROR = 600
+"""Characters of an error that the model is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractRun:
-    """The reply is an extraction; the fixed solver answers. One request to mend it."""
+    """The reply is an extraction, which the fixed solver answers; one repair request."""
 
     prompt: Prompt
     condition: Condition
@@ -45,19 +45,19 @@ class ExtractRun:
         if reply.tool_calls:
             return RunTools()
         try:
-            found = read_extraction(reply.content)
-        except Unextracted as exc:
-            wish = "Write the one JSON object in the form asked for, and nothing else."
-            return _mend(messages, str(exc), wish, f"{NO_EXTRACTION}{exc})")
-        solved = solve(found.facts, found.query)
-        answers = json.dumps(solved.answers, ensure_ascii=False)
-        return Answer(f"Answer: {answers}\nSolver: closed months\n{solved.explained()}")
+            extraction = read_extraction(reply.content)
+        except ExtractionError as exc:
+            instruction = "Write the one JSON object in the form asked for, and nothing else."
+            return _repair_request(messages, str(exc), instruction, f"{NO_EXTRACTION}{exc})")
+        solution = solve(extraction.facts, extraction.query)
+        answers = json.dumps(solution.answers, ensure_ascii=False)
+        return Answer(f"Answer: {answers}\nSolver: closed months\n{solution.explanation()}")
 
 
 @dataclass(frozen=True, slots=True)
 class CodeRun:
-    """The reply is a program, in a block or as a call of `python`; what it prints is the answer.
-    One request to mend it."""
+    """The reply is a program, as a code block or a call of `python`; its output is the answer. One
+    repair request."""
 
     prompt: Prompt
     condition: Condition
@@ -72,7 +72,7 @@ class CodeRun:
         if messages[-1].tool_calls:
             return RunTools()
         why = "prose: there is no ```python block"
-        return _mend(messages, why, "Write one program.", f"{NO_PROGRAM}{why})")
+        return _repair_request(messages, why, "Write one program.", f"{NO_PROGRAM}{why})")
 
 
 def _program(messages: Sequence[Message]) -> ToolCall | None:
@@ -90,26 +90,30 @@ def _program(messages: Sequence[Message]) -> ToolCall | None:
 
 
 def _after(messages: Sequence[Message], result: ToolResult) -> Say | Answer:
-    """The answer that the program printed, or a request to mend it."""
+    """The program's output as the answer, or a repair request."""
     if result.error is not None:
-        trouble = f"error: {result.output[-_TOLD:]}"
-        return _mend(messages, trouble, "Mend it.", f"{NO_PROGRAM}error: {result.error[:_TOLD]})")
+        trouble = f"error: {result.output[-_LONGEST_ERROR:]}"
+        return _repair_request(
+            messages, trouble, "Mend it.", f"{NO_PROGRAM}error: {result.error[:_LONGEST_ERROR]})"
+        )
     printed = result.output.strip()
     if printed in ("", "(no output)"):
         why = "empty: it printed nothing"
-        return _mend(messages, why, "Print the answers.", f"{NO_PROGRAM}{why})")
+        return _repair_request(messages, why, "Print the answers.", f"{NO_PROGRAM}{why})")
     return Answer(f"Answer: {printed.splitlines()[-1]}\nSolver: the model's program")
 
 
-def _mend(messages: Sequence[Message], why: str, wish: str, given_up: str) -> Say | Answer:
-    """Ask once; the second time the episode ends without an answer."""
+def _repair_request(
+    messages: Sequence[Message], why: str, instruction: str, failure: str
+) -> Say | Answer:
+    """The repair request; after a second failure the end of the episode without an answer."""
     if any(m.role == "user" and m.content.startswith(REPAIR) for m in messages):
-        return Answer(given_up)
-    return Say(Message(role="user", content=f"{REPAIR}{why}\n{wish}"))
+        return Answer(failure)
+    return Say(Message(role="user", content=f"{REPAIR}{why}\n{instruction}"))
 
 
 def run_strategy(parts: StrategyParts) -> Strategy | None:
-    """The strategy where it executes something; None for those that only word the question."""
+    """The strategy if it executes something; None for a strategy of wording only."""
     name, prompt, condition = parts.condition.strategy, parts.prompt, parts.condition
     plain = name.removesuffix(ONE_SHOT)
     if plain == "code-run":

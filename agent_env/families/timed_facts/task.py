@@ -1,8 +1,9 @@
-"""Questions on timed facts as a Task: how they are put, and the worked example."""
+"""Questions on timed facts as a Task: prompts and the worked example."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.extraction import write_extraction
@@ -33,7 +34,7 @@ BOUNDS = (
     "to 9."
 )
 PROMPTS = ("default", "paper", "either")
-"""`paper` tells whether there are several answers, as the paper's prompts do; `either` never does;
+"""`paper` states whether there are several answers, as the paper's prompts do; `either` never does;
 `default` does for TempReason, but not for TimeQA, where there may be none."""
 
 
@@ -45,12 +46,12 @@ def make_task(
         raise ConfigError(f"unknown prompt '{prompt}'; known: {', '.join(PROMPTS)}")
 
     def fields(sample: Sample, condition: Condition) -> dict[str, str]:
-        asked = timed(sample)
-        form = form_of(asked, prompt)
-        context = asked.context(setting)
-        return {"question": asked.question, "context": context, "form": form}
+        question = timed(sample)
+        form = form_of(question, prompt)
+        context = question.context(setting)
+        return {"question": question.question, "context": context, "form": form}
 
-    def worded(values: dict[str, str]) -> str:
+    def wording(values: Mapping[str, str]) -> str:
         context = f"Context:\n{values['context']}\n\n" if values["context"] else ""
         return (
             f"{context}Question: {values['question']}\n\n{values['form']}\n"
@@ -58,7 +59,7 @@ def make_task(
         )
 
     def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
-        return (Message(role="user", content=worded(fields(sample, condition))),)
+        return (Message(role="user", content=wording(fields(sample, condition))),)
 
     task = Task(
         name=name,
@@ -70,20 +71,20 @@ def make_task(
         limits=Limits(),
         placeholders={"question": True, "context": False, "form": False},
         fields=fields,
-        wording=lambda values: worded(dict(values)),
+        wording=wording,
         examples=lambda sample, condition: (worked_example(timed(sample), prompt, setting),),
     )
     return with_orders(task)
 
 
-def form_of(asked: TimedQuestion, prompt: str) -> str:
-    """How the answer is to be written, with how bounds are meant."""
-    if asked.level == "L1":
+def form_of(question: TimedQuestion, prompt: str) -> str:
+    """The requested form of the answer, with the meaning of bounds."""
+    if question.level == "L1":
         return DATE
-    untold = prompt == "either" or (prompt == "default" and asked.level in ("easy", "hard"))
-    if untold or not asked.gold:
+    is_open = prompt == "either" or (prompt == "default" and question.level in ("easy", "hard"))
+    if is_open or not question.gold:
         return f"{EITHER} {BOUNDS}"
-    return f"{SEVERAL if len(asked.gold) > 1 else ONE} {BOUNDS}"
+    return f"{SEVERAL if len(question.gold) > 1 else ONE} {BOUNDS}"
 
 
 WORKED = tuple(
@@ -107,12 +108,12 @@ _ONE_REASONING = (
 )
 
 
-def worked_example(asked: TimedQuestion, prompt: str, setting: Setting) -> Example:
-    """The fixed example, worded with one answer or with several like the question's own prompt."""
-    form = form_of(asked, prompt)
+def worked_example(question: TimedQuestion, prompt: str, setting: Setting) -> Example:
+    """The fixed example, with one or several answers like the question's own prompt."""
+    form = form_of(question, prompt)
     one = form.startswith(ONE)
     at = month(1997, 7) if one else month(1992, 3)
-    query, told = Query("in", Span(at, at)), "1997-07" if one else "1992-03"
+    query, reference = Query("in", Span(at, at)), "1997-07" if one else "1992-03"
     answers = ["Quarrow Rovers"] if one else [fact.value for fact in WORKED]
     write = fact_line if setting != "open-book" else lambda fact: prose(fact, 0)
     fields = {
@@ -120,7 +121,7 @@ def worked_example(asked: TimedQuestion, prompt: str, setting: Setting) -> Examp
         "context": "\n".join(map(write, WORKED)),
         "form": form,
         "reasoning": _ONE_REASONING if one else _REASONING,
-        "extraction": write_extraction(WORKED, query, told),
+        "extraction": write_extraction(WORKED, query, reference),
         "program": _program(divmod(at, 12)),
     }
     return Example(fields, answers[0] if one else json.dumps(answers))

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from agent_env.families.timed_facts.drawing import draw_hard, draw_own_span
-from agent_env.families.timed_facts.generating import Draw, Plan, make_questions
+from agent_env.families.timed_facts.generating import Draw, SetSpec, make_questions
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.task import make_task
 from agent_env.families.timeqa.published import NAME, read_foreign
@@ -42,12 +42,12 @@ class TimeQAOptions(Record):
 
 
 def _make(count: int, seed: int, options: TimeQAOptions) -> Made:
-    found: list[TimedQuestion] = []
+    questions: list[TimedQuestion] = []
     cells = [(level, n) for level in options.levels for n in options.answers]
     cells = [cell for cell in cells if cell != ("easy", "none")]
     share, rest = divmod(count, len(cells)) if cells else (0, 0)
     for place, (level, many) in enumerate(cells):
-        plan = Plan(
+        plan = SetSpec(
             task=NAME,
             prefix=f"tq-{level}-{many}",
             draws=((level, DRAWS[level]),),
@@ -61,8 +61,8 @@ def _make(count: int, seed: int, options: TimeQAOptions) -> Made:
             intervals=options.intervals,
             real=options.setting == "closed-book",
         )
-        found += make_questions(plan)
-    return Made(tuple(found))
+        questions += make_questions(plan)
+    return Made(tuple(questions))
 
 
 def _task(prompt: str, options: TimeQAOptions, tables: Materials) -> Task:

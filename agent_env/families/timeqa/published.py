@@ -1,7 +1,7 @@
-"""Reads TimeQA's published files: JSON lines of questions, and the annotated array.
+"""Reader of TimeQA's published files: JSON lines of questions, and the annotated array.
 
-`targets == [""]` means that the question has no answer. The level is not in the files: it is
-taken from the file's name (easy, hard), else by whether the question gives a span of its own.
+`targets == [""]` means that the question has no answer. The level is taken from the file's name
+(easy, hard), else from the question: easy ones give a span.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OWN_SPAN = re.compile(r"^(?>.*?\bfrom\b)(?>.*?\d{4})(?>.*?\b(?:to|until)\b).*?\
 
 
 def read_foreign(file: Path) -> Made | None:
-    """The questions of a published file; None where it is none."""
+    """The questions of a published file; None for another file."""
     first = first_object(file)
     if first is None:
         return None
@@ -56,10 +56,10 @@ def _plain(file: Path, number: int, item: dict[str, Any]) -> TimedQuestion:
     )
 
 
-def _paragraph(given: object) -> str:
-    if isinstance(given, dict):
-        return str(given.get("text", given.get("context", "")))
-    return str(given)
+def _paragraph(item: object) -> str:
+    if isinstance(item, dict):
+        return str(item.get("text", item.get("context", "")))
+    return str(item)
 
 
 def _annotated(file: Path) -> Iterator[TimedQuestion]:
@@ -67,10 +67,12 @@ def _annotated(file: Path) -> Iterator[TimedQuestion]:
     for number, item in objects(file):
         questions, paras = item.get("questions"), item.get("paras")
         if not isinstance(questions, list) or not isinstance(paras, list):
-            raise DatasetError(file, number, "questions or paras is no list")
+            raise DatasetError(file, number, "questions or paras is not a list")
         for pair in questions:
             if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
-                raise DatasetError(file, number, "a question is no pair of a text and its answers")
+                raise DatasetError(
+                    file, number, "a question is not a pair of a text and its answers"
+                )
             count += 1
             answers = [str(a.get("answer", "")) for a in pair[1] if isinstance(a, dict)]
             yield question_of(

@@ -71,8 +71,8 @@ def test_the_level_is_known_without_an_id(tmp_path: Path) -> None:
     ("item", "reason"),
     [
         ({**ABRAHAMS, "question": ""}, "question is missing"),
-        ({**ABRAHAMS, "text_answers": {"text": 3}}, "text_answers.text is no list of texts"),
-        ([1], "is no JSON object"),
+        ({**ABRAHAMS, "text_answers": {"text": 3}}, "text_answers.text is not a list of texts"),
+        ([1], "is not a JSON object"),
     ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, item: object, reason: str) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.families.timed_facts.extraction import Unextracted, read_extraction, write_extraction
+from agent_env.families.timed_facts.extraction import (
+    ExtractionError,
+    read_extraction,
+    write_extraction,
+)
 from agent_env.families.timed_facts.solver import solve
 
 GOOD = (
@@ -61,6 +65,6 @@ def test_what_is_written_reads_back() -> None:
     ],
 )
 def test_what_is_no_extraction_has_a_name(text: str, trouble: str) -> None:
-    with pytest.raises(Unextracted) as raised:
+    with pytest.raises(ExtractionError) as raised:
         read_extraction(text)
     assert raised.value.trouble == trouble

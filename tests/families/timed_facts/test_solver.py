@@ -78,7 +78,7 @@ def test_it_says_which_facts_were_just_outside() -> None:
     facts = [fact("A", "1990-01", "1991-01"), fact("B", "1991-03", "1994"), fact("C", "1999", None)]
     at = month(1991, 2)
     solved = solve(facts, Query("in", Span(at, at)))
-    assert solved.explained() == (
+    assert solved.explanation() == (
         "Matched: nothing\nJust outside: A (Jan, 1990 to Jan, 1991); B (Mar, 1991 to Dec, 1994)"
     )
 

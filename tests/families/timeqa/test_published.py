@@ -62,5 +62,5 @@ def test_the_annotated_array_is_read_question_by_question(tmp_path: Path) -> Non
 
 def test_a_question_that_is_no_pair_is_named(tmp_path: Path) -> None:
     broken = {**ANNOTATED, "questions": ["why?"]}
-    with pytest.raises(DatasetError, match=r"a\.json:2: a question is no pair"):
+    with pytest.raises(DatasetError, match=r"a\.json:2: a question is not a pair"):
         read(tmp_path / "a.json", json.dumps([ANNOTATED, broken]))
