@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -144,6 +145,20 @@ def new_file(file: Path, *, mode: int = 0o666, sync: bool = False) -> Iterator[P
             sync_path(file.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A new empty folder that takes the place of `folder`, and of all that is in it, at the end; it
+    is removed where that is not reached."""
+    part = folder.with_name(f".{folder.name}.{token_hex(4)}.part")
+    try:
+        part.mkdir(parents=True)
+        yield part
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def sync_path(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError
+from agent_env.records.safe_files import new_folder
 from agent_env.tasks.where import parse_where
 
 if TYPE_CHECKING:
@@ -112,19 +112,12 @@ def _written(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
     out = options.out or source.folder.place(f"exports/{options.to}")
     if out.exists() and (not out.is_dir() or (options.out is not None and any(out.iterdir()))):
         raise ConfigError(f"{out} is there already; name a new folder with --out")
-    part = out.with_name(out.name + ".part")
+    writer = import_module(f"agent_env.episodes.export.{module}")
     try:
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        counts = import_module(f"agent_env.episodes.export.{module}").write(source, part)
-        if out.exists():
-            shutil.rmtree(out)
-        part.rename(out)
+        with new_folder(out) as part:
+            return str(out), writer.write(source, part)
     except OSError as exc:
         raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return str(out), counts
 
 
 def _needs(package: str, extra: str, to: str) -> None:

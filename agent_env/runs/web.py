@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, DatasetError, StorageError
+from agent_env.records.safe_files import new_file
 from agent_env.records.schema import MaterialTable
 from agent_env.temporal.facts.tables import FactTables, shipped_tables
 
@@ -60,17 +60,13 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
     tables = _world(options)
     if options.out.exists():
         raise ConfigError(f"{options.out} is there already; remove it or name another --out")
-    part = options.out.with_name(f"{options.out.name}.part{os.getpid()}")
     try:
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        pages, digest = _render(part, tables, level, temporal)
-        facts, intervals = _write_tables(options.out, tables)
-        part.replace(options.out)
+        with new_file(options.out) as part:
+            pages, digest = _render(part, tables, level, temporal)
+            facts, intervals = _write_tables(options.out, tables)
     except (OSError, StorageError) as exc:
         raise ConfigError(f"cannot write to {options.out}: {exc}") from exc
-    finally:
-        for leftover in options.out.parent.glob(f"{part.name}*"):
-            leftover.unlink()
     _index(options.out, note)
     return BuiltWeb(pages, digest, facts, intervals, len(temporal), passed_over(temporal))
 

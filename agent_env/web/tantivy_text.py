@@ -7,13 +7,12 @@ that the store holds. It is written to a folder of its own first and then put in
 from __future__ import annotations
 
 import math
-import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from agent_env.errors import SearchError, StorageError
+from agent_env.records.safe_files import new_folder
 from agent_env.records.schema import Hit
 from agent_env.web.full_text import CANDIDATES, COVERAGE, lead, titled_first, words_of
 
@@ -94,10 +93,7 @@ class TantivyText:
 def _make(folder: Path, content: str, texts: Iterable[tuple[str, str, str]]) -> None:
     import tantivy
 
-    part = folder.with_name(f"{folder.name}.part{os.getpid()}")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    try:
+    with new_folder(folder) as part:
         index = tantivy.Index(_schema(tantivy), path=str(part))
         index.register_tokenizer("words", _analyzer(tantivy))
         writer = index.writer(heap_size=WRITER_BYTES, num_threads=1)
@@ -107,10 +103,6 @@ def _make(folder: Path, content: str, texts: Iterable[tuple[str, str, str]]) -> 
         writer.commit()
         writer.wait_merging_threads()
         (part / MARK).write_text(content)
-        shutil.rmtree(folder, ignore_errors=True)
-        part.replace(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def _schema(tantivy: Any) -> Any:

@@ -7,7 +7,6 @@ is resuming it. So a fork survives, replays and is scored like any other episode
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -23,7 +22,7 @@ from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import Clock, TraceWriter
 from agent_env.errors import ConfigError, DatasetError, first_problem
 from agent_env.records.manifest import Manifest
-from agent_env.records.safe_files import check_database
+from agent_env.records.safe_files import check_database, new_folder
 from agent_env.records.schema import Episode, Sample
 from agent_env.records.trace_events import EpisodeStarted, Event, ModelCalled, Parent, ToolCalled
 from agent_env.web.store_file import reading
@@ -94,32 +93,40 @@ def make_fork(
     `manifest` names the parent, the model, the one condition; `files` by their paths in the run."""
     if folder.path.exists() and any(folder.path.iterdir()):
         raise ConfigError(f"{folder.path} is not empty; name a new folder with --out")
-    part = RunFolder(folder.path.with_name(f".{folder.path.name}.part"))
-    shutil.rmtree(part.path, ignore_errors=True)  # left by a fork that was killed
     samples = samples_bytes([sample])
     asked = {"samples_digest": digest(samples), "samples": 1}
-    part.create(manifest.model_copy(update=asked), samples, materials, files)
-    parent: Episode = fold(recording.events)
-    part.write(PARENT, (parent.model_dump_json(indent=2) + "\n").encode())
-    if pages.exists():
-        try:
-            check_database(pages.parent, pages)
-        except OSError as exc:
-            raise DatasetError(pages, None, f"cannot be copied: {exc.strerror}") from exc
-        _copy_database(pages, part.pages)
-    texts = Texts(part.texts)
+    with new_folder(folder.path) as path:
+        part = RunFolder(path)
+        part.create(manifest.model_copy(update=asked), samples, materials, files)
+        parent: Episode = fold(recording.events)
+        part.write(PARENT, (parent.model_dump_json(indent=2) + "\n").encode())
+        if pages.exists():
+            try:
+                check_database(pages.parent, pages)
+            except OSError as exc:
+                raise DatasetError(pages, None, f"cannot be copied: {exc.strerror}") from exc
+            _copy_database(pages, part.pages)
+        _write_prefixes(part, sample, manifest, recording, edits, clock)
+
+
+def _write_prefixes(
+    run: RunFolder,
+    sample: Sample,
+    manifest: Manifest,
+    recording: Recording,
+    edits: Mapping[str, str],
+    clock: Clock,
+) -> None:
+    """The beginning of each fork's trace."""
+    texts = Texts(run.texts)
     try:
         for repeat in range(1, manifest.repeats + 1):
             key = EpisodeKey(sample.id, manifest.conditions[0].name, repeat)
-            trace = TraceWriter(part.trace(key), key.name, clock, texts)
+            trace = TraceWriter(run.trace(key), key.name, clock, texts)
             _write_prefix(trace, key, manifest, recording, edits)
             trace.close()
     finally:
         texts.close()
-    folder.path.parent.mkdir(parents=True, exist_ok=True)
-    if folder.path.exists():
-        folder.path.rmdir()
-    part.path.rename(folder.path)
 
 
 def read_parent(folder: RunFolder) -> Episode:
