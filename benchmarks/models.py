@@ -19,17 +19,18 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.runner import Runner, Seams
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
-from agent_env.models.chat_completions import ChatCompletions
+from agent_env.models.apis import compatible, openai
+from agent_env.models.client import ApiModel
 from agent_env.models.counting import CountedModel
-from agent_env.models.responses import Responses
+from agent_env.models.request_fields import Parameters
 from agent_env.models.tokenizers import Estimate, Tiktoken
-from agent_env.models.wire import Parameters
 from agent_env.protocols import Limits, Model, Tokenizer
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.runs.options import RunOptions
@@ -39,6 +40,9 @@ from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
+
+ChatCompletions = partial(ApiModel, compatible.API)
+Responses = partial(ApiModel, openai.API)
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from agent_env.models.cleaning import Json
-from agent_env.models.wire import record, records, text
+from agent_env.models.json_fields import record, records, text
 from agent_env.records.schema import PageRef, ToolSpec
 
 INCLUDED: dict[str, str] = {

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from agent_env.errors import ModelError
 from agent_env.models.cleaning import Json
-from agent_env.models.wire import Endpoint, record, records, text
+from agent_env.models.endpoint import Endpoint
+from agent_env.models.json_fields import record, records, text
 
 MOST_MODELS = 100
 TIMEOUT_S = 10.0

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.chat_completions import ChatCompletions
 from agent_env.models.cleaning import Json
+from agent_env.models.client import ApiModel
 from agent_env.models.counting import texts_of
+from agent_env.models.endpoint import Endpoint
+from agent_env.models.json_fields import text
 from agent_env.models.tokenizers import Estimate
-from agent_env.models.wire import Endpoint, text
 from agent_env.protocols import Count, ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec, Usage
 
@@ -128,14 +129,14 @@ class ServerTokenizer:
             )
         worded = text(await way.endpoint.post("/apply-template", asked), "prompt")
         if not worded:
-            raise way.endpoint.unusable("gave no prompt for the messages")
+            raise way.endpoint.failures.unusable("gave no prompt for the messages")
         return await self._of_text(way, worded, whole=True)
 
 
 class CountedByServer:
     """A Model; where a reply does not say its usage, the server is asked to count it."""
 
-    def __init__(self, inner: ChatCompletions, tokenizer: ServerTokenizer) -> None:
+    def __init__(self, inner: ApiModel, tokenizer: ServerTokenizer) -> None:
         self.name = inner.name
         self._inner = inner
         self._tokenizer = tokenizer
@@ -166,7 +167,7 @@ def _count(answer: Json, way: _Way) -> int:
     if way.dialect == "llama.cpp" and isinstance(tokens, list):
         found = len(tokens)
     if type(found) is not int or found < 1:
-        raise way.endpoint.unusable("gave no count of tokens")
+        raise way.endpoint.failures.unusable("gave no count of tokens")
     return found
 
 

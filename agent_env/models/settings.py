@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
 from agent_env.models.echo import EchoMode
-from agent_env.models.wire import Parameters
+from agent_env.models.request_fields import Parameters
 from agent_env.protocols import Model
 
 CHOICES: dict[str, tuple[str, ...]] = {

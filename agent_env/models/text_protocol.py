@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
-from agent_env.models.wire import ids_in, unique_id
+from agent_env.models.call_ids import ids_in, unique_id
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 

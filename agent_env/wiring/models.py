@@ -6,24 +6,26 @@ import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
-from agent_env.models.addresses import NO_KEY, OPENAI_URL, split_address, variable_in
+from agent_env.models import apis
+from agent_env.models.addresses import NO_KEY, split_address, variable_in
 from agent_env.records.manifest import Manifest
 from agent_env.wiring.registry import SCRIPTS, load
 
 if TYPE_CHECKING:
+    from agent_env.models.api import Api
     from agent_env.models.server_facts import ServerFacts
     from agent_env.models.server_tokenizer import ServerTokenizer
     from agent_env.models.settings import ModelSettings
     from agent_env.protocols import Model, Tokenizer
 
-MODELS = (*SCRIPTS, "openai/NAME", "compatible/NAME[@URL]")
-KEYS = ("OPENAI_API_KEY", "COMPATIBLE_API_KEY")
 SERVER = "server"
 """The tokenizer of the model's own server."""
 MODEL_TIMEOUT_S = 600.0
@@ -46,50 +48,62 @@ def make_model(
             raise ConfigError(f"model {name} is a script and takes no parameters: {given}")
         scripted: Model = load(SCRIPTS[name])()
         return scripted
-    kind, _, wanted = split_address(name)[0].partition("/")
-    if kind not in ("openai", "compatible") or not wanted:
-        raise ConfigError(f"unknown model '{name}'; known: {', '.join(MODELS)}")
+    wanted, api = split_address(name)[0].partition("/")[2], api_of(name)
+    if api is None or not wanted:
+        raise ConfigError(f"unknown model '{name}'; known: {', '.join((*SCRIPTS, *_forms()))}")
     chosen = model_settings(parameters)
     timeout_s = chosen.reply_timeout_s or MODEL_TIMEOUT_S
-    url, key = _address(name, base_url), _key(name, chosen.api_key_env)
-    if kind == "openai":
-        from agent_env.models.responses import Responses
-
-        model = Responses(
-            name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s,
-            chosen.echo_reasoning,
-        )  # fmt: skip
-        return chosen.worded(model)
-    from agent_env.models.chat_completions import ChatCompletions
-
-    if chosen.hosted_tools:
+    url, key = _address(name, api, base_url), _key(name, api, chosen.api_key_env)
+    if chosen.hosted_tools and not api.has_hosted_tools:
         raise ConfigError(f"--hosted-tools: only openai/NAME has them, not {name}")
-    chat = ChatCompletions(
-        name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s,
+    from agent_env.models.client import ApiModel
+
+    model = ApiModel(
+        api, name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s,
         chosen.echo_reasoning, former_urls, note,
     )  # fmt: skip
     if tokenizer is None:
-        return chosen.worded(chat)
+        return chosen.worded(model)
     from agent_env.models.server_tokenizer import CountedByServer
 
-    return chosen.worded(CountedByServer(chat, tokenizer))
+    return chosen.worded(CountedByServer(model, tokenizer))
 
 
-def _address(name: str, base_url: str | None) -> str:
-    """Where the model is: OpenAI's own API, or where OPENAI_BASE_URL pairs it with its key; a
-    compatible one where the user says."""
+def api_of(model: str) -> Api | None:
+    """The API that the model speaks, by the prefix of its name; None for a script and for an
+    unknown prefix."""
+    prefix, slash, _ = model.partition("/")
+    if not slash or prefix not in _prefixes():
+        return None
+    api: Api = import_module(f"{apis.__name__}.{prefix}").API
+    return api
+
+
+def _prefixes() -> list[str]:
+    """The files of models/apis."""
+    return sorted((each.name for each in iter_modules(apis.__path__)), reverse=True)
+
+
+def _forms() -> list[str]:
+    """How models of each API are named."""
+    known = [(prefix, api_of(f"{prefix}/")) for prefix in _prefixes()]
+    return [f"{prefix}/NAME{'' if api and api.own_url else '[@URL]'}" for prefix, api in known]
+
+
+def _address(name: str, api: Api, base_url: str | None) -> str:
+    """Where the model is: the API's own place, or where its variable pairs it with its key; where
+    the user says, for servers of the user's own."""
     url = base_url or split_address(name)[1]
     if url is not None and ("@" in url or "?" in url):
         raise ConfigError(
             "the base URL holds a user, a password or a query, which would be stored with the run; "
             "give a plain URL and the key by COMPATIBLE_API_KEY or --api-key-env"
         )
-    if name.startswith("openai/"):
-        own = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    if (own := _own_url(api)) is not None:
         if url is not None and url.rstrip("/") != own.rstrip("/"):
             raise ConfigError(
-                f"model {name} takes no base URL, for it would get the key of OpenAI: name "
-                "compatible/NAME, or set OPENAI_BASE_URL beside OPENAI_API_KEY"
+                f"model {name} takes no base URL, for it would get the key in {api.key_variable}: "
+                f"name compatible/NAME, or set {api.url_variable} beside {api.key_variable}"
             )
         return own
     if url is None:
@@ -99,25 +113,29 @@ def _address(name: str, base_url: str | None) -> str:
     return url
 
 
-def _key(name: str, variable: str | None) -> str | None:
-    """The key in the variable that the user names, else in the model's usual one."""
+def _own_url(api: Api) -> str | None:
+    return os.environ.get(api.url_variable or "") or api.own_url
+
+
+def _key(name: str, api: Api, variable: str | None) -> str | None:
+    """The key in the variable that the user names, else in the API's usual one."""
     if variable:
         if not (key := os.environ.get(variable)):
             raise ConfigError(f"--api-key-env {variable}: the variable is not set")
         return key
-    if name.startswith("openai/"):
-        if not (key := os.environ.get("OPENAI_API_KEY")):
-            raise ConfigError(f"model {name} needs a key: set OPENAI_API_KEY")
+    if api.own_url is not None:
+        if not (key := os.environ.get(api.key_variable)):
+            raise ConfigError(f"model {name} needs a key: set {api.key_variable}")
         return key
-    return None if variable == NO_KEY else os.environ.get("COMPATIBLE_API_KEY")
+    return None if variable == NO_KEY else os.environ.get(api.key_variable)
 
 
 def health_of(model: str, base_url: JsonValue) -> Callable[[], Awaitable[bool]] | None:
     """Asks whether the model's server is up; None where the model has none."""
     from agent_env.models.health import Health
 
-    if model.startswith("openai/"):
-        base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    if (api := api_of(model)) is not None:
+        base_url = base_url or _own_url(api)
     return Health(base_url).is_up if isinstance(base_url, str) and base_url else None
 
 
@@ -127,7 +145,8 @@ def model_settings(given: Mapping[str, JsonValue]) -> ModelSettings:
 
     settings = ModelSettings.read(given)
     kept = json.dumps(given, ensure_ascii=False)
-    for name in (*KEYS, settings.api_key_env or KEYS[0]):
+    usual = [api.key_variable for prefix in _prefixes() if (api := api_of(f"{prefix}/"))]
+    for name in (*usual, settings.api_key_env or usual[0]):
         key = os.environ.get(name, "")
         if len(key) >= 8 and key in kept:
             raise ConfigError(
@@ -156,14 +175,14 @@ async def server_tokenizer(
     ConfigError where it has none."""
     from agent_env.models.server_tokenizer import ServerTokenizer
 
-    kind, _, wanted = split_address(model)[0].partition("/")
+    wanted, api = split_address(model)[0].partition("/")[2], api_of(model)
     base_url = base_url or split_address(model)[1]
-    if kind != "compatible" or base_url is None:
+    if api is None or api.own_url is not None or base_url is None:
         raise ConfigError(
             f"--tokenizer server: {model} has no server that counts for others; only "
             "compatible/NAME has, where it is vLLM or llama.cpp"
         )
-    made = ServerTokenizer(wanted, base_url, _key(model, variable))
+    made = ServerTokenizer(wanted, base_url, _key(model, api, variable))
     try:
         await made.open()
         yield made
@@ -178,10 +197,10 @@ async def facts_of_server(
     the key of `variable`, like the model."""
     from agent_env.models.server_facts import ServerFacts, server_facts
 
-    kind, _, wanted = split_address(model)[0].partition("/")
-    if kind != "compatible" or base_url is None:
+    wanted, api = split_address(model)[0].partition("/")[2], api_of(model)
+    if api is None or api.own_url is not None or base_url is None:
         return ServerFacts()
-    return await server_facts(wanted, base_url, _key(model, variable))
+    return await server_facts(wanted, base_url, _key(model, api, variable))
 
 
 async def open_counted(

@@ -2,17 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
 from agent_env.errors import ModelError
-from agent_env.models.chat_completions import ChatCompletions
-from agent_env.models.responses import Responses
-from agent_env.models.wire import Parameters
+from agent_env.models.apis import compatible, openai
+from agent_env.models.client import ApiModel
+from agent_env.models.request_fields import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
 
+ChatCompletions = partial(ApiModel, compatible.API)
+Responses = partial(ApiModel, openai.API)
 KEY = "sk-planted-0123456789abcdef"
 USER = Message(role="user", content="Which day?")
 LOOKUP = ToolSpec(
@@ -79,7 +82,7 @@ class RawServer:
 
 
 def ask(
-    kind: type[ChatCompletions] | type[Responses],
+    kind: Callable[..., ApiModel],
     answer: bytes,
     *,
     messages: Sequence[Message] = (USER,),
@@ -115,7 +118,7 @@ def said_by(server: RawServer, message: Message) -> Message:
 
 
 def failure(
-    kind: type[ChatCompletions] | type[Responses],
+    kind: Callable[..., ApiModel],
     answer: bytes,
     stream: bool = False,
     parameters: Parameters = Parameters(),  # noqa: B008  # frozen

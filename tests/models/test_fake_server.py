@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError, ModelError
-from agent_env.models.chat_completions import ChatCompletions
 from agent_env.models.fake_server import (
     Answer,
     Call,
@@ -19,9 +18,9 @@ from agent_env.models.fake_server import (
     script_policy,
     serve,
 )
-from agent_env.models.responses import Responses
-from agent_env.models.wire import Parameters
+from agent_env.models.request_fields import Parameters
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
+from tests.models.raw_server import ChatCompletions, Responses
 
 from .raw_server import KEY, LOOKUP, USER
 

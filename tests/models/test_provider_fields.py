@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from agent_env.models.chat_completions import ChatCompletions
 from agent_env.models.provider_fields import merged
 from agent_env.records.schema import Message
 
-from .raw_server import LOOKUP, USER, RawServer, ask, events, failure, reply
+from .raw_server import LOOKUP, USER, ChatCompletions, RawServer, ask, events, failure, reply
 
 SIGNATURE = {"google": {"thought_signature": "AY89a18"}}
 CALL = {"id": "a", "type": "function", "function": {"name": "lookup", "arguments": '{"word": "x"}'}}
@@ -209,7 +208,7 @@ def test_a_field_that_the_server_refuses_is_left_out_from_then_on(said, echo, re
     import asyncio
 
     from agent_env.errors import ModelError
-    from agent_env.models.wire import Parameters
+    from agent_env.models.request_fields import Parameters
 
     notes: list[str] = []
     first = {"reasoning_content": "Hm.", "seen": True}

@@ -5,14 +5,13 @@ import asyncio
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.models.chat_completions import ChatCompletions
 from agent_env.models.fake_server import Answer, Call, FakeServer
+from agent_env.models.request_fields import Parameters
 from agent_env.models.server_tokenizer import CountedByServer, ServerTokenizer
 from agent_env.models.text_protocol import TextProtocol
-from agent_env.models.wire import Parameters
 from agent_env.protocols import Count
 from agent_env.records.schema import Message, Reply, ToolSpec, Usage
-from tests.models.raw_server import KEY, LOOKUP, RawServer, reply
+from tests.models.raw_server import KEY, LOOKUP, ChatCompletions, RawServer, reply
 
 USER = Message(role="user", content="12345678")
 HTML = reply("<html>hello</html>", kind="text/html")

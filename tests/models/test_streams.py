@@ -9,12 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from agent_env.errors import ModelError
-from agent_env.models.chat_completions import ChatCompletions
-from agent_env.models.responses import Responses
+from agent_env.models.request_fields import Parameters
 from agent_env.models.streams import Pace, letters, partial_text
-from agent_env.models.wire import Parameters
-
-from .raw_server import KEY, USER
+from tests.models.raw_server import KEY, USER, ChatCompletions, Responses
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 PING = b": still thinking\n\n"

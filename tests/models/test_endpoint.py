@@ -8,14 +8,22 @@ import sys
 import pytest
 
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.chat_completions import ChatCompletions
+from agent_env.models.endpoint import Endpoint
 from agent_env.models.fake_server.server import serve
-from agent_env.models.responses import Responses
-from agent_env.models.wire import Endpoint, Parameters
+from agent_env.models.request_fields import Parameters
 from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.testing import ScriptedModel, answer
-
-from .raw_server import KEY, USER, RawServer, ask, events, failure, reply
+from tests.models.raw_server import (
+    KEY,
+    USER,
+    ChatCompletions,
+    RawServer,
+    Responses,
+    ask,
+    events,
+    failure,
+    reply,
+)
 
 KINDS = [ChatCompletions, Responses]
 WAYS = [(kind, stream) for kind in KINDS for stream in (False, True)]
@@ -280,7 +288,8 @@ def test_a_password_in_the_base_url_is_not_shown():
 
 def test_the_sdk_is_not_loaded_by_importing_the_adapters():
     code = (
-        "import sys, agent_env.models.chat_completions, agent_env.models.responses,"
+        "import sys, agent_env.models.client, agent_env.models.apis.compatible,"
+        " agent_env.models.apis.openai,"
         " agent_env.models.tokenizers; print('openai' in sys.modules, 'tiktoken' in sys.modules)"
     )
     seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -3,12 +3,10 @@ import json
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.models.chat_completions import ChatCompletions
-from agent_env.models.wire import Parameters
+from agent_env.models.request_fields import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, Usage
-
-from .raw_server import LOOKUP, USER, ask, events, failure, reply
+from tests.models.raw_server import LOOKUP, USER, ChatCompletions, ask, events, failure, reply
 
 
 def completion(message: dict, finish_reason: str | None = "stop", **more: object) -> bytes:

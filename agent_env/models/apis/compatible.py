@@ -9,15 +9,16 @@ without a word. OpenAI's reasoning models want the other name; they have the Res
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import JsonValue
 
-from agent_env.errors import ModelError
+from agent_env.models.api import Api, Exchange, Fault, Question
+from agent_env.models.call_ids import arguments_as_object, ids_in, unique_id
 from agent_env.models.cleaning import Json
-from agent_env.models.echo import Echo, EchoMode
+from agent_env.models.json_fields import record, records, text, usage
 from agent_env.models.provider_fields import (
     OUR_CALL,
     OUR_FUNCTION,
@@ -26,18 +27,6 @@ from agent_env.models.provider_fields import (
     reasoning_in,
     without_excess,
 )
-from agent_env.models.wire import (
-    Endpoint,
-    Parameters,
-    arguments_as_object,
-    ids_in,
-    record,
-    records,
-    text,
-    unique_id,
-    usage,
-)
-from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 
 FinishReason = Literal["stop", "tool_calls", "length", "refused"]
@@ -50,127 +39,63 @@ FINISH_REASONS: dict[str, FinishReason] = {
 }
 
 
-class ChatCompletions:
-    """A Model behind POST BASE_URL/chat/completions."""
-
-    def __init__(
-        self,
-        name: str,
-        model: str,
-        base_url: str,
-        api_key: str | None,
-        parameters: Parameters,
-        timeout_s: float,
-        stream: bool = False,
-        idle_s: float | None = None,
-        echo: EchoMode = "auto",
-        former_urls: Sequence[str] = (),
-        note: Callable[[str], None] = lambda text: None,
-    ) -> None:
-        self.name = name
-        self._model = model
-        self._parameters = parameters
-        self._stream = stream
-        self._endpoint = Endpoint(model, base_url, api_key, timeout_s, idle_s)
-        self._echo = Echo(echo, self._endpoint.origins(former_urls), note)
-
-    async def generate(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        options: ReplyOptions = ReplyOptions(),
-    ) -> Reply:
-        """One reply; raises ModelError where the server gives none that can be used."""
-        request, refused = self.request(messages, tools, options), self._echo.refused
-        try:
-            answer = await (self._streamed(request) if self._stream else self._whole(request))
-        except ModelError as exc:
-            failure = self._echo.judged(exc, messages, refused)
-        else:
-            return self._reply(answer, request, messages)
-        raise failure
-
-    async def close(self) -> None:
-        """Closes the connections."""
-        await self._endpoint.close()
-
-    def request(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: ReplyOptions
-    ) -> Json:
-        """What is sent, but for the fields of a stream."""
-        chosen = self._parameters
-        begun = messages[-1].role == "assistant"  # a prefill, for servers that go on from one
-        chooses = bool(tools) and options.tool_choice != "auto"  # auto is what a server does anyway
-        return chosen.body(
-            {
-                "model": self._model,
-                "messages": [self._sent(each) for each in chosen.led(messages)],
-                "tools": [_function(tool) for tool in tools] or None,
-                "tool_choice": options.tool_choice if chooses else None,
-                "parallel_tool_calls": chosen.parallel_tool_calls if tools else None,
-                "temperature": chosen.temperature,
-                "top_p": chosen.top_p,
-                "seed": chosen.seed_of(options),
-                "max_tokens": chosen.max_output_tokens,
-                "reasoning_effort": chosen.reasoning_effort,
-                "continue_final_message": True if begun else None,
-                "add_generation_prompt": False if begun else None,
-            }
-        )
-
-    async def _whole(self, request: Json) -> Json:
-        return await self._endpoint.post("/chat/completions", request)
-
-    async def _streamed(self, request: Json) -> Json:
-        asked: Json = {**request, "stream_options": {"include_usage": True}}
-        events = await self._endpoint.events("/chat/completions", asked)
-        answer = _assembled(events)
-        if not text(records(answer, "choices")[0], "finish_reason"):
-            raise self._endpoint.cut(events, answer)
-        return answer
-
-    def _sent(self, message: Message) -> Json:
-        sent: Json = {"role": message.role, "content": message.content}
-        if message.role == "system":
-            sent["role"] = self._parameters.system_role
-        if message.role == "tool":
-            sent["tool_call_id"] = message.tool_call_id
-        fields, of_calls = self._echo.fields(message)
-        if message.tool_calls:
-            calls = message.tool_calls
-            sent["tool_calls"] = [_sent_call(call, of_calls.get(call.id, {})) for call in calls]
-        return sent | fields
-
-    def _reply(self, raw: Json, request: Json, heard: Sequence[Message]) -> Reply:
-        left_out = self._endpoint.cleaned(_take_excess_out(raw))
-        answer = self._endpoint.cleaned(raw)
-        choices = records(answer, "choices")
-        if not choices or not record(choices[0], "message"):
-            raise self._endpoint.unusable("sent no choice with a message", answer=answer)
-        if choices[0].get("error"):
-            raise self._endpoint.reported(choices[0]["error"], request, answer=answer)
-        message = record(choices[0], "message")
-        sent_calls = _calls(message, heard)
-        calls, reasoning = tuple(call for call, _ in sent_calls), reasoning_in(message)
-        origin = self._endpoint.origin
-        made = Message(
-            role="assistant",
-            content=_content(message) or text(message, "refusal"),
-            tool_calls=calls,
-            reasoning=reasoning,
-            provider_fields=fields_of(message, sent_calls, reasoning, origin, left_out),
-        )
-        self._echo.tell_left_out(made)
-        return Reply(
-            message=made,
-            finish_reason=_finish_reason(choices[0], message, calls),
-            usage=usage(record(answer, "usage"), "prompt_tokens", "completion_tokens"),
-            model=text(answer, "model") or None,
-            citations=_citations(message),
-        )
+def _conversation(question: Question) -> Json:
+    return {"messages": [_sent(each, question) for each in question.messages]}
 
 
-def _assembled(chunks: list[Json]) -> Json:
+def _settings(question: Question) -> Json:
+    chosen = question.parameters
+    begun = question.messages[-1].role == "assistant"  # a prefill, for servers that go on from one
+    return {
+        "seed": chosen.seed_of(question.options),
+        "max_tokens": chosen.max_output_tokens,
+        "reasoning_effort": chosen.reasoning_effort,
+        "continue_final_message": True if begun else None,
+        "add_generation_prompt": False if begun else None,
+    }
+
+
+def _sent(message: Message, question: Question) -> Json:
+    sent: Json = {"role": message.role, "content": message.content}
+    if message.role == "system":
+        sent["role"] = question.parameters.system_role
+    if message.role == "tool":
+        sent["tool_call_id"] = message.tool_call_id
+    fields, of_calls = question.echo.fields(message)
+    if message.tool_calls:
+        calls = message.tool_calls
+        sent["tool_calls"] = [_sent_call(call, of_calls.get(call.id, {})) for call in calls]
+    return sent | fields
+
+
+def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
+    choices = records(body, "choices")
+    if not choices or not record(choices[0], "message"):
+        return Fault(what="sent no choice with a message", answer=body)
+    if choices[0].get("error"):
+        return Fault(choices[0]["error"], answer=body)
+    message = record(choices[0], "message")
+    sent_calls = _calls(message, exchange.messages)
+    calls, reasoning = tuple(call for call, _ in sent_calls), reasoning_in(message)
+    made = Message(
+        role="assistant",
+        content=_content(message) or text(message, "refusal"),
+        tool_calls=calls,
+        reasoning=reasoning,
+        provider_fields=fields_of(
+            message, sent_calls, reasoning, exchange.origin, exchange.left_out
+        ),
+    )
+    return Reply(
+        message=made,
+        finish_reason=_finish_reason(choices[0], message, calls),
+        usage=usage(record(body, "usage"), "prompt_tokens", "completion_tokens"),
+        model=text(body, "model") or None,
+        citations=_citations(message),
+    )
+
+
+def _whole(chunks: Sequence[Json]) -> Json | Fault:
     """The body that the server would have sent in one piece."""
     choices = [choice for chunk in chunks for choice in records(chunk, "choices")[:1]]
     deltas = [record(choice, "delta") for choice in choices]
@@ -185,13 +110,13 @@ def _assembled(chunks: list[Json]) -> Json:
     )
     reasons = [text(choice, "finish_reason") for choice in choices]
     usages = [record(chunk, "usage") for chunk in chunks if record(chunk, "usage")]
-    return {
+    reason = next(filter(None, reversed(reasons)), "")
+    body: Json = {
         "model": next((text(chunk, "model") for chunk in chunks), ""),
-        "choices": [
-            {"message": message, "finish_reason": next(filter(None, reversed(reasons)), "")}
-        ],
+        "choices": [{"message": message, "finish_reason": reason}],
         "usage": usages[-1] if usages else None,
     }
+    return body if reason else Fault(answer=body)
 
 
 def _joined_content(pieces: Sequence[JsonValue]) -> JsonValue:
@@ -307,3 +232,16 @@ def _finish_reason(choice: Json, message: Json, calls: tuple[ToolCall, ...]) -> 
 def _citations(message: Json) -> tuple[str, ...]:
     cited = (record(note, "url_citation") for note in records(message, "annotations"))
     return tuple(dict.fromkeys(url for note in cited if (url := text(note, "url"))))
+
+
+API = Api(
+    path="/chat/completions",
+    conversation=_conversation,
+    tool=_function,
+    settings=_settings,
+    whole=_whole,
+    reply=_reply,
+    stream_fields={"stream_options": {"include_usage": True}},
+    take_excess_out=_take_excess_out,
+    key_variable="COMPATIBLE_API_KEY",
+)

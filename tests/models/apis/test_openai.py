@@ -1,12 +1,10 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.models.responses import Responses
-from agent_env.models.wire import Parameters
+from agent_env.models.request_fields import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, Usage
-
-from .raw_server import LOOKUP, USER, ask, events, failure, reply
+from tests.models.raw_server import LOOKUP, USER, Responses, ask, events, failure, reply
 
 REASONING = {
     "type": "reasoning",

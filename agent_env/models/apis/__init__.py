@@ -1,0 +1,1 @@
+"""One file for each model API, named like the prefix of its models; its `API` declares it."""

@@ -1,0 +1,232 @@
+"""The Responses API, used statelessly: nothing is stored at the server between steps.
+
+What the model put out goes back as it was (Message.provider_items) to the server it came from, so
+that a reasoning model keeps its thread; another server gets the texts and calls alone. The API has
+no seed; asking for one is refused when the model is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import JsonValue
+
+from agent_env.models import hosted
+from agent_env.models.addresses import OPENAI_URL
+from agent_env.models.api import Api, Exchange, Fault, Question
+from agent_env.models.call_ids import arguments_as_object, ids_in, unique_id
+from agent_env.models.cleaning import Json
+from agent_env.models.json_fields import record, records, text, usage
+from agent_env.records.schema import Message, ProviderFields, Reply, ToolCall, ToolSpec, Usage
+
+REASONING_MODELS = re.compile(r"(o\d|gpt-[5-9]|codex)(?!.{0,200}chat)")
+"""By their names, as far as anything tells."""
+LAST_EVENTS = ("response.completed", "response.incomplete", "response.failed")
+
+
+def _conversation(question: Question) -> Json:
+    return {
+        "input": [item for each in question.messages for item in _items(each, question)],
+        "store": False,
+        "include": [*_reasoning_included(question), *hosted.included(question.tools)] or None,
+    }
+
+
+def _settings(question: Question) -> Json:
+    effort = question.parameters.reasoning_effort
+    return {
+        "max_output_tokens": question.parameters.max_output_tokens,
+        "reasoning": {"effort": effort} if effort else None,
+    }
+
+
+def _reasoning_included(question: Question) -> list[JsonValue]:
+    """Other models answer 400 when they are asked for it."""
+    reasons = question.parameters.reasoning_effort or REASONING_MODELS.match(question.model)
+    return ["reasoning.encrypted_content"] if reasons else []
+
+
+def _items(message: Message, question: Question) -> list[Json]:
+    match message.role:
+        case "tool":
+            return [_tool_output(message)]
+        case "assistant" if message.provider_items and question.echo.is_sent(message):
+            return _sendable(message.provider_items)
+        case "assistant":
+            said = [_said("assistant", message.content)] if message.content else []
+            return said + [_call_item(call) for call in message.tool_calls]
+        case "system":
+            return [_said(question.parameters.system_role, message.content)]
+    return [_said(message.role, message.content)]
+
+
+def _whole(events: Sequence[Json]) -> Json | Fault:
+    done: list[Json] = []
+    for event in events:
+        kind = text(event, "type")
+        if kind == "error":
+            return Fault(event)
+        if kind == "response.output_item.done":
+            done.append(record(event, "item"))
+        if kind in LAST_EVENTS:
+            body = record(event, "response")
+            return body if records(body, "output") else {**body, "output": list(done)}
+    return Fault()
+
+
+def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
+    if body.get("error"):
+        return Fault(body["error"], answer=body)
+    status = text(body, "status") or "completed"
+    items = _with_unique_ids(records(body, "output"), exchange.messages)
+    if status not in ("completed", "incomplete") or (status == "completed" and not items):
+        return Fault(what=f"sent a response that is {status} and has no output", answer=body)
+    parts = [part for item in items for part in _parts(item)]
+    told = usage(record(body, "usage"), "input_tokens", "output_tokens")
+    return Reply(
+        message=_message(items, parts, exchange.origin),
+        finish_reason=_finish_reason(body, items, parts, _is_at_limit(told, exchange.request)),
+        usage=told.model_copy(update={"hosted_calls": hosted.counted(items)}),
+        model=text(body, "model") or None,
+        citations=_citations(parts),
+        hosted_pages=hosted.pages(items),
+    )
+
+
+def _said(role: str, content: str) -> Json:
+    return {"role": role, "content": content}
+
+
+def _tool_output(message: Message) -> Json:
+    return {
+        "type": "function_call_output",
+        "call_id": message.tool_call_id,
+        "output": message.content,
+    }
+
+
+def _call_item(call: ToolCall) -> Json:
+    return {
+        "type": "function_call",
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": arguments_as_object(call.arguments),
+    }
+
+
+def _sendable(items: Sequence[Json]) -> list[Json]:
+    """The items as they came; without their ids where reasoning among them came unencrypted,
+    which the server does not remember: it would look for what the ids name."""
+    lost = [item for item in items if _is_lost(item)]
+    sent = [item for item in items if not _is_lost(item)]
+    if lost:
+        sent = [{name: item[name] for name in item if name != "id"} for item in sent]
+    return [_with_object(item) if item.get("type") == "function_call" else item for item in sent]
+
+
+def _is_lost(item: Json) -> bool:
+    return item.get("type") == "reasoning" and not item.get("encrypted_content")
+
+
+def _with_object(item: Json) -> Json:
+    return {**item, "arguments": arguments_as_object(text(item, "arguments"))}
+
+
+def _tool(tool: ToolSpec) -> Json:
+    if tool.hosted is not None:
+        return hosted.offered(tool.hosted)
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": False,  # strict schemas forbid optional parameters
+    }
+
+
+def _with_unique_ids(items: list[Json], heard: Sequence[Message]) -> list[Json]:
+    taken = ids_in(heard)
+    named: list[Json] = []
+    for item in items:
+        if item.get("type") == "function_call":
+            item = {**item, "call_id": unique_id(text(item, "call_id"), taken, len(heard))}
+            taken.add(text(item, "call_id"))
+        named.append(item)
+    return named
+
+
+def _parts(item: Json) -> list[Json]:
+    return records(item, "content") if item.get("type") == "message" else []
+
+
+def _message(items: list[Json], parts: list[Json], origin: str) -> Message:
+    return Message(
+        role="assistant",
+        content="".join(text(part, "text", "refusal") for part in parts),
+        tool_calls=tuple(_call(item) for item in items if item.get("type") == "function_call"),
+        reasoning=_reasoning(items),
+        provider_items=tuple(items),
+        provider_fields=ProviderFields(origin=origin),
+    )
+
+
+def _call(item: Json) -> ToolCall:
+    return ToolCall(
+        id=text(item, "call_id"), name=text(item, "name"), arguments=text(item, "arguments")
+    )
+
+
+def _reasoning(items: list[Json]) -> str | None:
+    thoughts = [item for item in items if item.get("type") == "reasoning"]
+    parts = [
+        part for item in thoughts for part in records(item, "content") or records(item, "summary")
+    ]
+    return "\n".join(text(part, "text") for part in parts) or None
+
+
+def _finish_reason(
+    answer: Json, items: list[Json], parts: list[Json], at_limit: bool
+) -> Literal["stop", "tool_calls", "length", "refused"]:
+    why = text(record(answer, "incomplete_details"), "reason")
+    if why == "content_filter" or any(part.get("type") == "refusal" for part in parts):
+        return "refused"
+    if answer.get("status") == "incomplete":
+        return "length"
+    calls = [item for item in items if item.get("type") == "function_call"]
+    if at_limit and not (calls and all(_is_complete(call) for call in calls)):
+        return "length"
+    return "tool_calls" if calls else "stop"
+
+
+def _is_at_limit(told: Usage, request: Json) -> bool:
+    """Whether the reply is as long as it may be; llama.cpp and others call it `completed` then."""
+    most = request.get("max_output_tokens")
+    return isinstance(most, int) and (told.output_tokens or 0) >= most
+
+
+def _is_complete(call: Json) -> bool:
+    arguments = text(call, "arguments")
+    return arguments_as_object(arguments) == arguments
+
+
+def _citations(parts: list[Json]) -> tuple[str, ...]:
+    notes = [note for part in parts for note in records(part, "annotations")]
+    cited = [text(note, "url") for note in notes if note.get("type") == "url_citation"]
+    return tuple(dict.fromkeys(url for url in cited if url))
+
+
+API = Api(
+    path="/responses",
+    conversation=_conversation,
+    tool=_tool,
+    settings=_settings,
+    whole=_whole,
+    reply=_reply,
+    refuses={"seed": "the Responses API takes no seed; leave --model-seed out"},
+    own_url=OPENAI_URL,
+    url_variable="OPENAI_BASE_URL",
+    key_variable="OPENAI_API_KEY",
+    has_hosted_tools=True,
+)

@@ -1,0 +1,114 @@
+"""The one client of all model APIs: asks, whole or streamed, and reads the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agent_env.errors import ConfigError, ModelError
+from agent_env.models.api import Api, Exchange, Fault, Question
+from agent_env.models.cleaning import Json
+from agent_env.models.echo import Echo, EchoMode
+from agent_env.models.endpoint import Endpoint
+from agent_env.models.request_fields import Parameters
+from agent_env.protocols import ReplyOptions
+from agent_env.records.schema import Message, Reply, ToolSpec
+
+
+class ApiModel:
+    """A Model on a server that speaks the API."""
+
+    def __init__(
+        self,
+        api: Api,
+        name: str,
+        model: str,
+        base_url: str,
+        api_key: str | None,
+        parameters: Parameters,
+        timeout_s: float,
+        stream: bool = False,
+        idle_s: float | None = None,
+        echo: EchoMode = "auto",
+        former_urls: Sequence[str] = (),
+        note: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        for parameter, reason in api.refuses.items():
+            if getattr(parameters, parameter) is not None:
+                raise ConfigError(reason)
+        self.name = name
+        self._api = api
+        self._model = model
+        self._parameters = parameters
+        self._stream = stream
+        self._endpoint = Endpoint(model, base_url, api_key, timeout_s, idle_s)
+        self._echo = Echo(echo, self._endpoint.origins(former_urls), note)
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        options: ReplyOptions = ReplyOptions(),
+    ) -> Reply:
+        """One reply; raises ModelError where the server gives none that can be used."""
+        request, refused = self.request(messages, tools, options), self._echo.refused
+        try:
+            body = await (self._streamed(request) if self._stream else self._whole(request))
+        except ModelError as exc:
+            failure = self._echo.judged(exc, messages, refused)
+        else:
+            return self._reply(body, request, messages)
+        raise failure
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._endpoint.close()
+
+    def request(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: ReplyOptions
+    ) -> Json:
+        """What is sent, but for the fields of a stream."""
+        chosen = self._parameters
+        led = chosen.led(messages)
+        question = Question(self._model, led, tools, options, chosen, self._echo)
+        chooses = bool(tools) and options.tool_choice != "auto"  # auto is what a server does anyway
+        return chosen.body(
+            {
+                "model": self._model,
+                **self._api.conversation(question),
+                "tools": [self._api.tool(tool) for tool in tools] or None,
+                "tool_choice": options.tool_choice if chooses else None,
+                "parallel_tool_calls": chosen.parallel_tool_calls if tools else None,
+                "temperature": chosen.temperature,
+                "top_p": chosen.top_p,
+                **self._api.settings(question),
+            }
+        )
+
+    async def _whole(self, request: Json) -> Json:
+        return await self._endpoint.post(self._api.path, request)
+
+    async def _streamed(self, request: Json) -> Json:
+        asked = {**request, **self._api.stream_fields}
+        events = await self._endpoint.events(self._api.path, asked)
+        body = self._api.whole(events)
+        if isinstance(body, Fault):
+            raise self._failure(body, request, events)
+        return body
+
+    def _reply(self, body: Json, request: Json, messages: Sequence[Message]) -> Reply:
+        failures = self._endpoint.failures
+        left_out = failures.cleaned(self._api.take_excess_out(body))
+        exchange = Exchange(request, messages, self._endpoint.origin, left_out)
+        reply = self._api.reply(failures.cleaned(body), exchange)
+        if isinstance(reply, Fault):
+            raise self._failure(reply, request)
+        self._echo.tell_left_out(reply.message)
+        return reply
+
+    def _failure(self, fault: Fault, request: Json, events: Sequence[Json] = ()) -> ModelError:
+        failures = self._endpoint.failures
+        if fault.error:
+            return failures.reported(fault.error, request, answer=fault.answer)
+        if fault.what:
+            return failures.unusable(fault.what, answer=fault.answer)
+        return failures.cut(events, fault.answer)

@@ -1,0 +1,183 @@
+"""One model on one server: its connections, and a request sent, whole or streamed.
+
+Guarantees: the API key goes to the base URL and nowhere else, for redirects are not followed;
+whatever comes back can be written as JSON; whatever goes wrong is a ModelError (failures).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from agent_env.errors import ConfigError, ModelError
+from agent_env.models.cleaning import Json, clean, encoded, loaded
+from agent_env.models.failures import Failures
+from agent_env.models.json_fields import record, usage
+from agent_env.models.overflow import OUTPUT_LIMITS
+
+if TYPE_CHECKING:
+    import ssl
+
+    from openai import AsyncOpenAI
+
+KEPT_S = 60.0  # idle connections stay open; after the usual 5 s slow tools would cost a new one
+
+
+class Endpoint:
+    """One model on one server; whatever goes wrong leaves it as a ModelError of one line."""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        api_key: str | None,
+        timeout_s: float,
+        idle_s: float | None = None,
+    ) -> None:
+        from agent_env.models.streams import IDLE_S, Pace  # the SDK: 0.5 s, spent here
+
+        self._base_url = base_url
+        self._pace = Pace(idle_s or IDLE_S, timeout_s)
+        self.failures = Failures(model, _shown(base_url), _checked_key(api_key), timeout_s)
+        self._clients: list[AsyncOpenAI] = []
+        self._free: list[AsyncOpenAI] = []
+        self._certificates: ssl.SSLContext | None = None
+
+    @property
+    def origin(self) -> str:
+        """The model and where it is, as messages from it say."""
+        return f"{self.failures.model} at {self.failures.where}"
+
+    def origins(self, former_urls: Iterable[str]) -> frozenset[str]:
+        """The same, with the addresses that the server had before."""
+        before = (f"{self.failures.model} at {_shown(url)}" for url in former_urls)
+        return frozenset([self.origin, *before])
+
+    async def post(self, path: str, body: Json) -> Json:
+        """The reply as the server wrote it."""
+        most = next((n for name in OUTPUT_LIMITS if isinstance(n := body.get(name), int)), None)
+        allowed_s, asked = self._pace.whole_s(most), time.monotonic()
+        try:
+            with self._client() as client:
+                async with asyncio.timeout(allowed_s):
+                    text = await client.post(path, content=encoded(body), cast_to=str)
+        except TimeoutError:
+            failure = self.failures.of_exception(
+                TimeoutError(f"gave no reply within {allowed_s:.3g} s"), body
+            )
+        except Exception as exc:  # the SDK's, the transport's: all become ours
+            failure = self.failures.of_exception(exc, body)
+        else:
+            answer = self._parsed(text, body)
+            told = usage(record(answer, "usage"), "input_tokens", "output_tokens")
+            self._pace.came(told.output_tokens, time.monotonic() - asked)
+            return answer
+        raise failure  # out here, so that the SDK's error is not its context
+
+    async def get(self, path: str) -> Json:
+        """What the server shows at a path."""
+        try:
+            with self._client() as client:
+                async with asyncio.timeout(self._pace.reply_s):
+                    text = await client.get(path, cast_to=str)
+        except Exception as exc:  # as above
+            failure = self.failures.of_exception(exc, {})
+        else:
+            return self.failures.cleaned(self._parsed(text, {}))
+        raise failure
+
+    async def events(self, path: str, body: Json) -> list[Json]:
+        """The events of a streamed reply, to the end of the stream; where it breaks off, its error
+        has what was said, and the cancellation has it as a note."""
+        from agent_env.models.streams import read_stream
+
+        found: list[Json] = []
+        try:
+            with self._client() as client:
+                async with asyncio.timeout(self._pace.reply_s):
+                    asked: Json = {**body, "stream": True}
+                    other = await read_stream(client, path, asked, self._pace, found)
+            if other is None:
+                return found
+            self._parsed(other.text, body)
+            raise self.failures.unusable(
+                f"sent {other.kind} instead of a stream", "leave --stream off"
+            )
+        except ModelError:
+            raise
+        except asyncio.CancelledError as exc:
+            exc.add_note(self.failures.partial(found) or "")
+            raise
+        except Exception as exc:  # as above
+            failure = self.failures.of_exception(exc, body)
+            failure.partial = self.failures.partial(found)
+        raise failure
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        for client in self._clients:
+            await client.close()
+        self._clients.clear()
+        self._free.clear()
+
+    @contextmanager
+    def _client(self) -> Iterator[AsyncOpenAI]:
+        """A client with nothing in flight: a pool looks at all of its connections twice for each
+        request, which for 1,000 in one client is most of the work."""
+        if not self._free:
+            self._free.append(self._new_client())
+            self._clients.append(self._free[-1])
+        client = self._free.pop()
+        try:
+            yield client
+        finally:
+            self._free.append(client)
+
+    def _new_client(self) -> AsyncOpenAI:
+        import httpx2  # what the SDK itself runs on
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+        if self._certificates is None:  # reading them takes 20 ms: once for all clients
+            self._certificates = httpx2.create_ssl_context()
+        limits = httpx2.Limits(max_connections=1, keepalive_expiry=KEPT_S)
+        return AsyncOpenAI(
+            http_client=DefaultAsyncHttpxClient(
+                verify=self._certificates,
+                limits=limits,
+                follow_redirects=False,  # the key and the question are for this address alone
+            ),
+            base_url=self._base_url,
+            api_key=self.failures.key or "none",
+            timeout=None,  # one of ours bounds the whole call; the SDK's are five timers a call
+            max_retries=0,  # retried outside, so that each attempt stands in the trace
+        )
+
+    def _parsed(self, text: str, body: Json) -> Json:
+        try:
+            answer = loaded(text)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            seen = clean(text, self.failures.key)[:80]
+            what = f"no JSON object but {seen!r}" if seen.strip() else "an empty body"
+            raise self.failures.unusable(f"sent {what}", "check that the base URL is right")
+        if answer.get("error"):
+            raise self.failures.reported(answer["error"], body, answer=answer)
+        return answer
+
+
+def _checked_key(key: str | None) -> str | None:
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise ConfigError("the API key holds a space, a line break or a letter outside ASCII")
+    return key or None
+
+
+def _shown(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"base URL {base_url!r} is no address; write http://HOST:PORT/v1")
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"

@@ -1,0 +1,49 @@
+"""Reading fields of foreign JSON, which may be absent or of any type."""
+
+from __future__ import annotations
+
+from agent_env.models.cleaning import Json
+from agent_env.records.schema import Usage
+
+
+def text(of: Json, *names: str) -> str:
+    """The first of the fields that holds text; empty where none does."""
+    return next((value for name in names if isinstance(value := of.get(name), str) and value), "")
+
+
+def record(of: Json, name: str) -> Json:
+    """The object in a field; empty where there is none."""
+    value = of.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def records(of: Json, name: str) -> list[Json]:
+    """The objects of the list in a field; empty where there is none."""
+    value = of.get(name)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def usage(of: Json, inputs: str, outputs: str) -> Usage:
+    """Tokens as the server counted them, by the names that its API has for input and output."""
+    found = Usage(
+        input_tokens=_count(of, inputs),
+        cached_tokens=_count(record(of, f"{inputs}_details"), "cached_tokens"),
+        output_tokens=_count(of, outputs),
+        reasoning_tokens=_count(record(of, f"{outputs}_details"), "reasoning_tokens"),
+    )
+    told = found.input_tokens is not None or found.output_tokens is not None
+    return found.model_copy(update={"source": "provider"}) if told else found
+
+
+def usage_of(answer: Json) -> Usage | None:
+    """What a reply that cannot be used cost all the same, where it says so."""
+    told = record(answer, "usage")
+    names = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
+    chat, ours = usage(told, *names[:2]), usage(told, *names[2:])
+    found = ours if chat.source is None else chat
+    return None if found.source is None else found
+
+
+def _count(of: Json, name: str) -> int | None:
+    value = of.get(name)
+    return value if type(value) is int and value >= 0 else None  # True is an int, but no count

@@ -1,0 +1,76 @@
+"""A model API is one file."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.models import apis
+from agent_env.protocols import ReplyOptions
+from agent_env.wiring.models import make_model
+from tests.models.raw_server import LOOKUP, USER, RawServer, reply
+
+POLITE = """
+from agent_env.models.api import Api, Fault
+from agent_env.models.json_fields import text
+from agent_env.records.schema import Message, Reply
+
+
+def _reply(body, exchange):
+    if not (said := text(body, "said")):
+        return Fault(what="said nothing", answer=body)
+    return Reply(message=Message(role="assistant", content=said))
+
+
+API = Api(
+    path="/please",
+    conversation=lambda question: {"texts": [each.content for each in question.messages]},
+    tool=lambda tool: {"called": tool.name},
+    settings=lambda question: {"longest": question.parameters.max_output_tokens},
+    whole=lambda events: events[-1],
+    reply=_reply,
+    refuses={"seed": "the polite API takes no seed"},
+    own_url="http://127.0.0.1:1/v1",
+    url_variable="POLITE_URL",
+    key_variable="POLITE_KEY",
+)
+"""
+
+
+@pytest.fixture
+def polite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "polite.py").write_text(POLITE)
+    monkeypatch.setattr(apis, "__path__", [*apis.__path__, str(tmp_path)])
+    monkeypatch.setenv("POLITE_KEY", "a-polite-key")
+
+
+@pytest.mark.usefixtures("polite")
+def test_its_requests_and_replies_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask() -> tuple[str, dict, bytes]:
+        async with RawServer(reply({"said": "Friday"})) as server:
+            monkeypatch.setenv("POLITE_URL", server.url)
+            model = make_model("polite/x", None, {"max_output_tokens": 9})
+            got = await model.generate([USER], [LOOKUP], ReplyOptions("required"))
+            return got.message.content, server.bodies[0], server.heads[0]
+
+    said, body, head = asyncio.run(ask())
+    assert (said, head.split()[1]) == ("Friday", b"/v1/please")
+    assert b"Bearer a-polite-key" in head
+    assert body == {
+        "model": "x", "texts": ["Which day?"], "tools": [{"called": "lookup"}],
+        "tool_choice": "required", "longest": 9,
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("polite")
+def test_what_it_does_not_know_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="the polite API takes no seed"):
+        make_model("polite/x", None, {"seed": 1})
+    with pytest.raises(ConfigError, match=r"known: .*polite/NAME, openai/NAME, compatible/NAME\["):
+        make_model("rude/x", None, {})
+    monkeypatch.delenv("POLITE_KEY")
+    with pytest.raises(ConfigError, match="model polite/x needs a key: set POLITE_KEY"):
+        make_model("polite/x", None, {})
