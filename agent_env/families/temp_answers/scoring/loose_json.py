@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import islice
 from typing import Any
 
 _DECODER = json.JSONDecoder(strict=False)
@@ -14,7 +13,7 @@ _SCALAR = re.compile(r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.:-])|[^\s,
 _DEEPEST = 20
 """Nesting of brackets; deeper ones are no answer."""
 _MOST = 50
-"""Places of a field; with more of them its value is ambiguous."""
+"""Places at which a value is read; at later ones, as of a model that loops, it must be the same."""
 _CLOSES = re.compile(r"\s*(?:[,:}\]]|$)")
 
 
@@ -38,14 +37,16 @@ def pick_fields(text: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
     picked: dict[str, Any] = {}
     for key in keys:
         pattern = rf"[\"']{re.escape(key)}[\"']\s*:\s*(?=\S)"
-        places = [m.end() for m in islice(re.finditer(pattern, text), _MOST + 1)]
-        if len(places) > _MOST:
+        places = [m.end() for m in re.finditer(pattern, text)]
+        values = [(place, _value(text, place)) for place in places[:_MOST]]
+        distinct = {json.dumps(v[0]): (v[0], text[at : v[1]]) for at, v in values if v is not None}
+        if len(distinct) != 1:
             return None
-        values = [_value(text, place) for place in places]
-        distinct = {json.dumps(v[0]): v[0] for v in values if v is not None}
-        if len(distinct) != 1 or len(values) == 0:
-            return None
-        picked[key] = next(iter(distinct.values()))
+        ((value, written),) = distinct.values()
+        for place in places[_MOST:]:
+            if not (text.startswith(written, place) and _CLOSES.match(text, place + len(written))):
+                return None
+        picked[key] = value
     return picked or None
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, TimeAnswer
+from agent_env.families.temp_answers.scoring.loose_json import pick_fields
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 
 YEARS = AnswerSpec("number", "years")
@@ -215,3 +216,9 @@ def test_the_order_of_keys_changes_nothing(h: int, m: int, s: int, order: list[s
     values = {"X": h, "Y": m, "Z": s}
     text = json.dumps({"explanation": "so"} | {key: values[key] for key in order})
     assert read_response(text, SPAN).amount == 3600 * h + 60 * m + s
+
+
+@pytest.mark.parametrize(("last", "value"), [("12", {"answer": 12}), ("13", None), ("123", None)])
+def test_a_model_that_loops_says_one_value_however_often(last: str, value: object) -> None:
+    once = '{"explanation": "a "b" c", "answer": 12} '
+    assert pick_fields(once * 60 + f'{{"answer": {last}}}', ("answer",)) == value
