@@ -18,19 +18,19 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.writer import TraceWriter
-from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import prepare_run
 from agent_env.runs.run import Run
-from agent_env.wiring.trust import check_trust, outside_settings, record_run, state_folder
+from agent_env.wiring.trust import outside_settings
 from tests.commands import Done, agent_env
 from tests.episodes.runs import clock
 
 KEY = "sk-canary-0123456789"
+SECRET = "for-another-service"
 
 
 @dataclass
@@ -97,7 +97,8 @@ class Foreign:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"XDG_STATE_HOME": str(self.state), "COMPATIBLE_API_KEY": KEY}
+        return {"XDG_STATE_HOME": str(self.state), "COMPATIBLE_API_KEY": KEY,
+                "MY_SECRET": SECRET}  # fmt: skip
 
     @property
     def condition(self) -> str:
@@ -148,6 +149,17 @@ def plant_address(run: Foreign) -> None:
     run.write("web_search", {"query": "x"})
 
 
+def plant_key(run: Foreign) -> None:
+    run.plant(model_parameters={"base_url": f"{run.canary.address}/v1", "api_key_env": "MY_SECRET"})
+    run.plant(model="compatible/x")
+    run.write("web_search", {"query": "x"})
+
+
+def plant_prices(run: Foreign) -> None:
+    plant_address(run)
+    run.plant(model_facts={"input_per_million": 0.0, "date": "2026-01-01", "source": "theirs"})
+
+
 def plant_cache(run: Foreign) -> None:
     run.plant(reply_cache=str(run.file))
     run.write("web_search", {"query": "x"})
@@ -181,6 +193,8 @@ def _plant_web(run: Foreign, **settings: object) -> None:
 ORDERS = {
     "sandbox": (plant_sandbox, ("resume", "replay tools", "fork")),
     "address": (plant_address, ("resume", "replay model", "fork")),
+    "key": (plant_key, ("resume", "replay model", "fork")),
+    "prices": (plant_prices, ("resume", "replay model", "fork")),
     "reply cache": (plant_cache, ("resume", "replay model", "fork")),
     "page store": (plant_page_store, ("resume", "replay tools", "fork")),
     "web": (plant_search_address, ("resume", "replay tools", "fork")),
@@ -192,6 +206,8 @@ CASES = [(order, command) for order, (_, commands) in ORDERS.items() for command
 def _was_obeyed(run: Foreign, order: str) -> bool:
     if order in ("sandbox", "reply cache", "page store"):
         return run.file.exists()
+    if order == "key":
+        return any(key == f"Bearer {SECRET}" for _, key in run.canary.asked)
     return bool(run.canary.asked)
 
 
@@ -287,82 +303,6 @@ def test_pages_are_not_read_from_where_a_foreign_run_says(foreign: Foreign) -> N
         )
 
 
-# The record -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
-    """A run that this user made, with code outside a sandbox and a reply cache."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    options = RunOptions("time-puzzles", conditions=("ci",), limit=1, out=tmp_path / "run",
-                         sandbox="unsafe-subprocess")  # fmt: skip
-    return asyncio.run(prepare_run(options, lambda text: None, AsyncExitStack()))
-
-
-def _asks(folder: RunFolder) -> bool:
-    """Whether the user is asked before the run is gone on with."""
-    from agent_env.errors import ConfigError
-
-    try:
-        check_trust(folder, folder.manifest(), lambda text: None)
-    except ConfigError:
-        return True
-    return False
-
-
-def test_the_user_is_not_asked_about_runs_made_here(own: RunFolder) -> None:
-    assert [str(each) for each in outside_settings(own.path, own.manifest())] == [
-        "sandbox unsafe-subprocess (runs code on this machine)"
-    ]
-    assert not _asks(own)
-
-
-def test_a_run_that_was_moved_is_still_ones_own(own: RunFolder, tmp_path: Path) -> None:
-    assert not _asks(Run(own.path.rename(tmp_path / "moved")))
-
-
-def test_a_copy_is_trusted_with_servers_but_not_with_code(own: RunFolder, tmp_path: Path) -> None:
-    copy = Run(shutil.copytree(own.path, tmp_path / "copy"))
-    assert _asks(copy)
-    own.change(sandbox=None, reply_cache="/x/y")
-    record_run(own, lambda text: None)
-    assert not _asks(Run(shutil.copytree(own.path, tmp_path / "other")))
-
-
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"\xff\x00", b'{"run": "0"}'])
-def test_a_broken_record_trusts_nothing_and_can_be_made_again(own: RunFolder, data: bytes) -> None:
-    folder = state_folder("runs")
-    assert folder is not None
-    (file,) = folder.iterdir()
-    file.write_bytes(data)
-    assert _asks(own)
-    check_trust(own, own.manifest(), lambda text: None, confirmed=True)
-    assert not _asks(own)
-    assert oct(file.stat().st_mode)[-3:] == "600"
-    assert oct(folder.stat().st_mode)[-3:] == "700"
-
-
-def test_a_lost_record_trusts_nothing(own: RunFolder) -> None:
-    folder = state_folder("runs")
-    assert folder is not None
-    shutil.rmtree(folder)
-    assert _asks(own)
-
-
-@pytest.mark.parametrize("how", ["writable by others", "a link", "of another run"])
-def test_a_record_that_others_could_have_written_trusts_nothing(own: RunFolder, how: str) -> None:
-    folder = state_folder("runs")
-    assert folder is not None
-    (file,) = folder.iterdir()
-    if how == "writable by others":
-        file.chmod(0o666)
-    elif how == "a link":
-        file.symlink_to(file.rename(folder.parent / "elsewhere"))
-    else:
-        file.write_text(json.dumps(json.loads(file.read_text()) | {"run": "0" * 40}))
-    assert _asks(own)
-
-
 def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(
     foreign: Foreign, tmp_path: Path
 ) -> None:
@@ -374,30 +314,23 @@ def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(
     assert foreign.command("resume").returncode == 2
 
 
-def test_without_a_home_nothing_is_recorded_and_nothing_fails(
-    own: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", "relative")
-    monkeypatch.setenv("HOME", "nowhere")
-    assert state_folder("runs") is None
-    notes: list[str] = []
-    record_run(own, notes.append)
-    assert len(notes) == 1
-    assert _asks(own)
+# Runs of earlier versions -----------------------------------------------------------------------
+
+OLD = Path(__file__).parents[1] / "data" / "runs"
 
 
-def test_other_samples_make_another_run(own: RunFolder) -> None:
-    own.change(samples_digest="0" * 64)
-    assert _asks(own)
-
-
-def test_files_in_the_folder_reach_nowhere(own: RunFolder, tmp_path: Path) -> None:
-    def names(**update: object) -> list[str]:
-        manifest: Manifest = own.manifest().model_copy(update={"sandbox": None, **update})
-        return [each.name for each in outside_settings(own.path, manifest)]
-
-    assert names(reply_cache=str(own.path / "replies.db")) == []
-    assert names(reply_cache=str(own.path / ".." / "replies.db")) == ["reply cache"]
-    assert names(reply_cache="replies.db") == ["reply cache"]
-    (own.path / "replies.db").symlink_to(tmp_path / "outside")
-    assert names(reply_cache=str(own.path / "replies.db")) == ["reply cache"]
+@pytest.mark.parametrize("name", sorted(each.name for each in OLD.iterdir()))
+def test_an_old_run_is_confirmed_once(name: str, tmp_path: Path, canary: Canary) -> None:
+    run = Foreign(Path(shutil.copytree(OLD / name, tmp_path / name)), tmp_path / "mine",
+                  tmp_path / "canary", canary)  # fmt: skip
+    settings = outside_settings(run.path, Run(run.path).manifest())
+    assert bool(settings) == (name == "version-1-server")
+    if settings:
+        first = run.command("resume")
+        assert (first.returncode, "--trust-run" in first.stderr) == (2, True)
+        assert all(str(each) in first.stderr for each in settings)
+        confirmed = run.command("resume", "--trust-run")
+        assert all(f"trusted in {run.path}: {each}" in confirmed.stderr for each in settings)
+    again = run.command("resume")
+    assert "--trust-run" not in again.stderr
+    assert "trusted in" not in again.stderr
