@@ -16,9 +16,9 @@ import numpy as np
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast, Plan, measure
 from agent_env.analysis.intervals import mean_estimates
-from agent_env.analysis.layouts import all_sheets
 from agent_env.analysis.resampling import cluster_count, draw_weights
 from agent_env.analysis.simulated import Plant, scores, study
+from agent_env.analysis.statistics import statistics_of, tables_of
 
 PLAN = Plan("after − before", "after", "before", (("after", 1.0), ("before", -1.0)))
 STUDIES = {
@@ -44,12 +44,13 @@ def cost() -> None:
     effects = {"base": 0.0, "web": 0.1, "ci": 0.0, "web+ci": 0.12, "explicit": 0.2, "cal": 0.02}
     planted = study(Plant(samples=600, repeats=3), effects, ("a", "b"), seed=1)
     before, cpu = time.perf_counter(), time.process_time()
-    sheets = all_sheets(Comparison(planted))
+    comparison = Comparison(planted)
+    tables = tables_of(comparison, statistics_of(comparison))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     wall, used = time.perf_counter() - before, time.process_time() - cpu
     episodes = sum(len(arm.observations) for arm in planted.arms)
     print(
-        f"{len(sheets)} tables of {episodes} episodes, 10,000 resamples: {wall:.1f} s wall, "
+        f"{len(tables)} tables of {episodes} episodes, 10,000 resamples: {wall:.1f} s wall, "
         f"{used:.1f} s CPU, peak {peak:.0f} MB"
     )
 

@@ -10,14 +10,23 @@ import numpy as np
 
 from agent_env.analysis import resampling
 from agent_env.analysis.contrasts import Contrast, Plan, contrast_values, measure, plan
-from agent_env.analysis.intervals import Estimate, mean_estimates
+from agent_env.analysis.intervals import Estimate, bootstrapped, mean_estimates
 from agent_env.analysis.observations import QUANTITIES, Observation
-from agent_env.analysis.resampling import Floats, Ints, bootstrap_means, draw_weights
+from agent_env.analysis.resampling import (
+    Floats,
+    Ints,
+    bootstrap_means,
+    draw_weights,
+    weight_chunks,
+)
 from agent_env.analysis.study import Arm, Study
 from agent_env.errors import ConfigError
 
 FEW_CLUSTERS = 20
 """With fewer event clusters than this an interval is said to be rough."""
+
+MOST_WEIGHTS = 50_000_000
+"""Of more draws than this the weights are made again instead of kept: 400 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,7 @@ class Comparison:
         """What a missing answer can be given 0 of: no error."""
         self.hooks = study.hooks
         self._columns: dict[tuple[str, str], Floats] = {}
+        self._estimates: dict[str, list[Estimate]] = {}
         self._row = {sample.id: i for i, sample in enumerate(study.samples)}
 
     @cached_property
@@ -92,6 +102,14 @@ class Comparison:
         column[unknown] = np.nan
         return column
 
+    def scores(self, arm: Arm) -> list[list[float]]:
+        """By sample: the main metric of its finished episodes."""
+        scores: dict[str, list[float]] = {sample.id: [] for sample in self.study.samples}
+        for seen in arm.observations:
+            if seen.counts and self.metric in seen.metrics:
+                scores[seen.sample].append(seen.metrics[self.metric])
+        return list(scores.values())
+
     def columns(self, quantity: str) -> Floats:
         """Samples by arms."""
         return np.column_stack([self.column(arm, quantity) for arm in self.study.arms])
@@ -124,22 +142,51 @@ class Comparison:
 
     def draws(self, values: Floats) -> Floats:
         """Bootstrap means of columns; all calls share the same draws."""
-        return bootstrap_means(values, self.clusters, self.weights)
+        options = self.options
+        if options.resamples * self.cluster_count <= MOST_WEIGHTS:
+            return bootstrap_means(values, self.clusters, self.weights)
+        chunks = weight_chunks(self.cluster_count, options.resamples, options.seed)
+        return np.concatenate([bootstrap_means(values, self.clusters, own) for own in chunks])
+
+    def ratio_of_means(self, values: Floats, base: Estimate) -> Estimate:
+        """mean of column 0 over mean of column 1, with the bootstrap's interval."""
+        share = float(np.nanmean(values[:, 0]) / np.nanmean(values[:, 1]))
+        drawn = self.draws(values)
+        usable = drawn[drawn[:, 1] > 1e-12]
+        if len(usable) < 0.99 * len(drawn):
+            return Estimate(share, method="the denominator is too uncertain", samples=base.samples)
+        ratios = usable[:, 0] / usable[:, 1]
+        if float(np.ptp(ratios)) <= 1e-12:
+            return Estimate(share, method="all equal", samples=base.samples, clusters=base.clusters)
+        return bootstrapped(share, ratios, base.samples, base.clusters)
 
     @cached_property
     def means(self) -> dict[str, list[Estimate]]:
-        """By metric or quantity: one estimate per arm. A quantity is None for an arm where any
-        finished episode's figure is unknown."""
-        found = {}
-        for quantity in (*self.study.metrics, *QUANTITIES):
-            values = self.columns(quantity)
-            if quantity in QUANTITIES:
-                values[:, [not self.is_known(arm, quantity) for arm in self.study.arms]] = np.nan
-            if np.isnan(values).all():
-                found[quantity] = [Estimate(None, method="unknown")] * values.shape[1]
-            else:
-                found[quantity] = self.estimates(values, self.is_share(quantity))
-        return found
+        """By metric or quantity: one estimate per arm."""
+        return {name: self.estimates_of(name) for name in (*self.study.metrics, *QUANTITIES)}
+
+    def estimates_of(self, quantity: str) -> list[Estimate]:
+        """One per arm. A quantity is None for an arm where any finished episode's figure is
+        unknown."""
+        if quantity not in self._estimates:
+            values = self._known_columns(quantity)
+            self._estimates[quantity] = (
+                [Estimate(None, method="unknown")] * values.shape[1]
+                if np.isnan(values).all()
+                else self.estimates(values, self.is_share(quantity))
+            )
+        return self._estimates[quantity]
+
+    def values_of(self, quantity: str) -> list[float | None]:
+        """The same means without their intervals, which take longer."""
+        found = resampling.means(self._known_columns(quantity))
+        return [None if np.isnan(value) else float(value) for value in found]
+
+    def _known_columns(self, quantity: str) -> Floats:
+        values = self.columns(quantity)
+        if quantity in QUANTITIES:
+            values[:, [not self.is_known(arm, quantity) for arm in self.study.arms]] = np.nan
+        return values
 
     def is_known(self, arm: Arm, quantity: str) -> bool:
         """Whether every finished episode of the arm tells the quantity."""

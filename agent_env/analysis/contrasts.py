@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from agent_env.analysis.intervals import Estimate, bootstrapped, paired_share_interval
-from agent_env.analysis.power import samples_needed, smallest_detectable
+from agent_env.analysis.power import minimum_detectable_effect, samples_needed
 from agent_env.analysis.resampling import (
     Floats,
     Ints,
@@ -178,7 +178,7 @@ def measure(
             p_holm=None,
             p_mcnemar=mcnemar_exact(better, worse) if tested else None,
             p_mcnemar_mid=mcnemar_mid(better, worse) if tested else None,
-            detectable=smallest_detectable(error) if varies else None,
+            detectable=minimum_detectable_effect(error) if varies else None,
             needed=samples_needed(error, pairs, wanted) if varies else None,
             words="",
         )

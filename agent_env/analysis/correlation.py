@@ -1,13 +1,11 @@
-"""Rank correlations with bootstrap intervals: between metrics, and between rankings of models."""
+"""Rank correlations with cluster-bootstrap intervals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
-from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate, bootstrapped
 from agent_env.analysis.resampling import CHUNK, Floats, Ints
 
@@ -27,30 +25,13 @@ class Correlation:
     n: int
 
 
-def between_metrics(comparison: Comparison) -> list[Correlation]:
-    """Each pair of metrics over the finished episodes of all arms for which both
-    are defined; none where there is no such episode."""
-    row = {sample.id: i for i, sample in enumerate(comparison.study.samples)}
-    seen = [o for arm in comparison.study.arms for o in arm.observations if o.counts]
-    clusters = comparison.clusters[np.array([row[o.sample] for o in seen], dtype=np.int64)]
-    found = []
-    for a, b in combinations(comparison.study.metrics, 2):
-        both = np.array([a in o.metrics and b in o.metrics for o in seen], dtype=bool)
-        kept = [o for o, defined in zip(seen, both, strict=True) if defined]
-        if kept:
-            x = np.array([o.metrics[a] for o in kept])
-            y = np.array([o.metrics[b] for o in kept])
-            found.append(_correlate((a, b), x, y, clusters[both], comparison.weights))
-    return found
-
-
-def _correlate(
+def correlate(
     names: tuple[str, str], x: Floats, y: Floats, clusters: Ints, weights: Floats
 ) -> Correlation:
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         none = Estimate(None, method="all equal" if len(x) > 1 else "too few", samples=len(x))
         return Correlation(*names, none, none, len(x))
-    rho, tau = _rank_correlations(x, y)
+    rho, tau = rank_correlations(x, y)
     groups = len(np.unique(clusters))
     if groups < 2:
         one = "one sample"
@@ -58,20 +39,20 @@ def _correlate(
         return Correlation(*names, found[0], found[1], len(x))
     drawn = _resampled(x, y, clusters, weights)
     estimates = [
-        _estimate(value, column, len(x), groups)
+        shifted_estimate(value, column, len(x), groups)
         for value, column in zip((rho, tau), drawn, strict=True)
     ]
     return Correlation(*names, estimates[0], estimates[1], len(x))
 
 
-def _rank_correlations(x: Floats, y: Floats) -> tuple[float, float]:
+def rank_correlations(x: Floats, y: Floats) -> tuple[float, float]:
     """Spearman's rho and Kendall's tau-b."""
     from scipy.stats import kendalltau, spearmanr
 
     return float(spearmanr(x, y).statistic), float(kendalltau(x, y).statistic)
 
 
-def _estimate(value: float, drawn: Floats, n: int, groups: int) -> Estimate:
+def shifted_estimate(value: float, drawn: Floats, n: int, groups: int) -> Estimate:
     """A draw has the same sample twice, and so ties that the data have not: they move a rank
     correlation, all draws alike. So the draws are moved to have their median at the value."""
     moved = drawn + value - np.nanmedian(drawn)
@@ -101,7 +82,7 @@ def _spearman(cells: Floats, counts: Floats) -> Floats:
     centred = [r - (counts * r).sum(axis=1, keepdims=True) / total for r in ranks]
     spread = [(counts * c**2).sum(axis=1) for c in centred]
     both = (counts * centred[0] * centred[1]).sum(axis=1)
-    return _divided(both, np.sqrt(spread[0] * spread[1]))
+    return divided(both, np.sqrt(spread[0] * spread[1]))
 
 
 def _midranks(values: Floats, counts: Floats) -> Floats:
@@ -117,55 +98,10 @@ def _kendall(cells: Floats, counts: Floats) -> Floats:
     signs = [np.sign(column[:, None] - column[None, :]) for column in cells.T]
     both = ((counts @ (signs[0] * signs[1])) * counts).sum(axis=1)
     untied = [((counts @ np.abs(sign)) * counts).sum(axis=1) for sign in signs]
-    return _divided(both, np.sqrt(untied[0] * untied[1]))
+    return divided(both, np.sqrt(untied[0] * untied[1]))
 
 
-def _divided(above: Floats, below: Floats) -> Floats:
+def divided(above: Floats, below: Floats) -> Floats:
     out: Floats = np.full(len(above), np.nan)
     np.divide(above, below, out=out, where=below > 1e-12)
     return out
-
-
-def between_rankings(comparison: Comparison) -> list[Correlation]:
-    """The order of the models (runs) under each pair of conditions, for three models or more."""
-    arms = comparison.study.arms
-    runs = list(dict.fromkeys(arm.run for arm in arms))
-    if len(runs) < 3:
-        return []
-    place = {(arm.run, arm.condition.name): i for i, arm in enumerate(arms)}
-    names = [
-        name
-        for name in dict.fromkeys(arm.condition.name for arm in arms)
-        if all((run, name) in place for run in runs)
-    ]
-    drawn = comparison.draws(comparison.columns(comparison.metric))
-    values = np.array([m.value for m in comparison.means[comparison.metric]], dtype=float)
-    found = []
-    for a, b in combinations(names, 2):
-        left, right = ([place[run, name] for run in runs] for name in (a, b))
-        found.append(_ranking((a, b), values[left], values[right], drawn[:, left], drawn[:, right],
-                              comparison.cluster_count))  # fmt: skip
-    return found
-
-
-def _ranking(
-    names: tuple[str, str], x: Floats, y: Floats, xs: Floats, ys: Floats, groups: int
-) -> Correlation:
-    if np.isnan([x, y]).any() or np.ptp(x) == 0 or np.ptp(y) == 0:
-        none = Estimate(None, method="all equal or unknown")
-        return Correlation(*names, none, none, len(x))
-    rho, tau = _rank_correlations(x, y)
-    if groups < 2:
-        estimates = [Estimate(v, method="one sample", samples=len(x)) for v in (rho, tau)]
-        return Correlation(*names, estimates[0], estimates[1], len(x))
-    from scipy.stats import rankdata
-
-    a, b = rankdata(xs, axis=1), rankdata(ys, axis=1)
-    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
-    rho_drawn = _divided((a * b).sum(axis=1), np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1)))
-    sx = np.sign(xs[:, :, None] - xs[:, None, :])
-    sy = np.sign(ys[:, :, None] - ys[:, None, :])
-    untied = np.sqrt(np.abs(sx).sum(axis=(1, 2)) * np.abs(sy).sum(axis=(1, 2)))
-    tau_drawn = _divided((sx * sy).sum(axis=(1, 2)), untied)
-    found = [_estimate(rho, rho_drawn, len(x), groups), _estimate(tau, tau_drawn, len(x), groups)]
-    return Correlation(*names, found[0], found[1], len(x))

@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.drawing import COLOURS, HATCHES, LINES, MARKERS, clean, literal, pale
 from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.noise import pass_hat
+from agent_env.analysis.statistics.reliability import pass_hat
 from agent_env.analysis.study import Arm
 
 BARS = "bars: 95 %; none for too few samples or equal values"

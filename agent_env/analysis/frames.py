@@ -8,7 +8,6 @@ import pandas as pd
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.observations import QUANTITIES
-from agent_env.analysis.sheets import Sheet
 
 
 def episodes(comparison: Comparison) -> pd.DataFrame:
@@ -47,16 +46,3 @@ def differences(comparison: Comparison) -> pd.DataFrame:
         row |= {"difference": estimate["value"], "low": estimate["low"], "high": estimate["high"]}
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def frame_of(sheet: Sheet) -> pd.DataFrame:
-    """Any table; a figure with an interval becomes three columns."""
-    found: dict[str, list[object]] = {}
-    for i, column in enumerate(sheet.columns):
-        cells = [row[i] for row in sheet.rows]
-        if any(isinstance(cell, tuple) for cell in cells):
-            for k, end in enumerate(("", " low", " high")):
-                found[column.name + end] = [c[k] if isinstance(c, tuple) else c for c in cells]
-        else:
-            found[column.name] = list(cells)
-    return pd.DataFrame(found)

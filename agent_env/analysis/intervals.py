@@ -22,6 +22,7 @@ from agent_env.analysis.resampling import (
     standard_errors,
     weight_chunks,
 )
+from agent_env.analysis.result_tables import Cell
 
 LEVEL = 0.95
 FEWEST = 5
@@ -43,6 +44,11 @@ class Estimate:
     """How the interval was made, or why there is none."""
     samples: int = 0
     clusters: int = 0
+
+    @property
+    def cell(self) -> Cell:
+        """Value and interval for a table."""
+        return self.value, self.low, self.high
 
 
 def mean_estimates(values: Floats, clusters: Ints, drawn: Floats, share: bool) -> list[Estimate]:

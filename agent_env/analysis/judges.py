@@ -11,24 +11,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from random import Random
 from typing import Literal, TypeVar
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
+import numpy as np
 
-from agent_env.analysis.intervals import wilson
+from agent_env.analysis.intervals import bootstrapped, wilson
+from agent_env.analysis.resampling import Floats, draw_weights
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.models.prices import cost_usd
 from agent_env.records.schema import Episode, ModelFacts, Sample, Score, Usage, Verdict
 
-RESAMPLES = 2000
-SEED = 20261121
-Cell = Literal["both", "reader", "judge", "neither"]
+Side = Literal["both", "reader", "judge", "neither"]
 """Who calls an answer right."""
-CELLS: tuple[Cell, ...] = ("both", "reader", "judge", "neither")
-Counts = tuple[int, int, int, int]
-"""By CELLS."""
+SIDES: tuple[Side, ...] = ("both", "reader", "judge", "neither")
+Counts = Sequence[float]
+"""Of answers, by SIDES."""
 Number = TypeVar("Number", int, float)
 
 
@@ -39,6 +36,11 @@ class Figure:
     value: float | None
     low: float | None = None
     high: float | None = None
+
+    @property
+    def cell(self) -> Cell:
+        """For a table."""
+        return self.value, self.low, self.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class JudgeAgreement:
     """Clusters among the judged ones."""
     agreement: Figure
     kappa: Figure
-    confusion: Mapping[Cell, int]
+    confusion: Mapping[Side, int]
     """Whom an answer is right to."""
     calls: int
     input_tokens: int | None
@@ -101,7 +103,7 @@ def _agreement(
     facts: ModelFacts | None,
 ) -> JudgeAgreement:
     counts: Counter[str] = Counter()
-    clusters: dict[str, Counter[Cell]] = defaultdict(Counter)
+    clusters: dict[str, Counter[Side]] = defaultdict(Counter)
     calls: list[Verdict] = []
     for episode, score in scored:
         calls += [j for j in episode.judged if (j.judge, j.metric) == (judge, metric)]
@@ -110,11 +112,11 @@ def _agreement(
         says = last_says(episode, judge, metric)
         counts[says or "not asked"] += 1
         if says in ("right", "wrong"):
-            cell = _cell(score.metrics[metric] == 1, says == "right")
+            cell = _side(score.metrics[metric] == 1, says == "right")
             clusters[_query(samples[episode.sample])][cell] += 1
     rows = [_counts(found) for found in clusters.values()]
     agreement, kappa = _figures(rows)
-    whole = _summed(rows)
+    whole = tuple(map(sum, zip(*rows, strict=True))) if rows else (0, 0, 0, 0)
     usages = _usages(calls)
     return JudgeAgreement(
         judge=judge,
@@ -127,7 +129,7 @@ def _agreement(
         queries=len(rows),
         agreement=agreement,
         kappa=kappa,
-        confusion=dict(zip(CELLS, whole, strict=True)),
+        confusion=dict(zip(SIDES, whole, strict=True)),
         calls=sum(len(one.calls) for one in calls),
         input_tokens=_sum(u.input_tokens for u in usages),
         output_tokens=_sum(u.output_tokens for u in usages),
@@ -135,7 +137,7 @@ def _agreement(
     )
 
 
-def _cell(reader: bool, judge: bool) -> Cell:
+def _side(reader: bool, judge: bool) -> Side:
     if reader:
         return "both" if judge else "reader"
     return "judge" if judge else "neither"
@@ -146,16 +148,8 @@ def _query(sample: Sample) -> str:
     return str(getattr(sample, "query", sample.id))
 
 
-def _counts(found: Counter[Cell]) -> Counts:
+def _counts(found: Counter[Side]) -> Counts:
     return found["both"], found["reader"], found["judge"], found["neither"]
-
-
-def _summed(rows: Iterable[Counts], times: Iterable[int] | None = None) -> Counts:
-    sums = [0, 0, 0, 0]
-    for row, factor in zip(rows, times, strict=True) if times else ((row, 1) for row in rows):
-        for place in range(4):
-            sums[place] += row[place] * factor
-    return sums[0], sums[1], sums[2], sums[3]
 
 
 def _raw(counts: Counts) -> float | None:
@@ -176,30 +170,25 @@ def cohen(counts: Counts) -> float | None:
 
 
 def _figures(rows: Sequence[Counts]) -> tuple[Figure, Figure]:
-    whole = _summed(rows)
+    """Raw agreement and kappa; rows are clusters."""
+    whole = tuple(map(sum, zip(*rows, strict=True))) if rows else (0, 0, 0, 0)
     raw, kappa = _raw(whole), cohen(whole)
     if raw is None:
         return Figure(None), Figure(None)
     if len({_raw(row) for row in rows}) == 1:
         return Figure(raw, *wilson(raw, len(rows))), Figure(kappa)
-    kinds, weights = zip(*Counter(rows).items(), strict=True)
-    rng, drawn = Random(SEED), list[Counts]()
-    for _ in range(RESAMPLES):
-        picked = Counter(rng.choices(range(len(kinds)), weights, k=len(rows)))
-        drawn.append(_summed((kinds[i] for i in picked), picked.values()))
-    kappas = [value for counts in drawn if (value := cohen(counts)) is not None]
-    raws = [value for counts in drawn if (value := _raw(counts)) is not None]
-    return Figure(raw, *_percentiles(raws)), Figure(kappa, *_percentiles(kappas))
+    drawn = draw_weights(len(rows)) @ np.array(rows, dtype=float)
+    kappas = np.array([np.nan if (k := cohen(own)) is None else k for own in drawn])
+    return _figure(raw, np.array([_raw(own) for own in drawn]), len(rows)), _figure(
+        kappa, kappas, len(rows)
+    )
 
 
-def _percentiles(drawn: list[float]) -> tuple[float, float] | tuple[None, None]:
-    if not drawn:
-        return None, None
-    drawn.sort()
-    last = len(drawn) - 1
-    if drawn[0] == drawn[last]:  # a reader, or a judge, that always says the same
-        return None, None
-    return drawn[round(0.025 * last)], drawn[round(0.975 * last)]
+def _figure(value: float | None, drawn: Floats, clusters: int) -> Figure:
+    if value is None or np.isnan(drawn).all() or np.nanmin(drawn) == np.nanmax(drawn):
+        return Figure(value)  # an answer parser, or a judge, that always says the same
+    estimate = bootstrapped(value, drawn, clusters, clusters)
+    return Figure(value, estimate.low, estimate.high)
 
 
 def _usages(calls: Iterable[Verdict]) -> list[Usage]:
@@ -214,30 +203,19 @@ def _sum(values: Iterable[Number | None]) -> Number | None:
     return sum(known) if len(known) == len(found) else None
 
 
-def judge_table(found: Sequence[JudgeAgreement], title: str) -> Table:
+def judge_table(found: Sequence[JudgeAgreement], title: str) -> ResultTable:
     """A line for each judge and metric."""
-    table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    for name in ("judge", "metric"):
-        table.add_column(name, no_wrap=True)
-    heads = ("judged", "unparsable", "failed", "not asked", "agreement", "kappa")
-    for name in (*heads, "right to both", "reader only", "judge only", "neither"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in found:
-        numbers = (row.judged, row.unparsable, row.failed, row.not_asked)
-        table.add_row(
-            escape(row.judge),
-            row.metric,
-            *map(str, numbers),
-            *(_shown(figure) for figure in (row.agreement, row.kappa)),
-            *(str(row.confusion[cell]) for cell in CELLS),
-        )
-    table.caption = "judges beside the reader; intervals at 95 %, queries drawn whole"
-    return table
-
-
-def _shown(figure: Figure) -> str:
-    if figure.value is None:
-        return "-"
-    if figure.low is None or figure.high is None:
-        return f"{figure.value:.3f} [-]"
-    return f"{figure.value:.3f} [{figure.low:.2f}, {figure.high:.2f}]"
+    heads = ("judged", "unparsable", "failed", "not asked")
+    whom = ("right to both", "answer parser only", "judge only", "neither")
+    columns = (
+        Column("judge"), Column("metric"), *(Column(head, 0) for head in heads),
+        Column("agreement"), Column("kappa"), *(Column(name, 0) for name in whom),
+    )  # fmt: skip
+    rows = tuple(
+        (row.judge, row.metric, row.judged, row.unparsable, row.failed, row.not_asked,
+         row.agreement.cell, row.kappa.cell,
+         *(row.confusion[cell] for cell in SIDES))
+        for row in found
+    )  # fmt: skip
+    note = "judges beside the answer parser; 95 % confidence intervals, queries drawn whole"
+    return ResultTable("judges", title, columns, rows, (note,))

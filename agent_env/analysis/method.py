@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.sheets import Cell, Column, Sheet
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.records.manifest import Manifest, Preflight
 
 
@@ -77,7 +77,7 @@ def _tested(comparison: Comparison) -> str:
     )
 
 
-def settings(manifests: Mapping[str, Manifest]) -> Sheet:
+def settings(manifests: Mapping[str, Manifest]) -> ResultTable:
     """What determined each run, a row each; what is the same in all has one value."""
     rows = []
     columns = [dict(_settings(manifest)) for manifest in manifests.values()]
@@ -86,7 +86,7 @@ def settings(manifests: Mapping[str, Manifest]) -> Sheet:
         if any(value is not None for value in values):
             rows.append((name, *values))
     heads = (Column("setting"), *(Column(run) for run in manifests))
-    return Sheet("settings", "How the runs were made", heads, tuple(rows))
+    return ResultTable("settings", "How the runs were made", heads, tuple(rows))
 
 
 def _settings(found: Manifest) -> Iterator[tuple[str, Cell]]:

@@ -35,6 +35,14 @@ class Observation:
     arrival: Arrival | None = None
     """Whether its tools arrived."""
     served_models: tuple[str, ...] = ()
+    answer: frozenset[str] | None = None
+    """None where none was read."""
+    hosted_calls: int = 0
+    """Calls of the provider's own tools."""
+    cut_outputs: int = 0
+    """Tool outputs that were cut to fit into the context."""
+    trouble: str | None = None
+    """Why the episode, or its scorer, failed."""
 
     @property
     def counts(self) -> bool:
@@ -64,4 +72,8 @@ def observe(
         model=episode.model,
         arrival=arrival(episode),
         served_models=episode.served_models,
+        answer=None if score.answer is None else frozenset(score.answer),
+        hosted_calls=episode.hosted_calls,
+        cut_outputs=episode.cut_outputs,
+        trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
     )

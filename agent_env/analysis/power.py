@@ -9,7 +9,7 @@ POWER = 0.8
 LEVEL = 0.05
 
 
-def smallest_detectable(standard_error: float, power: float = POWER) -> float:
+def minimum_detectable_effect(standard_error: float, power: float = POWER) -> float:
     """The true difference that a two-sided 5 % test finds with this power, by the normal
     approximation: (z₀.₉₇₅ + z_power) · SE."""
     normal = NormalDist()
@@ -23,5 +23,5 @@ def samples_needed(
     the root of their number; None for a difference of 0 or pairs that never differ."""
     if difference == 0 or standard_error == 0:
         return None
-    ratio = smallest_detectable(standard_error, power) / abs(difference)
+    ratio = minimum_detectable_effect(standard_error, power) / abs(difference)
     return ceil(samples * ratio**2)

@@ -17,12 +17,13 @@ from markupsafe import Markup
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from agent_env.analysis.breakdowns import breakdown
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.diagnosis_sheets import RunDiagnosis, diagnosis_sheets
+from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables
 from agent_env.analysis.figures import all_figures
-from agent_env.analysis.layouts import all_sheets
 from agent_env.analysis.method import method_words, settings
-from agent_env.analysis.sheets import Cell, Column, Sheet, shown, text_of
+from agent_env.analysis.result_tables import Cell, Column, ResultTable, text_of
+from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.records.manifest import Manifest
 
 CAPTIONS = {
@@ -41,7 +42,7 @@ class Section:
 
     name: str
     title: str
-    sheets: Sequence[Sheet]
+    tables: Sequence[ResultTable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,24 +93,15 @@ def _drawn(comparison: Comparison) -> Iterable[tuple[str, Figure]]:
 
 
 def _sections(comparison: Comparison, diagnoses: Sequence[RunDiagnosis]) -> list[Section]:
-    sheets = all_sheets(comparison)
-    first = ("conditions", "differences", "treatment", "use", "outcomes")
-    paper = ("table1", "table3", "figure4")
-    found = [
-        Section("main", "Results", [s for s in sheets if s.name in first]),
-        Section("paper", "The paper's layouts", [s for s in sheets if s.name in paper]),
-        Section(
-            "more", "Noise, agreement, gain",
-            [s for s in sheets if s.name not in (*first, *paper) and not s.name.startswith("by-")],
-        ),
-        Section("groups", "Broken down", [s for s in sheets if s.name.startswith("by-")]),
-        Section("diagnosis", "Why answers are wrong",
-                [sheet for run in diagnoses for sheet in diagnosis_sheets(run)]),
-    ]  # fmt: skip
+    titles: dict[str, list[ResultTable]] = {}
+    for statistic in statistics_of(comparison):
+        titles.setdefault(statistic.section, []).extend(tables_of(comparison, [statistic]))
+    titles["Broken down"] = [breakdown(comparison, name) for name in comparison.groups]
+    titles["Why answers are wrong"] = [t for run in diagnoses for t in diagnosis_tables(run)]
     return [
-        Section(section.name, section.title, [shown(sheet) for sheet in section.sheets])
-        for section in found
-        if section.sheets
+        Section(re.sub("[^a-z]+", "-", title.lower()), title, [table.shown() for table in tables])
+        for title, tables in titles.items()
+        if tables
     ]
 
 

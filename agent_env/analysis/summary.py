@@ -1,216 +1,197 @@
-"""What one run gave, condition by condition."""
+"""What one run gave, condition by condition: the short table of `score`, and its JSON."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
-from agent_env.analysis.intervals import Interval, mean_intervals
-from agent_env.analysis.totals import Totals, episode_cost, totals
-from agent_env.records.schema import Episode, ModelFacts, Score
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.intervals import FEWEST, Estimate
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.study import Arm
+from agent_env.analysis.totals import Totals
+from agent_env.analysis.treatment import MARK
 
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One episode and its score."""
-
-    episode: Episode
-    score: Score
-
-    @property
-    def counts(self) -> bool:
-        """Whether it enters the means: the episode came to an end without failing."""
-        return self.score.outcome in ("read", "unreadable")
+TROUBLES = ("failed", "unfinished", "unreadable", "scorer_failed")
+TOKENS = {
+    "input_tokens": "tokens in", "cached_tokens": "cached",
+    "reasoning_tokens": "reasoning", "output_tokens": "out",
+}  # fmt: skip
+USED = (*TOKENS, "steps", "tool_calls", "cost_usd")
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Means per finished episode of one condition, and counts."""
 
+    label: str
     condition: str
-    samples: int
-    """Distinct samples among the finished episodes; phrasings of one query are one."""
     episodes: int
     """All episodes with a trace, failed and unfinished ones included."""
     finished: int
     """Those that came to an end; the means are over them."""
-    failed: int
-    unfinished: int
-    unreadable: int
-    """Of the finished ones; they score 0."""
-    scorer_failed: int
-    """Those whose scorer raised an error; they are in no mean."""
-    metrics: dict[str, float | None]
-    """By name, over the episodes for which the metric is defined; None where there is none."""
-    input_tokens: float | None
-    """None where any finished episode's figure is unknown, like those below."""
-    cached_tokens: float | None
-    output_tokens: float | None
-    reasoning_tokens: float | None
-    steps: float | None
-    tool_calls: float | None
-    usage_sources: tuple[str, ...]
-    without_call: int | None
-    """Finished episodes that were offered tools and called none; None where none were offered."""
+    troubles: Mapping[str, int]
+    """By outcome of TROUBLES; unreadable ones are finished and score 0, the others are in no
+    mean."""
+    metrics: Mapping[str, Estimate]
+    """The mean of each metric; a confidence interval for the main one and for error metrics."""
+    defined: Mapping[str, int]
+    """Of each error metric, the finished episodes for which it is defined."""
+    used: Mapping[str, float | None]
+    """Means of USED; None where any finished episode's figure is unknown."""
     hosted_calls: float
-    """Calls of the provider's own tools."""
+    """Mean calls of the provider's own tools."""
     cut_outputs: int
     """Tool outputs that were cut to fit into the context, of all finished episodes."""
-    stop_reasons: dict[str, int]
+    without_call: int | None
+    """Finished episodes that were offered tools and called none; None where none were offered."""
+    usage_sources: tuple[str, ...]
+    stop_reasons: Mapping[str, int]
     """How the finished episodes ended."""
-    cost_usd: float | None
-    """Mean; None where a price or a count is unknown."""
-    spent: Totals
+    spent: Totals | None
     """Over all episodes, failed and unfinished ones too."""
-    intervals: dict[str, tuple[float, float] | None]
-    """95 %, of the first metric and of the error metrics. Repeats of one sample are no further
-    evidence and do not narrow them, nor do samples of one cluster."""
-    defined: dict[str, int]
-    """Of each error metric, the finished episodes for which it is defined."""
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Wilson's of the first metric; None where nothing finished."""
-        return self.intervals[next(iter(self.metrics))]
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
+        ends = {name: e for name, e in self.metrics.items() if e.method}
         return {
             "episodes": self.episodes,
             "finished": self.finished,
-            "failed": self.failed,
-            "unfinished": self.unfinished,
-            "unreadable": self.unreadable,
-            "scorer_failed": self.scorer_failed,
-            **self.metrics,
-            **{f"{name}_interval": interval for name, interval in self.intervals.items()},
+            **self.troubles,
+            **{name: estimate.value for name, estimate in self.metrics.items()},
+            **{f"{name}_interval": None if e.low is None else (e.low, e.high)
+               for name, e in ends.items()},
             **{f"n_{name}": number for name, number in self.defined.items()},
-            "input_tokens": self.input_tokens,
-            "cached_tokens": self.cached_tokens,
-            "output_tokens": self.output_tokens,
-            "reasoning_tokens": self.reasoning_tokens,
-            "steps": self.steps,
-            "tool_calls": self.tool_calls,
+            **self.used,
             "hosted_calls": self.hosted_calls,
             "cut_outputs": self.cut_outputs,
             "without_call": self.without_call,
             "usage_sources": list(self.usage_sources),
             "stop_reasons": self.stop_reasons,
-            "cost_usd": self.cost_usd,
-            "spent": self.spent.as_json(),
-        }
+            "spent": self.spent.as_json() if self.spent is not None else None,
+        }  # fmt: skip
 
 
-def summarise(
-    results: Iterable[Result],
-    conditions: Sequence[str],
-    metrics: Sequence[str],
-    facts: ModelFacts | None = None,
-    queries: Mapping[str, str] | None = None,
-    error_metrics: frozenset[str] = frozenset(),
-    clusters: Mapping[str, str] | None = None,
-) -> list[Summary]:
-    """One summary per condition, in the given order; costs at the prices of `facts`. By sample,
-    `queries` names what several samples are phrasings of, and `clusters` what stands and falls
-    together; without clusters the queries do."""
-    by_condition: dict[str, list[Result]] = {name: [] for name in conditions}
-    for result in results:
-        by_condition.setdefault(result.episode.condition, []).append(result)
-    together = clusters or queries or {}
-    measured = [name for name in metrics if name == metrics[0] or name in error_metrics]
-    intervals = _intervals(by_condition, measured, error_metrics, together)
+def summarise(comparison: Comparison) -> list[Summary]:
+    """One summary for each arm."""
+    study = comparison.study
+    tested = [m for m in study.metrics if m == study.metrics[0] or m in study.error_metrics]
+    estimates = {
+        name: comparison.estimates_of(name)
+        if name in tested
+        else [Estimate(value) for value in comparison.values_of(name)]
+        for name in study.metrics
+    }
+    used = {name: comparison.values_of(name) for name in USED}
     return [
-        _summary(name, found, metrics, facts, queries or {}, error_metrics, intervals[name])
-        for name, found in by_condition.items()
+        _summary(
+            arm,
+            {name: own[place] for name, own in estimates.items()},
+            {name: own[place] for name, own in used.items()},
+            [name for name in study.metrics if name in study.error_metrics],
+        )
+        for place, arm in enumerate(study.arms)
     ]
 
 
 def _summary(
-    condition: str,
-    results: list[Result],
-    metrics: Sequence[str],
-    facts: ModelFacts | None,
-    queries: Mapping[str, str],
-    error_metrics: frozenset[str],
-    intervals: dict[str, Interval | None],
+    arm: Arm,
+    metrics: Mapping[str, Estimate],
+    used: Mapping[str, float | None],
+    error_metrics: Sequence[str],
 ) -> Summary:
-    ended = [result for result in results if result.counts]
-    episodes = [result.episode for result in ended]
+    outcomes = Counter(seen.outcome for seen in arm.observations)
+    ended = [seen for seen in arm.observations if seen.counts]
+    offered = [seen.arrival for seen in ended if seen.arrival and seen.arrival.is_offered]
+    without = sum(not each.has_call for each in offered)
     return Summary(
-        condition=condition,
-        samples=len({queries.get(episode.sample, episode.sample) for episode in episodes}),
-        episodes=len(results),
+        label=arm.label,
+        condition=arm.condition.name,
+        episodes=len(arm.observations),
         finished=len(ended),
-        failed=sum(r.score.outcome == "failed" for r in results),
-        unfinished=sum(r.score.outcome == "unfinished" for r in results),
-        unreadable=sum(r.score.outcome == "unreadable" for r in results),
-        scorer_failed=sum(r.score.outcome == "scorer_failed" for r in results),
-        metrics={name: _mean(_defined(ended, name)) for name in metrics},
-        input_tokens=_mean([e.input_tokens for e in episodes]),
-        cached_tokens=_mean([e.cached_tokens for e in episodes]),
-        output_tokens=_mean([e.output_tokens for e in episodes]),
-        reasoning_tokens=_mean([e.reasoning_tokens for e in episodes]),
-        steps=_mean([e.steps for e in episodes]),
-        tool_calls=_mean([e.tool_calls for e in episodes]),
-        without_call=_without_call(episodes),
-        cut_outputs=sum(episode.cut_outputs for episode in episodes),
-        hosted_calls=_mean([e.hosted_calls for e in episodes]) or 0.0,
-        usage_sources=tuple(sorted({s for e in episodes for s in e.usage_sources})),
-        stop_reasons=dict(Counter(e.stop_reason for e in episodes if e.stop_reason).most_common()),
-        cost_usd=_mean([episode_cost(e, facts) for e in episodes]),
-        spent=totals((result.episode for result in results), facts),
-        intervals=intervals,
-        defined={name: len(_defined(ended, name)) for name in metrics if name in error_metrics},
+        troubles={name: outcomes[name] for name in TROUBLES},
+        metrics=metrics,
+        defined={name: sum(name in seen.metrics for seen in ended) for name in error_metrics},
+        used=used,
+        hosted_calls=sum(seen.hosted_calls for seen in ended) / max(len(ended), 1),
+        cut_outputs=sum(seen.cut_outputs for seen in ended),
+        without_call=without if offered else None,
+        usage_sources=tuple(sorted({s for seen in ended for s in seen.usage_sources})),
+        stop_reasons=dict(Counter(s.stop_reason for s in ended if s.stop_reason).most_common()),
+        spent=arm.spent,
     )
 
 
-def _intervals(
-    by_condition: Mapping[str, Sequence[Result]],
-    metrics: Sequence[str],
-    error_metrics: frozenset[str],
-    clusters: Mapping[str, str],
-) -> dict[str, dict[str, Interval | None]]:
-    """By condition and metric; drawn as a comparison of the conditions draws."""
-    ended = {name: [r for r in found if r.counts] for name, found in by_condition.items()}
-    keys = [(name, metric) for name in ended for metric in metrics]
-    shares = {
-        metric: metric not in error_metrics
-        and all(v in (0, 1) for found in ended.values() for v in _defined(found, metric))
-        for metric in metrics
-    }
-    found = mean_intervals(
-        [_by_sample(ended[name], metric, clusters) for name, metric in keys],
-        [shares[metric] for _, metric in keys],
-        [cluster or f"/{sample}" for sample, cluster in clusters.items()],
+def summary_table(
+    comparison: Comparison, title: str, missing: Mapping[str, tuple[int, int]] | None = None
+) -> ResultTable:
+    """Conditions by row. `missing` has, by condition, how many episodes never began, and of how
+    many."""
+    rows, metrics = summarise(comparison), comparison.study.metrics
+    columns = (
+        Column("condition"), Column("episodes", 0), Column("finished", 0),
+        *(Column(name.replace("_", " "), 0) for name in TROUBLES),
+        *(Column(name) for name in metrics), Column("steps", 1), Column("calls", 1),
+        *(Column(name, 0) for name in TOKENS.values()), Column("USD", 5),
+    )  # fmt: skip
+    cells = tuple(_cells(row) for row in rows)
+    problems = {arm.label: arm.problem for arm in comparison.study.arms if arm.problem is not None}
+    notes = (
+        *_on_means(rows, metrics), *_on_calls(rows),
+        *(f"{label.removesuffix(MARK)}{MARK} cannot mean anything: {problem}"
+          for label, problem in problems.items()),
+        *(f"{never} of {planned} episodes of {name} never began"
+          for name, (never, planned) in (missing or {}).items()),
+    )  # fmt: skip
+    return ResultTable("summary", title, columns, cells, notes)
+
+
+def _cells(row: Summary) -> tuple[Cell, ...]:
+    return (
+        row.label, row.episodes, row.finished, *row.troubles.values(),
+        *(estimate.cell for estimate in row.metrics.values()),
+        row.used["steps"], row.used["tool_calls"], *(row.used[name] for name in TOKENS),
+        row.used["cost_usd"],
+    )  # fmt: skip
+
+
+def _on_means(rows: Sequence[Summary], metrics: Sequence[str]) -> Iterator[str]:
+    """What the means are of."""
+    sources = sorted({source for row in rows for source in row.usage_sources})
+    told = f"by {' and '.join(sources)}" if sources else "unknown"
+    yield f"means per finished episode, with 95 % confidence intervals; tokens {told}"
+    for name in metrics:
+        fewer = [f"{row.condition} {row.defined[name]}" for row in rows
+                 if row.defined.get(name, row.finished) < row.finished]  # fmt: skip
+        if fewer:
+            yield f"{name} over fewer: {', '.join(fewer)}"
+    bare = {name for row in rows for name, e in row.metrics.items()
+            if e.method and e.low is None and e.value is not None}  # fmt: skip
+    if bare:
+        why = f"all values are equal or clusters fewer than {FEWEST}"
+        yield f"{', '.join(sorted(bare))} without interval where {why}"
+
+
+def _on_calls(rows: Sequence[Summary]) -> Iterator[str]:
+    """What of the episodes no column tells."""
+    if silent := [f"{row.condition} {row.without_call}" for row in rows if row.without_call]:
+        yield f"episodes that called no tool: {', '.join(silent)}"
+    if hosted := [f"{row.condition} {row.hosted_calls:.1f}" for row in rows if row.hosted_calls]:
+        yield f"the provider's own tools called: {', '.join(hosted)}"
+    if cut := [f"{row.condition} {row.cut_outputs}" for row in rows if row.cut_outputs]:
+        yield f"tool outputs cut to fit into the context: {', '.join(cut)}"
+    ended = sum((Counter(row.stop_reasons) for row in rows), Counter[str]())
+    if ended.keys() - {"answered"}:
+        yield f"ended by {', '.join(f'{k} {n}' for k, n in ended.most_common())}"
+    spent = [row.spent for row in rows if row.spent is not None]
+    failed, unknown = (
+        sum(getattr(s, n) for s in spent) for n in ("failed_calls", "uncounted_calls")
     )
-    by_key = dict(zip(keys, found, strict=True))
-    return {name: {metric: by_key[name, metric] for metric in metrics} for name in ended}
-
-
-def _by_sample(
-    results: Sequence[Result], metric: str, clusters: Mapping[str, str]
-) -> list[tuple[str, float]]:
-    """Each sample's mean over its repeats, with its cluster."""
-    values: dict[str, list[float]] = defaultdict(list)
-    for r in results:
-        if metric in r.score.metrics:
-            values[r.score.sample].append(r.score.metrics[metric])
-    return [(clusters.get(name) or f"/{name}", fmean(own)) for name, own in values.items()]
-
-
-def _defined(results: Sequence[Result], metric: str) -> list[float]:
-    """The values of those for which the metric is defined: dates are not asked of every answer."""
-    return [r.score.metrics[metric] for r in results if metric in r.score.metrics]
-
-
-def _without_call(episodes: Sequence[Episode]) -> int | None:
-    offered = [episode for episode in episodes if episode.tools]
-    called = sum(episode.tool_calls + episode.hosted_calls > 0 for episode in offered)
-    return len(offered) - called if offered else None
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known and len(known) == len(values) else None
+    if failed:
+        calls = "1 model call" if failed == 1 else f"{failed} model calls"
+        yield f"{calls} failed, {unknown} of unknown size"
+    if charged := sum(each.charged_tokens for each in spent):
+        yield f"limits count {charged} tokens for calls of unknown size"
+    if hits := sum(each.cache_hits for each in spent):
+        yield f"{hits} replies from the reply cache"

@@ -6,10 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeVar
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
+from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.models.prices import cost_usd, is_priced
 from agent_env.records.schema import Episode, ModelFacts, Usage
 
@@ -68,18 +65,18 @@ def episode_cost(episode: Episode, facts: ModelFacts | None) -> float | None:
     return cost_usd(episode.paid, facts)
 
 
-def spent_table(rows: Sequence[tuple[str, Totals]]) -> Table:
+def spent_table(rows: Sequence[tuple[str, Totals]]) -> ResultTable:
     """What each condition used and cost in all."""
-    table = Table(title="Spent in all", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("condition", no_wrap=True)
-    for name in ("episodes", "calls", "failed", "tokens in", "cached", "out", "USD"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name, row in rows:
-        cost = "-" if row.cost_usd is None else f"{row.cost_usd:.4f}"
-        counts = (row.episodes, row.calls, row.failed_calls)
-        tokens = (row.input_tokens, row.cached_tokens, row.output_tokens)
-        table.add_row(escape(name), *("-" if n is None else str(n) for n in counts + tokens), cost)
-    return table
+    heads = ("episodes", "calls", "failed", "tokens in", "cached", "out")
+    cells = tuple(
+        (
+            name, own.episodes, own.calls, own.failed_calls,
+            own.input_tokens, own.cached_tokens, own.output_tokens, own.cost_usd,
+        )
+        for name, own in rows
+    )  # fmt: skip
+    columns = (Column("condition"), *(Column(name, 0) for name in heads), Column("USD", 4))
+    return ResultTable("spent", "Spent in all", columns, cells)
 
 
 Number = TypeVar("Number", int, float)

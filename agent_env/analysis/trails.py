@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
+from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.scoring.evidence import VERDICTS, Lookup, Trail
 
 STAGES = ("returned", "opened", "cited", "shown", "used")
@@ -62,28 +59,24 @@ def summarise_trails(trails: Sequence[Trail], conditions: Sequence[str]) -> list
     return found
 
 
-def trail_table(summaries: Sequence[TrailSummary], title: str) -> Table:
+def trail_table(summaries: Sequence[TrailSummary], title: str) -> ResultTable:
     """Verdicts by episode, and how far lookups came."""
-    table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("condition", no_wrap=True)
-    names = [name for name in VERDICTS if any(row.verdicts[name] for row in summaries)]
-    for name in ("episodes", *names, "no verdict", "lookups", *STAGES):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in summaries:
-        shares = (row.share(stage) for stage in STAGES)
-        table.add_row(
-            row.condition,
-            str(row.episodes),
-            *(str(row.verdicts[name]) for name in names),
-            str(row.without),
-            str(len(row.lookups)),
-            *("-" if share is None else f"{share:.3f}" for share in shares),
+    columns = (
+        Column("condition"), Column("episodes", 0), *(Column(name, 0) for name in VERDICTS),
+        Column("no verdict", 0), Column("lookups", 0), *(Column(stage) for stage in STAGES),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            row.condition, row.episodes, *(row.verdicts[name] for name in VERDICTS), row.without,
+            len(row.lookups), *(row.share(stage) for stage in STAGES),
         )
-    table.caption = (
+        for row in summaries
+    )  # fmt: skip
+    note = (
         "episodes by verdict; parts of the lookups that came so far: used means that the model "
         "wrote the right date or its answer fits it, shown to it or not"
     )
-    return table
+    return ResultTable("evidence", title, columns, rows, (note,))
 
 
 def trail_json(trail: Trail) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from agent_env.analysis.diagnosis import Diagnosis
-from agent_env.analysis.diagnosis_sheets import in_lines
+from agent_env.analysis.diagnosis_tables import in_lines
 from agent_env.models.prices import cost_usd
 from agent_env.models.text_protocol import in_text, result_block
 from agent_env.records.escaping import visible

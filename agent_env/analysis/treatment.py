@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 
-from agent_env.analysis.sheets import Cell, Column, Sheet
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.models.addresses import served_name
 from agent_env.models.server_facts import is_listed
 from agent_env.records.manifest import Manifest
@@ -137,13 +137,13 @@ def _by_sample(found: Iterable[Arrival]) -> dict[str, float]:
     return {sample: fmean(values) for sample, values in tokens.items()}
 
 
-def treatment_sheet(rows: Sequence[tuple[str, Treatment]]) -> Sheet:
+def treatment_table(rows: Sequence[tuple[str, Treatment]]) -> ResultTable:
     """A table of the conditions with tools, each with its label."""
     columns = (
         Column("condition"), Column("first step"), Column("added tokens in", 0, signed=True),
         Column("with a call", 2), Column("required obeyed"), Column("calls in text", 0),
     )  # fmt: skip
-    return Sheet(
+    return ResultTable(
         "treatment",
         "Whether the tools arrived",
         columns,
@@ -180,18 +180,6 @@ def treatment_notes(rows: Sequence[tuple[str, Treatment]]) -> list[str]:
                 f"({', '.join(row.forms)}), which nobody ran: {REMEDY}."
             )
     return notes
-
-
-def treatments_of(
-    manifest: Manifest, episodes: Iterable[tuple[Episode, bool]]
-) -> list[tuple[str, Treatment]]:
-    """With their labels, those of one run; of each episode whether it counts."""
-    arrivals: dict[str, list[Arrival]] = defaultdict(list)
-    for episode, counts in episodes:
-        if counts:
-            arrivals[episode.condition].append(arrival(episode))
-    found = treatments(manifest.conditions, arrivals, manifest.problems)
-    return [(marked(row.condition, manifest.problems), row) for row in found]
 
 
 def marked(name: str, problems: Mapping[str, str]) -> str:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from agent_env.cli.run import say
 from agent_env.cli.tables import print_table
-
-if TYPE_CHECKING:
-    from agent_env.analysis.sheets import Sheet
 
 Runs = Annotated[
     list[Path], typer.Argument(help="Folders of runs, or of several runs.", metavar="RUN...")
@@ -73,7 +70,7 @@ def compare(
         compare_folders,
         comparison_json,
         draw,
-        select_sheets,
+        select_tables,
         write,
         write_report,
     )
@@ -83,15 +80,15 @@ def compare(
         resamples=resamples, note=say,
     )  # fmt: skip
     names = list(table or (["all"] if to or out or as_json else []))
-    sheets = select_sheets(found, names, list(by or ()))
+    tables = select_tables(found, names, list(by or ()))
     if as_json:
-        print(json.dumps(comparison_json(found, sheets), allow_nan=False))
+        print(json.dumps(comparison_json(found, tables), allow_nan=False))
         return
     if to or out:
-        write(sheets, to, out, say)
+        write(tables, to, out, say)
     else:
-        for sheet in sheets:
-            _print_sheet(sheet)
+        for each in tables:
+            print_table(each)
         if not table:
             print_table(spent_table([(a.label, a.spent) for a in found.study.arms if a.spent]))
     if figures is not None:
@@ -100,16 +97,6 @@ def compare(
     if html is not None:
         write_report(found, runs, html, say)
         say(f"wrote {html}")
-
-
-def _print_sheet(sheet: Sheet) -> None:
-    from agent_env.runs.compare import terminal_table
-
-    print(sheet.title)
-    print_table(terminal_table(sheet))
-    for note in sheet.notes:
-        print(f"  {note}")
-    print()
 
 
 def diagnose(
@@ -126,7 +113,7 @@ def diagnose(
 
     Example: agent-env diagnose runs/a
     """
-    from agent_env.analysis.diagnosis_sheets import diagnosis_sheets, in_lines
+    from agent_env.analysis.diagnosis_tables import diagnosis_tables, in_lines
     from agent_env.runs.compare import diagnose_folders, diagnosis_json
 
     found = diagnose_folders(runs, episode or (), say)
@@ -138,5 +125,5 @@ def diagnose(
             print("\n".join(in_lines(diagnosis)), end="\n\n")
         return
     for run in found:
-        for sheet in diagnosis_sheets(run):
-            _print_sheet(sheet)
+        for table in diagnosis_tables(run):
+            print_table(table)

@@ -9,7 +9,8 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, print_judges, say
+from agent_env.cli.run import AsJson, say
+from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
     from agent_env.runs.judge import Asked, JudgeOptions
@@ -45,7 +46,10 @@ def judge(options: JudgeOptions, as_json: AsJson = False) -> None:
         print(json.dumps(told | counts | {"judges": [row.as_json() for row in found]}))
     else:
         _print(asked)
-        print_judges(found, run)
+        if found:
+            from agent_env.analysis.judges import judge_table
+
+            print_table(judge_table(found, f"judges · {run}"))
     if (error := asked.first.get("failed")) is not None:
         say(f"failed {asked.says['failed']} times, the first time: {_beginning(error)}")
     if asked.is_vain:

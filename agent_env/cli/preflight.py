@@ -45,9 +45,7 @@ def print_checks(runs: Sequence[RunOptions], as_json: bool) -> None:
 
 
 def _print(manifest: Manifest, found: Preflight) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
+    from agent_env.analysis.result_tables import Column, ResultTable
 
     facts = {
         "model asked for": found.model,
@@ -61,21 +59,17 @@ def _print(manifest: Manifest, found: Preflight) -> None:
     }
     for name, value in facts.items():
         print(f"  {name}: {'unknown' if value is None else value}")
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
-    for name in ("condition", "first step", "added tokens in", "tools reach the model",
-                 "required obeyed", "calls parsed"):  # fmt: skip
-        table.add_column(name, no_wrap=True)
+    heads = ("condition", "first step", "added tokens in", "tools reach the model",
+             "required obeyed", "calls parsed")  # fmt: skip
     first_steps = {condition.name: condition.first_step for condition in manifest.conditions}
-    for check in found.conditions:
-        added = check.added_input_tokens
-        table.add_row(
-            escape(check.condition), first_steps[check.condition],
-            "–" if added is None else f"{added:+d}",
-            *(_word(value) or "–"
-              for value in (check.is_reached, check.required_obeyed, check.calls_parsed)),
-        )  # fmt: skip
-    if found.conditions:
-        print_table(table)
+    rows = tuple(
+        (check.condition, first_steps[check.condition],
+         None if check.added_input_tokens is None else f"{check.added_input_tokens:+d}",
+         *map(_word, (check.is_reached, check.required_obeyed, check.calls_parsed)))
+        for check in found.conditions
+    )  # fmt: skip
+    if rows:
+        print_table(ResultTable("preflight", "Conditions", tuple(map(Column, heads)), rows))
 
 
 def _word(value: bool | None) -> str | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -16,9 +15,6 @@ import typer
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from agent_env.analysis.judges import JudgeAgreement
-    from agent_env.analysis.summary import Result, Summary
-    from agent_env.analysis.treatment import Treatment
     from agent_env.episodes.rescoring import Rescored
     from agent_env.records.schema import Score
     from agent_env.runs.run import Run
@@ -95,95 +91,21 @@ def print_scores(
 ) -> Rescored:
     """The run's scores, at other prices than its own and with their `changes` against the earlier
     ones if so wished; exit code 1 where episodes were run and none came to its end."""
-    from agent_env.analysis.consistency import consistency, consistency_table, queries_of
-    from agent_env.analysis.judges import judge_agreements
-    from agent_env.analysis.summary import Result, summarise
-    from agent_env.analysis.tables import summary_table
-    from agent_env.analysis.treatment import served_notice, treatments_of
-    from agent_env.episodes.contexts.copies import told as told_of
-    from agent_env.episodes.rescoring import against, earlier_scores
-    from agent_env.runs.score import (
-        clusters_of,
-        facts_of,
-        interrupted_totals,
-        late_samples,
-        never_began,
-        preflight_totals,
-        score_folder,
-    )
+    from agent_env.runs.score import read_scores
 
-    earlier = earlier_scores(run)
-    task, manifest, scored = run.task, run.manifest(), score_folder(run, say)
-    rescored = against(earlier, [score for _, score in scored], task.scorer)
-    facts = facts_of(manifest, prices, say)
-    late = late_samples(run, facts)
-    for use in manifest.contexts:
-        say(told_of(use))
-    results = [Result(episode, score) for episode, score in scored]
-    names = [condition.name for condition in manifest.conditions]
-    queries = queries_of(run.samples)
-    clusters = clusters_of(run.samples, task)
-    summaries = summarise(
-        results, names, task.metrics, facts, queries, task.error_metrics, clusters
-    )
-    same = consistency((score for _, score in scored), queries, names, task.metrics[0])
-    judges = judge_agreements(run.samples_by_id, scored)
-    missing = never_began(run, manifest)
-    arrived = treatments_of(manifest, ((r.episode, r.counts) for r in results))
-    served = served_notice(manifest, (r.episode.served_models for r in results))
+    read = read_scores(run, prices, say)
     if as_json:
-        told = _as_json(run.path, summaries)
-        told |= {"never_began": {name: number for name, (number, _) in missing.items()}}
-        cut = interrupted_totals(run, facts)
-        told |= {"interrupted": cut.as_json(), "after_cutoff": late.as_json() if late else None}
-        if same:
-            told["phrasings"] = {row.condition: row.as_json() for row in same}
-        told["judges"] = [row.as_json() for row in judges]
-        told["treatment"] = {row.condition: row.as_json() for _, row in arrived}
-        told["preflight"] = preflight_totals(manifest, facts)
-        told["served_models"] = served
-        print(json.dumps(told | {"rescored": rescored.as_json()} if changes else told))
+        print(json.dumps(read.as_json(with_changes=changes)))
     else:
-        title = f"{task.name} · {manifest.model} · {run.path}"
-        print_table(summary_table(summaries, task.metrics, title, missing, manifest.problems))
-        print_treatment(arrived)
-        if same:
-            print_table(consistency_table(same, task.metrics[0]))
-        print_judges(judges, run.path)
+        for table in read.tables():
+            print_table(table)
     if changes:
-        _tell_changes(rescored)
-    _tell_failures(results)
-    if served is not None:
-        say(served)
-    if late is not None and late.samples:
-        say(
-            f"{len(late.samples)} of {late.asked} samples ask for an event after the model's "
-            f"knowledge cutoff, {late.knowledge_cutoff}; agent-env score --json lists them"
-        )
-    if results and not any(result.counts for result in results):
+        _tell_changes(read.rescored)
+    for line in read.remarks():
+        say(line)
+    if read.is_vain:
         sys.exit(1)
-    return rescored
-
-
-def print_treatment(found: Sequence[tuple[str, Treatment]]) -> None:
-    """Whether the tools arrived, where any were offered."""
-    if found:
-        from agent_env.analysis.treatment import treatment_sheet
-        from agent_env.runs.compare import terminal_table
-
-        sheet = treatment_sheet(found)
-        print(sheet.title)
-        print_table(terminal_table(sheet))
-        for note in sheet.notes:
-            print(f"  {note}")
-
-
-def print_judges(found: Sequence[JudgeAgreement], folder: Path) -> None:
-    """How the judges agree with the reader, where there are any."""
-    if found:
-        from agent_env.analysis.judges import judge_table
-
-        print_table(judge_table(found, f"judges · {folder}"))
+    return read.rescored
 
 
 def _tell_changes(rescored: Rescored) -> None:
@@ -204,22 +126,6 @@ def _verdict(score: Score) -> str:
     metrics = ", ".join(f"{name} {value:g}" for name, value in score.metrics.items())
     answer = "nothing" if score.answer is None else ", ".join(score.answer) or "none"
     return f"{answer} ({score.outcome}; {metrics})"
-
-
-def _tell_failures(results: list[Result]) -> None:
-    """The three commonest reasons why episodes failed, and why scorers did."""
-    reasons = Counter(r.episode.failure for r in results if r.episode.failure is not None)
-    for reason, number in reasons.most_common(3):
-        say(f"failed {number} times: {' '.join(reason.split())}")
-    if reasons:
-        say("agent-env resume runs the failed episodes again.")
-    unscored = Counter(r.score.rule for r in results if r.score.outcome == "scorer_failed")
-    for rule, number in unscored.most_common(3):
-        say(f"not scored {number} times, in no mean: {rule}")
-
-
-def _as_json(folder: Path, summaries: list[Summary]) -> dict[str, object]:
-    return {"run": str(folder), "conditions": {row.condition: row.as_json() for row in summaries}}
 
 
 def print_trails(run: Run, as_json: bool) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import DatasetError
-from agent_env.records.schema import Episode, Score
+from agent_env.records.schema import Episode, Sample, Score
 from agent_env.tasks.task import Task
 
 
@@ -32,15 +32,20 @@ def episodes_of(folder: RunFolder, on_broken: Callable[[str], None]) -> Iterator
         texts.close()
 
 
+def scored_episodes(
+    folder: RunFolder, task: Task, samples: Sequence[Sample], on_broken: Callable[[str], None]
+) -> Iterator[tuple[Episode, Score]]:
+    """Every episode with its score, from the traces and samples alone; writes nothing."""
+    by_id = {sample.id: sample for sample in samples}
+    for episode in episodes_of(folder, on_broken):
+        sample = by_id.get(episode.sample)
+        if sample is None:
+            raise DatasetError(folder.path / "samples.jsonl", None, f"no sample '{episode.sample}'")
+        yield episode, task.score(sample, episode)
+
+
 def score_run(
     folder: RunFolder, task: Task, on_broken: Callable[[str], None]
 ) -> list[tuple[Episode, Score]]:
-    """Every episode with its score, from the traces and samples alone; writes nothing."""
-    samples = {sample.id: sample for sample in folder.samples_as(task.sample_type)}
-    scored: list[tuple[Episode, Score]] = []
-    for episode in episodes_of(folder, on_broken):
-        sample = samples.get(episode.sample)
-        if sample is None:
-            raise DatasetError(folder.path / "samples.jsonl", None, f"no sample '{episode.sample}'")
-        scored.append((episode, task.score(sample, episode)))
-    return scored
+    """The same, read whole."""
+    return list(scored_episodes(folder, task, folder.samples_as(task.sample_type), on_broken))

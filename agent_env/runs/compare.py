@@ -13,11 +13,9 @@ from agent_env.runs.run import Run
 from agent_env.runs.study import read_study
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.diagnosis_sheets import RunDiagnosis
-    from agent_env.analysis.sheets import Format, Sheet
+    from agent_env.analysis.diagnosis_tables import RunDiagnosis
+    from agent_env.analysis.result_tables import Format, ResultTable
 
 
 ONE_CONDITION = "there is one condition only; a comparison needs two"
@@ -25,7 +23,7 @@ ONE_CONDITION = "there is one condition only; a comparison needs two"
 
 def need_extra(*modules: str) -> None:
     """ConfigError that names the extra where a module of it is missing."""
-    if missing := missing_of(*modules):
+    if missing := missing_of(*dict.fromkeys(modules)):
         raise ConfigError(f"this needs {', '.join(missing)}: pip install 'agent-env[analysis]'")
 
 
@@ -60,49 +58,51 @@ def compare_folders(
     return Comparison(study, options)
 
 
-def select_sheets(found: Comparison, tables: Sequence[str], by: Sequence[str]) -> list[Sheet]:
-    """The named tables (`all` for every one), then the breakdowns."""
-    from agent_env.analysis import layouts
+def select_tables(found: Comparison, names: Sequence[str], by: Sequence[str]) -> list[ResultTable]:
+    """The named tables (`all` for every one that has rows), then the breakdowns."""
+    from agent_env.analysis.breakdowns import breakdown
+    from agent_env.analysis.statistics import statistics_named, statistics_of
 
-    extra = [layouts.by_group(found, name) for name in by]
-    if not tables:
-        tools = layouts.treatment(found)
-        main = [layouts.conditions(found), layouts.differences(found)]
-        return [*main, *([tools] if tools.rows else []), *extra]
-    need_extra("scipy")  # rank correlations
-    if "all" in tables:
-        return layouts.all_sheets(found)
-    return [*(layouts.one_sheet(found, name) for name in tables), *extra]
+    if not names:
+        chosen = [statistic for statistic in statistics_of(found) if statistic.is_main]
+    else:
+        chosen = statistics_named(found, names)
+        need_extra(*(module for statistic in chosen for module in statistic.needs))
+    if "all" in names:
+        by = list(found.groups)
+    tables = [each.table(found) for each in chosen]
+    kept = [t for each, t in zip(chosen, tables, strict=True) if t.rows or each.name in names]
+    return [*kept, *(breakdown(found, name) for name in by)]
 
 
 def write(
-    sheets: Sequence[Sheet], to: str | None, out: Path | None, say: Callable[[str], None]
+    tables: Sequence[ResultTable], to: str | None, out: Path | None, say: Callable[[str], None]
 ) -> None:
     """To `out`, or to standard output; the format may follow from the file's ending."""
-    from agent_env.analysis.sheets import sheet_csv, written
+    from agent_env.analysis.result_tables import written
 
     fmt = _format(to, out)
     if out is None:
-        print(written(sheets, fmt), end="")
+        print(written(tables, fmt), end="")
         return
     if fmt == "csv":
-        for sheet in sheets:
-            write_whole(out / f"{sheet.name}.csv", sheet_csv(sheet).encode())
+        for table in tables:
+            write_whole(out / f"{table.name}.csv", table.csv().encode())
     else:
-        write_whole(out, written(sheets, fmt).encode())
-    say(f"wrote {len(sheets)} tables to {out}")
+        write_whole(out, written(tables, fmt).encode())
+    say(f"wrote {len(tables)} tables to {out}")
 
 
-def comparison_json(found: Comparison, sheets: Sequence[Sheet]) -> dict[str, object]:
+def comparison_json(found: Comparison, tables: Sequence[ResultTable]) -> dict[str, object]:
     """The object that `--json` prints: the tables by name, and what each condition spent in all."""
-    from agent_env.analysis.sheets import as_objects
+    from agent_env.analysis.result_tables import as_objects
 
     spent = {arm.label: arm.spent.as_json() for arm in found.study.arms if arm.spent is not None}
-    return {**as_objects(sheets), "spent": spent}
+    return {**as_objects(tables), "spent": spent}
 
 
 def _format(to: str | None, out: Path | None) -> Format:
-    from agent_env.analysis.sheets import FORMATS
+    from agent_env.analysis.result_tables import FORMATS
 
     endings = {".md": "md", ".csv": "csv", ".json": "json", ".tex": "latex"}
     suffix = out.suffix if out else ""
@@ -137,25 +137,6 @@ def write_report(
     write_whole(out, text.encode("utf-8", "replace"))
 
 
-def terminal_table(sheet: Sheet) -> Table:
-    """For a terminal, without the title, which would wrap where the table is narrow; columns that
-    are empty throughout are left out."""
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
-    from agent_env.analysis.sheets import shown, text_of
-
-    table, kept = Table(box=SIMPLE_HEAD, padding=(0, 1)), shown(sheet)
-    for i, column in enumerate(kept.columns):
-        justify = "right" if i else "left"
-        table.add_column(escape(column.name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for row in kept.rows:
-        cells = zip(row, kept.columns, strict=True)
-        table.add_row(*(escape(text_of(cell, column)) for cell, column in cells))
-    return table
-
-
 def diagnose_folders(
     paths: Sequence[Path | str], episodes: Sequence[str], note: Callable[[str], None]
 ) -> list[RunDiagnosis]:
@@ -171,7 +152,7 @@ def diagnose_folders(
 
 def _diagnose_run(path: Path, wanted: frozenset[str], note: Callable[[str], None]) -> RunDiagnosis:
     from agent_env.analysis.diagnosis import diagnose
-    from agent_env.analysis.diagnosis_sheets import RunDiagnosis
+    from agent_env.analysis.diagnosis_tables import RunDiagnosis
     from agent_env.episodes.results import episodes_of
 
     run = Run(path)

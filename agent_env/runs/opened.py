@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Lock
 
 from agent_env.analysis.diagnosis import Diagnosis, diagnose
-from agent_env.analysis.sheets import Sheet
-from agent_env.analysis.treatment import Treatment, bare_of, marked, treatment_sheet
+from agent_env.analysis.result_tables import ResultTable
+from agent_env.analysis.treatment import Treatment, bare_of, marked, treatment_table
 from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import Group, IndexPages
 from agent_env.episodes.trace.fold import fold
@@ -38,7 +38,7 @@ class Summary:
     """By condition, in the manifest's order."""
     stop_reasons: list[str]
     metrics: tuple[str, ...]
-    treatment: Sheet
+    treatment: ResultTable
     """Whether the tools arrived; no rows where none were offered."""
 
 
@@ -177,8 +177,8 @@ class OpenRun:
         if self._summary is None or self._summary[0] != state:
             place = {c.name: i for i, c in enumerate(self.manifest.conditions)}
             groups = sorted(index.groups(), key=lambda g: place.get(g.condition, len(place)))
-            sheet = treatment_sheet(self._treatments(index))
-            found = Summary(groups, index.stop_reasons(), index.metrics, sheet)
+            table = treatment_table(self._treatments(index))
+            found = Summary(groups, index.stop_reasons(), index.metrics, table)
             self._summary = state, found
         return self._summary[1]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +12,18 @@ from agent_env.errors import AgentEnvError, ConfigError, StorageError
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, Event
 
 if TYPE_CHECKING:
+    from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.cutoff import AfterCutoff
+    from agent_env.analysis.judges import JudgeAgreement
+    from agent_env.analysis.result_tables import ResultTable
     from agent_env.analysis.totals import Totals
+    from agent_env.episodes.rescoring import Rescored
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Episode, ModelFacts, Sample, Score
     from agent_env.runs.opened import Verdict
     from agent_env.runs.run import Run
     from agent_env.scoring.evidence import Trail
-    from agent_env.tasks.task import Task
 
 
 def score_folder(run: Run, note: Callable[[str], None]) -> list[tuple[Episode, Score]]:
@@ -45,6 +48,120 @@ def facts_of(
     from agent_env.episodes.calls.options import model_facts
 
     return manifest.model_facts if prices is None else model_facts(prices, manifest.model, note)
+
+
+@dataclass(frozen=True, slots=True)
+class RunScores:
+    """What `score` says of one run: a study of it alone."""
+
+    folder: RunFolder
+    manifest: Manifest
+    comparison: Comparison
+    rescored: Rescored
+    judges: tuple[JudgeAgreement, ...]
+    late: AfterCutoff | None
+    facts: ModelFacts | None
+
+    @property
+    def is_vain(self) -> bool:
+        """Whether episodes were run and none came to its end."""
+        seen = [o for arm in self.comparison.study.arms for o in arm.observations]
+        return bool(seen) and not any(each.counts for each in seen)
+
+    def tables(self) -> list[ResultTable]:
+        """The summary, and what else `score` shows of the study."""
+        from agent_env.analysis.judges import judge_table
+        from agent_env.analysis.summary import summary_table
+
+        where = self.folder.path
+        title = f"{self.manifest.task} · {self.manifest.model} · {where}"
+        missing = never_began(self.folder, self.manifest)
+        tables = [summary_table(self.comparison, title, missing), *self._statistics()]
+        return [*tables, judge_table(self.judges, f"judges · {where}")] if self.judges else tables
+
+    def _statistics(self) -> list[ResultTable]:
+        from agent_env.analysis.statistics import statistics_of, tables_of
+
+        shown = [each for each in statistics_of(self.comparison) if each.in_score]
+        return tables_of(self.comparison, shown)
+
+    def as_json(self, with_changes: bool) -> dict[str, object]:
+        """The object that `--json` prints."""
+        from agent_env.analysis.result_tables import as_objects
+        from agent_env.analysis.statistics.arrival import arrivals
+        from agent_env.analysis.statistics.phrasings import consistency
+        from agent_env.analysis.summary import summarise
+
+        missing = never_began(self.folder, self.manifest)
+        told: dict[str, object] = {
+            "run": str(self.folder.path),
+            "conditions": {row.condition: row.as_json() for row in summarise(self.comparison)},
+            "never_began": {name: number for name, (number, _) in missing.items()},
+            "interrupted": interrupted_totals(self.folder, self.facts).as_json(),
+            "after_cutoff": self.late.as_json() if self.late else None,
+        }
+        if same := consistency(self.comparison):
+            told["phrasings"] = {row.condition: row.as_json() for row in same}
+        told |= {
+            "judges": [row.as_json() for row in self.judges],
+            "treatment": {row.condition: row.as_json() for _, row in arrivals(self.comparison)},
+            "preflight": preflight_totals(self.manifest, self.facts),
+            "served_models": self._served(),
+            "tables": as_objects(self._statistics()),
+        }
+        return told | {"rescored": self.rescored.as_json()} if with_changes else told
+
+    def remarks(self) -> Iterator[str]:
+        """Lines beside the output: the three commonest reasons why episodes failed, and why
+        scorers did; another model behind the name; samples later than the model's knowledge."""
+        seen = [o for arm in self.comparison.study.arms for o in arm.observations]
+        unscored = Counter(o.trouble for o in seen if o.outcome == "scorer_failed")
+        reasons = Counter(o.trouble for o in seen if o.trouble and o.outcome != "scorer_failed")
+        for reason, number in reasons.most_common(3):
+            yield f"failed {number} times: {' '.join((reason or '').split())}"
+        if reasons:
+            yield "agent-env resume runs the failed episodes again."
+        for rule, number in unscored.most_common(3):
+            yield f"not scored {number} times, in no mean: {rule}"
+        if (served := self._served()) is not None:
+            yield served
+        if self.late is not None and self.late.samples:
+            yield (
+                f"{len(self.late.samples)} of {self.late.asked} samples ask for an event after the "
+                f"model's knowledge cutoff, {self.late.knowledge_cutoff}; agent-env score --json "
+                "lists them"
+            )
+
+    def _served(self) -> str | None:
+        from agent_env.analysis.treatment import served_notice
+
+        seen = (o.served_models for arm in self.comparison.study.arms for o in arm.observations)
+        return served_notice(self.manifest, seen)
+
+
+def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> RunScores:
+    """Score a run from its traces alone, at other prices than its own if so wished."""
+    from agent_env.analysis.comparison import Comparison
+    from agent_env.analysis.judges import judge_agreements
+    from agent_env.episodes.contexts.copies import told
+    from agent_env.episodes.rescoring import against, earlier_scores
+    from agent_env.runs.study import run_data, study_of_one
+
+    earlier = earlier_scores(run)
+    task, manifest, scored = run.task, run.manifest(), score_folder(run, note)
+    facts = facts_of(manifest, prices, note)
+    for use in manifest.contexts:
+        note(told(use))
+    data = run_data(run.path.name, manifest, run.samples, scored, facts)
+    return RunScores(
+        folder=run,
+        manifest=manifest,
+        comparison=Comparison(study_of_one(data, task)),
+        rescored=against(earlier, [score for _, score in scored], task.scorer),
+        judges=tuple(judge_agreements(run.samples_by_id, scored)),
+        late=late_samples(run.samples, facts),
+        facts=facts,
+    )
 
 
 class MeanSoFar:
@@ -148,12 +265,7 @@ def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, i
     return {name: (number, planned) for name, number in lacking.items() if number > 0}
 
 
-def clusters_of(samples: Iterable[Sample], task: Task) -> dict[str, str]:
-    """What each sample shares with others, such as an event or a table, by the sample's id."""
-    return {sample.id: task.analysis.cluster(sample) for sample in samples}
-
-
-def late_samples(run: Run, facts: ModelFacts | None) -> AfterCutoff | None:
+def late_samples(samples: Sequence[Sample], facts: ModelFacts | None) -> AfterCutoff | None:
     """The samples about what the model cannot have read; None where its cutoff is not known."""
     from agent_env.analysis.cutoff import after_cutoff
     from agent_env.tasks.event_dates import event_date, last_dates
@@ -162,7 +274,7 @@ def late_samples(run: Run, facts: ModelFacts | None) -> AfterCutoff | None:
     if facts is None or facts.knowledge_cutoff is None:
         return None
     dates = last_dates(shipped_tables().events)
-    return after_cutoff(run.samples, lambda sample: event_date(sample, dates), facts)
+    return after_cutoff(samples, lambda sample: event_date(sample, dates), facts)
 
 
 def follow_run(run: Run, note: Callable[[str], None]) -> tuple[tuple[str, ...], list[Trail]]:

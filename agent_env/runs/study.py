@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from agent_env.analysis.observations import Observation
     from agent_env.analysis.study import RunData, Study
     from agent_env.records.manifest import Manifest
-    from agent_env.records.schema import Episode
+    from agent_env.records.schema import Episode, ModelFacts, Sample, Score
+    from agent_env.tasks.task import Task
 
 
 def _silent(text: str) -> None:
@@ -64,30 +66,46 @@ def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = _silent
 
 def read_run(run: Run, name: str, note: Callable[[str], None]) -> RunData:
     """One run; its episodes are let go as soon as they are scored and reduced."""
+    from agent_env.episodes.results import scored_episodes
+
+    manifest, broken = run.manifest(), list[str]()
+    scored = scored_episodes(run, run.task, run.samples, broken.append)
+    data = run_data(name, manifest, run.samples, scored, manifest.model_facts)
+    for reason in broken:
+        note(f"left out: {reason}")
+    return replace(data, broken=len(broken))
+
+
+def run_data(
+    name: str,
+    manifest: Manifest,
+    samples: Sequence[Sample],
+    scored: Iterable[tuple[Episode, Score]],
+    facts: ModelFacts | None,
+) -> RunData:
+    """What a study needs of a run's scored episodes, at the prices of `facts`."""
     from agent_env.analysis.observations import observe
     from agent_env.analysis.study import RunData
     from agent_env.analysis.totals import totals
-    from agent_env.episodes.results import episodes_of
-    from agent_env.errors import DatasetError
 
-    manifest, task, samples = run.manifest(), run.task, run.samples_by_id
-    broken: list[str] = []
+    by_id = {sample.id: sample for sample in samples}
     seen: dict[str, list[Observation]] = defaultdict(list)
     slim: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
-    for episode in episodes_of(run, broken.append):
-        sample = samples.get(episode.sample)
-        if sample is None:
-            raise DatasetError(run.path / "samples.jsonl", None, f"no sample '{episode.sample}'")
-        found = observe(sample, episode, task.score(sample, episode), manifest.model_facts)
-        seen[episode.condition].append(found)
+    for episode, score in scored:
+        seen[episode.condition].append(observe(by_id[episode.sample], episode, score, facts))
         slim.setdefault(episode.condition, []).append(
             episode.model_copy(update={"messages": (), "pages": ()})
         )
-    for reason in broken:
-        note(f"left out: {reason}")
-    spent = {condition: totals(own, manifest.model_facts) for condition, own in slim.items()}
+    spent = {condition: totals(own, facts) for condition, own in slim.items()}
     observations = {condition: tuple(own) for condition, own in seen.items()}
-    return RunData(name, manifest, samples, observations, len(broken), spent)
+    return RunData(name, manifest, by_id, observations, spent=spent)
+
+
+def study_of_one(data: RunData, task: Task) -> Study:
+    """What `score` looks at."""
+    from agent_env.analysis.study import assemble
+
+    return assemble([data], task.metrics, error_metrics=task.error_metrics, hooks=task.analysis)
 
 
 def _names(folders: Sequence[Path]) -> dict[Path, str]:

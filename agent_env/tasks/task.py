@@ -38,6 +38,8 @@ class AnalysisHooks:
     """What samples of one cluster share, as a noun."""
     fault_finder: Callable[[], FaultFinder] | None = None
     """Makes the finder, which may load tables; None where the family has none."""
+    statistics: tuple[str, ...] = ()
+    """The family's own, as MODULE:NAME of an `analysis.statistics.Statistic` each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import Response
 
-from agent_env.analysis.sheets import text_of
+from agent_env.analysis.result_tables import text_of
 from agent_env.records.escaping import visible
 
 _LINK = re.compile(r"^https?://[^\s\"'<>\\]+$", re.IGNORECASE)

@@ -9,16 +9,21 @@ from dataclasses import replace
 
 import pytest
 
-from agent_env.analysis import layouts
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.correlation import between_metrics, between_rankings
-from agent_env.analysis.gap import bought, gaps_closed
-from agent_env.analysis.noise import noise_of, pass_hat
 from agent_env.analysis.observations import Observation
-from agent_env.analysis.sheets import written
+from agent_env.analysis.result_tables import written
 from agent_env.analysis.simulated import Plant, study
+from agent_env.analysis.statistics import statistics_of, tables_of
+from agent_env.analysis.statistics.correlations import between_metrics
+from agent_env.analysis.statistics.gains import bought
+from agent_env.analysis.statistics.noise import noise_of
+from agent_env.analysis.statistics.rankings import between_rankings
+from agent_env.analysis.statistics.reliability import pass_hat
 from agent_env.analysis.study import Study
 from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles.gap_closed import gaps_closed
+from agent_env.families.time_puzzles.hooks import STATISTICS
+from agent_env.tasks.task import AnalysisHooks
 
 FAST = Options(resamples=1000)
 
@@ -125,10 +130,11 @@ def test_where_nothing_finished_there_is_no_figure_and_failures_count_as_0_of_al
 def test_every_table_can_be_written_for_poor_studies(samples: int, value: float | None) -> None:
     """No NaN reaches a file (JSON refuses it), no warning is raised."""
     made = study(Plant(samples=samples, repeats=2), EFFECTS, ("a", "b", "c"), seed=1)
-    sheets = layouts.all_sheets(compared(rescored(made, value)))
+    poor = compared(replace(rescored(made, value), hooks=AnalysisHooks(statistics=STATISTICS)))
+    tables = tables_of(poor, statistics_of(poor))
     for to in ("md", "csv", "latex"):
-        assert "nan" not in written(sheets, to).lower()  # type: ignore[arg-type]
-    assert json.loads(written(sheets, "json"))["conditions"]["rows"]
+        assert "nan" not in written(tables, to).lower()  # type: ignore[arg-type]
+    assert json.loads(written(tables, "json"))["conditions"]["rows"]
 
 
 def test_the_share_of_the_gap_that_is_closed(planted: Study) -> None:

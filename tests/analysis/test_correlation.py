@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
-from agent_env.analysis.correlation import _correlate, _kendall, _spearman
+from agent_env.analysis.correlation import _kendall, _spearman, correlate
 from agent_env.analysis.resampling import draw_weights
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=40)
@@ -28,6 +28,6 @@ def test_the_interval_holds_the_value_though_draws_have_more_ties() -> None:
     """Draws repeat samples; the wrong answers' days off tie in them, not in the data."""
     exact = np.array([1.0] * 6 + [0.0] * 6)
     days_off = np.array([0.0] * 6 + [1.0, 40.0, 365.0, 800.0, 8000.0, 90000.0])
-    found = _correlate(("exact", "days"), exact, days_off, np.arange(12), draw_weights(12, 2000))
+    found = correlate(("exact", "days"), exact, days_off, np.arange(12), draw_weights(12, 2000))
     for estimate in (found.spearman, found.kendall):
         assert estimate.low < estimate.value < estimate.high

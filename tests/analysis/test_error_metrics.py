@@ -7,8 +7,9 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import literal, png_of
 from agent_env.analysis.figures import all_figures
-from agent_env.analysis.layouts import all_sheets, conditions
 from agent_env.analysis.observations import QUANTITIES, Observation
+from agent_env.analysis.statistics import statistics_of, tables_of
+from agent_env.analysis.statistics.conditions import conditions
 from agent_env.analysis.study import Arm, Study
 from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition
@@ -43,13 +44,15 @@ def test_a_smaller_error_is_the_better_one(comparison: Comparison) -> None:
 def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison: Comparison) -> None:
     base = comparison.means["days_off"][0]
     assert (base.value, base.samples, base.method) == (4.0, 5, "cluster bootstrap")
-    sheet = conditions(comparison)
-    assert sheet.notes[1].endswith("over the samples where it is defined: base 5, ci 6.")
-    assert sheet.columns[-1].name == "exact_match of all"
+    table = conditions(comparison)
+    assert table.notes[1].endswith("over the samples where it is defined: base 5, ci 6.")
+    assert table.columns[-1].name == "exact_match of all"
 
 
 def test_tables_and_figures_go_with_it(comparison: Comparison) -> None:
-    assert {"conditions", "differences"} <= {sheet.name for sheet in all_sheets(comparison)}
+    assert {"conditions", "differences"} <= {
+        table.name for table in tables_of(comparison, statistics_of(comparison))
+    }
     panel = all_figures(comparison)["frontier"].axes[0]
     assert panel.get_ylim()[1] > 4.0
 

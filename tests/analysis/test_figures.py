@@ -9,9 +9,9 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import save
 from agent_env.analysis.figures import all_figures, looks
-from agent_env.analysis.frames import differences, episodes, frame_of, means
-from agent_env.analysis.layouts import conditions
+from agent_env.analysis.frames import differences, episodes, means
 from agent_env.analysis.simulated import Plant, study
+from agent_env.analysis.statistics.conditions import conditions
 
 EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0, "web+ci": 0.2}
 
@@ -49,4 +49,4 @@ def test_frames(comparison: Comparison) -> None:
     table = differences(comparison)
     assert list(table["name"][:2]) == ["a web − a base", "a ci − a base"]
     assert table["low"][0] <= table["difference"][0] <= table["high"][0]
-    assert "exact_match low" in frame_of(conditions(comparison)).columns
+    assert "exact_match low" in conditions(comparison).frame().columns

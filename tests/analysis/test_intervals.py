@@ -10,7 +10,7 @@ from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.proportion import proportion_confint
 
 from agent_env.analysis.intervals import mean_estimates, paired_share_interval, wilson
-from agent_env.analysis.power import samples_needed, smallest_detectable
+from agent_env.analysis.power import minimum_detectable_effect, samples_needed
 
 NOTHING_DRAWN = np.empty((0, 1))
 
@@ -49,15 +49,15 @@ def test_bonett_and_price_by_hand() -> None:
     assert (low, high) == pytest.approx((0.0134, 0.5083), abs=1e-4)
 
 
-def test_the_smallest_detectable_difference_is_that_of_statsmodels() -> None:
+def test_the_minimum_detectable_effect_difference_is_that_of_statsmodels() -> None:
     theirs = NormalIndPower(ddof=0).solve_power(nobs1=100, alpha=0.05, power=0.8, ratio=0)
-    assert smallest_detectable(0.5 / 100**0.5) == pytest.approx(0.5 * theirs, abs=1e-5)
+    assert minimum_detectable_effect(0.5 / 100**0.5) == pytest.approx(0.5 * theirs, abs=1e-5)
 
 
 def test_four_times_the_samples_show_half_the_difference() -> None:
     error = 0.05
-    assert samples_needed(error, 100, smallest_detectable(error)) == 100
-    assert samples_needed(error, 100, smallest_detectable(error) / 2) == 400
+    assert samples_needed(error, 100, minimum_detectable_effect(error)) == 100
+    assert samples_needed(error, 100, minimum_detectable_effect(error) / 2) == 400
     assert samples_needed(error, 100, 0) is None
 
 

@@ -1,14 +1,18 @@
 """Whether tools arrived, told from the episodes alone; what nobody knows is None."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from agent_env.analysis.sheets import shown, text_of
+from agent_env.analysis.result_tables import text_of
 from agent_env.analysis.treatment import (
+    Treatment,
+    arrival,
     bare_of,
     marked,
     served_notice,
-    treatment_sheet,
-    treatments_of,
+    treatment_table,
+    treatments,
 )
 from agent_env.records.manifest import Manifest, Preflight
 from agent_env.records.schema import Condition, Episode
@@ -36,8 +40,17 @@ def episode(condition: Condition, sample: str, tokens: int | None, **fields: obj
     return Episode.model_validate(given | fields)
 
 
+def treatments_of(run: Manifest, episodes: Sequence[Episode]) -> list[tuple[str, Treatment]]:
+    own = {
+        c.name: [arrival(each) for each in episodes if each.condition == c.name]
+        for c in run.conditions
+    }
+    found = treatments(run.conditions, own, run.problems)
+    return [(marked(row.condition, run.problems), row) for row in found]
+
+
 def told(*episodes: Episode, run: Manifest | None = None):
-    found = treatments_of(run or manifest(BASE, WEB), [(each, True) for each in episodes])
+    found = treatments_of(run or manifest(BASE, WEB), episodes)
     return [row for _, row in found]
 
 
@@ -87,21 +100,19 @@ def test_the_table_says_what_is_wrong():
          "conditions": [{"condition": "web", "problem": problem}]}
     )  # fmt: skip
     run = manifest(BASE, WEB, preflights=(tried,))
-    found = treatments_of(run, [(episode(BASE, "a", 31), True), (episode(WEB, "a", 31), True)])
-    sheet = treatment_sheet(found)
-    (row,) = sheet.rows
-    assert [text_of(*pair) for pair in zip(row, sheet.columns, strict=True)] == [
+    found = treatments_of(run, [episode(BASE, "a", 31), episode(WEB, "a", 31)])
+    table = treatment_table(found)
+    (row,) = table.rows
+    assert [text_of(*pair) for pair in zip(row, table.columns, strict=True)] == [
         "web (!)", "required", "+0", "0.00", "–", "0",
     ]  # fmt: skip
-    assert "web (!): cannot mean anything: the server drops its tools." in sheet.notes
-    assert [column.name for column in shown(sheet).columns][-1] == "with a call"
+    assert "web (!): cannot mean anything: the server drops its tools." in table.notes
+    assert [column.name for column in table.shown().columns][-1] == "with a call"
 
 
 def test_dropped_tools_are_said_without_a_preflight_too():
-    found = treatments_of(
-        manifest(BASE, WEB), [(episode(BASE, "a", 31), True), (episode(WEB, "a", 31), True)]
-    )
-    assert treatment_sheet(found).notes[1] == (
+    found = treatments_of(manifest(BASE, WEB), [episode(BASE, "a", 31), episode(WEB, "a", 31)])
+    assert treatment_table(found).notes[1] == (
         "web: the first calls had no more input tokens than without tools."
     )
 

@@ -71,7 +71,7 @@ def test_a_breakdown_comes_below_the_main_tables_whose_notes_fit_their_columns(
 ) -> None:
     text = agent_env("compare", str(runs / "reference"), "--by", "solutions").stdout
     assert text.index("Conditions of time-puzzles") < text.index("exact_match by solutions")
-    assert text.count("smallest shown") == text.count("Smallest shown:")
+    assert text.count("minimum detectable effect") == text.count("Minimum detectable effect:")
     assert text.count("McNemar, mid") == text.count("The exact McNemar test")
 
 

@@ -10,11 +10,10 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.diagnosis import diagnose
-from agent_env.analysis.layouts import conditions
 from agent_env.analysis.method import method_words
 from agent_env.analysis.simulated import Plant, study
-from agent_env.analysis.summary import Result, summarise
-from agent_env.analysis.tables import summary_table
+from agent_env.analysis.statistics.conditions import conditions
+from agent_env.analysis.summary import summarise, summary_table
 from agent_env.episodes.results import score_run
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
@@ -23,6 +22,7 @@ from agent_env.runs.run import Run
 from agent_env.scoring.evidence import follow
 from agent_env.tasks.task import Task
 from tests import TESTS
+from tests.analysis.studies import study_of
 
 RUN = TESTS / "data" / "runs" / "version-1"
 
@@ -76,18 +76,17 @@ def test_what_the_user_can_mend_still_stops_the_command(folder: RunFolder) -> No
 def test_the_summary_counts_it_apart_and_takes_no_mean_of_it(
     scored: list[tuple[Episode, Score]],
 ) -> None:
-    results = [Result(episode, score) for episode, score in scored]
-    rows = {row.condition: row for row in summarise(results, ["base", "web"], ["exact_match"])}
-    assert (rows["web"].scorer_failed, rows["web"].finished, rows["base"].scorer_failed) == (
-        1,
-        0,
-        0,
-    )
-    assert rows["web"].metrics == {"exact_match": None}
-    table = summary_table([rows["web"]], ["exact_match"], "t")
-    assert "scorer_failed" in [column.header for column in table.columns]
-    table = summary_table([rows["base"]], ["exact_match"], "t")
-    assert "scorer_failed" not in [column.header for column in table.columns]
+    pairs = [(e, s) for e, s in scored if e.condition in ("base", "web")]
+    made = study_of(pairs, ("base", "web"), ("exact_match",))
+    base, web = summarise(made)
+    assert (web.troubles["scorer_failed"], web.finished) == (1, 0)
+    assert base.troubles["scorer_failed"] == 0
+    assert web.metrics["exact_match"].value is None
+    shown = [column.name for column in summary_table(made, "t").shown().columns]
+    assert "scorer failed" in shown
+    alone = study_of([pair for pair in pairs if pair[0].condition == "base"], ("base",), ("f1",))
+    shown = [column.name for column in summary_table(alone, "t").shown().columns]
+    assert "scorer failed" not in shown
 
 
 def test_the_diagnosis_and_the_evidence_blame_nobody(

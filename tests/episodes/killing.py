@@ -141,7 +141,7 @@ def run_command(arguments: list[str], said: Path) -> None:
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([  # so that a process is there at once
     "tests.episodes.killing", "openai", "agent_env.graph.loop", "agent_env.runs.resume",
-    "agent_env.analysis.tables", "agent_env.families.time_puzzles.task",
+    "agent_env.analysis.summary", "agent_env.families.time_puzzles.task",
     "agent_env.models.client", "agent_env.models.apis.compatible", "agent_env.web.sealed",
     "agent_env.episodes.runner",
 ])  # fmt: skip

@@ -197,9 +197,9 @@ def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: 
         found.append([float(t.split()[0]) for t in page.locator(cells).all_inner_texts()])
     assert found[0] == sorted(found[0], reverse=True)
     assert found[1] == sorted(found[0])
-    page.fill("#settings .sheet input", "sandbox")
+    page.fill("#settings .table input", "sandbox")
     assert page.locator("#settings tbody tr:visible").count() == 0
-    page.fill("#settings .sheet input", "seed")
+    page.fill("#settings .table input", "seed")
     assert json.dumps(page.locator("#settings tbody tr:visible").all_inner_texts()) == (
         json.dumps(["seed\t1"])
     )

@@ -20,6 +20,6 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("input", (event) => {
   const wanted = event.target.value.toLowerCase();
-  const sheet = event.target.closest(".sheet");
-  for (const row of sheet.querySelectorAll("tbody tr")) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+  const table = event.target.closest(".table");
+  for (const row of table.querySelectorAll("tbody tr")) row.hidden = !row.textContent.toLowerCase().includes(wanted);
 });

@@ -13,6 +13,7 @@ import typer
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from agent_env.analysis.result_tables import Cell
     from agent_env.families.temp_answers.commands import ScoredAnswers
     from agent_env.families.temp_answers.responses import ResponseFile
 
@@ -100,87 +101,65 @@ def _write(path: Path, scored: ScoredAnswers) -> None:
 
 
 def _print_files(scored: ScoredAnswers) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
+    from agent_env.analysis.result_tables import Column, ResultTable
     from agent_env.families.temp_answers.study.layouts import baselines
 
+    heads = (
+        "file", "n", "EM %", "sMAPE %", "n sMAPE", "MASE", "n MASE", "unparsed", "±1 of wrong",
+    )  # fmt: skip
     for mode, summaries in scored.summaries.items():
-        table = Table(title=f"mode {mode}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-        for name in (
-            "file",
-            "n",
-            "EM %",
-            "sMAPE %",
-            "(n)",
-            "MASE",
-            "(n)",
-            "unparsed",
-            "±1 of wrong",
-        ):
-            table.add_column(name, justify="left" if name == "file" else "right")
+        rows: list[tuple[Cell, ...]] = []
         for file, s in zip(scored.files, summaries, strict=True):
             known = s.intervals or {}
-            table.add_row(
-                escape(file.label),
-                str(s.n),
-                _shown(s.exact_match, known.get("exact_match")),
-                _shown(s.smape, known.get("smape")),
-                str(s.n_smape),
-                _shown(s.mase, known.get("mase")),
-                str(s.n_mase),
-                str(s.unparsed),
-                "–" if s.errors.off_by_one_share is None else f"{s.errors.off_by_one_share:.1%}",
-            )
+            off = s.errors.off_by_one_share
+            rows.append(
+                (file.label, s.n, _shown(s.exact_match, known.get("exact_match")),
+                 _shown(s.smape, known.get("smape")), s.n_smape,
+                 _shown(s.mase, known.get("mase")), s.n_mase, s.unparsed,
+                 None if off is None else f"{off:.1%}")
+            )  # fmt: skip
         for g in baselines(scored.answers(mode)):
-            shown = [_shown(value, None) for value in (g.exact_match, g.smape, g.mase)]
-            name = escape(f"always the {g.name}: {g.dataset} {g.split}")
-            table.add_row(name, "", shown[0], shown[1], "", shown[2], "", "", "")
-        print_table(table)
+            shown = [_shown(value) for value in (g.exact_match, g.smape, g.mase)]
+            name = f"always the {g.name}: {g.dataset} {g.split}"
+            rows.append((name, None, shown[0], shown[1], None, shown[2], None, None, None))
+        columns = tuple(map(Column, heads))
+        print_table(ResultTable(mode, f"mode {mode}", columns, tuple(rows)))
 
 
 def _print_errors(scored: ScoredAnswers) -> None:
     """Size and direction of the errors by our rules, where they were asked for."""
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
+    from agent_env.analysis.result_tables import Column, ResultTable
     from agent_env.families.temp_answers.commands import right_steps
 
     mode = list(scored.summaries)[-1]
     summaries = scored.summaries[mode]
     if not any(s.bands for s in summaries):
         return
-    table = Table(
-        title=f"errors, mode {mode}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1)
-    )
     bands = list(next(s.bands for s in summaries if s.bands))
-    heads = [f"EM@{k} %" for k in bands]
-    heads += ["median error", "too small", "too large", "off by 1", "transitional", "read %"]
-    table.add_column("file")
-    for head in (*heads, "calculations right %"):
-        table.add_column(head, justify="right")
+    heads = (
+        "file", *(f"EM@{k} %" for k in bands), "median error", "too small", "too large",
+        "off by 1", "transitional", "read %", "calculations right %",
+    )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
     for file, s in zip(scored.files, summaries, strict=True):
         e, steps = s.errors, right_steps(file)
-        table.add_row(
-            escape(file.label),
-            *(_shown(s.bands.get(k), (s.intervals or {}).get(f"within_{k}")) for k in bands),
-            "–" if e.median_signed is None else f"{e.median_signed:+g}",
-            *(str(n) for n in (e.too_small, e.too_large, e.off_by_one, e.transitional)),
-            _shown(100 * (1 - s.unparsed / s.n) if s.n else None, None),
-            "–" if steps.share is None else f"{100 * steps.share:.1f} of {steps.total}",
-        )
-    print_table(table)
+        rows.append(
+            (file.label,
+             *(_shown(s.bands.get(k), (s.intervals or {}).get(f"within_{k}")) for k in bands),
+             None if e.median_signed is None else f"{e.median_signed:+g}",
+             e.too_small, e.too_large, e.off_by_one, e.transitional,
+             _shown(100 * (1 - s.unparsed / s.n) if s.n else None),
+             None if steps.share is None else f"{100 * steps.share:.1f} of {steps.total}")
+        )  # fmt: skip
+    columns = tuple(map(Column, heads))
+    print_table(ResultTable("errors", f"errors, mode {mode}", columns, tuple(rows)))
 
 
-def _shown(value: float | None, interval: tuple[float, float] | None) -> str:
+def _shown(value: float | None, interval: tuple[float, float] | None = None) -> str | None:
     if value is None:
-        return "–"
-    from rich.markup import escape
-
+        return None
     shown = [f"{v:.2f}" if abs(v) < 1e6 else f"{v:.3g}" for v in (value, *(interval or ()))]
-    return escape(f"{shown[0]} [{shown[1]}, {shown[2]}]" if interval else shown[0])
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]" if interval else shown[0]
 
 
 def _print_left_out(scored: ScoredAnswers) -> None:

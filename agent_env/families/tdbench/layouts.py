@@ -10,10 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
+from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.sample import Role, TdbenchSample
 from agent_env.records.manifest import Manifest
@@ -54,17 +51,14 @@ class Layout:
         ]
         return {"title": self.title, "note": self.note, "rows": rows}
 
-    def table(self) -> Table:
+    def table(self) -> ResultTable:
         """The same for people."""
-        table = Table(title=escape(self.title), title_justify="left", box=SIMPLE_HEAD)
-        table.add_column("model", no_wrap=True)
-        for name in (*self.columns, "answers"):
-            table.add_column(escape(name), justify="right", no_wrap=True)
-        for (name, figures), n in zip(self.rows, self.counts, strict=True):
-            cells = ("-" if f is None else f"{f:.1f}" for f in figures)
-            table.add_row(escape(name), *cells, str(n))
-        table.caption = self.note or None
-        return table
+        columns = (Column("model"), *(Column(name, 1) for name in self.columns), Column("answers"))
+        rows = tuple(
+            (name, *figures, n) for (name, figures), n in zip(self.rows, self.counts, strict=True)
+        )
+        notes = (self.note,) if self.note else ()
+        return ResultTable("layout", self.title, columns, rows, notes)
 
 
 Cell = Callable[[Sequence[Scored]], float | None]

@@ -51,4 +51,10 @@ def _calendar(fact: Fact) -> str | None:
     return fact.calendar if isinstance(fact, CalendarMonth) else CALENDARS.get(fact.type)
 
 
-HOOKS = AnalysisHooks(groups, cluster, "event", fault_finder)
+STATISTICS = (
+    "agent_env.families.time_puzzles.gap_closed:STATISTIC",
+    "agent_env.families.time_puzzles.paper_tables:TABLE_1",
+    "agent_env.families.time_puzzles.paper_tables:TABLE_3",
+    "agent_env.families.time_puzzles.paper_tables:FIGURE_4",
+)
+HOOKS = AnalysisHooks(groups, cluster, "event", fault_finder, STATISTICS)

@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
+from agent_env.analysis import result_tables
+from agent_env.analysis.result_tables import ResultTable
 from agent_env.families.timed_facts.score import EXTRACTION_METRICS
 
 Column = tuple[str, str]
@@ -109,35 +107,34 @@ def extraction_means(scores: Sequence[CellScore]) -> dict[str, dict[str, Mean]]:
 
 def timed_table(
     figures: dict[str, dict[Column, Mean]], columns: Sequence[Column], layout: str | None
-) -> Table:
-    """Rows by strategy and condition, in percent; then the paper's if a layout is given."""
-    table = Table(title="percent", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("strategy", no_wrap=True)
-    for cell, metric in columns:
-        name = "SEM" if metric == "sem" else "F1"
-        table.add_column(f"{cell} {name}", justify="right")
-    for row, cells in figures.items():
-        table.add_row(escape(row), *(_percent(cells[column]) for column in columns))
+) -> ResultTable:
+    """Rows by strategy and condition, in percent; the paper's below where a layout is given."""
+    heads = [f"{cell} {'SEM' if metric == 'sem' else 'F1'}" for cell, metric in columns]
+    rows = [
+        (row, *(_percent(cells[column]) for column in columns)) for row, cells in figures.items()
+    ]
     for row, values in PAPER.get(layout or "", {}).items():
-        table.add_row(f"paper: {row}", *(f"{value:.2f}" for value in values))
-    return table
+        rows.append((f"paper: {row}", *(f"{value:.2f}" for value in values)))
+    return _table("percent", heads, rows)
 
 
-def extraction_table(figures: dict[str, dict[str, Mean]]) -> Table:
-    """Separate figures of extraction and reasoning, in percent."""
-    table = Table(
-        title="extraction, percent", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1)
-    )
-    table.add_column("strategy", no_wrap=True)
-    for name in EXTRACTION_METRICS:
-        table.add_column(name.replace("_", " "), justify="right")
-    for row, cells in figures.items():
-        table.add_row(escape(row), *(_percent(cells[name]) for name in EXTRACTION_METRICS))
-    return table
+def extraction_table(figures: dict[str, dict[str, Mean]]) -> ResultTable:
+    """Extraction and reasoning apart, in percent."""
+    heads = [name.replace("_", " ") for name in EXTRACTION_METRICS]
+    rows = [
+        (row, *(_percent(cells[name]) for name in EXTRACTION_METRICS))
+        for row, cells in figures.items()
+    ]
+    return _table("extraction, percent", heads, rows)
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> ResultTable:
+    columns = tuple(map(result_tables.Column, ("strategy", *heads)))
+    return ResultTable("strategies", title, columns, tuple(rows))
 
 
 def _percent(mean: Mean) -> str:
-    return "-" if mean.value is None else f"{100 * mean.value:.2f} ({mean.count})"
+    return "–" if mean.value is None else f"{100 * mean.value:.2f} ({mean.count})"
 
 
 def as_object(

@@ -7,16 +7,16 @@ from statistics import fmean, stdev
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.correlation import between_metrics
-from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.observations import QUANTITIES
-from agent_env.analysis.sheets import Cell, Column, Sheet
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.statistics import Statistic
+from agent_env.analysis.statistics.correlations import between_metrics
 from agent_env.analysis.study import Arm
 
 SOLUTIONS = "solutions"
 
 
-def implicit_explicit(comparison: Comparison) -> Sheet:
+def implicit_explicit(comparison: Comparison) -> ResultTable:
     """Table 1: per model, exact match and output tokens for implicit and explicit constraints,
     macro-averaged over the solution counts, with signed differences."""
     rows = []
@@ -33,7 +33,7 @@ def implicit_explicit(comparison: Comparison) -> Sheet:
     )  # fmt: skip
     notes = ("Averaged over the solution counts, each weighing the same.",)
     title = "Implicit and explicit constraints without tools (the paper's Table 1)"
-    return Sheet("table1", title, columns, tuple(rows), notes)
+    return ResultTable("table1", title, columns, tuple(rows), notes)
 
 
 def _pairs(comparison: Comparison) -> list[tuple[Arm, Arm]]:
@@ -63,16 +63,12 @@ def _macro(comparison: Comparison, arm: Arm, quantity: str) -> float | None:
     return fmean(float(part.mean()) for part in known) if all(p.size for p in known) else None
 
 
-def _cell(estimate: Estimate) -> Cell:
-    return estimate.value, estimate.low, estimate.high
-
-
 def _minus(pair: list[float | None]) -> float | None:
     before, after = pair
     return None if before is None or after is None else after - before
 
 
-def exact_against_others(comparison: Comparison) -> Sheet:
+def exact_against_others(comparison: Comparison) -> ResultTable:
     """Table 3: the main metric against each other one, over all finished episodes."""
     first, *others = (
         m for m in comparison.study.metrics if m not in comparison.study.error_metrics
@@ -89,24 +85,30 @@ def exact_against_others(comparison: Comparison) -> Sheet:
         spread: Cell = stdev(deltas) if len(deltas) > 1 else None
         equal = 100 * sum(abs(d) < 1e-9 for d in deltas) / len(deltas)
         rows.append((f"{first} vs {other}", fmean(deltas), spread, equal,
-                     _cell(rho), len(deltas)))  # fmt: skip
+                     rho.cell, len(deltas)))  # fmt: skip
     columns = (Column("metrics"), Column("mean", 2, signed=True), Column("SD", 2),
                Column("% equal", 2), Column("Spearman", 2), Column("episodes", 0))  # fmt: skip
     notes = ("Differences in points of 100, episode by episode.",)
     title = "Exact match against the partial metrics (the paper's Table 3)"
-    return Sheet("table3", title, columns, tuple(rows), notes)
+    return ResultTable("table3", title, columns, tuple(rows), notes)
 
 
-def over_solutions(comparison: Comparison) -> Sheet:
+def over_solutions(comparison: Comparison) -> ResultTable:
     """Figure 4 as figures: every arm over the solution counts."""
     if SOLUTIONS not in comparison.groups:
-        return Sheet("figure4", "", (), ())
+        return ResultTable("figure4", "", (), ())
     found = comparison.by_group(SOLUTIONS, comparison.metric)
     rows = tuple(
         (arm.label, arm.condition.wording,
-         *(_cell(e[i]) for e in found.values()))
+         *(e[i].cell for e in found.values()))
         for i, arm in enumerate(comparison.study.arms)
     )  # fmt: skip
     columns = (Column("condition"), Column("wording"), *(Column(v) for v in found))
     title = f"{comparison.metric} over solution counts (the paper's Figures 2 and 4)"
-    return Sheet("figure4", title, columns, rows)
+    return ResultTable("figure4", title, columns, rows)
+
+
+PAPER = "The paper's layouts"
+TABLE_1 = Statistic("table1", implicit_explicit, order=120, section=PAPER)
+TABLE_3 = Statistic("table3", exact_against_others, order=130, section=PAPER, needs=("scipy",))
+FIGURE_4 = Statistic("figure4", over_solutions, order=140, section=PAPER)

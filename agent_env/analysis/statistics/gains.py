@@ -1,4 +1,4 @@
-"""Ratios of differences: the share of a gap that is closed, and what a tool buys."""
+"""What a condition gains for what it uses more."""
 
 from __future__ import annotations
 
@@ -8,65 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate, bootstrapped
+from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.result_tables import Column, ResultTable
+from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm
-from agent_env.tasks.tool_registry import web_tools
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """How much of the implicit–explicit gap a condition closes for one model."""
-
-    run: str
-    model: str
-    condition: str
-    gap: Estimate
-    """Explicit minus implicit, over the samples that all three conditions finished."""
-    share: Estimate
-    """1 where the condition does as well as explicit wording; no value where there is no gap."""
-
-
-def gaps_closed(comparison: Comparison) -> list[Closed]:
-    """For every run with `base` and `explicit`: each implicit condition with the web."""
-    found: list[Closed] = []
-    if comparison.is_error:  # explicit wording would have to gain
-        return found
-    for own in _by_run(comparison.study.arms):
-        arms = {arm.condition.name: arm for arm in own}
-        if "base" not in arms or "explicit" not in arms:
-            continue
-        for arm in own:
-            if web_tools(arm.condition) and arm.condition.wording == "implicit":
-                found.append(_closed(comparison, arms["base"], arm, arms["explicit"]))
-    return found
-
-
-def _closed(comparison: Comparison, base: Arm, web: Arm, explicit: Arm) -> Closed:
-    columns = [comparison.column(arm, comparison.metric) for arm in (base, web, explicit)]
-    values = np.column_stack([columns[1] - columns[0], columns[2] - columns[0]])
-    values[np.isnan(values).any(axis=1)] = np.nan
-    (gap,) = comparison.estimates(values[:, 1:], share=False)
-    place = (web.run, web.model, web.condition.name)
-    if gap.value is None or gap.clusters < 2:
-        return Closed(*place, gap, Estimate(None, method="too few samples"))
-    certain = gap.low is not None and gap.low > 0
-    if gap.value <= 0 or not (certain or gap.method == "all equal"):
-        return Closed(*place, gap, Estimate(None, method="no gap that is certain to be above 0"))
-    return Closed(*place, gap, _ratio(comparison, values, gap))
-
-
-def _ratio(comparison: Comparison, values: np.ndarray, gap: Estimate) -> Estimate:
-    """mean of column 0 over mean of column 1, with the bootstrap's interval."""
-    share = float(np.nanmean(values[:, 0]) / np.nanmean(values[:, 1]))
-    drawn = comparison.draws(values)
-    usable = drawn[drawn[:, 1] > 1e-12]
-    if len(usable) < 0.99 * len(drawn):
-        return Estimate(share, method="the gap is too uncertain", samples=gap.samples)
-    ratios = usable[:, 0] / usable[:, 1]
-    if float(np.ptp(ratios)) <= 1e-12:
-        return Estimate(share, method="all equal", samples=gap.samples, clusters=gap.clusters)
-    return bootstrapped(share, ratios, gap.samples, gap.clusters)
-
 
 PRICES = {
     "1,000 tokens": (("input_tokens", "output_tokens"), 1 / 1000),
@@ -129,7 +74,7 @@ def _per_unit(comparison: Comparison, values: np.ndarray, more: Estimate) -> Est
     if more.clusters < 2:
         share = float(np.nanmean(values[:, 0]) / np.nanmean(values[:, 1]))
         return Estimate(share, method="one sample", samples=more.samples)
-    return _ratio(comparison, values, more)
+    return comparison.ratio_of_means(values, more)
 
 
 def _delta(
@@ -140,8 +85,23 @@ def _delta(
     return total
 
 
-def _by_run(arms: Sequence[Arm]) -> list[list[Arm]]:
-    runs: dict[str, list[Arm]] = {}
-    for arm in arms:
-        runs.setdefault(arm.run, []).append(arm)
-    return list(runs.values())
+def tools(comparison: Comparison) -> ResultTable:
+    """What a condition gains for what it uses more."""
+    found = bought(comparison)
+    rows = []
+    for each in found:
+        extra = [each.extra[unit] for unit in PRICES]
+        rows.append((f"{each.after} − {each.before}", each.gain, *extra,
+                     *(each.per_unit[unit].cell for unit in PRICES)))  # fmt: skip
+    columns = (
+        Column("tools added"), Column(comparison.metric, 3, signed=True),
+        *(Column(f"extra {unit}s" if unit != "1,000 tokens" else "extra 1,000 tokens", 2,
+                 signed=True) for unit in PRICES),
+        *(Column(f"gain per {unit}", 4, signed=True) for unit in PRICES),
+    )  # fmt: skip
+    notes = ("Gain per unit has no value where no more is used, where that is uncertain, or where "
+             "the unit is unknown.",)  # fmt: skip
+    return ResultTable("tools", "What the tools bought", columns, tuple(rows), notes)
+
+
+STATISTIC = Statistic("tools", tools, order=110)

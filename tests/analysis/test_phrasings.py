@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.analysis.consistency import consistency, queries_of
-from agent_env.analysis.summary import Result, summarise
+from agent_env.analysis.statistics.phrasings import Consistency
+from agent_env.analysis.statistics.phrasings import consistency as consistency_of
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.hooks import HOOKS
 from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.records.schema import Episode, Score
+from agent_env.records.schema import Episode, Sample, Score
+from agent_env.tasks.task import AnalysisHooks
+
+from .studies import study_of
 
 QUERIES = {f"q{query}-{n}": f"q{query}" for query in range(5) for n in range(3)}
 
@@ -17,6 +20,27 @@ QUERIES = {f"q{query}-{n}": f"q{query}" for query in range(5) for n in range(3)}
 def score(sample: str, right: float, *answer: str, repeat: int = 1, outcome: str = "read") -> Score:
     fields = {"sample": sample, "condition": "base", "repeat": repeat, "outcome": outcome}
     return Score.model_validate({**fields, "answer": answer, "metrics": {"answer": right}})
+
+
+class Phrased(Sample):
+    """A sample that words a query."""
+
+    query: str = ""
+
+
+def consistency(scores: list[Score]) -> list[Consistency]:
+    pairs = [(episode(score), score) for score in scores]
+    samples = [
+        Phrased(id=name, task="t", gold=(), query=QUERIES.get(name, ""))
+        for name in dict.fromkeys(score.sample for score in scores)
+    ]
+    return consistency_of(study_of(pairs, ("base",), ("answer",), samples))
+
+
+def episode(score: Score) -> Episode:
+    status = score.outcome if score.outcome in ("failed", "unfinished") else "finished"
+    fields = {"sample": score.sample, "condition": "base", "repeat": score.repeat, "model": "m"}
+    return Episode.model_validate({**fields, "status": status})
 
 
 MIXED = [
@@ -29,7 +53,7 @@ MIXED = [
 
 
 def test_verdicts_answers_and_pairs_are_counted_by_query() -> None:
-    (found,) = consistency(MIXED, QUERIES, ("base",), "answer")
+    (found,) = consistency(MIXED)
     assert (found.queries, found.phrasings, found.alone) == (3, 8, 1)
     assert found.same_verdict.mean == pytest.approx(2 / 3)
     assert found.same_answer.mean == pytest.approx(2 / 3)
@@ -41,42 +65,40 @@ def test_verdicts_answers_and_pairs_are_counted_by_query() -> None:
 
 def test_wrong_in_other_ways_is_one_verdict_and_several_answers() -> None:
     wrong = [score("q0-0", 0, "Bo"), score("q0-1", 0, "Cy"), score("q0-2", 0, "Di")]
-    (found,) = consistency(wrong, QUERIES, ("base",), "answer")
+    (found,) = consistency(wrong)
     assert (found.same_verdict.mean, found.same_answer.mean) == (1.0, 0.0)
 
 
 def test_where_all_agree_the_interval_is_wilsons_over_queries() -> None:
     alike = [score(f"q{q}-{n}", 1, "Ada") for q in range(5) for n in range(3)]
-    (found,) = consistency(alike, QUERIES, ("base",), "answer")
+    (found,) = consistency(alike)
     assert (found.same_verdict.low, found.same_verdict.high) == (pytest.approx(0.5655, abs=1e-4), 1)
 
 
 def test_repeats_are_compared_with_their_own_kind() -> None:
     scores = [score(f"q0-{n}", r % 2, str(r), repeat=r) for r in (1, 2) for n in range(3)]
-    (found,) = consistency(scores, QUERIES, ("base",), "answer")
+    (found,) = consistency(scores)
     assert (found.queries, found.phrasings, found.agreement.mean) == (1, 6, 1.0)
 
 
 def test_without_several_phrasings_nothing_is_said() -> None:
-    assert consistency([score("q0-0", 1), score("q1-0", 1)], QUERIES, ("base",), "answer") == []
-    assert consistency([score("tp-1", 1), score("tp-2", 1)], {}, ("base",), "answer") == []
+    assert consistency([score("q0-0", 1), score("q1-0", 1)]) == []
+    assert consistency([score("tp-1", 1), score("tp-2", 1)]) == []
 
 
 def test_phrasings_of_one_query_are_no_further_evidence() -> None:
-    fields = {"condition": "base", "repeat": 1, "model": "m", "status": "finished"}
-    results = [
-        Result(Episode.model_validate({**fields, "sample": name}), score(name, 1.0))
-        for name in QUERIES
-    ]
-    (apart,) = summarise(results, ("base",), ("answer",))
-    (together,) = summarise(results, ("base",), ("answer",), queries=QUERIES)
-    assert (apart.samples, together.samples) == (15, 5)
-    assert apart.interval == pytest.approx((0.7961, 1.0), abs=1e-4)
-    assert together.interval == pytest.approx((0.5655, 1.0), abs=1e-4)
+    scores = [score(name, 1.0) for name in QUERIES]
+    pairs = [(episode(each), each) for each in scores]
+    by_query = AnalysisHooks(cluster=lambda sample: QUERIES[sample.id])
+    (apart,) = study_of(pairs, ("base",), ("answer",)).estimates_of("answer")
+    (together,) = study_of(pairs, ("base",), ("answer",), hooks=by_query).estimates_of("answer")
+    assert (apart.clusters, together.clusters) == (15, 5)
+    assert (apart.low, apart.high) == pytest.approx((0.7961, 1.0), abs=1e-4)
+    assert (together.low, together.high) == pytest.approx((0.5655, 1.0), abs=1e-4)
 
 
 def test_comparisons_draw_the_phrasings_of_a_query_together() -> None:
     samples = make(9, 1, TdbenchOptions(rows=60)).samples
-    assert [HOOKS.cluster(s) for s in samples] == [queries_of(samples)[s.id] for s in samples]
+    assert [HOOKS.cluster(s) for s in samples] == [s.query for s in samples]
     assert len({HOOKS.cluster(sample) for sample in samples}) == 3
     assert HOOKS.groups(samples[0])["worded_by"] == ("template",)

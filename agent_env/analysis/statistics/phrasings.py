@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from statistics import fmean
 
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
-
+from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import mean_intervals
-from agent_env.records.schema import Sample, Score
+from agent_env.analysis.observations import Observation
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.statistics import Statistic
+from agent_env.analysis.study import Arm
 
 MEASURES = ("same_verdict", "same_answer", "agreement")
 
@@ -29,8 +29,13 @@ class Share:
     """A mean over queries with its interval."""
 
     mean: float
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def cell(self) -> Cell:
+        """For a table."""
+        return self.mean, self.low, self.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +58,25 @@ class Consistency:
         return asdict(self)
 
 
-def queries_of(samples: Iterable[Sample]) -> dict[str, str]:
-    """By sample, the query that it words; samples of families without queries are in none."""
-    named = ((sample.id, getattr(sample, "query", None)) for sample in samples)
-    return {name: query for name, query in named if isinstance(query, str) and query}
+def consistency(comparison: Comparison) -> list[Consistency]:
+    """By condition; the verdict is the value of the main metric. [] where no query has two
+    phrasings."""
+    named = ((sample.id, getattr(sample, "query", None)) for sample in comparison.study.samples)
+    queries = {name: query for name, query in named if isinstance(query, str) and query}
+    found = (_of_arm(arm, queries, comparison.metric) for arm in comparison.study.arms)
+    return [each for each in found if each is not None]
 
 
-def consistency(
-    scores: Iterable[Score], queries: Mapping[str, str], conditions: Sequence[str], metric: str
-) -> list[Consistency]:
-    """By condition; the verdict is the value of `metric`. [] where no query has two phrasings."""
-    found: dict[str, dict[tuple[str, int], list[Score]]] = {name: {} for name in conditions}
-    for score in scores:
-        if score.outcome in ("read", "unreadable") and score.sample in queries:
-            own = found.setdefault(score.condition, {})
-            own.setdefault((queries[score.sample], score.repeat), []).append(score)
-    made = (_of(name, groups, metric) for name, groups in found.items())
-    return [each for each in made if each is not None]
+def _of_arm(arm: Arm, queries: Mapping[str, str], metric: str) -> Consistency | None:
+    groups: dict[tuple[str, int], list[Observation]] = defaultdict(list)
+    for seen in arm.observations:
+        if seen.counts and seen.sample in queries:
+            groups[queries[seen.sample], seen.repeat].append(seen)
+    return _of(arm.label, groups, metric)
 
 
 def _of(
-    condition: str, groups: Mapping[tuple[str, int], Sequence[Score]], metric: str
+    condition: str, groups: Mapping[tuple[str, int], Sequence[Observation]], metric: str
 ) -> Consistency | None:
     several = {key: own for key, own in groups.items() if len(own) > 1}
     if not several:
@@ -92,10 +95,10 @@ def _of(
     )
 
 
-def _measured(own: Sequence[Score], metric: str) -> tuple[float, float, float]:
+def _measured(own: Sequence[Observation], metric: str) -> tuple[float, float, float]:
     """Same verdict, same answer, agreement of one query's phrasings."""
-    verdicts = [score.metrics.get(metric, 0.0) for score in own]
-    answers = {None if score.answer is None else frozenset(score.answer) for score in own}
+    verdicts = [seen.metrics.get(metric, 0.0) for seen in own]
+    answers = {seen.answer for seen in own}
     pairs = list(combinations(verdicts, 2))
     equal = sum(one == other for one, other in pairs) / len(pairs)
     return float(len(set(verdicts)) == 1), float(len(answers) == 1), equal
@@ -114,24 +117,24 @@ def _shares(queries: Iterable[str], means: Sequence[tuple[float, ...]]) -> list[
     ]
 
 
-def consistency_table(rows: Sequence[Consistency], metric: str) -> Table:
-    """The same for people."""
-    title = f"phrasings of one query, verdict by {metric}"
-    table = Table(title=escape(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("condition", no_wrap=True)
-    for name in ("queries", "phrasings", *MEASURES):
-        table.add_column(name.replace("_", " "), justify="right", no_wrap=True)
-    for row in rows:
-        shares = (row.same_verdict, row.same_answer, row.agreement)
-        cells = (
-            f"{s.mean:.3f}" + ("" if s.low is None else f" [{s.low:.2f}, {s.high:.2f}]")
-            for s in shares
-        )
-        table.add_row(
-            escape(row.condition), str(row.queries), str(row.phrasings), *map(escape, cells)
-        )
-    alone = sum(row.alone for row in rows)
-    table.caption = "means over queries, 95 % intervals over queries"
+def phrasings(comparison: Comparison) -> ResultTable:
+    """The same for people; no rows without phrasings."""
+    found = consistency(comparison)
+    columns = (
+        Column("condition"), Column("queries", 0), Column("phrasings", 0),
+        *(Column(name.replace("_", " ")) for name in MEASURES),
+    )  # fmt: skip
+    rows = tuple(
+        (row.condition, row.queries, row.phrasings,
+         row.same_verdict.cell, row.same_answer.cell, row.agreement.cell)
+        for row in found
+    )  # fmt: skip
+    alone = sum(row.alone for row in found)
+    notes = ["Means over queries, with 95 % confidence intervals over queries."]
     if alone:
-        table.caption += f"; {alone} queries with one finished phrasing only are not in it"
-    return table
+        notes.append(f"{alone} queries with one finished phrasing only are not in it.")
+    title = f"Phrasings of one query, verdict by {comparison.metric}"
+    return ResultTable("phrasings", title, columns, rows, tuple(notes))
+
+
+STATISTIC = Statistic("phrasings", phrasings, order=55, in_score=True)

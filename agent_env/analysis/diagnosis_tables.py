@@ -1,4 +1,4 @@
-"""Diagnoses in sum, as sheets, and one of them in words."""
+"""Diagnoses in sum, as tables, and one of them in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_env.analysis.diagnosis import Diagnosis
-from agent_env.analysis.sheets import Cell, Column, Sheet
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
 
 ORDER = (
     "right", "retrieval", "reading", "lookup", "knowledge", "reasoning", "formatting",
@@ -26,17 +26,17 @@ class RunDiagnosis:
     diagnoses: tuple[Diagnosis, ...]
 
 
-def diagnosis_sheets(run: RunDiagnosis) -> list[Sheet]:
+def diagnosis_tables(run: RunDiagnosis) -> list[ResultTable]:
     """Kinds of failure, constraints concerned, tools used, repeated calls; empty ones left out."""
-    sheets = [kinds(run), stages(run), constraints(run), missed(run), tool_use(run), loops(run)]
-    return [sheet for sheet in sheets if sheet.rows]
+    tables = [kinds(run), stages(run), constraints(run), missed(run), tool_use(run), loops(run)]
+    return [table for table in tables if table.rows]
 
 
 def _of(run: RunDiagnosis, condition: str) -> list[Diagnosis]:
     return [each for each in run.diagnoses if each.condition == condition]
 
 
-def kinds(run: RunDiagnosis) -> Sheet:
+def kinds(run: RunDiagnosis) -> ResultTable:
     """Episodes by condition and kind."""
     seen = Counter(each.kind for each in run.diagnoses)
     shown = [kind for kind in ORDER if seen[kind]]  # type: ignore[index]
@@ -48,20 +48,20 @@ def kinds(run: RunDiagnosis) -> Sheet:
     title = f"Why answers are wrong · {run.model} · {run.run}"
     notes = ("By rules, from the traces: docs/analysis.md has them. Failed and unfinished episodes "
              "are no answers.",)  # fmt: skip
-    return Sheet("kinds", title, columns, tuple(rows), notes)
+    return ResultTable("kinds", title, columns, tuple(rows), notes)
 
 
-def stages(run: RunDiagnosis) -> Sheet:
+def stages(run: RunDiagnosis) -> ResultTable:
     """Where in its kind a failure happened."""
     counts = Counter((e.condition, e.kind, e.stage) for e in run.diagnoses if e.stage)
     rows = tuple(
         (*key, n) for key, n in sorted(counts.items(), key=lambda item: (item[0][0], -item[1]))
     )
     columns = (Column("condition"), Column("kind"), Column("stage"), Column("episodes", 0))
-    return Sheet("stages", "At which stage", columns, rows)
+    return ResultTable("stages", "At which stage", columns, rows)
 
 
-def constraints(run: RunDiagnosis) -> Sheet:
+def constraints(run: RunDiagnosis) -> ResultTable:
     """How many episodes gave a date that violates a constraint of each type."""
     counts: dict[str, Counter[str]] = {}
     for each in run.diagnoses:
@@ -69,10 +69,10 @@ def constraints(run: RunDiagnosis) -> Sheet:
             counts.setdefault(name, Counter())[each.condition] += 1
     rows = _by_condition(counts, run.conditions)
     columns = (Column("constraint"), *(Column(c, 0) for c in run.conditions))
-    return Sheet("violated", "Episodes with a date that violates a constraint", columns, rows)
+    return ResultTable("violated", "Episodes with a date that violates a constraint", columns, rows)
 
 
-def missed(run: RunDiagnosis) -> Sheet:
+def missed(run: RunDiagnosis) -> ResultTable:
     """The constraint most likely misread where dates are missing, by type and rule."""
     counts: dict[str, Counter[str]] = {}
     for each in run.diagnoses:
@@ -81,7 +81,7 @@ def missed(run: RunDiagnosis) -> Sheet:
             counts.setdefault(f"{name} ({rule})", Counter())[each.condition] += 1
     rows = _by_condition(counts, run.conditions)
     columns = (Column("most likely misread"), *(Column(c, 0) for c in run.conditions))
-    return Sheet("misread", "Episodes in which gold dates are missing", columns, rows)
+    return ResultTable("misread", "Episodes in which gold dates are missing", columns, rows)
 
 
 def _by_condition(
@@ -91,7 +91,7 @@ def _by_condition(
     return tuple((name, *(counts[name][c] for c in conditions)) for name in order)
 
 
-def tool_use(run: RunDiagnosis) -> Sheet:
+def tool_use(run: RunDiagnosis) -> ResultTable:
     """Whether the tools' results show in the answers."""
     rows: list[tuple[Cell, ...]] = []
     tools = sorted({use.tool for each in run.diagnoses for use in each.uses}, reverse=True)
@@ -105,10 +105,12 @@ def tool_use(run: RunDiagnosis) -> Sheet:
                              sum(u.right_but_unused for u in uses)))  # fmt: skip
     heads = ("episodes", "calls", "used", "not used", "cannot tell", "right result ignored")
     columns = (Column("condition"), Column("tool"), *(Column(h, 0) for h in heads))
-    return Sheet("tool-use", "Were the tools' results used in the answer", columns, tuple(rows))
+    return ResultTable(
+        "tool-use", "Were the tools' results used in the answer", columns, tuple(rows)
+    )
 
 
-def loops(run: RunDiagnosis) -> Sheet:
+def loops(run: RunDiagnosis) -> ResultTable:
     """Identical calls."""
     rows = []
     for condition in run.conditions:
@@ -121,7 +123,7 @@ def loops(run: RunDiagnosis) -> Sheet:
     columns = (Column("condition"), Column("episodes with repeated calls", 0),
                Column("calls too many", 0), Column("episodes with a loop", 0))  # fmt: skip
     notes = ("A loop: the same call three times, or twice in a row with the same result.",)
-    return Sheet("loops", "Repeated identical calls", columns, tuple(rows), notes)
+    return ResultTable("loops", "Repeated identical calls", columns, tuple(rows), notes)
 
 
 def in_lines(each: Diagnosis) -> Iterator[str]:

@@ -6,9 +6,9 @@ import csv
 import io
 import json
 
-from agent_env.analysis.sheets import Column, Sheet, latex, markdown, sheet_csv, text_of, written
+from agent_env.analysis.result_tables import Column, ResultTable, text_of, written
 
-SHEET = Sheet(
+TABLE = ResultTable(
     "t", "A & B",
     (Column("name"), Column("score"), Column("delta", 2, signed=True), Column("p"), Column("n", 0)),
     (
@@ -20,7 +20,7 @@ SHEET = Sheet(
 
 
 def test_markdown() -> None:
-    assert markdown(SHEET).splitlines() == [
+    assert TABLE.markdown().splitlines() == [
         "## A & B", "",
         "| name | score | delta | p | n |",
         "|---|---:|---:|---:|---:|",
@@ -31,21 +31,21 @@ def test_markdown() -> None:
 
 
 def test_csv_has_a_column_for_each_bound_and_runs_no_formula() -> None:
-    rows = list(csv.reader(io.StringIO(sheet_csv(SHEET))))
+    rows = list(csv.reader(io.StringIO(TABLE.csv())))
     assert rows[0] == ["name", "score", "score low", "score high", "delta", "p", "n"]
     assert rows[1] == ["x|y_z", "0.5", "0.25", "0.75", "-0.001", "0.0004", "1200"]
     assert rows[2] == ["'=1+1", "0.5", "", "", "", "", "3"]
 
 
 def test_json_keeps_full_figures_and_says_null_for_the_unknown() -> None:
-    told = json.loads(written([SHEET], "json"))["t"]
+    told = json.loads(written([TABLE], "json"))["t"]
     assert told["rows"][0]["score"] == {"value": 0.5, "low": 0.25, "high": 0.75}
     assert told["rows"][1]["delta"] is None
     assert told["notes"] == ["50 % of it"]
 
 
 def test_latex_escapes_its_own_signs() -> None:
-    text = latex(SHEET)
+    text = TABLE.latex()
     assert r"\caption{A \& B}" in text
     assert r"x|y\_z & 0.500 [0.250, 0.750] & +0.00 & $<$0.001 & 1200 \\" in text
     assert r"50 \% of it" in text
@@ -54,3 +54,15 @@ def test_latex_escapes_its_own_signs() -> None:
 def test_large_figures_have_one_decimal_at_most() -> None:
     cell = (8314.8541, 99.1234, 15985.631)
     assert text_of(cell, Column("days_off")) == "8,314.9 [99.123, 15,985.6]"
+
+
+def test_a_frame_has_a_column_for_each_bound() -> None:
+    frame = TABLE.frame()
+    assert list(frame.columns) == ["name", "score", "score low", "score high", "delta", "p", "n"]
+    assert frame["score high"][0] == 0.75
+
+
+def test_a_person_sees_no_column_that_says_nothing() -> None:
+    columns = (Column("name"), Column("failed", 0), Column("n", 0), Column("cost"))
+    table = ResultTable("t", "t", columns, (("a", 0, 1, None), ("b", 0, 0, None)))
+    assert [column.name for column in table.shown().columns] == ["name", "n"]

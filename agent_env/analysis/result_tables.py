@@ -1,0 +1,189 @@
+"""A table of results: rows of typed cells, and the ways to show and write them.
+
+For a terminal, as Markdown, LaTeX, CSV and JSON, as a pandas frame; the report's and the viewer's
+templates take the cells' texts from here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from agent_env.records.escaping import csv_text, latex_text, markdown_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table as RichTable
+
+Cell = str | int | float | None | tuple[float | None, float | None, float | None]
+"""A figure may come with its interval: (value, low, high). None is shown as a dash."""
+
+Format = Literal["md", "csv", "json", "latex"]
+FORMATS: tuple[Format, ...] = ("md", "csv", "json", "latex")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading and how its figures are written."""
+
+    name: str
+    digits: int = 3
+    signed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """One table with what must be read beside it."""
+
+    name: str
+    """For file names and keys."""
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def texts(self) -> list[list[str]]:
+        """The rows as a person reads them."""
+        return [
+            [text_of(cell, column) for cell, column in zip(row, self.columns, strict=True)]
+            for row in self.rows
+        ]
+
+    def shown(self) -> ResultTable:
+        """The table for a person: without the columns that hold only dashes or noughts."""
+        return self.of_columns(
+            [
+                i for i in range(len(self.columns))
+                if i == 0 or any(_says_something(row[i]) for row in self.rows)
+            ]
+        )  # fmt: skip
+
+    def of_columns(self, kept: Sequence[int]) -> ResultTable:
+        """The same rows with these columns only."""
+        return replace(
+            self,
+            columns=tuple(self.columns[i] for i in kept),
+            rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
+        )
+
+    def terminal(self) -> RichTable:
+        """The rows for a terminal; title and notes are lines of their own, and never wrap."""
+        from rich.box import SIMPLE_HEAD
+        from rich.markup import escape
+        from rich.table import Table
+
+        table = Table(box=SIMPLE_HEAD, padding=(0, 1))
+        for i, column in enumerate(self.columns):
+            islatex_textt = i == 0 or all(isinstance(row[i], str | None) for row in self.rows)
+            justify: Literal["left", "right"] = "left" if islatex_textt else "right"
+            table.add_column(escape(column.name), justify=justify, no_wrap=True)
+        for row in self.texts():
+            table.add_row(*map(escape, row))
+        return table
+
+    def markdown(self) -> str:
+        """A pipe table under a heading, its notes as a list."""
+        lines = [f"## {markdown_text(self.title)}", ""]
+        lines.append("| " + " | ".join(markdown_text(c.name) for c in self.columns) + " |")
+        lines.append("|" + "|".join("---:" if i else "---" for i in range(len(self.columns))) + "|")
+        lines += ["| " + " | ".join(map(markdown_text, row)) + " |" for row in self.texts()]
+        if self.notes:
+            lines += ["", *(f"- {markdown_text(note)}" for note in self.notes)]
+        return "\n".join(lines) + "\n"
+
+    def latex(self) -> str:
+        """A booktabs table; notes go below it in small type."""
+        lines = [
+            r"\begin{table}[ht]",
+            r"\centering\small",
+            rf"\caption{{{latex_text(self.title)}}}",
+        ]
+        lines += [rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}", r"\toprule"]
+        lines += [" & ".join(latex_text(c.name) for c in self.columns) + r" \\", r"\midrule"]
+        lines += [" & ".join(map(latex_text, row)) + r" \\" for row in self.texts()]
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [rf"\par\footnotesize {latex_text(note)}" for note in self.notes]
+        return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+    def csv(self) -> str:
+        """Full figures; one with an interval takes three columns."""
+        names, rows = self._spread()
+        plain = ([round(c, 6) if isinstance(c, float) else c for c in row] for row in rows)
+        return csv_text([names, *plain])
+
+    def frame(self) -> pd.DataFrame:
+        """For notebooks; a figure with an interval takes three columns."""
+        import pandas as pd
+
+        names, rows = self._spread()
+        return pd.DataFrame(rows, columns=names)
+
+    def _spread(self) -> tuple[list[str], list[list[object]]]:
+        """Names and rows with a column each for value, low and high where any cell has them."""
+        wide = [any(isinstance(row[i], tuple) for row in self.rows)
+                for i in range(len(self.columns))]  # fmt: skip
+        names: list[str] = []
+        for column, is_wide in zip(self.columns, wide, strict=True):
+            names += [column.name]
+            names += [f"{column.name} low", f"{column.name} high"] if is_wide else []
+        rows: list[list[object]] = []
+        for row in self.rows:
+            cells: list[object] = []
+            for cell, is_wide in zip(row, wide, strict=True):
+                cells += cell if isinstance(cell, tuple) else [cell]
+                cells += [None, None] if is_wide and not isinstance(cell, tuple) else []
+            rows.append(cells)
+        return names, rows
+
+    def as_json(self) -> dict[str, object]:
+        """Title, rows by the columns' names, notes; an interval is an object of three fields."""
+        names = [column.name for column in self.columns]
+        rows = [dict(zip(names, map(_as_value, row), strict=True)) for row in self.rows]
+        return {"title": self.title, "rows": rows, "notes": list(self.notes)}
+
+
+def text_of(cell: Cell, column: Column) -> str:
+    """The cell as a person reads it."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, tuple):
+        value, low, high = (_number(part, column) for part in cell)
+        return value if cell[1] is None else f"{value} [{low}, {high}]"
+    return _number(cell, column) if isinstance(cell, float) else str(cell)
+
+
+def _number(value: float | None, column: Column) -> str:
+    if value is None:
+        return "–"
+    if column.name.startswith("p ") or column.name == "p":
+        return "<0.001" if value < 0.001 else f"{value:.3f}"
+    digits = min(1, column.digits) if abs(value) >= 100 else column.digits
+    shown = round(value, digits) + 0.0  # no minus before a zero
+    return f"{shown:{'+' if column.signed else ''},.{digits}f}"
+
+
+def _says_something(cell: Cell) -> bool:
+    first = cell[0] if isinstance(cell, tuple) else cell
+    return first is not None and not (isinstance(first, int) and first == 0)
+
+
+def _as_value(cell: Cell) -> object:
+    if isinstance(cell, tuple):
+        return dict(zip(("value", "low", "high"), cell, strict=True))
+    return cell
+
+
+def written(tables: Sequence[ResultTable], to: Format) -> str:
+    """All tables in one text."""
+    if to == "json":
+        return json.dumps(as_objects(tables), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    if to == "csv":
+        return "\n".join(f"# {table.name}\n{table.csv()}" for table in tables)
+    return "\n".join(table.markdown() if to == "md" else table.latex() for table in tables)
+
+
+def as_objects(tables: Sequence[ResultTable]) -> dict[str, object]:
+    """The tables by name, for JSON."""
+    return {table.name: table.as_json() for table in tables}

@@ -1,0 +1,62 @@
+"""The statistics of a study. Every module of this package is one, and is listed nowhere else.
+
+A module says in STATISTIC its name, its place, what it needs, and the table that it makes of a
+study; all who show statistics (`score`, `compare`, the report, JSON, CSV, LaTeX) go through
+`tables_of`. A family brings statistics of its own by dotted path, see `AnalysisHooks.statistics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.result_tables import ResultTable
+from agent_env.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """One statistic and its table."""
+
+    name: str
+    """Of the table: `--table NAME`, the key in JSON, the file in CSV."""
+    table: Callable[[Comparison], ResultTable]
+    """Without rows where the study has nothing for it."""
+    order: int
+    """Where it stands among the tables: the smaller, the earlier."""
+    section: str = "Noise, agreement, gain"
+    """Its heading in the report."""
+    is_main: bool = False
+    """Whether `compare` shows it unasked."""
+    in_score: bool = False
+    """Whether `score` shows it, too."""
+    needs: tuple[str, ...] = ()
+    """Modules of the extra `analysis`."""
+
+
+def statistics_of(comparison: Comparison) -> list[Statistic]:
+    """Every statistic, the family's own included, in the order in which they are read."""
+    paths = [f"{__name__}.{module.name}:STATISTIC" for module in iter_modules(__path__)]
+    loaded = []
+    for path in (*paths, *comparison.hooks.statistics):
+        module, _, name = path.partition(":")
+        loaded.append(getattr(import_module(module), name))
+    return sorted(loaded, key=lambda statistic: (statistic.order, statistic.name))
+
+
+def statistics_named(comparison: Comparison, names: Sequence[str]) -> list[Statistic]:
+    """Those of these names (`all` for every one); ConfigError lists the known ones."""
+    known = {statistic.name: statistic for statistic in statistics_of(comparison)}
+    if "all" in names:
+        return list(known.values())
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigError(f"unknown table '{unknown[0]}'; known: {', '.join(known)}, all")
+    return [known[name] for name in names]
+
+
+def tables_of(comparison: Comparison, statistics: Iterable[Statistic]) -> list[ResultTable]:
+    """Their tables, those that have rows."""
+    return [table for each in statistics if (table := each.table(comparison)).rows]

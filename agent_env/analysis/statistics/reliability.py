@@ -1,0 +1,50 @@
+"""Reliability over repeats: pass^k."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.resampling import Floats
+from agent_env.analysis.result_tables import Column, ResultTable
+from agent_env.analysis.statistics import Statistic
+
+
+def reliability(comparison: Comparison) -> ResultTable:
+    """pass^k; no rows without repeats."""
+    found = pass_hat(comparison)
+    labels = [arm.label for arm in comparison.study.arms]
+    rows = [(label, *(by[i].cell for by in found.values())) for i, label in enumerate(labels)]
+    columns = (Column("condition"), *(Column(f"pass^{k}") for k in found))
+    notes = ("pass^k: the chance that k episodes of one sample are all exactly right.",)
+    many = tuple(rows) if len(found) > 1 else ()
+    return ResultTable("reliability", "Reliability over repeats", columns, many, notes)
+
+
+def pass_hat(comparison: Comparison, most: int | None = None) -> dict[int, list[Estimate]]:
+    """pass^k by k: the chance that k episodes of one sample are all right (Yao et al. 2024), one
+    estimate per arm; an episode is right where it scores 1, or has an error of 0. Samples with
+    fewer than k finished episodes are left out."""
+    scores = [
+        [[float(s == 0 if comparison.is_error else s >= 1) for s in own] for own in found]
+        for found in (comparison.scores(arm) for arm in comparison.study.arms)
+    ]
+    most = most or max((len(own) for arm in scores for own in arm), default=0)
+    found: dict[int, list[Estimate]] = {}
+    for k in range(1, most + 1):
+        values = np.column_stack([_all_right(arm, k) for arm in scores])
+        found[k] = comparison.estimates(values, share=True)
+    return found
+
+
+def _all_right(right: list[list[float]], k: int) -> Floats:
+    return np.array(
+        [comb(int(sum(own)), k) / comb(len(own), k) if len(own) >= k else np.nan
+         for own in right]
+    )  # fmt: skip
+
+
+STATISTIC = Statistic("reliability", reliability, order=70)
