@@ -31,6 +31,8 @@ class Column:
     name: str
     digits: int = 3
     signed: bool = False
+    is_kept: bool = False
+    """Shown to a person even where it holds only noughts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,8 @@ class ResultTable:
         """The table for a person: without the columns that hold only dashes or noughts."""
         return self.of_columns(
             [
-                i for i in range(len(self.columns))
-                if i == 0 or any(_says_something(row[i]) for row in self.rows)
+                i for i, column in enumerate(self.columns)
+                if i == 0 or column.is_kept or any(_says_something(row[i]) for row in self.rows)
             ]
         )  # fmt: skip
 

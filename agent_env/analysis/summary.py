@@ -130,7 +130,7 @@ def summary_table(
     many."""
     rows, metrics = summarise(comparison), comparison.study.metrics
     columns = (
-        Column("condition"), Column("episodes", 0), Column("finished", 0),
+        Column("condition"), Column("episodes", 0), Column("finished", 0, is_kept=True),
         *(Column(name.replace("_", " "), 0) for name in TROUBLES),
         *(Column(name) for name in metrics), Column("steps", 1), Column("calls", 1),
         *(Column(name, 0) for name in TOKENS.values()), Column("USD", 5),
