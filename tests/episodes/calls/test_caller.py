@@ -247,12 +247,6 @@ def test_a_model_near_its_last_step_is_told_once(tmp_path: Path) -> None:
     assert added[2][0].startswith("You have 2 replies left")
 
 
-def test_the_notice_can_be_switched_off(tmp_path: Path) -> None:
-    model = ScriptedModel([calls(("web_search", "{}")) for _ in range(9)])
-    run(runner(tmp_path, lambda s: model, limits=Limits(steps=3, notice=0)))
-    assert [call.added for call in model_calls(tmp_path)] == [()] * 3
-
-
 def test_a_tool_at_its_limit_is_withdrawn_and_the_episode_goes_on(tmp_path: Path) -> None:
     twice = calls(("python", "{}"), ("python", "{}"), ("web_search", "{}"))
     model = ScriptedModel([twice, calls(("web_search", "{}"), first_id=9), answer("done")])

@@ -1,0 +1,122 @@
+"""What a user gets wrong on the command line is told in one line, with exit 2."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_env.testing import puzzle
+from tests import TESTS
+from tests.commands import agent_env
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["run", "puzzles"],
+            "unknown task 'puzzles'; known: time-puzzles, tdbench, traveler, temp-answers, "
+            "tempreason, timeqa",
+        ),
+        (
+            ["run", "time-puzzles", "--model", "gpt"],
+            "unknown model 'gpt'; known: reference, reference-static, openai/NAME, compatible/NAME",
+        ),
+        (["run", "time-puzzles", "--condition", "net"], "unknown condition 'net': no part 'net';"),
+        (
+            ["run", "time-puzzles", "--model", "openai/gpt-5"],
+            "model openai/gpt-5 needs a key: set OPENAI_API_KEY",
+        ),
+        (["run", "time-puzzles", "--model", "compatible/x"], "model compatible/x needs --base-url"),
+        (["run", "time-puzzles", "--dataset", "none.jsonl"], "cannot read none.jsonl"),
+        (["run", "time-puzzles", "--where", "size=1"], "--where: no field 'size'"),
+        (["run", "time-puzzles", "--out", "/proc/run"], "cannot write to /proc/run"),
+        (["run", "time-puzzles", "--prompt", "x"], "unknown prompt 'x'"),
+        (["run", "time-puzzles", "--tool-limit", "x=1"], "--tool-limit: no tool 'x'; known: calen"),
+        (["show", os.devnull], "/dev/null: it is a device, not a file"),
+        (
+            ["generate", "time-puzzles", "--option", f"facts_table={os.devnull}", "--out", "p"],
+            "/dev/null: holds no event; docs/facts.md has",
+        ),
+        (
+            ["generate", "time-puzzles", "--facts", "5-6", "--out", "p"],
+            "--facts is an option of time-puzzles: write --option facts=VALUE",
+        ),
+        (
+            ["run", "tdbench", "--tables-seed", "5"],
+            "--tables-seed is an option of tdbench: write --option tables_seed=VALUE",
+        ),
+        (["fake-server", "--port", "1", "--script", "none"], "none: cannot be read as UTF-8 text"),
+        (["score", "nowhere"], "nowhere is no run"),
+        (["resume", "nowhere"], "nowhere is no run"),
+    ],
+)
+def test_a_mistake_of_the_user_is_one_line_and_exit_2(
+    arguments: list[str], line: str, tmp_path: Path
+) -> None:
+    done = agent_env(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"agent-env: {line}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["run", "time-puzzles", "--condition", "base", "web"],
+            "(web); --condition is repeated: --condition base",
+        ),
+        (
+            ["run", "time-puzzles", "--condition", "base,web"],
+            "name each by itself: --condition base --condition web",
+        ),
+        (["show", "runs/version-1"], "is a folder, no trace; agent-env episodes runs/version-1"),
+        (["score", "runs"], "it is a folder of runs: name one, like runs/version-1\n"),
+    ],
+)  # fmt: skip
+def test_a_near_miss_is_told_what_was_meant(arguments: list[str], says: str) -> None:
+    done = agent_env(*arguments, cwd=TESTS / "data")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert says in done.stderr
+
+
+def test_a_gold_that_is_no_date_is_refused_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    file.write_text(puzzle().model_dump_json().replace("1982-04-02", "1982-02-30") + "\n")
+    done = agent_env("run", "time-puzzles", "--dataset", str(file))
+    assert done.returncode == 2
+    assert f"{file}:1: gold: Value error, day " in done.stderr
+
+
+def test_a_password_in_the_address_is_refused(tmp_path: Path) -> None:
+    url = "http://user:secret@127.0.0.1:9/v1"
+    done = agent_env(
+        "run", "time-puzzles", "--out", str(tmp_path / "run"), "--model", "compatible/x",
+        "--base-url", url,
+    )  # fmt: skip
+    assert (done.returncode, "secret" in done.stderr) == (2, False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_option_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
+    done = agent_env("run", "time-puzzles", "--colour", "red")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("agent-env: No such option: --colour")
+
+
+def test_a_named_sandbox_that_is_not_there_is_said_with_its_name(tmp_path: Path) -> None:
+    done = agent_env(
+        "run", "time-puzzles", "--condition", "ci", "--sandbox", "docker", "--out",
+        str(tmp_path / "run"), env={"DOCKER_HOST": "unix:///nonexistent/docker.sock"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "unix:///nonexistent/docker.sock" in done.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("context",)])
+def test_no_command_is_answered_with_help_and_exit_2(words: tuple[str, ...]) -> None:
+    done = agent_env(*words)
+    assert (done.returncode, done.stdout[:16], done.stderr) == (2, "Usage: agent-env", "")
