@@ -59,11 +59,11 @@ def in_module(module: ModuleType) -> tuple[list[Known], list[str]]:
 
 
 def _patterns(modules: Sequence[ModuleType]) -> tuple[list[Known], list[str]]:
-    trees = [(m, ast.parse(Path(str(m.__file__)).read_text(encoding="utf-8"))) for m in modules]
+    trees = [(m, _nodes(Path(str(m.__file__)).read_text(encoding="utf-8"))) for m in modules]
     held: dict[int, tuple[str, re.Pattern[Any]]] = {}
     methods: dict[int, set[str]] = {}
-    for module, tree in trees:
-        uses = _uses(tree)
+    for module, nodes in trees:
+        uses = _uses(nodes)
         for name, value in vars(module).items():
             for pattern in _inside(value, module.__name__, set()):
                 held.setdefault(id(pattern), (f"{module.__name__}.{name}", pattern))
@@ -72,14 +72,19 @@ def _patterns(modules: Sequence[ModuleType]) -> tuple[list[Known], list[str]]:
     known = [Known(where, p, frozenset(methods[id(p)] or ALL)) for where, p in held.values()]
     named = {(p.pattern, p.flags) for _, p in held.values()}
     unknown: list[str] = []
-    for module, tree in trees:
-        for call, method in _calls(tree):
+    for module, nodes in trees:
+        for call, method in _calls(nodes):
             where = f"{module.__name__}:{call.lineno}"
             if (found := _written(call, method, module)) is None:
                 unknown.append(where)
             elif (found.pattern, found.flags) not in named:
                 known.append(Known(where, found, frozenset({WAYS.get(method, "")} - {""}) or ALL))
     return known, unknown
+
+
+def _nodes(source: str) -> list[ast.AST]:
+    """Of a module, walked through once: that takes as long as importing it."""
+    return list(ast.walk(ast.parse(source)))
 
 
 def _modules() -> Iterator[ModuleType]:
@@ -113,11 +118,11 @@ def _parts(value: Any, module: str) -> list[Any]:
     return [bound] if isinstance(bound, re.Pattern) else []
 
 
-def _uses(tree: ast.Module) -> Uses:
+def _uses(nodes: list[ast.AST]) -> Uses:
     """How a module uses the patterns it names; all ways for a name that is handed on."""
     uses: Uses = {}
     receivers: set[ast.AST] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute):
             receivers.add(node.value)
             name = node.value.id if isinstance(node.value, ast.Name) else ""
@@ -125,28 +130,28 @@ def _uses(tree: ast.Module) -> Uses:
                 uses.setdefault(name, set()).add(WAYS[node.attr])
                 uses.setdefault("", set()).add(WAYS[node.attr])
     tables = set()
-    for target, table in _loops(tree):
+    for target, table in _loops(nodes):
         uses.setdefault(table, set()).update(uses.get(target, set()))
         tables.add(table)
-    for node in ast.walk(tree):
+    for node in nodes:
         is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         if is_read and node not in receivers and node.id not in tables:
             uses.setdefault(node.id, set()).update(uses.get("") or ALL)
     return uses
 
 
-def _loops(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _loops(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
     """Names that a loop gives to the members of a table, and the table's name."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.Name):
             for inner in ast.walk(node.target):
                 if isinstance(inner, ast.Name):
                     yield inner.id, node.iter.id
 
 
-def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str]]:
+def _calls(nodes: list[ast.AST]) -> Iterator[tuple[ast.Call, str]]:
     """Calls of `re` that are given a pattern, each with the function's name."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

@@ -73,7 +73,9 @@ def slow_attack(where: str, pattern: re.Pattern[Any], methods: Iterable[str]) ->
     for method in methods:
         run = _runner(pattern, method)
         for attack in attacks:
-            if (slow := _tried(run, attack, nested)) is not None:
+            if _tried(run, attack, nested) is None:
+                continue
+            if (slow := _tried(run, attack, nested)) is not None:  # again, for a busy machine
                 text = attack.text(60)
                 return Slow(where, method, text, *slow)
     return None
@@ -108,6 +110,8 @@ def _tried(
     """Size, seconds and growth where the attack works."""
     if nested and (found := _exponential(run, attack)) is not None:
         return found
+    if _seconds(run, attack.text(FIRST)) < NOTHING_S:
+        return None
     before = LEAST_S
     for size in SIZES:
         took = _seconds(run, attack.text(size))
