@@ -16,7 +16,8 @@ from pydantic import JsonValue
 from agent_env.errors import ModelError
 from agent_env.models.cleaning import DEEPEST, Json, clean, shallow, tree
 from agent_env.models.json_fields import text, usage_of
-from agent_env.models.verdicts import Verdict, judge, retry_after_s, status_in
+from agent_env.models.verdicts import Verdict, judge, status_in
+from agent_env.records.waits import retry_after_s
 
 UNSENT = ("ConnectError", "UnsupportedProtocol")  # no connection, so nothing was sent
 

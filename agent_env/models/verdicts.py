@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from pydantic import JsonValue
 
@@ -94,32 +91,6 @@ def status_in(error: JsonValue) -> int | None:
     if code.isdecimal() and 400 <= int(code) < 600:
         return int(code)
     return 400 if kind in ("invalid_request_error", "BadRequestError") else None
-
-
-def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds to wait by the Retry-After headers, as a number or a date; None where there is none
-    that can be read."""
-    try:
-        if (milliseconds := headers.get("retry-after-ms")) is not None:
-            return _seconds(float(milliseconds) / 1000)
-        wait = headers.get("retry-after")
-        return None if wait is None else _seconds(float(wait))
-    except ValueError:
-        return _until(headers.get("retry-after"), now or datetime.now(UTC))
-
-
-def _seconds(wait: float) -> float | None:
-    return max(0.0, wait) if math.isfinite(wait) else None
-
-
-def _until(date: str | None, now: datetime) -> float | None:
-    try:
-        then = parsedate_to_datetime(date or "")
-    except ValueError:
-        return None
-    if then.tzinfo is None:
-        then = then.replace(tzinfo=UTC)
-    return max(0.0, (then - now).total_seconds())
 
 
 def _kind(status: int | None, error: JsonValue) -> ModelErrorKind:

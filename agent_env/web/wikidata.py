@@ -13,8 +13,6 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Self
 
@@ -22,6 +20,7 @@ import httpx
 
 from agent_env import __version__
 from agent_env.errors import ConfigError, SearchError
+from agent_env.records.waits import retry_after_s
 from agent_env.temporal.facts.kept_pages import ImportQuery, ItemPage, Kind
 from agent_env.temporal.facts.sparql import (
     ENTITY,
@@ -31,6 +30,7 @@ from agent_env.temporal.facts.sparql import (
     list_query,
     value_of,
 )
+from agent_env.web.providers.client import Patience
 
 WIKIDATA = "https://query.wikidata.org/sparql"
 KINDS = {
@@ -82,17 +82,8 @@ async def next_page(service: QueryService, query: ImportQuery, kind: Kind, after
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to bear with a server."""
-
-    attempts: int = 6
-    first_wait_s: float = 2.0
-    """Doubled from attempt to attempt, where the server names no wait of its own."""
-    longest_wait_s: float = 300.0
-    """A server that asks for more is not waited for."""
-    timeout_s: float = 90.0
-    """For one whole request; the public service gives up on a query after 60 s."""
+PATIENCE = Patience(attempts=6, first_wait_s=2.0, longest_wait_s=300.0, timeout_s=90.0)
+"""The public service gives up on a query after 60 s."""
 
 
 class _Passing(Exception):
@@ -118,7 +109,7 @@ class QueryService:
         if not (contact.isascii() and contact.isprintable()):
             raise ConfigError("a contact is an e-mail address or URL in plain ASCII")
         self.endpoint = endpoint
-        self._patience = patience or Patience()
+        self._patience = patience or PATIENCE
         self._note = note
         who = f"agent-env/{__version__}" + (f" ({contact})" if contact else "")
         self._client = httpx.AsyncClient(
@@ -144,8 +135,7 @@ class QueryService:
             try:
                 return await self._ask(query)
             except _Passing as exc:
-                wait_s = patience.first_wait_s * 2.0 ** (attempt - 1)
-                wait_s = min(wait_s, patience.longest_wait_s) if exc.wait_s is None else exc.wait_s
+                wait_s = patience.wait_s(attempt, exc.wait_s)
                 if attempt == patience.attempts or wait_s > patience.longest_wait_s:
                     attempts_text = f"asked {attempt} times" if attempt > 1 else "asked once"
                     later = f"; it asks to wait {wait_s:.0f} s" if exc.wait_s else ""
@@ -166,7 +156,7 @@ class QueryService:
         except httpx.HTTPError as exc:
             raise _Passing(f"could not be reached or broke off ({type(exc).__name__})") from exc
         if response.status_code in PASSING:
-            raise _Passing(f"answered {response.status_code}", _retry_after_s(response.headers))
+            raise _Passing(f"answered {response.status_code}", retry_after_s(response.headers))
         if response.status_code != 200:
             excerpt = " ".join(body[:300].decode("utf-8", "replace").split())
             hint = "; give a --contact" if response.status_code == 403 else ""
@@ -182,18 +172,6 @@ async def _read_body(response: httpx.Response) -> bytes:
         if size > MOST_BYTES:
             raise SearchError(f"an answer has more than {MOST_BYTES} bytes; make pages smaller")
     return b"".join(parts)
-
-
-def _retry_after_s(headers: httpx.Headers) -> float | None:
-    """Seconds, or a time that is told from the server's own Date."""
-    text = headers.get("retry-after", "").strip()
-    if text.isdecimal():
-        return float(text)
-    try:
-        wait = parsedate_to_datetime(text) - parsedate_to_datetime(headers.get("date", ""))
-    except (ValueError, TypeError):
-        return None
-    return max(0.0, wait.total_seconds())
 
 
 def _solutions(body: bytes, content_type: str) -> list[Solution]:

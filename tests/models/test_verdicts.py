@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent_env.models.verdicts import judge, retry_after_s
+from agent_env.models.verdicts import judge
+from agent_env.records.waits import retry_after_s
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 

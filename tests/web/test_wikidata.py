@@ -15,7 +15,8 @@ import pytest
 
 from agent_env.errors import ConfigError, SearchError
 from agent_env.families.event_facts.commands import Built, import_wikidata
-from agent_env.web.wikidata import Patience, QueryService, parse_kinds
+from agent_env.web.providers.client import Patience
+from agent_env.web.wikidata import QueryService, parse_kinds
 
 ENTITY = "http://www.wikidata.org/entity/"
 NOW = date(2026, 1, 31)

@@ -14,6 +14,7 @@ from typing import Annotated
 
 from agent_env.errors import ModelError, ModelErrorKind
 from agent_env.records.options import CALLS, Opt
+from agent_env.records.waits import doubled_s
 
 FINAL: frozenset[ModelErrorKind] = frozenset({"authentication", "bad_request", "context_overflow"})
 """The same request would fail again."""
@@ -72,8 +73,8 @@ class Retries:
 
     def wait_s(self, attempt: int, chance: float) -> float:
         """Before the attempt after `attempt`: doubling, with a random part of up to one half."""
-        wait = min(self.longest_wait_s, self.first_wait_s * 2.0 ** (attempt - 1))
-        return wait * (1.0 + 0.5 * chance)
+        wait_s = doubled_s(attempt, self.first_wait_s, self.longest_wait_s)
+        return wait_s * (1.0 + 0.5 * chance)
 
 
 @dataclass(frozen=True, slots=True)

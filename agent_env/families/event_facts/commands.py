@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from agent_env.runs.start import Listener
     from agent_env.temporal.facts.kept_pages import ImportQuery, KeptPages
     from agent_env.temporal.facts.statements import Gathered
-    from agent_env.web.wikidata import Patience, QueryService
+    from agent_env.web.providers.client import Patience
+from agent_env.web.wikidata import QueryService
 
 __all__ = ["Asked", "Built", "ImportSummary", "check", "import_events", "import_wikidata", "screen"]
 

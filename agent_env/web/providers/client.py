@@ -18,6 +18,7 @@ import httpx
 from agent_env import __version__
 from agent_env.errors import ConfigError, SearchError, ToolError
 from agent_env.records.schema import Hit
+from agent_env.records.waits import doubled_s
 from agent_env.web.providers.api import Api, Json, Pace, Request
 from agent_env.web.providers.cleaning import blotted, hits_of
 from agent_env.web.providers.pacing import Turns
@@ -42,7 +43,7 @@ class Patience:
         """How long to wait after this attempt, counted from 1."""
         if asked_s is not None:
             return asked_s
-        return min(self.first_wait_s * 2.0 ** (attempt - 1), self.longest_wait_s)
+        return doubled_s(attempt, self.first_wait_s, self.longest_wait_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from pydantic import JsonValue
 
 from agent_env.errors import SearchError, ToolError
+from agent_env.records.waits import retry_after_s
 from agent_env.web.providers.api import Json
 from agent_env.web.providers.cleaning import plain, shortened
 
@@ -119,26 +118,13 @@ class Reader:
 
 def asked_wait_s(headers: Mapping[str, str]) -> float | None:
     """Seconds by Retry-After, as a number or a time; else until a spent X-RateLimit starts anew."""
-    text = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]*)?", text):
-        return float(text)
-    until = _time(text)
-    if until is not None:
-        now = _time(headers.get("date", "")) or datetime.now(UTC)
-        return max(0.0, (until - now).total_seconds())
+    if (wait_s := retry_after_s(headers)) is not None:
+        return wait_s
     remaining = headers.get("x-ratelimit-remaining", "").split(",")
     starts = headers.get("x-ratelimit-reset", "").split(",")
     pairs = [(a.strip(), b.strip()) for a, b in zip(remaining, starts, strict=False)]
     spent = [float(b) for a, b in pairs if a == "0" and re.fullmatch("[0-9]{1,9}", b)]
     return max(spent, default=None)
-
-
-def _time(text: str) -> datetime | None:
-    try:
-        time = parsedate_to_datetime(text)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time
 
 
 def _parse_json(body: bytes) -> JsonValue:
