@@ -4,59 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_env.cli.options import with_options
 from agent_env.cli.run import say
 from agent_env.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from agent_env.runs.compare import CompareOptions
 
 Runs = Annotated[
     list[Path], typer.Argument(help="Folders of runs, or of several runs.", metavar="RUN...")
 ]
 
 
+@with_options("agent_env.runs.compare:CompareOptions")
 def compare(
-    runs: Runs,
-    metric: Annotated[str | None, typer.Option(help="Default: the task's main one.")] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            help="Compare all with this condition. Default: in each run with its first, and "
-            "between runs with the same condition of the first run."
-        ),
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(help="Break down by: solutions, facts, 'fact type', calendar, … Repeatable."),
-    ] = None,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Which tables: conditions, differences, treatment, use, outcomes, noise, "
-            "reliability, correlations, rankings, gap, tools, table1, table3, figure4, or all. "
-            "Repeatable."
-        ),
-    ] = None,
-    to: Annotated[str | None, typer.Option(help="md, csv, json or latex.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write there; for csv a folder, one file per table.")
-    ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(help="Draw the figures into this folder, SVG and PNG.")
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(help="Write tables, figures and method as one HTML file.")
-    ] = None,
-    wanted: Annotated[
-        float, typer.Option(min=0.001, max=1, help="Difference to tell the samples needed for.")
-    ] = 0.05,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse runs over different samples.")
-    ] = False,
-    resamples: Annotated[
-        int, typer.Option(min=1000, max=1_000_000, help="Of the bootstrap and the tests.")
-    ] = 10_000,
+    options: CompareOptions,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object: --to json --table all.")
     ] = False,
@@ -76,27 +42,27 @@ def compare(
     )
 
     found = compare_folders(
-        runs, metric=metric, baseline=baseline, wanted=wanted, strict=strict,
-        resamples=resamples, note=say,
+        options.runs, metric=options.metric, baseline=options.baseline, wanted=options.wanted,
+        strict=options.strict, resamples=options.resamples, note=say,
     )  # fmt: skip
-    names = list(table or (["all"] if to or out or as_json else []))
-    tables = select_tables(found, names, list(by or ()))
+    is_all = options.to or options.out or as_json
+    tables = select_tables(found, options.tables or (["all"] if is_all else []), options.by)
     if as_json:
         print(json.dumps(comparison_json(found, tables), allow_nan=False))
         return
-    if to or out:
-        write(tables, to, out, say)
+    if options.to or options.out:
+        write(tables, options.to, options.out, say)
     else:
         for each in tables:
             print_table(each)
-        if not table:
+        if not options.tables:
             print_table(spent_table([(a.label, a.spent) for a in found.study.arms if a.spent]))
-    if figures is not None:
-        for file in draw(found, figures):
+    if options.figures is not None:
+        for file in draw(found, options.figures):
             say(f"drew {file}")
-    if html is not None:
-        write_report(found, runs, html, say)
-        say(f"wrote {html}")
+    if options.html is not None:
+        write_report(found, options.runs, options.html, say)
+        say(f"wrote {options.html}")
 
 
 def diagnose(

@@ -94,7 +94,12 @@ def _parameter(option: Any, kind: Any, default: Any) -> inspect.Parameter:
     if default is MISSING:
         default = inspect.Parameter.empty
     opt = option.opt
-    said: Mapping[str, Any] = {"help": opt.help, "min": opt.min, "metavar": opt.metavar}
+    said: Mapping[str, Any] = {
+        "help": opt.help,
+        "min": opt.min,
+        "max": opt.max,
+        "metavar": opt.metavar,
+    }
     if opt.argument:
         marker: Any = typer.Argument(**said)
     else:

@@ -33,6 +33,7 @@ class Opt:
     """With its dashes; None: the field's name."""
     metavar: str | None = None
     min: float | None = None
+    max: float | None = None
     shown: str | bool = True
     """The default as the help has it, where it is other than the value; False shows none."""
     manifest: str | None = None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError
+from agent_env.records.options import Opt
 from agent_env.runs.run import Run
 from agent_env.runs.study import read_study
 
@@ -16,6 +18,48 @@ if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.diagnosis_tables import RunDiagnosis
     from agent_env.analysis.result_tables import Format, ResultTable
+
+
+@dataclass(frozen=True, slots=True)
+class CompareOptions:
+    """What the user asks of a comparison."""
+
+    runs: Annotated[
+        tuple[Path, ...],
+        Opt("Folders of runs, or of several runs.", metavar="RUN...", argument=True),
+    ]
+    metric: Annotated[str | None, Opt("Default: the task's main one.")] = None
+    baseline: Annotated[
+        str | None,
+        Opt(
+            "Compare all with this condition. Default: in each run with its first, and "
+            "between runs with the same condition of the first run."
+        ),
+    ] = None
+    by: Annotated[
+        tuple[str, ...],
+        Opt("Break down by: solutions, facts, 'fact type', calendar, … Repeatable."),
+    ] = ()
+    tables: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Which tables: conditions, differences, treatment, use, outcomes, noise, "
+            "reliability, correlations, rankings, gap, tools, table1, table3, figure4, or all. "
+            "Repeatable.",
+            flag="--table",
+        ),
+    ] = ()
+    to: Annotated[str | None, Opt("md, csv, json or latex.")] = None
+    out: Annotated[Path | None, Opt("Write there; for csv a folder, one file per table.")] = None
+    figures: Annotated[Path | None, Opt("Draw the figures into this folder, SVG and PNG.")] = None
+    html: Annotated[Path | None, Opt("Write tables, figures and method as one HTML file.")] = None
+    wanted: Annotated[
+        float, Opt("Difference to tell the samples needed for.", min=0.001, max=1)
+    ] = 0.05
+    strict: Annotated[bool, Opt("Refuse runs over different samples.")] = False
+    resamples: Annotated[int, Opt("Of the bootstrap and the tests.", min=1000, max=1_000_000)] = (
+        10_000
+    )
 
 
 ONE_CONDITION = "there is one condition only; a comparison needs two"
