@@ -50,7 +50,7 @@ def traits_of(condition: Condition) -> tuple[ToolTraits, ...]:
 
 
 def _built_in(name: str) -> ToolTraits:
-    return find_tool(name).traits if name in tool_names() else ToolTraits(name=name)
+    return find_tool(name).traits if name in tool_names() else ToolTraits.model_construct(name=name)
 
 
 def web_tools(condition: Condition) -> frozenset[str]:

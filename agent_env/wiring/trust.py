@@ -122,6 +122,7 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     if manifest.sandbox is not None and manifest.sandbox not in CONFINED:
         found.append(OutsideSetting("sandbox", manifest.sandbox, " (runs code on this machine)"))
     paths = {tool.path for each in manifest.conditions for tool in each.own_tools if tool.path}
+    paths |= {name for each in manifest.conditions for name in each.tools if ":" in name}
     found += [OutsideSetting("tool", path, " (its code runs here)") for path in sorted(paths)]
     if manifest.model not in SCRIPTED:
         found += _of_model(manifest)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
@@ -130,7 +131,12 @@ class Foreign:
 
 
 @pytest.fixture
-def foreign(tmp_path: Path, canary: Canary) -> Foreign:
+def foreign(tmp_path: Path, canary: Canary, monkeypatch: pytest.MonkeyPatch) -> Foreign:
+    module = tmp_path / "modules" / "canary_module.py"
+    module.parent.mkdir()
+    module.write_text(f"open({str(tmp_path / 'canary')!r}, 'w').write('imported')")
+    monkeypatch.syspath_prepend(str(module.parent))
+    monkeypatch.delitem(sys.modules, module.stem, raising=False)
     options = RunOptions("time-puzzles", conditions=("base",), limit=1, repeats=2,
                          out=tmp_path / "theirs")  # fmt: skip
     folder = asyncio.run(prepare_run(options, lambda text: None, AsyncExitStack()))
@@ -141,6 +147,12 @@ def plant_sandbox(run: Foreign) -> None:
     ci = {"name": "ci", "tools": ["python"]}
     run.plant(sandbox="unsafe-subprocess", conditions=[ci])
     run.write("python", {"code": f"open({str(run.file)!r}, 'w').write('out')"})
+
+
+def plant_tool(run: Foreign) -> None:
+    """A tool at MODULE:NAME that the manifest does not even declare."""
+    run.plant(conditions=[{"name": "own", "tools": ["canary_module:TOOL"]}])
+    run.write("web_search", {"query": "x"})
 
 
 def plant_address(run: Foreign) -> None:
@@ -192,6 +204,7 @@ def _plant_web(run: Foreign, **settings: object) -> None:
 
 ORDERS = {
     "sandbox": (plant_sandbox, ("resume", "replay tools", "fork")),
+    "tool": (plant_tool, ("resume", "replay tools")),
     "address": (plant_address, ("resume", "replay model", "fork")),
     "key": (plant_key, ("resume", "replay model", "fork")),
     "prices": (plant_prices, ("resume", "replay model", "fork")),
@@ -204,7 +217,7 @@ CASES = [(order, command) for order, (_, commands) in ORDERS.items() for command
 
 
 def _was_obeyed(run: Foreign, order: str) -> bool:
-    if order in ("sandbox", "reply cache", "page store"):
+    if order in ("sandbox", "tool", "reply cache", "page store"):
         return run.file.exists()
     if order == "key":
         return any(key == f"Bearer {SECRET}" for _, key in run.canary.asked)
