@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -18,8 +18,8 @@ from agent_env.episodes.calls.pacing import Pace
 from agent_env.episodes.calls.recording import RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.garbage import rarely_collected
+from agent_env.episodes.pending import pending
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.trace.reader import is_finished
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter, stamp
 from agent_env.episodes.watch import Watch, WatchedModel
@@ -261,18 +261,6 @@ class Runner:
             return await loop.run(sample, attempt)
         finally:
             back.go_live()
-
-
-def pending(
-    folder: RunFolder, samples: Sequence[Sample], conditions: Sequence[Condition], repeats: int
-) -> Iterator[tuple[EpisodeKey, Sample, Condition]]:
-    """The episodes that are not finished, failed ones too; those of one sample side by side."""
-    for repeat in range(1, repeats + 1):
-        for sample in samples:
-            for condition in conditions:
-                key = EpisodeKey(sample.id, condition.name, repeat)
-                if not is_finished(folder.trace(key)):
-                    yield key, sample, condition
 
 
 def episode_seed(model_seed: int | None, key: EpisodeKey) -> int | None:

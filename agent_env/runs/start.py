@@ -189,8 +189,7 @@ async def run_episodes(
     whose requests are not those that were recorded."""
     from agent_env.episodes.again.changes import limits_of
     from agent_env.episodes.calls.options import change_run_limits, open_calls
-    from agent_env.episodes.runner import Runner, pending
-    from agent_env.episodes.watch import Watch
+    from agent_env.episodes.pending import pending
 
     if limits is not None:
         change_run_limits(run, limits)
@@ -202,6 +201,9 @@ async def run_episodes(
         stack.enter_context(run.locked())
         if next(pending(run, samples, manifest.conditions, manifest.repeats), None) is None:
             return
+        from agent_env.episodes.runner import Runner
+        from agent_env.episodes.watch import Watch
+
         rooms = run.rooms or await open_rooms(
             run, manifest, run.task, stack, listener.note, run.parts
         )

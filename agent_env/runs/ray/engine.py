@@ -140,7 +140,7 @@ class _Spread:
     pace: str = ""
 
     async def run(self, samples: Any) -> None:
-        from agent_env.episodes.runner import pending
+        from agent_env.episodes.pending import pending
 
         manifest = self.folder.manifest()
         left = pending(self.folder, samples, manifest.conditions, manifest.repeats)

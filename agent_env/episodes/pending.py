@@ -1,0 +1,21 @@
+"""What is left of a run; told without loading the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.trace.reader import is_finished
+from agent_env.records.schema import Condition, Sample
+
+
+def pending(
+    folder: RunFolder, samples: Sequence[Sample], conditions: Sequence[Condition], repeats: int
+) -> Iterator[tuple[EpisodeKey, Sample, Condition]]:
+    """The episodes that are not finished, failed ones too; those of one sample side by side."""
+    for repeat in range(1, repeats + 1):
+        for sample in samples:
+            for condition in conditions:
+                key = EpisodeKey(sample.id, condition.name, repeat)
+                if not is_finished(folder.trace(key)):
+                    yield key, sample, condition
