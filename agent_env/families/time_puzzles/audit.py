@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from random import Random
 
 from agent_env.families.time_puzzles.audit_causes import Causes
-from agent_env.families.time_puzzles.audit_events import UNKNOWN_EVENT, Resolved, Resolver
+from agent_env.families.time_puzzles.audit_events import UNKNOWN_EVENT, ResolvedFacts, Resolver
 from agent_env.families.time_puzzles.audit_solved import (
-    Solved,
+    SolvedPuzzle,
     common_days,
-    solved,
+    solve_facts,
     window_of,
     year_bounds,
 )
@@ -132,11 +132,13 @@ def audit(
     """Every puzzle checked; `events` outrank the tables' own, `rng` draws the guesses."""
     resolver = Resolver(tables, events)
     resolved = [resolver.resolve(puzzle) for puzzle in puzzles]
-    auditor = _Auditor(puzzles, resolver.known())
+    auditor = _Auditor(puzzles, resolver.extended_tables())
     findings = tuple(map(auditor.finding, puzzles, resolved))
-    known = not any(UNKNOWN_EVENT in finding.notes for finding in findings)
+    are_events_known = not any(UNKNOWN_EVENT in finding.notes for finding in findings)
     rates = (
-        rates_of(auditor.cases, auditor.sets, rng or Random(0)) if known and auditor.cases else None
+        rates_of(auditor.cases, auditor.sets, rng or Random(0))
+        if are_events_known and auditor.cases
+        else None
     )
     return AuditReport(findings, rates)
 
@@ -170,7 +172,7 @@ class _Auditor:
         self.cases: list[Case] = []
         """What guessers see of the puzzles judged so far."""
 
-    def finding(self, puzzle: TimePuzzle, resolved: Resolved) -> Finding:
+    def finding(self, puzzle: TimePuzzle, resolved: ResolvedFacts) -> Finding:
         """All that is found of one puzzle."""
         notes = tuple(dict.fromkeys(resolved.notes))
         identifier = identifier_of(puzzle)
@@ -179,11 +181,11 @@ class _Auditor:
         try:
             window = window_of(year_bounds(puzzle), self.sets.days)
             if resolved.event_cause:
-                solved(resolved.given, window, self.sets)  # what the causes will ask for
-            found = solved(resolved.facts, window, self.sets)
+                solve_facts(resolved.stated, window, self.sets)  # what the causes will ask for
+            solved = solve_facts(resolved.facts, window, self.sets)
         except (KeyError, ValueError):  # a name or number that no calendar has
             return Finding(identifier, notes=(*notes, "unknown_name", NOT_JUDGED))
-        return self._judged(puzzle, resolved, found, notes)
+        return self._full_finding(puzzle, resolved, solved, notes)
 
     def _is_out_of_reach(self, puzzle: TimePuzzle) -> bool:
         """Whether the puzzle's years go beyond those that can be judged, and its gold too."""
@@ -194,24 +196,28 @@ class _Auditor:
         years = [int(text[:4]) for text in puzzle.gold if text[:4].isdigit()]
         return any(first <= year <= last and year not in days.years for year in years)
 
-    def _judged(
-        self, puzzle: TimePuzzle, resolved: Resolved, found: Solved, notes: tuple[str, ...]
+    def _full_finding(
+        self,
+        puzzle: TimePuzzle,
+        resolved: ResolvedFacts,
+        solved: SolvedPuzzle,
+        notes: tuple[str, ...],
     ) -> Finding:
-        wrong = self._causes.of(puzzle, found, resolved)
-        unnecessary = self._checker.unnecessary(found.rests, found.answer)
-        events = [i for i, fact in enumerate(found.facts) if isinstance(fact, KbEvent)]
-        is_open = not self._checker.is_closed(found.facts, found.answer)
-        readings = self._checker.other_answers(found.facts, found.rests, found.answer)
-        chance = self._chance(puzzle, found)
+        wrong = self._causes.of(puzzle, solved, resolved)
+        unnecessary = self._checker.unnecessary(solved.rests, solved.answer)
+        events = [i for i, fact in enumerate(solved.facts) if isinstance(fact, KbEvent)]
+        is_open = not self._checker.is_closed(solved.facts, solved.answer)
+        readings = self._checker.other_answers(solved.facts, solved.rests, solved.answer)
+        chance = self._chance(puzzle, solved)
         without_event = any(index in unnecessary for index in events)
         defects = {
             "event_value": resolved.event_cause == "event_value",
-            "open_universe": is_open and not _says_it_is_open(puzzle),
+            "open_universe": is_open and not _is_declared_open(puzzle),
             "event_unnecessary": without_event,
             "any_unnecessary": bool(unnecessary),
-            "convention_dependent": not set(readings) <= _readings_said(puzzle),
+            "convention_dependent": not set(readings) <= _declared_readings(puzzle),
             "guessable": chance is not None and (chance > MAX_CHANCE or without_event),
-            "wording": self._wording_differs(puzzle, found),
+            "wording": self._wording_differs(puzzle, solved),
         }
         own = {"open_universe": is_open, "convention_dependent": bool(readings)}
         noted = tuple(name for name, holds in own.items() if holds and not defects[name])
@@ -220,7 +226,7 @@ class _Auditor:
             wrong_gold=wrong,
             defects=tuple(name for name, holds in defects.items() if holds),
             notes=(*notes, *noted),
-            solutions=tuple(day.isoformat() for day in self.sets.days.dates(found.answer)),
+            solutions=tuple(day.isoformat() for day in self.sets.days.dates(solved.answer)),
             open_universe=is_open,
             event_unnecessary=without_event,
             any_unnecessary=bool(unnecessary),
@@ -228,33 +234,33 @@ class _Auditor:
             guess_chance=chance,
         )
 
-    def _chance(self, puzzle: TimePuzzle, found: Solved) -> float | None:
+    def _chance(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> float | None:
         """How likely a random value gives the right answer, whatever the file has for it."""
-        event = event_of(found.facts)
+        event = event_of(solved.facts)
         if event is None:
-            self.cases.append(Case(None, found.answer, gold_days(puzzle, self.sets)))
+            self.cases.append(Case(None, solved.answer, gold_days(puzzle, self.sets)))
             return None
-        rest = found.rests[found.facts.index(event)]
+        rest = solved.rests[solved.facts.index(event)]
         self.cases.append(Case(event, rest, gold_days(puzzle, self.sets)))
-        return chance_of(Case(event, rest, found.answer), self.sets)
+        return chance_of(Case(event, rest, solved.answer), self.sets)
 
-    def _wording_differs(self, puzzle: TimePuzzle, found: Solved) -> bool:
-        if self._texts.differ(puzzle, found):
+    def _wording_differs(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> bool:
+        if self._texts.differ(puzzle, solved):
             return True
-        return self._texts.is_ours(puzzle) and not self._is_faithful(puzzle, found)
+        return self._texts.is_ours(puzzle) and not self._is_faithful(puzzle, solved)
 
-    def _is_faithful(self, puzzle: TimePuzzle, found: Solved) -> bool:
+    def _is_faithful(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> bool:
         """Spelled-out facts hold in the years that the others leave; so does the puzzle's range of
         years, which stands in the prompt."""
         first, last = year_bounds(puzzle)
-        facts: list[Fact] = [*found.facts, YearRange(start=first, end=last)]
-        rests = [*found.rests, found.answer]
-        return self._checker.is_faithful(facts, rests, found.answer)
+        facts: list[Fact] = [*solved.facts, YearRange(start=first, end=last)]
+        rests = [*solved.rests, solved.answer]
+        return self._checker.is_faithful(facts, rests, solved.answer)
 
 
-def _says_it_is_open(puzzle: TimePuzzle) -> bool:
+def _is_declared_open(puzzle: TimePuzzle) -> bool:
     return puzzle.checks is not None and not puzzle.checks.closed
 
 
-def _readings_said(puzzle: TimePuzzle) -> set[str]:
+def _declared_readings(puzzle: TimePuzzle) -> set[str]:
     return set(puzzle.checks.readings) if puzzle.checks else set()

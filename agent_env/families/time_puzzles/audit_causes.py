@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from agent_env.families.time_puzzles.audit_events import Resolved
+from agent_env.families.time_puzzles.audit_events import ResolvedFacts
 from agent_env.families.time_puzzles.audit_solved import (
-    Solved,
+    SolvedPuzzle,
     few_days,
-    solved,
+    solve_facts,
     window_of,
     year_bounds,
 )
@@ -40,7 +40,9 @@ class Causes:
         self._windows = [window_of(bounds, sets.days) for bounds in ranges]
         self._early = sets.days.span(sets.days.first, LIBRARIES_RIGHT_FROM)
 
-    def of(self, puzzle: TimePuzzle, found: Solved, resolved: Resolved) -> tuple[str, ...]:
+    def of(
+        self, puzzle: TimePuzzle, solved: SolvedPuzzle, resolved: ResolvedFacts
+    ) -> tuple[str, ...]:
         """The causes, none where the gold is right; `found` solves the facts of `resolved`."""
         dates, readable = _dates(puzzle.gold)
         first, last = year_bounds(puzzle)
@@ -50,84 +52,84 @@ class Causes:
             causes.append("year_range")
         if not readable:
             causes.append("other")
-        elif not self._is_right(inside, found):
-            causes += self._explained(inside, found, resolved)
+        elif not self._is_right(inside, solved):
+            causes += self._explained(inside, solved, resolved)
         if puzzle.solution_count != len(puzzle.gold):
             causes.append("solution_count")
         return tuple(dict.fromkeys(causes))
 
-    def _is_right(self, gold: DaySet, found: Solved) -> bool:
+    def _is_right(self, gold: DaySet, solved: SolvedPuzzle) -> bool:
         """Whether the gold is the answer, or that and days of a term in office that lasts still,
         of which nobody can say yet."""
-        return gold & ~self._days_of_open_terms(found) == found.answer
+        return gold & ~self._days_of_open_terms(solved) == solved.answer
 
-    def _days_of_open_terms(self, found: Solved) -> DaySet:
+    def _days_of_open_terms(self, solved: SolvedPuzzle) -> DaySet:
         """The days that satisfy the puzzle if such a term goes on to the end of the range."""
         days = 0
-        for fact, rest in zip(found.facts, found.rests, strict=True):
+        for fact, rest in zip(solved.facts, solved.rests, strict=True):
             if isinstance(fact, UsPresident):
                 for start, end in self._sets.terms.get(fact.person, ()):
                     if end is None:
                         days |= rest & self._sets.days.span(start, self._sets.days.last)
-        return days & ~found.answer
+        return days & ~solved.answer
 
-    def _explained(self, gold: DaySet, found: Solved, resolved: Resolved) -> list[str]:
+    def _explained(self, gold: DaySet, solved: SolvedPuzzle, resolved: ResolvedFacts) -> list[str]:
         """What gives `gold` instead of the answer: the file's date of the event, another mistake,
         or both."""
-        mistakes = [*self._hypotheses(gold, found)]
-        if self._is_one_of_several_years(gold, found):
+        mistakes = [*self._hypotheses(gold, solved)]
+        if self._is_one_of_several_years(gold, solved):
             # a file that states all of the event's years hardly took one of them
             mistakes.insert(len(mistakes) if resolved.years_stated else 0, "event_in_several_years")
         cause = resolved.event_cause
         if cause is None:
             return [*mistakes, "other"][:1]
-        as_given = solved(resolved.given, found.window, self._sets)
-        if gold == as_given.answer:
+        by_file = solve_facts(resolved.stated, solved.window, self._sets)
+        if gold == by_file.answer:
             return [cause]
-        return mistakes[:1] or [cause, *self._hypotheses(gold, as_given), "other"][:2]
+        return mistakes[:1] or [cause, *self._hypotheses(gold, by_file), "other"][:2]
 
-    def _hypotheses(self, gold: DaySet, found: Solved) -> Iterator[str]:
-        differing = gold ^ found.answer
-        if self._is_lunar(gold, found) and not differing & ~self._early:
+    def _hypotheses(self, gold: DaySet, solved: SolvedPuzzle) -> Iterator[str]:
+        differing = gold ^ solved.answer
+        if self._is_lunar(gold, solved) and not differing & ~self._early:
             yield "lunar_calendar"
-        yield from self._by_reading(gold, found)
-        if self._is_lunar(gold, found) and gold & ~found.answer:
+        yield from self._by_reading(gold, solved)
+        if self._is_lunar(gold, solved) and gold & ~solved.answer:
             yield "lunar_calendar"
-        if any(gold == solve(found.sets, window) for window in self._windows):
+        if any(gold == solve(solved.sets, window) for window in self._windows):
             yield "year_range"
 
-    def _by_reading(self, gold: DaySet, found: Solved) -> Iterator[str]:
-        for fact, rest in zip(found.facts, found.rests, strict=True):
+    def _by_reading(self, gold: DaySet, solved: SolvedPuzzle) -> Iterator[str]:
+        for fact, rest in zip(solved.facts, solved.rests, strict=True):
             for name, days in self._readings.others(fact):
                 if rest & days == gold:
                     yield name
 
-    def _is_one_of_several_years(self, gold: DaySet, found: Solved) -> bool:
+    def _is_one_of_several_years(self, gold: DaySet, solved: SolvedPuzzle) -> bool:
         """Whether the gold is what a single year of the event leaves."""
-        for fact, rest in zip(found.facts, found.rests, strict=True):
+        for fact, rest in zip(solved.facts, solved.rests, strict=True):
             if isinstance(fact, KbEvent) and fact.aspect == "multi_year" and gold:
                 year = self._sets.days.day(gold.bit_length() - 1).year
                 return rest & self._sets.days.year(year) == gold
         return False
 
-    def _is_lunar(self, gold: DaySet, found: Solved) -> bool:
+    def _is_lunar(self, gold: DaySet, solved: SolvedPuzzle) -> bool:
         """Whether the differing days satisfy everything but perhaps the lunar facts."""
         others = [
             days
-            for fact, days in zip(found.facts, found.sets, strict=True)
+            for fact, days in zip(solved.facts, solved.sets, strict=True)
             if not isinstance(fact, LUNAR)
         ]
-        if len(others) == len(found.sets):
+        if len(others) == len(solved.sets):
             return False
-        return not gold & ~solve(others, found.window)
+        return not gold & ~solve(others, solved.window)
 
 
 def _dates(gold: Sequence[str]) -> tuple[set[date], bool]:
     """The gold days, and whether all of them are dates."""
-    found = set()
+    dates = set()
     for text in gold:
         try:
-            found.add(date.fromisoformat(text))
+            dates.add(date.fromisoformat(text))
         except ValueError:
-            return found, False
-    return found, True
+            return dates, False
+    return dates, True

@@ -30,11 +30,11 @@ OPEN_ENDED = ("present", "now", "ongoing", "nan", "none", "null", "-")
 
 
 @dataclass(slots=True)
-class Resolved:
+class ResolvedFacts:
     """A puzzle's facts as the tables have them, and where its file has them otherwise."""
 
     facts: list[Fact] = field(default_factory=list)
-    given: list[Fact] = field(default_factory=list)
+    stated: list[Fact] = field(default_factory=list)
     """As the file has them; other than `facts` only in an event's date."""
     event_cause: str | None = None
     """`event_value` or `event_in_several_years`, where the file contradicts the table."""
@@ -94,7 +94,7 @@ class Resolver:
         self._lives: dict[str, LifeRow] = {}
         self._rows: dict[str, EventRow] = {}
 
-    def known(self) -> FactTables:
+    def extended_tables(self) -> FactTables:
         """The tables with all that was met so far."""
         return replace(
             self.tables,
@@ -102,64 +102,64 @@ class Resolver:
             events=(*self.tables.events, *self._rows.values()),
         )
 
-    def resolve(self, puzzle: TimePuzzle) -> Resolved:
+    def resolve(self, puzzle: TimePuzzle) -> ResolvedFacts:
         """The puzzle's facts with the names and dates of the tables."""
-        found = Resolved()
+        resolved = ResolvedFacts()
         for index, fact in enumerate(puzzle.facts):
             match fact:
                 case KbEvent():
-                    self._event(puzzle, fact, found)
+                    self._event(puzzle, fact, resolved)
                     continue
                 case PersonAlive():
-                    fact = self._person(puzzle, index, fact, found)
+                    fact = self._person(puzzle, index, fact, resolved)
                 case UsPresident():
-                    fact = self._president(fact, found)
-            found.facts.append(fact)
-            found.given.append(fact)
-        return found
+                    fact = self._president(fact, resolved)
+            resolved.facts.append(fact)
+            resolved.stated.append(fact)
+        return resolved
 
     def _person(
-        self, puzzle: TimePuzzle, index: int, fact: PersonAlive, found: Resolved
+        self, puzzle: TimePuzzle, index: int, fact: PersonAlive, resolved: ResolvedFacts
     ) -> PersonAlive:
         """A person whom no table knows lived between the two dates of the explicit wording."""
         name = _find(fact.person, self._people)
         if name is not None:
             return PersonAlive(person=name)
-        found.notes.append("unknown_person")
+        resolved.notes.append("unknown_person")
         life = _stated_life(puzzle, index)
         if life is None:
-            found.judged = False
+            resolved.judged = False
             return fact
         name = f"{fact.person} ({life[0]} to {life[1]})"
         self._lives[name] = LifeRow(name, "", *life, "the puzzle's explicit wording")
         return PersonAlive(person=name)
 
-    def _president(self, fact: UsPresident, found: Resolved) -> UsPresident:
+    def _president(self, fact: UsPresident, resolved: ResolvedFacts) -> UsPresident:
         name = _find(fact.person, self._presidents)
         if name is None:
-            found.notes.append("unknown_person")
-            found.judged = False
+            resolved.notes.append("unknown_person")
+            resolved.judged = False
             return fact
         return UsPresident(person=name)
 
-    def _event(self, puzzle: TimePuzzle, fact: KbEvent, found: Resolved) -> None:
+    def _event(self, puzzle: TimePuzzle, fact: KbEvent, resolved: ResolvedFacts) -> None:
         row = self._events.get(_key(fact.event))
         if row is None:
-            found.notes.append(UNKNOWN_EVENT)
-        given = _given(puzzle, fact)
-        right = _right(fact, row) if row else ()
-        found.years_stated |= fact.aspect == "multi_year" and bool(given)
-        if not given and not right:
-            found.judged = False
-            found.facts.append(fact)
-            found.given.append(fact)
+            resolved.notes.append(UNKNOWN_EVENT)
+        stated = _stated_values(puzzle, fact)
+        from_table = _table_values(fact, row) if row else ()
+        resolved.years_stated |= fact.aspect == "multi_year" and bool(stated)
+        if not stated and not from_table:
+            resolved.judged = False
+            resolved.facts.append(fact)
+            resolved.stated.append(fact)
             return
-        given, right = given or right, right or given
-        if set(given) != set(right):
-            several = set(given) < set(right)
-            found.event_cause = "event_in_several_years" if several else "event_value"
-        found.facts.append(self._as_fact(fact, right))
-        found.given.append(self._as_fact(fact, given))
+        stated, from_table = stated or from_table, from_table or stated
+        if set(stated) != set(from_table):
+            several = set(stated) < set(from_table)
+            resolved.event_cause = "event_in_several_years" if several else "event_value"
+        resolved.facts.append(self._as_fact(fact, from_table))
+        resolved.stated.append(self._as_fact(fact, stated))
 
     def _as_fact(self, fact: KbEvent, values: tuple[int, ...]) -> KbEvent:
         """The fact with these values; several years need a row of their own."""
@@ -170,14 +170,14 @@ class Resolver:
         return KbEvent(event=name, aspect="multi_year", level="year")
 
 
-def _given(puzzle: TimePuzzle, fact: KbEvent) -> tuple[int, ...]:
+def _stated_values(puzzle: TimePuzzle, fact: KbEvent) -> tuple[int, ...]:
     """The years, the month or the day that the file gives the event."""
     if fact.aspect == "multi_year" and isinstance(puzzle, PublishedPuzzle) and puzzle.event_years:
         return puzzle.event_years
     return () if fact.value is None else (fact.value,)
 
 
-def _right(fact: KbEvent, row: EventRow) -> tuple[int, ...]:
+def _table_values(fact: KbEvent, row: EventRow) -> tuple[int, ...]:
     """The same by the table; () where it does not tell. An event that began in several years,
     without one first day, began in each of them."""
     if fact.aspect == "multi_year":
@@ -206,15 +206,15 @@ def _key(name: str) -> str:
 def _names(names: Iterable[str]) -> dict[str, str | None]:
     """Every name by its forms; a form that two persons share stands for none."""
     unique = dict.fromkeys(names)
-    found: dict[str, str | None] = {}
+    by_form: dict[str, str | None] = {}
     for name in unique:
         short = _short(name)
-        found[short] = None if short in found else name
-    return found | {_key(name): name for name in unique}
+        by_form[short] = None if short in by_form else name
+    return by_form | {_key(name): name for name in unique}
 
 
-def _find(name: str, known: dict[str, str | None]) -> str | None:
-    return known.get(_key(name)) or known.get(_short(name))
+def _find(name: str, names_by_form: dict[str, str | None]) -> str | None:
+    return names_by_form.get(_key(name)) or names_by_form.get(_short(name))
 
 
 def _short(name: str) -> str:

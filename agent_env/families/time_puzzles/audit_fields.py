@@ -20,7 +20,7 @@ class FieldError(ValueError):
         self.reason = reason
 
 
-def shown(value: object) -> str:
+def display(value: object) -> str:
     """A foreign value as an error quotes it."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "…"
@@ -34,7 +34,7 @@ def as_int(value: object, field: str) -> int:
         return value
     if isinstance(value, str) and re.fullmatch(r"\s*[-+]?[0-9]{1,6}\s*", value):
         return int(value)
-    raise FieldError(field, f"{shown(value)} is no whole number")
+    raise FieldError(field, f"{display(value)} is no whole number")
 
 
 def as_year(value: object, field: str) -> int:

@@ -17,20 +17,14 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from agent_env.families.time_puzzles.audit_fields import FieldError, shown
-from agent_env.families.time_puzzles.audit_params import READERS, aspect_of, years_given
-from agent_env.families.time_puzzles.facts import (
-    CalendarMonth,
-    ChurchDay,
-    Fact,
-    JapaneseEra,
-    SolarTerm,
-)
+from agent_env.families.time_puzzles import facts as ft
+from agent_env.families.time_puzzles.audit_fields import FieldError, display
+from agent_env.families.time_puzzles.audit_params import READERS, aspect_of, event_years_in
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.japanese import ERAS
 
 FACTS: dict[str, Any] = {
-    kind.model_fields["type"].default: kind for kind in get_args(get_args(Fact)[0])
+    kind.model_fields["type"].default: kind for kind in get_args(get_args(ft.Fact)[0])
 }
 """The record of each type."""
 
@@ -43,32 +37,32 @@ TYPE_ALIASES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MetaEntry:
     """What a meta entry says."""
 
-    fact: Fact
+    fact: ft.Fact
     event_years: tuple[int, ...] = ()
     """Years that the entry gives a multi_year event."""
 
 
-def read_entry(raw: object) -> Entry:
+def read_entry(raw: object) -> MetaEntry:
     """The fact of one entry; FieldError names the parameter that is wrong."""
     if isinstance(raw, str):
         raw = {"type": raw}
     if not isinstance(raw, Mapping):
-        raise FieldError("type", f"{shown(raw)} is no meta entry; write an object with a type")
+        raise FieldError("type", f"{display(raw)} is no meta entry; write an object with a type")
     kind = _type_of(raw)
     values = _flat(raw)
     years: tuple[int, ...] = ()
     if kind == "kb_event" and aspect_of(values) == "multi_year":
-        years = years_given(values.get("value"))
-    return Entry(_fact(kind, values), years)
+        years = event_years_in(values.get("value"))
+    return MetaEntry(_fact(kind, values), years)
 
 
 def _type_of(raw: Mapping[str, Any]) -> str:
     name = next((raw[key] for key in ("type", "fact_type", "kind") if key in raw), None)
     if not isinstance(name, str):
-        raise FieldError("type", "is missing" if name is None else f"{shown(name)} is no name")
+        raise FieldError("type", "is missing" if name is None else f"{display(name)} is no name")
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower().removesuffix("_fact")
     kind = TYPE_ALIASES.get(kind, kind)
     if kind not in FACTS:
@@ -85,14 +79,14 @@ def _flat(raw: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _fact(kind: str, values: dict[str, Any]) -> Fact:
+def _fact(kind: str, values: dict[str, Any]) -> ft.Fact:
     fields = READERS[kind](values) if kind in READERS else _as_written(kind, values)
     try:
-        fact: Fact = FACTS[kind].model_validate(fields)
+        fact: ft.Fact = FACTS[kind].model_validate(fields)
     except ValidationError as exc:
         first = exc.errors()[0]
         field = str(first["loc"][0]) if first["loc"] else kind
-        raise FieldError(field, f"{shown(first['input'])}: {first['msg']}") from exc
+        raise FieldError(field, f"{display(first['input'])}: {first['msg']}") from exc
     _require_known(fact)
     return fact
 
@@ -103,20 +97,20 @@ def _as_written(kind: str, values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _require_known(fact: Fact) -> None:
+def _require_known(fact: ft.Fact) -> None:
     """Names that no calendar knows are refused here and not when days are computed."""
-    known: tuple[str, ...]
+    valid_names: tuple[str, ...]
     match fact:
-        case ChurchDay(name=name):
-            known = open_day_names("easter").names
-        case SolarTerm(name=name):
-            known = open_day_names("solar-terms").names
-        case JapaneseEra(era=name):
-            known = tuple(era.name for era in ERAS)
-        case CalendarMonth(calendar=calendar, month=month):
-            known = tuple(map(str, range(1, len(open_calendar(calendar).months) + 1)))
+        case ft.ChurchDay(name=name):
+            valid_names = open_day_names("easter").names
+        case ft.SolarTerm(name=name):
+            valid_names = open_day_names("solar-terms").names
+        case ft.JapaneseEra(era=name):
+            valid_names = tuple(era.name for era in ERAS)
+        case ft.CalendarMonth(calendar=calendar, month=month):
+            valid_names = tuple(map(str, range(1, len(open_calendar(calendar).months) + 1)))
             name = str(month)
         case _:
             return
-    if name not in known:
-        raise FieldError("name", f"'{name}' is unknown; known: {', '.join(known)}")
+    if name not in valid_names:
+        raise FieldError("name", f"'{name}' is unknown; known: {', '.join(valid_names)}")

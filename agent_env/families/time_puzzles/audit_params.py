@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agent_env.families.time_puzzles.audit_fields import FieldError, as_int, as_year, shown
+from agent_env.families.time_puzzles.audit_fields import FieldError, as_int, as_year, display
 from agent_env.families.time_puzzles.facts import ANIMALS, MONTHS, SEASONS, SIGNS, WEEKDAYS
 from agent_env.temporal.facts.tables import parse_years
 from agent_env.temporal.partial import PartialDate
@@ -45,7 +45,7 @@ def _number(values: Mapping[str, Any], *names: str) -> int:
 def _text(values: Mapping[str, Any], *names: str) -> str:
     value = _take(values, *names)
     if not isinstance(value, str) or not value.strip():
-        raise FieldError(names[0], f"{shown(value)} is no text")
+        raise FieldError(names[0], f"{display(value)} is no text")
     return value.strip()
 
 
@@ -70,30 +70,32 @@ def _year_range(values: dict[str, Any], start: str = "start", end: str = "end") 
     return {"start": first, "end": last}
 
 
-def _among(field: str, known: Mapping[str, Any], *names: str) -> Callable[[Any], dict[str, Any]]:
+def _among(
+    field: str, values_by_name: Mapping[str, Any], *names: str
+) -> Callable[[Any], dict[str, Any]]:
     """Reads a name, whatever its case, as what it stands for."""
 
-    def read(values: dict[str, Any]) -> dict[str, Any]:
-        return {field: _known(_take(values, field, *names, "value"), field, known)}
+    def parse(values: dict[str, Any]) -> dict[str, Any]:
+        return {field: _lookup(_take(values, field, *names, "value"), field, values_by_name)}
 
-    return read
+    return parse
 
 
-def _known(value: object, field: str, known: Mapping[str, Any]) -> Any:
+def _lookup(value: object, field: str, values_by_name: Mapping[str, Any]) -> Any:
     name = str(value).strip().casefold()
-    if name not in known:
-        raise FieldError(field, f"{shown(value)} is unknown; known: {', '.join(known)}")
-    return known[name]
+    if name not in values_by_name:
+        raise FieldError(field, f"{display(value)} is unknown; known: {', '.join(values_by_name)}")
+    return values_by_name[name]
 
 
 def _leap_year(values: dict[str, Any]) -> dict[str, Any]:
     if values.get("value") not in (None, True):
-        raise FieldError("value", f"{shown(values['value'])}: only leap years can be asked for")
+        raise FieldError("value", f"{display(values['value'])}: only leap years can be asked for")
     return {}
 
 
 def _weekday(value: object, field: str) -> Any:
-    return _known(value, field, WEEKDAY_NAMES)
+    return _lookup(value, field, WEEKDAY_NAMES)
 
 
 def _weekdays(values: dict[str, Any]) -> dict[str, Any]:
@@ -101,14 +103,14 @@ def _weekdays(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(listed, str):
         listed = re.split(r"[,;/|]", listed)
     if not isinstance(listed, list | tuple):
-        raise FieldError("value", f"{shown(listed)} is no list of weekdays")
+        raise FieldError("value", f"{display(listed)} is no list of weekdays")
     return {"value": tuple(dict.fromkeys(_weekday(day, "value") for day in listed))}
 
 
 def _nth(values: dict[str, Any]) -> dict[str, Any]:
     n = _number(values, "n", "nth", "occurrence", "number")
     direction = "last" if n < 0 and "direction" not in values else None
-    direction = direction or _known(_take(values, "direction"), "direction", DIRECTIONS)
+    direction = direction or _lookup(_take(values, "direction"), "direction", DIRECTIONS)
     return {"direction": direction, "weekday": _weekday(_take(values, "weekday", "day"),
             "weekday"), "n": abs(n)}  # fmt: skip
 
@@ -142,13 +144,13 @@ def _kb_event(values: dict[str, Any]) -> dict[str, Any]:
     event = _text(values, "event", "event_name", "name")
     if aspect == "multi_year":
         return {"event": event, "aspect": aspect, "level": "year"}
-    level = _known(_take(values, "level"), "level", {x: x for x in ("year", "month", "day")})
+    level = _lookup(_take(values, "level"), "level", {x: x for x in ("year", "month", "day")})
     value = _part(_take(values, "value", level), level)
     return {"event": event, "aspect": aspect, "level": level, "value": value}
 
 
 def aspect_of(values: Mapping[str, Any]) -> str:
-    return str(_known(_take(values, "aspect"), "aspect", ASPECTS))
+    return str(_lookup(_take(values, "aspect"), "aspect", ASPECTS))
 
 
 def _part(value: object, level: str) -> int:
@@ -160,14 +162,14 @@ def _part(value: object, level: str) -> int:
             raise FieldError("value", str(exc)) from exc
         return as_int(found, "value")
     if level == "month":
-        return int(_known(value, "value", MONTH_NAMES))
+        return int(_lookup(value, "value", MONTH_NAMES))
     number = as_year(value, "value")
     if level == "day" and number > 31:
         raise FieldError("value", f"{number} is no day of a month")
     return number
 
 
-def years_given(value: object) -> tuple[int, ...]:
+def event_years_in(value: object) -> tuple[int, ...]:
     """Years of a multi_year event: one, a list, pairs, or spans as text."""
     if value is None:
         return ()
@@ -186,7 +188,7 @@ def years_given(value: object) -> tuple[int, ...]:
             ends = _year_range({"value": list(pair)}, "value", "value")
             years |= set(range(ends["start"], ends["end"] + 1))
         else:
-            years |= set(years_given(part))
+            years |= set(event_years_in(part))
     return tuple(sorted(years))
 
 

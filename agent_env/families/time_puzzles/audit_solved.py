@@ -14,7 +14,7 @@ from agent_env.temporal.days import CLOSURE_DAYS, PUZZLE_DAYS, DayRange, DaySet
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
+class SolvedPuzzle:
     """Facts, their day sets and what follows from them; all within the puzzle's years."""
 
     facts: tuple[Fact, ...]
@@ -26,11 +26,11 @@ class Solved:
     answer: DaySet
 
 
-def solved(facts: Sequence[Fact], window: DaySet, sets: DaySets) -> Solved:
+def solve_facts(facts: Sequence[Fact], window: DaySet, sets: DaySets) -> SolvedPuzzle:
     """The facts solved among the days of `window`; KeyError for a name that no table knows."""
-    found = tuple(sets.of(fact) for fact in facts)
-    rests = tuple(rests_of(found, window))
-    return Solved(tuple(facts), found, window, rests, solve(found, window))
+    day_sets = tuple(sets.of(fact) for fact in facts)
+    rests = tuple(rests_of(day_sets, window))
+    return SolvedPuzzle(tuple(facts), day_sets, window, rests, solve(day_sets, window))
 
 
 def year_bounds(puzzle: TimePuzzle) -> tuple[int, int]:
@@ -44,9 +44,9 @@ def window_of(bounds: tuple[int, int], days: DayRange) -> DaySet:
     return days.span(date(bounds[0], 1, 1), date(bounds[1], 12, 31))
 
 
-def few_days(found: Iterable[date], days: DayRange) -> DaySet:
+def few_days(dates: Iterable[date], days: DayRange) -> DaySet:
     """The set of some days, those out of range left out; quick where they are few."""
-    return sum(1 << days.index(day) for day in set(found) if day in days)
+    return sum(1 << days.index(day) for day in set(dates) if day in days)
 
 
 def common_days(puzzles: Iterable[TimePuzzle]) -> DayRange:

@@ -11,25 +11,16 @@ import re
 from datetime import date
 from itertools import pairwise
 
-from agent_env.families.time_puzzles.audit_solved import Solved
+from agent_env.families.time_puzzles import facts as ft
+from agent_env.families.time_puzzles.audit_solved import SolvedPuzzle
 from agent_env.families.time_puzzles.checks import SPELLED_OUT
 from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import (
-    MONTHS,
-    ExplicitYear,
-    Fact,
-    JapaneseEra,
-    KbEvent,
-    PersonAlive,
-    RecurringEvent,
-    UsPresident,
-)
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.wording import TooManySpans, Wording
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.facts.tables import FactTables
 
-_MONTH = "|".join(MONTHS)
+_MONTH = "|".join(ft.MONTHS)
 _DATE = re.compile(
     rf"\b(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)\b"
     rf"|\b(?P<m1>{_MONTH}) (?P<d1>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y1>\d{{4}})\b"
@@ -38,7 +29,7 @@ _DATE = re.compile(
 )
 _JOINED = re.compile(r"\s*(?:to|and|through|until|before|[-–—~])\s*(?:before\s*)?", re.I)
 _YEARS = re.compile(r"\b([12]\d{3})\b(?:\s*(?:[-–—~]|to|through)\s*([12]\d{3})\b)?", re.I)
-_SPANS = (*SPELLED_OUT, PersonAlive, UsPresident, JapaneseEra)
+_SPANS = (*SPELLED_OUT, ft.PersonAlive, ft.UsPresident, ft.JapaneseEra)
 
 
 class TextJudge:
@@ -54,49 +45,49 @@ class TextJudge:
         same = sum(self._implicit(fact) == text for fact, text in pairs)
         return 2 * same >= len(puzzle.constraints)
 
-    def differ(self, puzzle: TimePuzzle, found: Solved) -> bool:
+    def differ(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> bool:
         """Whether any text is known to mean other days than its fact."""
-        if not len(puzzle.constraints) == len(puzzle.explicit_constraints) == len(found.facts):
+        if not len(puzzle.constraints) == len(puzzle.explicit_constraints) == len(solved.facts):
             return True
         if self.is_ours(puzzle):
-            return self._not_as_worded(puzzle, found)
+            return self._not_as_worded(puzzle, solved)
         texts = enumerate(puzzle.explicit_constraints)
-        return any(self._means_other_days(text, index, found) for index, text in texts)
+        return any(self._means_other_days(text, index, solved) for index, text in texts)
 
-    def _not_as_worded(self, puzzle: TimePuzzle, found: Solved) -> bool:
+    def _not_as_worded(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> bool:
         for index, fact in enumerate(puzzle.facts):
             implicit = self._implicit(fact)
             if implicit is not None and implicit != puzzle.constraints[index]:
                 return True
-            explicit = self._explicit(found.facts[index], found.rests[index])
+            explicit = self._explicit(solved.facts[index], solved.rests[index])
             if explicit is not None and explicit != puzzle.explicit_constraints[index]:
                 return True
         return False
 
-    def _implicit(self, fact: Fact) -> str | None:
+    def _implicit(self, fact: ft.Fact) -> str | None:
         try:
             return self._wording.implicit(fact)
         except KeyError:  # a name that no table knows
             return None
 
-    def _explicit(self, fact: Fact, rest: DaySet) -> str | None:
+    def _explicit(self, fact: ft.Fact, rest: DaySet) -> str | None:
         try:
             return self._wording.explicit(fact, rest)
         except (KeyError, TooManySpans):
             return None
 
-    def _means_other_days(self, text: str, index: int, found: Solved) -> bool:
-        readings = self._read(text, found.facts[index])
+    def _means_other_days(self, text: str, index: int, solved: SolvedPuzzle) -> bool:
+        readings = self._possible_sets(text, solved.facts[index])
         return bool(readings) and all(
-            found.rests[index] & days != found.answer for days in readings
+            solved.rests[index] & days != solved.answer for days in readings
         )
 
-    def _read(self, text: str, fact: Fact) -> list[DaySet]:
+    def _possible_sets(self, text: str, fact: ft.Fact) -> list[DaySet]:
         """The day sets that the text may mean; none where it cannot be read."""
         if isinstance(fact, _SPANS):
             return self._read_spans(text)
-        if isinstance(fact, KbEvent | ExplicitYear | RecurringEvent):
-            return self._read_values(text, fact.level if isinstance(fact, KbEvent) else "year")
+        if isinstance(fact, ft.KbEvent | ft.ExplicitYear | ft.RecurringEvent):
+            return self._read_values(text, fact.level if isinstance(fact, ft.KbEvent) else "year")
         return []
 
     def _read_spans(self, text: str) -> list[DaySet]:
@@ -130,14 +121,14 @@ class TextJudge:
 
 def dates_in(text: str) -> list[date]:
     """The dates that a text names, ISO or English with the month in full, in its order."""
-    found = []
+    dates = []
     for match in _DATE.finditer(text):
         year, month, number = (part for part in _parts(match) if part)
         try:
-            found.append(date(int(year), _month_number(month), int(number)))
+            dates.append(date(int(year), _month_number(month), int(number)))
         except ValueError:  # no such day: the text cannot be read
             return []
-    return found
+    return dates
 
 
 def _parts(match: re.Match[str]) -> tuple[str | None, ...]:
@@ -145,7 +136,7 @@ def _parts(match: re.Match[str]) -> tuple[str | None, ...]:
 
 
 def _month_number(text: str) -> int:
-    return int(text) if text.isdigit() else MONTHS.index(text.capitalize()) + 1
+    return int(text) if text.isdigit() else ft.MONTHS.index(text.capitalize()) + 1
 
 
 def _years_in(text: str) -> set[int]:
@@ -156,7 +147,7 @@ def _years_in(text: str) -> set[int]:
 
 
 def _months_in(text: str) -> set[int]:
-    return {MONTHS.index(name) + 1 for name in re.findall(rf"\b(?:{_MONTH})\b", text)}
+    return {ft.MONTHS.index(name) + 1 for name in re.findall(rf"\b(?:{_MONTH})\b", text)}
 
 
 def _numbers_in(text: str) -> set[int]:

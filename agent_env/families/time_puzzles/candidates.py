@@ -1,4 +1,4 @@
-"""Facts that hold on a given day, by kind, each with its day set."""
+"""Candidate facts that hold on a day, by kind, with their day sets."""
 
 from __future__ import annotations
 
@@ -6,61 +6,27 @@ import calendar
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from itertools import combinations
 from random import Random
 from typing import NamedTuple
 
+from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets, years_held
-from agent_env.families.time_puzzles.facts import (
-    ANIMALS,
-    SEASONS,
-    SIGNS,
-    WEEKDAYS,
-    CalendarMonth,
-    ChineseZodiac,
-    ChurchDay,
-    DayOfMonthRange,
-    DayOfMonthSpecific,
-    DayOfYear,
-    Decade,
-    ExplicitYear,
-    Fact,
-    FirstDayOfMonth,
-    JapaneseEra,
-    KbEvent,
-    LastDayOfMonth,
-    LeapYear,
-    Level,
-    LunarMonth,
-    Month,
-    MultiWeekday,
-    OnWeekday,
-    PersonAlive,
-    RecurringEvent,
-    Season,
-    SolarTerm,
-    UsPresident,
-    WeekdayInMonth,
-    WeekdayInYear,
-    WesternZodiac,
-    YearRange,
-    category_of,
-    level_of,
-)
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.facts.tables import EventRow, FactTables
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 
 YEARS_AROUND = (2, 3, 5, 8, 12, 17, 23, 30)
-"""How many years a range of years may reach from the hidden date, either way."""
+"""Distances in years of a year range's ends from the hidden date."""
 WEIGHTS = {
     "decade": 3.0, "year_range": 0.5, "leap_year": 0.8, "person_alive": 0.4, "us_president": 3.0,
     "event": 0.7, "chinese_zodiac": 1.5, "lunar_month": 0.3, "weekday_in_month": 3.0,
     "day_of_month_specific": 4.0, "first_day_of_month": 4.0, "last_day_of_month": 4.0,
     "day_of_month": 1.5, "weekday": 1.2, "multi_weekday": 0.3,
 }  # fmt: skip
-"""How often a kind is planned, where not 1. The checks starve some kinds, and these weights and
-those of the outlines in `plan` make up for it (benchmarks/time_puzzles.py prints the shares)."""
+"""Sampling weight of a kind, where not 1. The checks reject some kinds often, which these weights
+and those of the outlines in `plan` compensate (benchmarks/time_puzzles.py prints the shares)."""
 
 CALENDAR_KINDS: dict[str, tuple[str, ...]] = {
     "chinese": ("chinese_zodiac", "lunar_month"),
@@ -77,23 +43,23 @@ CALENDAR_KINDS: dict[str, tuple[str, ...]] = {
 """Kinds of facts by the calendar that they need, as the option `calendars` names it."""
 
 MAX_YEARS_HELD = 75
-"""An event that held in more years than this is not asked for by them."""
+"""An event of more years is not used by its years."""
 
 
 class Entry(NamedTuple):
     """A fact and its days."""
 
-    fact: Fact
+    fact: ft.Fact
     days: DaySet
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FactKind:
     """One kind of fact."""
 
     name: str
     category: str
-    level: Level
+    level: ft.Level
     weight: float
     domain: DaySet
     """Days on which some fact of the kind holds."""
@@ -119,115 +85,120 @@ class Candidates:
         self.kinds = {kind.name: kind for kind in self._all_kinds(tables, calendars)}
 
     def _add_event(self, row: EventRow) -> None:
-        """Keep the relations to an event by what they share, those of one event together."""
+        """Stores the event's facts, grouped by relation."""
         facts = list(event_facts(row))
-        for relation, known in self._events.items():
+        for relation, events in self._events.items():
             own = [fact for fact in facts if relation_of(fact) == relation]
-            if found := [entry for fact in own if (entry := self._entry(fact)).days]:
-                known.append(found)
+            if entries := [entry for fact in own if (entry := self._entry(fact)).days]:
+                events.append(entries)
 
     def event(self, relation: str, rng: Random) -> Entry | None:
-        """A fact with this relation to a random event."""
-        known = self._events[relation]
-        return rng.choice(rng.choice(known)) if known else None
+        """A fact with this relation to a randomly drawn event."""
+        events = self._events[relation]
+        return rng.choice(rng.choice(events)) if events else None
 
-    def _entry(self, fact: Fact) -> Entry:
+    def _entry(self, fact: ft.Fact) -> Entry:
         return Entry(fact, self._sets.of(fact))
 
-    def _all_kinds(self, tables: FactTables, calendars: Sequence[str]) -> Iterator[Kind]:
+    def _all_kinds(self, tables: FactTables, calendars: Sequence[str]) -> Iterator[FactKind]:
         yield from self._year_kinds()
         yield from self._month_kinds()
         yield from self._day_kinds()
-        people = [PersonAlive(person=row.person) for row in tables.people]
+        people = [ft.PersonAlive(person=row.person) for row in tables.people]
         terms = dict.fromkeys(row.person for row in tables.presidents if row.end is not None)
         yield from self._listed("person_alive", people)
-        yield from self._listed("us_president", [UsPresident(person=name) for name in terms])
+        yield from self._listed("us_president", [ft.UsPresident(person=name) for name in terms])
         for name in calendars:
             yield from self._calendar_kinds(name)
 
-    def _year_kinds(self) -> Iterator[Kind]:
-        yield self._keyed("explicit_year", lambda d: d.year, lambda k: [ExplicitYear(year=k)])
-        yield self._keyed("decade", lambda d: d.year // 10 * 10, lambda k: [Decade(decade=k)])
-        yield self._kind("year_range", YearRange(start=1900, end=1901), self._year_ranges)
-        yield from self._listed("leap_year", [LeapYear()])
-        games = [RecurringEvent.model_validate({"name": name}) for name in RECURRING]
+    def _year_kinds(self) -> Iterator[FactKind]:
+        yield self._keyed("explicit_year", lambda d: d.year, lambda k: [ft.ExplicitYear(year=k)])
+        yield self._keyed("decade", lambda d: d.year // 10 * 10, lambda k: [ft.Decade(decade=k)])
+        yield self._kind("year_range", ft.YearRange(start=1900, end=1901), self._year_ranges)
+        yield from self._listed("leap_year", [ft.LeapYear()])
+        games = [ft.RecurringEvent.model_validate({"name": name}) for name in RECURRING]
         yield from self._listed("event", games)
 
-    def _month_kinds(self) -> Iterator[Kind]:
-        yield self._keyed("month", lambda d: d.month, lambda k: [Month(month=k)])
+    def _month_kinds(self) -> Iterator[FactKind]:
+        yield self._keyed("month", lambda d: d.month, lambda k: [ft.Month(month=k)])
         yield self._keyed("season", lambda d: d.month, lambda k: [season_of(k)])
-        signs = [WesternZodiac(sign=sign) for sign in SIGNS]
+        signs = [ft.WesternZodiac(sign=sign) for sign in ft.SIGNS]
         yield from self._listed("western_zodiac", signs)
 
-    def _day_kinds(self) -> Iterator[Kind]:
+    def _day_kinds(self) -> Iterator[FactKind]:
         yield self._keyed("weekday", date.weekday, lambda k: [_on(k)])
         yield self._keyed("multi_weekday", date.weekday, _sets_with)
         yield self._keyed("day_of_month", lambda d: d.day, _ranges_with)
         specific = self._keyed(
-            "day_of_month_specific", lambda d: d.day, lambda k: [DayOfMonthSpecific(day=k)]
+            "day_of_month_specific", lambda d: d.day, lambda k: [ft.DayOfMonthSpecific(day=k)]
         )
         yield specific
-        yield from self._listed("first_day_of_month", [FirstDayOfMonth()])
-        yield from self._listed("last_day_of_month", [LastDayOfMonth()])
-        yield self._keyed("weekday_in_month", _place_in_month, _weekdays_in_month)
+        yield from self._listed("first_day_of_month", [ft.FirstDayOfMonth()])
+        yield from self._listed("last_day_of_month", [ft.LastDayOfMonth()])
         yield self._keyed(
-            "day_of_year", lambda d: d.timetuple().tm_yday, lambda k: [DayOfYear(day=k)]
+            "weekday_in_month", _place_in_month, partial(_nth_weekdays, ft.WeekdayInMonth)
         )
-        yield self._keyed("weekday_in_year", _place_in_year, _weekdays_in_year)
+        yield self._keyed(
+            "day_of_year", lambda d: d.timetuple().tm_yday, lambda k: [ft.DayOfYear(day=k)]
+        )
+        yield self._keyed(
+            "weekday_in_year", _place_in_year, partial(_nth_weekdays, ft.WeekdayInYear)
+        )
 
-    def _calendar_kinds(self, calendar_name: str) -> Iterator[Kind]:
+    def _calendar_kinds(self, calendar_name: str) -> Iterator[FactKind]:
         match calendar_name:
             case "chinese":
-                zodiac = [ChineseZodiac(animal=animal) for animal in ANIMALS]
+                zodiac = [ft.ChineseZodiac(animal=animal) for animal in ft.ANIMALS]
                 yield from self._listed("chinese_zodiac", zodiac)
-                yield from self._listed("lunar_month", [LunarMonth(month=m) for m in range(1, 13)])
+                yield from self._listed(
+                    "lunar_month", [ft.LunarMonth(month=m) for m in range(1, 13)]
+                )
             case "japanese":
                 eras = ("Meiji", "Taisho", "Showa", "Heisei")
-                facts = [JapaneseEra.model_validate({"era": era}) for era in eras]
+                facts = [ft.JapaneseEra.model_validate({"era": era}) for era in eras]
                 yield from self._listed("japanese_era", facts)
             case "easter":
                 names = open_day_names("easter").names
-                yield from self._listed("church_day", [ChurchDay(name=name) for name in names])
+                yield from self._listed("church_day", [ft.ChurchDay(name=name) for name in names])
             case "solar-terms":
                 names = open_day_names("solar-terms").names
-                yield from self._listed("solar_term", [SolarTerm(name=name) for name in names])
+                yield from self._listed("solar_term", [ft.SolarTerm(name=name) for name in names])
             case _:
                 yield from self._listed(f"{calendar_name}_month", _months_of(calendar_name))
 
     def _kind(
         self,
         name: str,
-        example: Fact,
+        example: ft.Fact,
         entries: Callable[[date, Random], Sequence[Entry]],
         domain: DaySet | None = None,
-    ) -> Kind:
-        return Kind(
+    ) -> FactKind:
+        return FactKind(
             name=name,
-            category=category_of(example),
-            level=level_of(example),
+            category=ft.category_of(example),
+            level=ft.level_of(example),
             weight=WEIGHTS.get(name, 1.0),
             domain=self._sets.days.everything if domain is None else domain,
             entries=entries,
         )
 
     def _keyed(
-        self, name: str, key: Callable[[date], Hashable], make: Callable[..., list[Fact]]
-    ) -> Kind:
-        """A kind whose facts on a day follow from a key of the day."""
-        known: dict[Hashable, list[Entry]] = {}
+        self, name: str, key: Callable[[date], Hashable], make: Callable[..., list[ft.Fact]]
+    ) -> FactKind:
+        """A kind whose facts on a day depend on a key of the day."""
+        cache: dict[Hashable, list[Entry]] = {}
 
         def entries(day: date, rng: Random) -> list[Entry]:
             value = key(day)
-            found = known.get(value)
+            found = cache.get(value)
             if found is None:
-                found = known[value] = [self._entry(fact) for fact in make(value)]
+                found = cache[value] = [self._entry(fact) for fact in make(value)]
             return found
 
         return self._kind(name, make(key(self._sets.days.first))[0], entries)
 
-    def _listed(self, name: str, facts: Iterable[Fact]) -> Iterator[Kind]:
-        """A kind with a fixed list of facts; those that hold on a day are found by their days.
-        None where no fact has a day in the range."""
+    def _listed(self, name: str, facts: Iterable[ft.Fact]) -> Iterator[FactKind]:
+        """A kind with a fixed list of facts; nothing where no fact has a day in the range."""
         all_entries = [entry for fact in facts if (entry := self._entry(fact)).days]
         domain = 0
         for entry in all_entries:
@@ -244,87 +215,79 @@ class Candidates:
             yield self._kind(name, all_entries[0].fact, entries, domain)
 
     def _year_ranges(self, day: date, rng: Random) -> list[Entry]:
-        """Ranges around a year; too many to keep."""
+        """Ranges around a year; too many to cache."""
         first, last = self._sets.days.first.year, self._sets.days.last.year
-        found = []
+        ranges = []
         for before in rng.sample(YEARS_AROUND, 4):
             start = max(first, day.year - before)
             end = min(last, day.year + rng.choice(YEARS_AROUND))
             span = self._sets.days.span(date(start, 1, 1), date(end, 12, 31))
-            found.append(Entry(YearRange(start=start, end=end), span))
-        return found
+            ranges.append(Entry(ft.YearRange(start=start, end=end), span))
+        return ranges
 
 
-def event_facts(row: EventRow) -> Iterator[KbEvent]:
-    """All relations to an event that its precision allows."""
+def event_facts(row: EventRow) -> Iterator[ft.KbEvent]:
+    """All facts about an event that its precision allows."""
     for aspect, bound in (("start", row.start), ("end", row.end)):
         if bound is None:
             continue
-        values: tuple[tuple[Level, int | None], ...] = (
+        values: tuple[tuple[ft.Level, int | None], ...] = (
             ("year", bound.year),
             ("month", bound.month),
             ("day", bound.day),
         )
         for level, value in values:
             if value is not None:
-                made = {"event": row.event, "aspect": aspect, "level": level, "value": value}
-                yield KbEvent.model_validate(made)
+                fields = {"event": row.event, "aspect": aspect, "level": level, "value": value}
+                yield ft.KbEvent.model_validate(fields)
     if 1 < len(years_held(row)) <= MAX_YEARS_HELD:
-        yield KbEvent(event=row.event, aspect="multi_year", level="year")
+        yield ft.KbEvent(event=row.event, aspect="multi_year", level="year")
 
 
-def relation_of(fact: KbEvent) -> str:
-    """What the date shares with the event: year, years (one of several), month or day."""
+def relation_of(fact: ft.KbEvent) -> str:
+    """What the date has in common with the event: year, years (one of several), month or day."""
     return "years" if fact.aspect == "multi_year" else fact.level
 
 
-def season_of(month: int) -> Season:
+def season_of(month: int) -> ft.Season:
     """The season that a month belongs to."""
-    (name,) = [name for name, months in SEASONS.items() if month in months]
-    return Season.model_validate({"season": name})
+    (name,) = [name for name, months in ft.SEASONS.items() if month in months]
+    return ft.Season.model_validate({"season": name})
 
 
-def _months_of(calendar_name: str) -> list[Fact]:
-    """The months of a calendar; Adar is left out, as leap years have two of them."""
+def _months_of(calendar_name: str) -> list[ft.Fact]:
+    """The months of a calendar, without Adar, of which leap years have two."""
     names = open_calendar(calendar_name).months
     return [
-        CalendarMonth.model_validate({"calendar": calendar_name, "month": number})
+        ft.CalendarMonth.model_validate({"calendar": calendar_name, "month": number})
         for number, name in enumerate(names, start=1)
         if not name.startswith("Adar")
     ]
 
 
-def _on(weekday: int) -> Fact:
-    return OnWeekday.model_validate({"weekday": WEEKDAYS[weekday]})
+def _on(weekday: int) -> ft.Fact:
+    return ft.OnWeekday.model_validate({"weekday": ft.WEEKDAYS[weekday]})
 
 
-def _sets_with(weekday: int) -> list[Fact]:
-    """All sets of two to four weekdays that this one is in."""
-    chosen = (s for size in (2, 3, 4) for s in combinations(range(7), size) if weekday in s)
-    return [MultiWeekday.model_validate({"value": [WEEKDAYS[w] for w in s]}) for s in chosen]
+def _sets_with(weekday: int) -> list[ft.Fact]:
+    """All sets of two to four weekdays with this one."""
+    sets = (s for size in (2, 3, 4) for s in combinations(range(7), size) if weekday in s)
+    return [ft.MultiWeekday.model_validate({"value": [ft.WEEKDAYS[w] for w in s]}) for s in sets]
 
 
-def _ranges_with(day: int) -> list[Fact]:
-    """Ranges of the month, by their open end, that this day is in."""
-    facts: list[Fact] = [
-        DayOfMonthRange(operator="<", value=value) for value in range(max(4, day + 1), 30)
+def _ranges_with(day: int) -> list[ft.Fact]:
+    """Ranges of days of the month with this day, below or above a bound."""
+    facts: list[ft.Fact] = [
+        ft.DayOfMonthRange(operator="<", value=value) for value in range(max(4, day + 1), 30)
     ]
-    facts += [DayOfMonthRange(operator=">", value=value) for value in range(2, min(28, day))]
+    facts += [ft.DayOfMonthRange(operator=">", value=value) for value in range(2, min(28, day))]
     return facts
 
 
 def _place_in_month(day: date) -> tuple[int, int, int]:
-    """Weekday, and which of its kind it is in the month, from the beginning and from the end."""
+    """Weekday, and its number among the same weekdays of the month, from the start and the end."""
     size = calendar.monthrange(day.year, day.month)[1]
     return day.weekday(), (day.day - 1) // 7 + 1, (size - day.day) // 7 + 1
-
-
-def _weekdays_in_month(place: tuple[int, int, int]) -> list[Fact]:
-    weekday, forward, back = place
-    return [
-        WeekdayInMonth.model_validate({"direction": d, "weekday": WEEKDAYS[weekday], "n": n})
-        for d, n in (("first", forward), ("last", back))
-    ]
 
 
 def _place_in_year(day: date) -> tuple[int, int, int]:
@@ -332,9 +295,11 @@ def _place_in_year(day: date) -> tuple[int, int, int]:
     return day.weekday(), (number - 1) // 7 + 1, (size - number) // 7 + 1
 
 
-def _weekdays_in_year(place: tuple[int, int, int]) -> list[Fact]:
+def _nth_weekdays(
+    kind: type[ft.WeekdayInMonth | ft.WeekdayInYear], place: tuple[int, int, int]
+) -> list[ft.Fact]:
     weekday, forward, back = place
     return [
-        WeekdayInYear.model_validate({"direction": d, "weekday": WEEKDAYS[weekday], "n": n})
+        kind.model_validate({"direction": d, "weekday": ft.WEEKDAYS[weekday], "n": n})
         for d, n in (("first", forward), ("last", back))
     ]

@@ -5,22 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import (
-    CalendarMonth,
-    ChineseZodiac,
-    ChurchDay,
-    Fact,
-    KbEvent,
-    LunarMonth,
-    SolarTerm,
-)
 from agent_env.families.time_puzzles.readings import Readings
-from agent_env.families.time_puzzles.solver import solve
+from agent_env.families.time_puzzles.solver import solve, whole_years, years_in
 from agent_env.temporal.days import CLOSURE_DAYS, DaySet
 from agent_env.temporal.facts.tables import FactTables
 
-SPELLED_OUT = (ChineseZodiac, LunarMonth, CalendarMonth, ChurchDay, SolarTerm)
+SPELLED_OUT = (ft.ChineseZodiac, ft.LunarMonth, ft.CalendarMonth, ft.ChurchDay, ft.SolarTerm)
 """Facts whose explicit wording lists spans of dates in the years that the others leave."""
 
 
@@ -32,34 +24,34 @@ class Checker:
         self._days = sets.days
         self._wide = DaySets(CLOSURE_DAYS, tables)
         self._readings = Readings(sets)
-        self._possible: dict[Fact, DaySet] = {}
+        self._possible: dict[ft.Fact, DaySet] = {}
 
-    def is_closed(self, facts: Sequence[Fact], answer: DaySet) -> bool:
+    def is_closed(self, facts: Sequence[ft.Fact], answer: DaySet) -> bool:
         """Whether the answer is the same over 1583 to 2400, where no range of years is stated; a
         calendar fact counts as possibly true wherever the calendar is not validated."""
         everywhere = solve([self._may_hold(fact) for fact in facts], CLOSURE_DAYS.everything)
         return everywhere == answer << CLOSURE_DAYS.index(self._days.first)
 
-    def _may_hold(self, fact: Fact) -> DaySet:
-        found = self._possible.get(fact)
-        if found is None:
-            found = self._possible[fact] = self._wide.of(fact) | self._wide.unknown(fact)
-        return found
+    def _may_hold(self, fact: ft.Fact) -> DaySet:
+        days = self._possible.get(fact)
+        if days is None:
+            days = self._possible[fact] = self._wide.of(fact) | self._wide.unknown(fact)
+        return days
 
     def unnecessary(self, rests: Sequence[DaySet], answer: DaySet) -> tuple[int, ...]:
         """Which facts could be left out without changing the answer."""
         return tuple(index for index, rest in enumerate(rests) if rest == answer)
 
     def other_answers(
-        self, facts: Sequence[Fact], rests: Sequence[DaySet], answer: DaySet
+        self, facts: Sequence[ft.Fact], rests: Sequence[DaySet], answer: DaySet
     ) -> tuple[str, ...]:
         """The readings, of one fact at a time, under which the answer would be another."""
-        found = []
+        names = []
         for fact, rest in zip(facts, rests, strict=True):
             for name, days in self._readings.others(fact):
                 if rest & days != answer:
-                    found.append(name)
-        return tuple(dict.fromkeys(found))
+                    names.append(name)
+        return tuple(dict.fromkeys(names))
 
     def event_bits(self, rest: DaySet, answer: DaySet) -> float | None:
         """Conditional gain of the event: log2 of how much larger the answer is without it; None
@@ -68,41 +60,24 @@ class Checker:
             return None
         return math.log2(rest.bit_count()) - math.log2(answer.bit_count())
 
-    def event_values(self, event: KbEvent, rest: DaySet) -> int:
+    def event_values(self, event: ft.KbEvent, rest: DaySet) -> int:
         """How many values of what the event shares with the date the other facts allow."""
         patterns = self._sets.patterns
         if event.level == "month":
             return sum(bool(rest & patterns.months((month,))) for month in range(1, 13))
         if event.level == "day":
             return sum(bool(rest & patterns.days_of_month((day,))) for day in range(1, 32))
-        return self._years_in(rest)
+        return sum(1 for _ in years_in(rest, self._days))
 
-    def _years_in(self, rest: DaySet) -> int:
-        """How many years have a day in the set: jump from each year's first such day to the next
-        year's."""
-        count = 0
-        while rest:
-            low = (rest & -rest).bit_length() - 1
-            year = self._days.day(low).year
-            count += 1
-            rest &= ~self._days.year(year)
-        return count
-
-    def is_faithful(self, facts: Sequence[Fact], rests: Sequence[DaySet], answer: DaySet) -> bool:
+    def is_faithful(
+        self, facts: Sequence[ft.Fact], rests: Sequence[DaySet], answer: DaySet
+    ) -> bool:
         """Whether the explicit wording has the same answer: facts that are spelled out hold there
         only in the years that the others leave."""
         explicit = []
         for fact, rest in zip(facts, rests, strict=True):
             days = self._sets.of(fact)
-            explicit.append(days & self.years_of(rest) if isinstance(fact, SPELLED_OUT) else days)
+            if isinstance(fact, SPELLED_OUT):
+                days &= whole_years(years_in(rest, self._days), self._days)
+            explicit.append(days)
         return solve(explicit, self._days.everything) == answer
-
-    def years_of(self, days: DaySet) -> DaySet:
-        """All days of every year that has a day in the set."""
-        years = 0
-        while days:
-            low = (days & -days).bit_length() - 1
-            year = self._days.year(self._days.day(low).year)
-            years |= year
-            days &= ~year
-        return years

@@ -1,4 +1,4 @@
-"""Which days satisfy a fact: C(t) of the paper's section 2.1, as bit sets."""
+"""The days that satisfy a fact: C(t) of the paper's section 2.1, as bit sets."""
 
 from __future__ import annotations
 
@@ -6,39 +6,7 @@ from collections import defaultdict
 from datetime import date, timedelta
 from functools import cached_property
 
-from agent_env.families.time_puzzles.facts import (
-    ANIMALS,
-    SEASONS,
-    SIGNS,
-    WEEKDAYS,
-    CalendarMonth,
-    ChineseZodiac,
-    ChurchDay,
-    DayOfMonthRange,
-    DayOfMonthSpecific,
-    DayOfYear,
-    Decade,
-    ExplicitYear,
-    Fact,
-    FirstDayOfMonth,
-    JapaneseEra,
-    KbEvent,
-    LastDayOfMonth,
-    LeapYear,
-    LunarMonth,
-    Month,
-    MultiWeekday,
-    OnWeekday,
-    PersonAlive,
-    RecurringEvent,
-    Season,
-    SolarTerm,
-    UsPresident,
-    WeekdayInMonth,
-    WeekdayInYear,
-    WesternZodiac,
-    YearRange,
-)
+from agent_env.families.time_puzzles import facts as ft
 from agent_env.temporal.days import DayRange, DaySet
 from agent_env.temporal.facts.recurring import SUMMER_OLYMPICS, WORLD_CUPS
 from agent_env.temporal.facts.tables import EventRow, FactTables
@@ -55,8 +23,8 @@ RECURRING = {"summer_olympics": SUMMER_OLYMPICS, "world_cup": WORLD_CUPS}
 class DaySets:
     """The day set of any fact over one range of whole years; each is computed once.
 
-    A calendar says nothing of days outside the range for which it was validated. There `of` does
-    not hold, and `unknown` does: what may be true is `of(fact) | unknown(fact)`.
+    Days outside a calendar's validated range are in `unknown`, not in `of`: the fact may hold on
+    `of(fact) | unknown(fact)`.
     """
 
     def __init__(self, days: DayRange, tables: FactTables) -> None:
@@ -67,111 +35,113 @@ class DaySets:
         self.terms: dict[str, list[tuple[date, date | None]]] = defaultdict(list)
         for term in tables.presidents:
             self.terms[term.person].append((term.start, term.end))
-        self._cache: dict[Fact, DaySet] = {}
+        self._cache: dict[ft.Fact, DaySet] = {}
+        self._calendars: dict[str, dict[int, DaySet]] = {}
+        self._named: dict[str, dict[str, DaySet]] = {}
 
-    def of(self, fact: Fact) -> DaySet:
+    def of(self, fact: ft.Fact) -> DaySet:
         """The days of the range on which the fact holds; KeyError for an unknown name."""
-        found = self._cache.get(fact)
-        if found is None:
-            found = self._cache[fact] = self._build(fact)
-        return found
+        days = self._cache.get(fact)
+        if days is None:
+            days = self._cache[fact] = self._build(fact)
+        return days
 
-    def unknown(self, fact: Fact) -> DaySet:
-        """The days of the range on which it is not known whether the fact holds."""
+    def unknown(self, fact: ft.Fact) -> DaySet:
+        """The days of the range on which it is unknown whether the fact holds."""
         match fact:
-            case ChineseZodiac() | LunarMonth():
+            case ft.ChineseZodiac() | ft.LunarMonth():
                 return self._outside(Chinese.first, Chinese.last)
-            case CalendarMonth(calendar=name):
+            case ft.CalendarMonth(calendar=name):
                 system = open_calendar(name)
                 return self._outside(system.first, system.last)
-            case SolarTerm():
+            case ft.SolarTerm():
                 terms = open_day_names("solar-terms")
                 return self._outside(terms.first, terms.last) | self.days.those(terms.unsettled)
-            case JapaneseEra(era="Meiji"):
+            case ft.JapaneseEra(era="Meiji"):
                 return self._outside(ERAS[0].first, self.days.last)
         return 0
 
     def _outside(self, first: date, last: date) -> DaySet:
         return self.days.everything & ~self.days.span(first, last)
 
-    def _build(self, fact: Fact) -> DaySet:
+    def _build(self, fact: ft.Fact) -> DaySet:
         match fact:
-            case ExplicitYear(year=year):
+            case ft.ExplicitYear(year=year):
                 return self.days.year(year)
-            case Decade(decade=first):
+            case ft.Decade(decade=first):
                 return self.days.span(date(first, 1, 1), date(first + 9, 12, 31))
-            case YearRange(start=first, end=last):
+            case ft.YearRange(start=first, end=last):
                 return self.days.span(date(first, 1, 1), date(last, 12, 31))
-            case LeapYear():
+            case ft.LeapYear():
                 return self.patterns.leap_years
-            case RecurringEvent(name=name):
+            case ft.RecurringEvent(name=name):
                 return self.patterns.years(RECURRING[name])
-            case PersonAlive(person=person):
+            case ft.PersonAlive(person=person):
                 life = self.people[person]
                 return self.days.span(life.start + DAY, life.end - DAY)
-            case UsPresident(person=person):
+            case ft.UsPresident(person=person):
                 return self._in_office(person)
-            case JapaneseEra(era=era):
+            case ft.JapaneseEra(era=era):
                 return self._era(era)
-            case ChineseZodiac(animal=animal):
-                return self._zodiac[ANIMALS.index(animal)]
-            case KbEvent():
+            case ft.ChineseZodiac(animal=animal):
+                return self._zodiac[ft.ANIMALS.index(animal)]
+            case ft.KbEvent():
                 return self._event(fact)
         return self._month_level(fact)
 
-    def _month_level(self, fact: Fact) -> DaySet:
+    def _month_level(self, fact: ft.Fact) -> DaySet:
         match fact:
-            case Month(month=month):
+            case ft.Month(month=month):
                 return self.patterns.months((month,))
-            case Season(season=season):
-                return self.patterns.months(SEASONS[season])
-            case WesternZodiac(sign=sign):
-                return self.patterns.month_days(*SIGNS[sign])
-            case LunarMonth(month=month):
+            case ft.Season(season=season):
+                return self.patterns.months(ft.SEASONS[season])
+            case ft.WesternZodiac(sign=sign):
+                return self.patterns.month_days(*ft.SIGNS[sign])
+            case ft.LunarMonth(month=month):
                 return self._lunar_months[month]
-            case CalendarMonth(calendar=name, month=month):
+            case ft.CalendarMonth(calendar=name, month=month):
                 return self._calendar_months(name)[month]
         return self._day_level(fact)
 
-    def _day_level(self, fact: Fact) -> DaySet:
+    def _day_level(self, fact: ft.Fact) -> DaySet:
         patterns = self.patterns
         match fact:
-            case OnWeekday(weekday=weekday):
-                return patterns.weekdays((WEEKDAYS.index(weekday),))
-            case MultiWeekday(value=weekdays):
-                return patterns.weekdays(WEEKDAYS.index(weekday) for weekday in weekdays)
-            case DayOfMonthSpecific(day=number):
+            case ft.OnWeekday(weekday=weekday):
+                return patterns.weekdays((ft.WEEKDAYS.index(weekday),))
+            case ft.MultiWeekday(value=weekdays):
+                return patterns.weekdays(ft.WEEKDAYS.index(weekday) for weekday in weekdays)
+            case ft.DayOfMonthSpecific(day=number):
                 return patterns.days_of_month((number,))
-            case FirstDayOfMonth():
+            case ft.FirstDayOfMonth():
                 return patterns.days_of_month((1,))
-            case LastDayOfMonth():
+            case ft.LastDayOfMonth():
                 return patterns.days_from_month_end((1,))
-            case DayOfMonthRange(operator=operator, value=value):
+            case ft.DayOfMonthRange(operator=operator, value=value):
                 numbers = range(1, value) if operator == "<" else range(value + 1, 32)
                 return patterns.days_of_month(numbers)
-            case DayOfYear(day=number):
+            case ft.DayOfYear(day=number):
                 return patterns.days_of_year((number,))
-            case WeekdayInMonth(direction=direction, n=n):
+            case ft.WeekdayInMonth(direction=direction, n=n):
                 numbers = range(7 * n - 6, min(7 * n, 31) + 1)
                 forward = direction == "first"
                 count = patterns.days_of_month if forward else patterns.days_from_month_end
                 return self._on(fact.weekday) & count(numbers)
-            case WeekdayInYear(direction=direction, n=n):
+            case ft.WeekdayInYear(direction=direction, n=n):
                 numbers = range(7 * n - 6, min(7 * n, 366) + 1)
                 forward = direction == "first"
                 count = patterns.days_of_year if forward else patterns.days_from_year_end
                 return self._on(fact.weekday) & count(numbers)
-            case ChurchDay(name=name):
+            case ft.ChurchDay(name=name):
                 return self._named_days("easter")[name]
-            case SolarTerm(name=name):
+            case ft.SolarTerm(name=name):
                 return self._named_days("solar-terms")[name]
         raise TypeError(f"no day set for {fact.type}")
 
     def _on(self, weekday: str) -> DaySet:
-        return self.patterns.weekdays((WEEKDAYS.index(weekday),))
+        return self.patterns.weekdays((ft.WEEKDAYS.index(weekday),))
 
     def _in_office(self, person: str) -> DaySet:
-        """Between the first and the last day of each term; an open term has no known last day."""
+        """Days strictly inside a term; terms without an end do not count."""
         return self.days.spans(
             (start + DAY, end - DAY) for start, end in self.terms[person] if end is not None
         )
@@ -182,7 +152,7 @@ class DaySets:
         last = ERAS[at + 1].first - DAY if at + 1 < len(ERAS) else self.days.last
         return self.days.span(ERAS[at].first, last)
 
-    def _event(self, fact: KbEvent) -> DaySet:
+    def _event(self, fact: ft.KbEvent) -> DaySet:
         if fact.aspect == "multi_year":
             return self.patterns.years(years_held(self.events[fact.event]))
         assert fact.value is not None
@@ -194,7 +164,7 @@ class DaySets:
 
     @cached_property
     def chinese_months(self) -> tuple[MonthSpan, ...]:
-        """Every Chinese month of the range, as far as the calendar is validated."""
+        """Every Chinese month in the range and the calendar's validated range."""
         return self._month_spans("chinese")
 
     def _month_spans(self, calendar: str) -> tuple[MonthSpan, ...]:
@@ -212,43 +182,37 @@ class DaySets:
         spans: dict[int, list[tuple[date, date]]] = {animal: [] for animal in range(12)}
         for span in self.chinese_months:
             spans[(span.opens.year - 4) % 12].append((span.first, last_day(span)))
-        return {animal: self.days.spans(found) for animal, found in spans.items()}
+        return {animal: self.days.spans(bounds) for animal, bounds in spans.items()}
 
     def _calendar_months(self, calendar: str) -> dict[int, DaySet]:
-        found = self._calendars.get(calendar)
-        if found is None:
-            found = self._by_month(self._month_spans(calendar), 13)
-            self._calendars[calendar] = found
-        return found
+        months = self._calendars.get(calendar)
+        if months is None:
+            months = self._by_month(self._month_spans(calendar), 13)
+            self._calendars[calendar] = months
+        return months
 
     def _by_month(self, months: tuple[MonthSpan, ...], count: int) -> dict[int, DaySet]:
         spans: dict[int, list[tuple[date, date]]] = {n: [] for n in range(1, count + 1)}
         for span in months:
             spans[span.opens.month].append((span.first, last_day(span)))
-        return {month: self.days.spans(found) for month, found in spans.items()}
+        return {month: self.days.spans(bounds) for month, bounds in spans.items()}
 
     def _named_days(self, system: str) -> dict[str, DaySet]:
-        found = self._named.get(system)
-        if found is None:
+        named_days = self._named.get(system)
+        if named_days is None:
             names = open_day_names(system)
             days: dict[str, list[date]] = {name: [] for name in names.names}
             first, last = max(self.days.first, names.first), min(self.days.last, names.last)
             for day, name in names.days_between(first, last):
                 days[name].append(day)
-            found = self._named[system] = {name: self.days.those(d) for name, d in days.items()}
-        return found
-
-    @cached_property
-    def _calendars(self) -> dict[str, dict[int, DaySet]]:
-        return {}
-
-    @cached_property
-    def _named(self) -> dict[str, dict[str, DaySet]]:
-        return {}
+            named_days = self._named[system] = {
+                name: self.days.those(d) for name, d in days.items()
+            }
+        return named_days
 
 
 def years_held(row: EventRow) -> tuple[int, ...]:
-    """Every year in which the event held: as listed, or from its first to its last day."""
+    """Every year of the event: as listed, or from its first to its last day."""
     if row.years or row.start is None or row.end is None:
         return row.years
     return tuple(range(row.start.year, row.end.year + 1))

@@ -1,4 +1,4 @@
-"""Worked examples for few-shot prompts, made by hand; no generated puzzle is among them.
+"""WorkedPuzzle examples for few-shot prompts, made by hand; no generated puzzle is among them.
 
 Each gives its constraints, one worked answer and its dates. The dates were checked by
 going through every day from 1800 to 2050 (tests/families/time_puzzles/test_examples.py).
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
+class WorkedPuzzle:
     """One puzzle with its worked answer."""
 
     constraints: tuple[str, ...]
-    worked: str
+    reasoning: str
     answer: tuple[str, ...]
 
 
 WORKED = (
-    Worked(
+    WorkedPuzzle(
         constraints=(
             "The year is between 1996 and 2003, both included.",
             "The date falls in a leap year.",
@@ -27,18 +27,18 @@ WORKED = (
             "The day of the month is 29.",
             "The date is a Tuesday.",
         ),
-        worked="The leap years from 1996 to 2003 are 1996 and 2000. 29 February 1996 was a "
+        reasoning="The leap years from 1996 to 2003 are 1996 and 2000. 29 February 1996 was a "
         "Thursday. 29 February 2000 was a Tuesday, so it fits. No other day is left.",
         answer=("2000-02-29",),
     ),
-    Worked(
+    WorkedPuzzle(
         constraints=(
             "The year is 2015.",
             "The day of the month is 13.",
             "The date is a Friday.",
             "The date falls in winter or spring.",
         ),
-        worked="In 2015 the 13th was a Friday in February, March and November. February is in "
+        reasoning="In 2015 the 13th was a Friday in February, March and November. February is in "
         "winter, March in spring; November is in autumn and drops out.",
         answer=("2015-02-13", "2015-03-13"),
     ),

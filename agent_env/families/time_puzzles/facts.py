@@ -1,7 +1,7 @@
-"""The kinds of facts that a puzzle's constraints state (Time Puzzles, Table 2, and some more).
+"""Types of facts in a puzzle's constraints (Time Puzzles, Table 2, and some more).
 
-A fact is data: what it says of a date, not which dates those are (`day_sets`) nor how it is worded
-(`wording`). Its JSON is the meta entry of the published puzzle format.
+A fact is data; `day_sets` computes its dates, `wording` its text. Its JSON is the meta entry of the
+published puzzle format.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SIGNS = {
     "Scorpio": ((10, 23), (11, 21)),
     "Sagittarius": ((11, 22), (12, 21)),
 }
-"""First and last (month, day) of each western sign; bounds differ by source, so they are stated."""
+"""First and last (month, day) of each western sign; sources differ, so puzzles state them."""
 
 Weekday = Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
@@ -110,7 +110,7 @@ class WesternZodiac(Record):
 class WeekdayInMonth(Record):
     type: Literal["weekday_in_month"] = "weekday_in_month"
     direction: Literal["first", "last"]
-    """Counted from the month's beginning or from its end."""
+    """Counted from the month's start or end."""
     weekday: Weekday
     n: int = Field(ge=1, le=5)
 
@@ -160,7 +160,7 @@ class CalendarMonth(Record):
     type: Literal["calendar_month"] = "calendar_month"
     calendar: Literal["hebrew", "islamic", "persian", "ethiopic", "coptic", "indian-civil"]
     month: int = Field(ge=1, le=13)
-    """Number in the order of the calendar's months."""
+    """Number of the month in the calendar."""
 
 
 class JapaneseEra(Record):
@@ -188,9 +188,9 @@ class KbEvent(Record):
     aspect: Literal["start", "end", "multi_year"]
     """Its first day, its last day, or any year in which it held."""
     level: Level
-    """What the date shares with it."""
+    """What the date has in common with it."""
     value: int | None = None
-    """The year, month or day of the month shared; None for `multi_year`."""
+    """The common year, month or day of the month; None for `multi_year`."""
 
 
 Fact = Annotated[
@@ -202,50 +202,36 @@ Fact = Annotated[
     Field(discriminator="type"),
 ]  # fmt: skip
 
+_YEAR_TYPES = (
+    "explicit_year", "decade", "year_range", "leap_year", "chinese_zodiac", "person_alive",
+    "us_president", "event", "japanese_era",
+)  # fmt: skip
+_MONTH_TYPES = ("month", "season", "lunar_month", "western_zodiac", "calendar_month")
+_DAY_TYPES = (
+    "weekday_in_month", "day_of_month_specific", "first_day_of_month", "last_day_of_month",
+    "day_of_month", "weekday", "multi_weekday", "day_of_year", "weekday_in_year", "church_day",
+    "solar_term",
+)  # fmt: skip
 LEVELS: dict[str, Level] = {
-    "explicit_year": "year",
-    "decade": "year",
-    "year_range": "year",
-    "leap_year": "year",
-    "chinese_zodiac": "year",
-    "person_alive": "year",
-    "us_president": "year",
-    "event": "year",
-    "japanese_era": "year",
-    "month": "month",
-    "season": "month",
-    "lunar_month": "month",
-    "western_zodiac": "month",
-    "calendar_month": "month",
-    "weekday_in_month": "day",
-    "day_of_month_specific": "day",
-    "first_day_of_month": "day",
-    "last_day_of_month": "day",
-    "day_of_month": "day",
-    "weekday": "day",
-    "multi_weekday": "day",
-    "day_of_year": "day",
-    "weekday_in_year": "day",
-    "church_day": "day",
-    "solar_term": "day",
+    **dict.fromkeys(_YEAR_TYPES, "year"),
+    **dict.fromkeys(_MONTH_TYPES, "month"),
+    **dict.fromkeys(_DAY_TYPES, "day"),
 }
-"""Constraint level of each fact type (Table 2); that of a kb_event stands in the fact."""
+"""Constraint level of each fact type (Table 2); a kb_event has its own."""
 
-CATEGORIES = {
-    "day_of_month_specific": "exact_day_of_month",
-    "first_day_of_month": "exact_day_of_month",
-    "last_day_of_month": "exact_day_of_month",
-}
-"""Types that share a category; every other type is one of its own."""
+CATEGORIES = dict.fromkeys(
+    ("day_of_month_specific", "first_day_of_month", "last_day_of_month"), "exact_day_of_month"
+)
+"""Types with a common category; every other type is its own category."""
 
 
 def level_of(fact: Fact) -> Level:
-    """The granularity at which the fact says something."""
+    """The granularity of the fact."""
     return fact.level if isinstance(fact, KbEvent) else LEVELS[fact.type]
 
 
 def category_of(fact: Fact) -> str:
-    """What may occur once in a puzzle."""
+    """The category, which a puzzle has at most once."""
     if isinstance(fact, CalendarMonth):
         return f"{fact.calendar}_month"
     return CATEGORIES.get(fact.type, fact.type)

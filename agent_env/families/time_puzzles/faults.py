@@ -18,14 +18,8 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 
+from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import (
-    Fact,
-    KbEvent,
-    PersonAlive,
-    UsPresident,
-    level_of,
-)
 from agent_env.families.time_puzzles.generator import evidence_of
 from agent_env.families.time_puzzles.readings import Readings
 from agent_env.families.time_puzzles.sample import TimePuzzle
@@ -35,7 +29,7 @@ from agent_env.tasks.faults import ConstraintRef, Faults, MissedDate, Source, Wr
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
 from agent_env.temporal.facts.tables import FactTables
 
-LOOKED_UP = (KbEvent, PersonAlive, UsPresident)
+LOOKED_UP = (ft.KbEvent, ft.PersonAlive, ft.UsPresident)
 MANY_VALUED = {
     "decade", "year_range", "leap_year", "chinese_zodiac", "person_alive", "us_president", "event",
     "japanese_era", "season", "lunar_month", "western_zodiac", "calendar_month", "multi_weekday",
@@ -59,10 +53,10 @@ class PuzzleFaults:
         (one read from a file that has none) or about an event that the tables lack."""
         if not isinstance(sample, TimePuzzle):
             return Faults()
-        given, gold = set(answer), set(sample.gold)
-        wrong = tuple(self._wrong(sample, day) for day in sorted(given - gold))
-        missed = self._missed(sample, sorted(gold - given), answer, wrong)
-        return Faults(wrong=wrong, missed=missed)
+        dates, gold = set(answer), set(sample.gold)
+        wrong = tuple(self._wrong(sample, day) for day in sorted(dates - gold))
+        missed_dates = self._missed_dates(sample, sorted(gold - dates), answer, wrong)
+        return Faults(wrong=wrong, missed=missed_dates)
 
     def _wrong(self, puzzle: TimePuzzle, text: str) -> WrongDate:
         day = date.fromisoformat(text)
@@ -76,37 +70,37 @@ class PuzzleFaults:
             broken.append(_range(puzzle))
         return WrongDate(date=text, violates=tuple(broken))
 
-    def _holds(self, fact: Fact, day: date) -> bool:
+    def _holds(self, fact: ft.Fact, day: date) -> bool:
         """Whether the fact holds on the day; a fact whose name the tables lack counts as kept."""
         try:
             return bool(self._sets.of(fact) >> PUZZLE_DAYS.index(day) & 1)
         except KeyError:
             return True
 
-    def _missed(
+    def _missed_dates(
         self,
         puzzle: TimePuzzle,
-        missed: Sequence[str],
+        texts: Sequence[str],
         answer: tuple[str, ...],
         wrong: tuple[WrongDate, ...],
     ) -> tuple[MissedDate, ...]:
-        if not missed:
+        if not texts:
             return ()
         counts = Counter(ref.index for each in wrong for ref in each.violates if ref.index >= 0)
         if counts:
             most = min(counts, key=lambda i: (-counts[i], not _is_lookup(puzzle.facts[i]), i))
             ref = _ref(puzzle, most)
-            return tuple(MissedDate(date=d, misread=ref, rule="violated elsewhere") for d in missed)
-        return tuple(self._one_missed(puzzle, day, answer) for day in missed)
+            return tuple(MissedDate(date=d, misread=ref, rule="violated elsewhere") for d in texts)
+        return tuple(self._missed_date(puzzle, day, answer) for day in texts)
 
-    def _one_missed(self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]) -> MissedDate:
-        found = self._other_reading(puzzle, text, answer)
-        if found is not None:
-            index, name = found
+    def _missed_date(self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]) -> MissedDate:
+        other_reading = self._other_reading(puzzle, text, answer)
+        if other_reading is not None:
+            index, name = other_reading
             return MissedDate(date=text, misread=_ref(puzzle, index), rule=f"other reading: {name}")
         if not answer:
             return MissedDate(date=text, misread=None, rule="no date given")
-        if (index_ := _left_out(puzzle, text, answer)) is not None:
+        if (index_ := _narrowed_constraint(puzzle, text, answer)) is not None:
             return MissedDate(date=text, misread=_ref(puzzle, index_), rule="left out by its value")
         return MissedDate(date=text, misread=None, rule="nothing found")
 
@@ -117,44 +111,46 @@ class PuzzleFaults:
         try:
             sets = [self._sets.of(fact) for fact in puzzle.facts]
             rests = rests_of(sets, PUZZLE_DAYS.everything) if sets else []
-            given = _set(answer)
+            answer_days = _set(answer)
             for index, (fact, rest) in enumerate(zip(puzzle.facts, rests, strict=True)):
                 for name, days in self._readings.others(fact):
-                    if rest & days == given and not _set((text,)) & days:
+                    if rest & days == answer_days and not _set((text,)) & days:
                         return index, name
         except KeyError:
             return None
         return None
 
 
-def _left_out(puzzle: TimePuzzle, text: str, answer: Sequence[str]) -> int | None:
+def _narrowed_constraint(puzzle: TimePuzzle, text: str, answer: Sequence[str]) -> int | None:
     """The constraint by whose value the missed date differs from all dates given."""
-    day, given = date.fromisoformat(text), [date.fromisoformat(d) for d in answer]
+    day, answer_dates = date.fromisoformat(text), [date.fromisoformat(d) for d in answer]
     gains = puzzle.information_gain or tuple(0.0 for _ in puzzle.facts)
     apart = [
         index
         for index, fact in enumerate(puzzle.facts)
-        if fact.type in MANY_VALUED and _is_many_valued(fact) and _sets_apart(fact, day, given)
+        if fact.type in MANY_VALUED
+        and _is_many_valued(fact)
+        and _excludes_only(fact, day, answer_dates)
     ]
     order = [(not _is_lookup(puzzle.facts[i]), gains[i], i) for i in apart]
     return min(order)[2] if order else None
 
 
-def _sets_apart(fact: Fact, day: date, given: Sequence[date]) -> bool:
+def _excludes_only(fact: ft.Fact, day: date, answer_dates: Sequence[date]) -> bool:
     """Whether reading the fact narrowly could lose the day and keep those given."""
     if fact.type in SPANS:
-        return not min(given) < day < max(given)
-    return _value(fact, day) not in {_value(fact, other) for other in given}
+        return not min(answer_dates) < day < max(answer_dates)
+    return _value(fact, day) not in {_value(fact, other) for other in answer_dates}
 
 
-def _is_many_valued(fact: Fact) -> bool:
-    return not isinstance(fact, KbEvent) or fact.aspect == "multi_year"
+def _is_many_valued(fact: ft.Fact) -> bool:
+    return not isinstance(fact, ft.KbEvent) or fact.aspect == "multi_year"
 
 
-def _value(fact: Fact, day: date) -> int:
+def _value(fact: ft.Fact, day: date) -> int:
     if fact.type == "multi_weekday":
         return day.weekday()
-    level = level_of(fact)
+    level = ft.level_of(fact)
     return day.year if level == "year" else day.month if level == "month" else day.day
 
 
@@ -162,7 +158,7 @@ def _set(days: Sequence[str]) -> DaySet:
     return PUZZLE_DAYS.those(date.fromisoformat(day) for day in days)
 
 
-def _is_lookup(fact: Fact) -> bool:
+def _is_lookup(fact: ft.Fact) -> bool:
     return isinstance(fact, LOOKED_UP)
 
 

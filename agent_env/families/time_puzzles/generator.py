@@ -15,7 +15,7 @@ from datetime import date
 from random import Random
 
 from agent_env.errors import ConfigError
-from agent_env.families.time_puzzles.candidates import Candidates, Entry, Kind
+from agent_env.families.time_puzzles.candidates import Candidates, Entry, FactKind
 from agent_env.families.time_puzzles.checks import Checker
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
@@ -115,8 +115,8 @@ class Generator:
         if domain:
             seed_date = self._random_day(domain, rng)
             options = self._options(kinds, seed_date, rng)
-            for found in self._search([event], event.days, options, shape.solutions):
-                yield found, seed_date
+            for entries in self._search([event], event.days, options, shape.solutions):
+                yield entries, seed_date
 
     def _event(self, shape: Shape, outline: Outline, rng: Random) -> Entry | None:
         """A relation to a random event; beside a day of the year, one of enough years: each gives
@@ -130,27 +130,27 @@ class Generator:
             event = self._candidates.event(outline.relation, rng)
         return None
 
-    def _options(self, kinds: Sequence[Kind], day: date, rng: Random) -> list[Iterable[Entry]]:
+    def _options(self, kinds: Sequence[FactKind], day: date, rng: Random) -> list[Iterable[Entry]]:
         """Facts of each kind on the day, in random order; kinds with the fewest come first.
 
         By the paper's rules, one fact of each kind but the last, for which any kind of its level
         may stand: whichever gives the right number of solutions.
         """
         if not self._checked and kinds:
-            drawn: list[Iterable[Entry]] = [[rng.choice(k.entries(day, rng))] for k in kinds[:-1]]
-            return [*drawn, self._any_of_level(kinds, day, rng)]
+            singles: list[Iterable[Entry]] = [[rng.choice(k.entries(day, rng))] for k in kinds[:-1]]
+            return [*singles, self._any_of_level(kinds, day, rng)]
         options = []
         for kind in kinds:
             entries = kind.entries(day, rng)
             options.append(rng.sample(entries, min(BREADTH, len(entries))))
         return [*sorted(options, key=len)]
 
-    def _any_of_level(self, kinds: Sequence[Kind], day: date, rng: Random) -> Iterator[Entry]:
+    def _any_of_level(self, kinds: Sequence[FactKind], day: date, rng: Random) -> Iterator[Entry]:
         """Facts of every kind that may take the last one's place, made as they are asked for."""
         *before, last = kinds
-        used = {kind.category for kind in before}
+        categories = {kind.category for kind in before}
         others = self._candidates.kinds.values()
-        free = [k for k in others if k.level == last.level and k.category not in used]
+        free = [k for k in others if k.level == last.level and k.category not in categories]
         for kind in rng.sample(free, len(free)):
             entries = kind.entries(day, rng)
             yield from rng.sample(entries, min(BREADTH, len(entries)))
@@ -169,29 +169,31 @@ class Generator:
 
     def _search(
         self,
-        chosen: list[Entry],
+        entries_so_far: list[Entry],
         solutions: DaySet,
         options: Sequence[Iterable[Entry]],
-        wanted: int,
+        solution_count: int,
     ) -> Iterator[list[Entry]]:
         """Every choice of one fact from each option that leaves the wanted number of solutions."""
         if not options:
-            if solutions.bit_count() == wanted:
-                yield chosen
+            if solutions.bit_count() == solution_count:
+                yield entries_so_far
             return
         entries, *further = options
         for entry in entries:
-            left = solutions & entry.days
-            if self._checked and left == solutions:
+            remaining = solutions & entry.days
+            if self._checked and remaining == solutions:
                 continue  # it says nothing new
-            size = left.bit_count()
-            if further and size >= wanted:
-                yield from self._search([*chosen, entry], left, further, wanted)
-            elif not further and size == wanted:
-                yield [*chosen, entry]
+            size = remaining.bit_count()
+            if further and size >= solution_count:
+                yield from self._search(
+                    [*entries_so_far, entry], remaining, further, solution_count
+                )
+            elif not further and size == solution_count:
+                yield [*entries_so_far, entry]
 
     def _contradictions(
-        self, event: Entry, kinds: Sequence[Kind], rng: Random
+        self, event: Entry, kinds: Sequence[FactKind], rng: Random
     ) -> Iterator[tuple[list[Entry], None]]:
         """Facts that contradict each other only all together: all but the last hold on one day,
         the last on other days that any one of the others rules out."""

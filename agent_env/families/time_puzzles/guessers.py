@@ -1,9 +1,8 @@
-"""Three answers that take no thought; a good puzzle set gives them next to nothing.
+"""Three guessing baselines, which a good puzzle set gives almost no score.
 
-One ignores the event and answers whatever the other facts allow. One draws a random value for the
-event among those that the other facts allow. One always says that there is no such date. All
-three know every other fact and every calendar, so that a model that cannot look events up scores
-at most what they do.
+One ignores the event and answers all days that the other facts allow. One randomly draws the
+event's value among those that the other facts allow. One always answers that there is no date. All
+know every other fact and calendar: an upper bound for a model that cannot look events up.
 """
 
 from __future__ import annotations
@@ -16,13 +15,14 @@ from random import Random
 from agent_env.families.time_puzzles.audit_solved import (
     common_days,
     few_days,
-    solved,
+    solve_facts,
     window_of,
     year_bounds,
 )
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.solver import years_in
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.facts.tables import FactTables
 
@@ -33,11 +33,11 @@ class GuessRates:
 
     puzzles: int
     ignore_event: int
-    """Puzzles that the guesser without the event gets right."""
+    """Puzzles with a right answer of the guesser without the event."""
     random_value: float
-    """Puzzles that a random value gets right, in the mean over all draws."""
+    """Expected number of puzzles with a right random value."""
     random_value_drawn: int
-    """The same for one draw per puzzle."""
+    """Number for one draw per puzzle."""
     always_none: int
 
     def as_json(self) -> dict[str, float]:
@@ -53,33 +53,33 @@ class GuessRates:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a guesser knows of one puzzle, and what would be right."""
+    """The guessers' view of one puzzle, and its gold."""
 
     event: KbEvent | None
     rest: DaySet
     """The days that all facts but the event allow."""
     gold: DaySet | None
-    """None where the gold holds what no answer can: a day out of range, or no date at all."""
+    """None for a gold with a day out of range or with a text that is not a date."""
 
 
 def guess_rates(
     puzzles: Sequence[TimePuzzle], tables: FactTables, rng: Random | None = None
 ) -> GuessRates:
-    """What the guessers get right of the puzzles' own gold; `rng` draws the random values."""
+    """The guessers' rates against the puzzles' own gold; `rng` draws the random values."""
     sets = DaySets(common_days(puzzles), tables)
     return rates_of([case_of(puzzle, sets) for puzzle in puzzles], sets, rng or Random(0))
 
 
 def rates_of(cases: Sequence[Case], sets: DaySets, rng: Random) -> GuessRates:
-    """The same of cases whose rests are known already."""
-    ignored = drawn = none = 0
+    """The guessers' rates over cases."""
+    ignoring_hits = draw_hits = none_hits = 0
     chance = 0.0
     for case in cases:
-        ignored += case.rest == case.gold
-        drawn += _draw(case, sets, rng) == case.gold
+        ignoring_hits += case.rest == case.gold
+        draw_hits += _draw(case, sets, rng) == case.gold
         chance += chance_of(case, sets)
-        none += case.gold == 0
-    return GuessRates(len(cases), ignored, chance, drawn, none)
+        none_hits += case.gold == 0
+    return GuessRates(len(cases), ignoring_hits, chance, draw_hits, none_hits)
 
 
 def ignore_event(puzzle: TimePuzzle, sets: DaySets) -> tuple[str, ...]:
@@ -93,16 +93,16 @@ def random_value(puzzle: TimePuzzle, sets: DaySets, rng: Random) -> tuple[str, .
 
 
 def always_none(puzzle: TimePuzzle, sets: DaySets) -> tuple[str, ...]:
-    """No date, whatever the puzzle."""
+    """No date."""
     return ()
 
 
 def case_of(puzzle: TimePuzzle, sets: DaySets) -> Case:
-    """The puzzle without its event; one that has none leaves nothing to be guessed."""
+    """The puzzle without its event."""
     window = window_of(year_bounds(puzzle), sets.days)
     event = event_of(puzzle.facts)
     others = [fact for fact in puzzle.facts if fact is not event]
-    return Case(event, solved(others, window, sets).answer, gold_days(puzzle, sets))
+    return Case(event, solve_facts(others, window, sets).answer, gold_days(puzzle, sets))
 
 
 def event_of(facts: Sequence[Fact]) -> KbEvent | None:
@@ -111,7 +111,7 @@ def event_of(facts: Sequence[Fact]) -> KbEvent | None:
 
 
 def gold_days(puzzle: TimePuzzle, sets: DaySets) -> DaySet | None:
-    """The stored gold as a day set; None where no day set can be it."""
+    """The stored gold as a day set; None where it has other values than days in range."""
     try:
         days = few_days(map(date.fromisoformat, puzzle.gold), sets.days)
     except ValueError:
@@ -120,7 +120,7 @@ def gold_days(puzzle: TimePuzzle, sets: DaySets) -> DaySet | None:
 
 
 def chance_of(case: Case, sets: DaySets) -> float:
-    """How likely a random value of the event gives the gold."""
+    """Probability that a random value of the event gives the gold."""
     if case.gold is None:
         return 0.0
     if case.event is None or not case.rest:
@@ -142,9 +142,9 @@ def _draw(case: Case, sets: DaySets, rng: Random) -> DaySet:
 
 
 def _values(event: KbEvent, rest: DaySet, sets: DaySets) -> list[int]:
-    """The years, months or days of the month that occur in the rest, of those an event shares."""
+    """The years, months or days of the month that occur in the rest, by the event's level."""
     if event.level == "year":
-        return _years(rest, sets)
+        return list(years_in(rest, sets.days))
     numbers = range(1, 13) if event.level == "month" else range(1, 32)
     return [number for number in numbers if _having(event, number, rest, sets)]
 
@@ -155,18 +155,6 @@ def _having(event: KbEvent, value: int, rest: DaySet, sets: DaySets) -> DaySet:
     if event.level == "month":
         return rest & sets.patterns.months((value,))
     return rest & sets.patterns.days_of_month((value,))
-
-
-def _years(rest: DaySet, sets: DaySets) -> list[int]:
-    """The years that have a day in the set: one search in its digits for each."""
-    digits = f"{rest:b}"[::-1]
-    found = []
-    at = digits.find("1")
-    while at != -1:
-        year = sets.days.day(at).year
-        found.append(year)
-        at = digits.find("1", sets.days.index(date(year, 12, 31)) + 1)
-    return found
 
 
 def _texts(days: DaySet, sets: DaySets) -> tuple[str, ...]:

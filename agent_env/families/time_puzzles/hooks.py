@@ -23,7 +23,7 @@ def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
     if not isinstance(sample, TimePuzzle):
         return {}
     calendars = {name for fact in sample.facts if (name := _calendar(fact)) is not None}
-    found = {
+    breakdown = {
         "solutions": (str(sample.solution_count),),
         "facts": (str(sample.fact_count),),
         "fact type": tuple(sorted({fact.type for fact in sample.facts})),
@@ -31,8 +31,8 @@ def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
         "event level": (sample.event_level,) if sample.event_level else (),
     }
     if world := getattr(sample, "world", None):
-        found["world"] = (str(world),)
-    return found
+        breakdown["world"] = (str(world),)
+    return breakdown
 
 
 def cluster(sample: Sample) -> str:

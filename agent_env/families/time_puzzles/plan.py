@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from agent_env.families.time_puzzles.candidates import Kind
+from agent_env.families.time_puzzles.candidates import FactKind
 from agent_env.families.time_puzzles.facts import Level
 
 Relation = Literal["year", "years", "month", "day"]
@@ -92,7 +92,7 @@ def draw_outline(
     facts: int,
     solutions: int,
     checked: bool,
-    tried: Collection[Outline],
+    failed: Collection[Outline],
     rng: Random,
 ) -> Outline:
     """A relation to an event and a leading kind, by weight, none that was tried in vain while
@@ -105,44 +105,44 @@ def draw_outline(
         for key, w in OUTLINES.items()
         if w[column] and (not key[1] or key[1] in open_)
     }
-    left = {outline: w for outline, w in weights.items() if outline not in tried} or weights
-    (outline,) = rng.choices(list(left), list(left.values()))
+    untried = {outline: w for outline, w in weights.items() if outline not in failed} or weights
+    (outline,) = rng.choices(list(untried), list(untried.values()))
     return outline
 
 
 def plan_kinds(
-    kinds: Mapping[str, Kind], outline: Outline, count: int, checked: bool, rng: Random
-) -> list[Kind]:
+    kinds: Mapping[str, FactKind], outline: Outline, count: int, checked: bool, rng: Random
+) -> list[FactKind]:
     """`count` kinds beside an event, fewer where there are not enough; `checked` leaves out what
     does not go together, as the checks would refuse the puzzle."""
     unfit = UNFIT[outline.relation] if checked else frozenset()
     open_ = {kind.name: kind for kind in kinds.values() if kind.name not in unfit}
     event_level: Level = "year" if outline.relation == "years" else outline.relation
-    used: dict[Level, int] = {"year": 0, "month": 0, "day": 0}
-    used[event_level] += 1
-    chosen: list[Kind] = []
+    level_counts: dict[Level, int] = {"year": 0, "month": 0, "day": 0}
+    level_counts[event_level] += 1
+    selection: list[FactKind] = []
     if outline.lead and count:
-        chosen.append(_take(open_, [open_[outline.lead]], checked, False, rng))
-        used[chosen[0].level] += 1
-    while len(chosen) < count and open_:
-        kind = _take(open_, _least_used(open_, used), checked, count >= MANY, rng)
-        used[kind.level] += 1
-        chosen.append(kind)
-    return chosen
+        selection.append(_take(open_, [open_[outline.lead]], checked, False, rng))
+        level_counts[selection[0].level] += 1
+    while len(selection) < count and open_:
+        kind = _take(open_, _least_used(open_, level_counts), checked, count >= MANY, rng)
+        level_counts[kind.level] += 1
+        selection.append(kind)
+    return selection
 
 
-def _least_used(open_: Mapping[str, Kind], used: Mapping[Level, int]) -> list[Kind]:
+def _least_used(open_: Mapping[str, FactKind], level_counts: Mapping[Level, int]) -> list[FactKind]:
     """The kinds left of those levels that have the fewest facts so far."""
-    by_level: dict[Level, list[Kind]] = {level: [] for level in used}
+    by_level: dict[Level, list[FactKind]] = {level: [] for level in level_counts}
     for kind in open_.values():
         by_level[kind.level].append(kind)
-    fewest = min([used[level] for level, kinds in by_level.items() if kinds])
-    return [k for level, kinds in by_level.items() if used[level] == fewest for k in kinds]
+    fewest = min([level_counts[level] for level, kinds in by_level.items() if kinds])
+    return [k for level, kinds in by_level.items() if level_counts[level] == fewest for k in kinds]
 
 
 def _take(
-    open_: dict[str, Kind], among: list[Kind], checked: bool, evenly: bool, rng: Random
-) -> Kind:
+    open_: dict[str, FactKind], among: list[FactKind], checked: bool, evenly: bool, rng: Random
+) -> FactKind:
     """Draw one by weight, and take away its category and what does not go with it."""
     kind = rng.choice(among) if evenly else rng.choices(among, [k.weight for k in among])[0]
     excluded = _EXCLUDED.get(kind.name, frozenset()) if checked else frozenset()

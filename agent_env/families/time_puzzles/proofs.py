@@ -18,8 +18,8 @@ from agent_env.temporal.facts.articles import (
 
 def proofs_of(facts: Sequence[Fact], sets: DaySets) -> tuple[Proof, ...]:
     """One proof for each fact that must be looked up, in the order of the facts."""
-    found = (_proof(number, fact, sets) for number, fact in enumerate(facts))
-    return tuple(proof for proof in found if proof is not None)
+    proofs = (_proof(number, fact, sets) for number, fact in enumerate(facts))
+    return tuple(proof for proof in proofs if proof is not None)
 
 
 def _proof(number: int, fact: Fact, sets: DaySets) -> Proof | None:

@@ -27,7 +27,7 @@ from agent_env.families.time_puzzles.audit_fields import (
     as_int,
     as_year_range,
 )
-from agent_env.families.time_puzzles.audit_meta import Entry, read_entry
+from agent_env.families.time_puzzles.audit_meta import MetaEntry, read_entry
 from agent_env.families.time_puzzles.day_sets import years_held
 from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
@@ -128,17 +128,17 @@ def _published(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
         raise DatasetError(path, None, f"is not JSON: {exc}") from exc
     if not isinstance(rows, list) or not rows:
         raise DatasetError(path, None, "holds no puzzle; write a JSON array of objects")
-    taken: set[str] = set()
+    used_ids: set[str] = set()
     puzzles: list[TimePuzzle] = []
     for index, row in enumerate(rows):
         try:
-            puzzles.append(_puzzle(row, index, taken))
+            puzzles.append(_puzzle(row, index, used_ids))
         except FieldError as exc:
             raise DatasetError(path, None, f"index {index}, {exc.field}: {exc.reason}") from exc
     return tuple(puzzles)
 
 
-def _puzzle(row: object, index: int, taken: set[str]) -> PublishedPuzzle:
+def _puzzle(row: object, index: int, used_ids: set[str]) -> PublishedPuzzle:
     if not isinstance(row, dict):
         raise FieldError("puzzle", "is not an object")
     entries = _entries(row)
@@ -148,7 +148,7 @@ def _puzzle(row: object, index: int, taken: set[str]) -> PublishedPuzzle:
     count = row.get("solution_count")
     identifier = as_identifier(row.get("identifier"), index)
     return PublishedPuzzle(
-        id=_free_id(str(identifier), taken),
+        id=_free_id(str(identifier), used_ids),
         gold=gold,
         constraints=_texts(row, "constraints"),
         explicit_constraints=_texts(row, "explicit_constraints"),
@@ -171,18 +171,18 @@ def _needed(row: Mapping[str, Any], key: str) -> Any:
     return row[key]
 
 
-def _free_id(identifier: str, taken: set[str]) -> str:
+def _free_id(identifier: str, used_ids: set[str]) -> str:
     """An id that can name a file and that no earlier puzzle has, whatever the letters' case."""
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).lstrip("._-")[:100] or "puzzle"
     name, number = base, 1
-    while name.casefold() in taken:
+    while name.casefold() in used_ids:
         number += 1
         name = f"{base}-{number}"
-    taken.add(name.casefold())
+    used_ids.add(name.casefold())
     return name
 
 
-def _entries(row: Mapping[str, Any]) -> list[Entry]:
+def _entries(row: Mapping[str, Any]) -> list[MetaEntry]:
     meta = _needed(row, "constraints_meta")
     if isinstance(meta, Mapping):  # type → parameters
         meta = [{"value": v, "type": k} for k, v in meta.items()]

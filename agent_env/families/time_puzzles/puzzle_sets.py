@@ -50,22 +50,22 @@ def make_set(
     that a repeat is drawn again."""
     puzzles: list[TimePuzzle] = []
     missing: list[str] = []
-    seen: set[str] = set()
+    keys: set[str] = set()
     own = _Maker(tables, options)
-    for number, made in enumerate(_all(own, tables, options, processes), start=1):
+    for number, puzzle in enumerate(_all(own, tables, options, processes), start=1):
         on_puzzle()
-        key, redraw = _key(made), 0
-        while key in seen and redraw < REDRAWS:
+        key, redraw = _key(puzzle), 0
+        while key in keys and redraw < REDRAWS:
             redraw += 1
-            made = own.make(number, redraw)
-            key = _key(made)
-        if isinstance(made, str):
-            missing.append(made)
-        elif key in seen:
+            puzzle = own.make(number, redraw)
+            key = _key(puzzle)
+        if isinstance(puzzle, str):
+            missing.append(puzzle)
+        elif key in keys:
             missing.append(f"puzzle {number} stood in the set already, {REDRAWS} times over")
         else:
-            seen.add(key)
-            puzzles.append(made)
+            keys.add(key)
+            puzzles.append(puzzle)
     return PuzzleSet(tuple(puzzles), tuple(missing))
 
 

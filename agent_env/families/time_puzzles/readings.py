@@ -8,16 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 
+from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets
-from agent_env.families.time_puzzles.facts import (
-    ChineseZodiac,
-    Decade,
-    Fact,
-    LunarMonth,
-    PersonAlive,
-    RecurringEvent,
-    UsPresident,
-)
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.facts.recurring import WOMENS_WORLD_CUPS
 from agent_env.temporal.systems.base import last_day
@@ -29,38 +21,38 @@ class Readings:
 
     def __init__(self, sets: DaySets) -> None:
         self._sets = sets
-        self._cache: dict[Fact, tuple[tuple[str, DaySet], ...]] = {}
+        self._cache: dict[ft.Fact, tuple[tuple[str, DaySet], ...]] = {}
 
-    def others(self, fact: Fact) -> tuple[tuple[str, DaySet], ...]:
+    def others(self, fact: ft.Fact) -> tuple[tuple[str, DaySet], ...]:
         """Name and day set of each reading that the wording does not mean."""
-        found = self._cache.get(fact)
-        if found is None:
-            found = self._cache[fact] = tuple(self._others(fact))
-        return found
+        readings = self._cache.get(fact)
+        if readings is None:
+            readings = self._cache[fact] = tuple(self._others(fact))
+        return readings
 
-    def _others(self, fact: Fact) -> Iterator[tuple[str, DaySet]]:
+    def _others(self, fact: ft.Fact) -> Iterator[tuple[str, DaySet]]:
         days, patterns = self._sets.days, self._sets.patterns
         match fact:
-            case LunarMonth(month=month):
+            case ft.LunarMonth(month=month):
                 yield "leap_month", self._without_leap(month)
-            case ChineseZodiac(animal=animal):
+            case ft.ChineseZodiac(animal=animal):
                 yield "zodiac_year_start", self._by_lichun(animal)
-            case PersonAlive(person=person):
+            case ft.PersonAlive(person=person):
                 life = self._sets.people[person]
                 yield "boundary_days", days.span(life.start, life.end)
-            case UsPresident(person=person):
+            case ft.UsPresident(person=person):
                 terms = self._sets.terms[person]
                 yield "boundary_days", days.spans((s, e) for s, e in terms if e is not None)
-            case RecurringEvent(name="summer_olympics"):
-                held = RECURRING["summer_olympics"]
-                yield "olympics_2020", patterns.years({*held, 2020} - {2021})
-                yield "olympics_2020", patterns.years({*held, 2020})
-                yield "planned", patterns.years({*held, *range(2028, days.last.year + 1, 4)})
-            case RecurringEvent(name="world_cup"):
-                held = RECURRING["world_cup"]
-                yield "womens_cup", patterns.years({*held, *WOMENS_WORLD_CUPS})
-                yield "planned", patterns.years({*held, *range(2030, days.last.year + 1, 4)})
-            case Decade(decade=first):
+            case ft.RecurringEvent(name="summer_olympics"):
+                years = RECURRING["summer_olympics"]
+                yield "olympics_2020", patterns.years({*years, 2020} - {2021})
+                yield "olympics_2020", patterns.years({*years, 2020})
+                yield "planned", patterns.years({*years, *range(2028, days.last.year + 1, 4)})
+            case ft.RecurringEvent(name="world_cup"):
+                years = RECURRING["world_cup"]
+                yield "womens_cup", patterns.years({*years, *WOMENS_WORLD_CUPS})
+                yield "planned", patterns.years({*years, *range(2030, days.last.year + 1, 4)})
+            case ft.Decade(decade=first):
                 yield "decade_from_1", days.span(date(first + 1, 1, 1), date(first + 10, 12, 31))
                 if first % 100 == 0:
                     yield "century", days.span(date(first, 1, 1), date(first + 99, 12, 31))

@@ -22,7 +22,7 @@ from agent_env.families.time_puzzles.reference_evidence import (
 from agent_env.families.time_puzzles.reference_reading import (
     Clause,
     Lookup,
-    Reading,
+    ParsedPrompt,
     read_prompt,
 )
 
@@ -38,7 +38,7 @@ MAX_OPENED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LookupState:
     """A lookup's state: its clause, or the next call that may give it, or neither."""
 
     clause: Clause | None = None
@@ -52,51 +52,53 @@ class Best:
     """The best fitting page so far, and what it says."""
 
     fitness: float = 0.0
-    found: Found = Found()
+    found: LookupState = LookupState()
 
-    def offer(self, fitness: float, found: Found) -> None:
+    def offer(self, fitness: float, state: LookupState) -> None:
         """Keep it if it fits better; the first of equals stays."""
         if fitness > self.fitness:
-            self.fitness, self.found = fitness, found
+            self.fitness, self.found = fitness, state
 
 
 def next_step(turn: Turn) -> Step | None:
     """The step in a puzzle of constraints; None where the question is none."""
-    offered, seen = turn.offered, look_back(turn.messages)
+    tools, history = turn.offered, look_back(turn.messages)
     find = find_thoroughly if turn.thorough else find_once
-    asked = read_prompt(seen.prompt)
-    if not asked.clauses and not asked.lookups:  # all days would fit
+    prompt = read_prompt(history.prompt)
+    if not prompt.clauses and not prompt.lookups:  # all days would fit
         return None
-    found = [given_fact(lookup, seen) or find(lookup, seen, offered) for lookup in asked.lookups]
-    calls = list({str(f.call): f.call for f in found if f.call is not None}.values())
+    states = [
+        context_fact(lookup, history) or find(lookup, history, tools) for lookup in prompt.lookups
+    ]
+    calls = list({str(f.call): f.call for f in states if f.call is not None}.values())
     if calls:
         return "I look up what I do not know.", calls
-    return _finish(offered, seen, asked, found)
+    return _finish(tools, history, prompt, states)
 
 
-def find_thoroughly(lookup: Lookup, seen: Seen, offered: set[str]) -> Found:
+def find_thoroughly(lookup: Lookup, history: Seen, tools: set[str]) -> LookupState:
     """Go through the queries and their hits until a page fits."""
     sure, unsure = Best(), Best()
     for number, query in enumerate(queries(lookup), start=1):
-        if query not in seen.searches:
-            if "web_search" not in offered:
+        if query not in history.searches:
+            if "web_search" not in tools:
                 break
-            return Found(call=("web_search", {"query": query}))
-        for url, snippet in seen.searches[query][:MAX_OPENED]:
-            if url not in seen.pages and "open_page" in offered:
-                return Found(call=("open_page", {"url": url}))
-            text = seen.pages.get(url) or snippet
+            return LookupState(call=("web_search", {"query": query}))
+        for url, snippet in history.searches[query][:MAX_OPENED]:
+            if url not in history.pages and "open_page" in tools:
+                return LookupState(call=("open_page", {"url": url}))
+            text = history.pages.get(url) or snippet
             fitness, clause = fit(text, lookup), clause_from(text, lookup)
             if clause is None or fitness <= FAIR_FIT:
                 continue
             if is_titled(text, lookup):
-                return Found(clause, url=url)
+                return LookupState(clause, url=url)
             if not has_names(text, lookup) or is_about_more(text, lookup):
-                unsure.offer(fitness, Found(clause, url=url))
+                unsure.offer(fitness, LookupState(clause, url=url))
             elif fitness >= SURE_FIT:
-                return Found(clause, url=url)
+                return LookupState(clause, url=url)
             else:
-                sure.offer(fitness, Found(clause, url=url))
+                sure.offer(fitness, LookupState(clause, url=url))
         if sure.fitness >= GOOD_FIT:
             return sure.found
         if number >= ENOUGH_SEARCHES and unsure.fitness > GOOD_FIT:
@@ -104,27 +106,27 @@ def find_thoroughly(lookup: Lookup, seen: Seen, offered: set[str]) -> Found:
     return max(sure, unsure, key=lambda best: best.fitness).found
 
 
-def find_once(lookup: Lookup, seen: Seen, offered: set[str]) -> Found:
+def find_once(lookup: Lookup, history: Seen, tools: set[str]) -> LookupState:
     """One search, and the first hit's snippet is trusted."""
     query = queries(lookup)[0]
-    if query not in seen.searches:
+    if query not in history.searches:
         call = ("web_search", {"query": query})
-        return Found(call=call if "web_search" in offered else None)
-    hits = seen.searches[query]
+        return LookupState(call=call if "web_search" in tools else None)
+    hits = history.searches[query]
     if not hits:
-        return Found()
+        return LookupState()
     url, snippet = hits[0]
     clause = clause_from(snippet, lookup)
-    return Found(clause, url=url if clause is not None else None)
+    return LookupState(clause, url=url if clause is not None else None)
 
 
-def given_fact(lookup: Lookup, seen: Seen) -> Found | None:
+def context_fact(lookup: Lookup, history: Seen) -> LookupState | None:
     """What the pages that came with the question say: the one that fits best is taken."""
-    best: tuple[float, Found] | None = None
-    for url, text in seen.given.items():
+    best: tuple[float, LookupState] | None = None
+    for url, text in history.given.items():
         clause, fitness = clause_from(text, lookup), fit(text, lookup)
         if clause is not None and fitness > max(FAIR_FIT, best[0] if best else 0.0):
-            best = fitness, Found(clause, url=url)
+            best = fitness, LookupState(clause, url=url)
     return best[1] if best else None
 
 
@@ -141,26 +143,26 @@ def queries(lookup: Lookup) -> list[str]:
 
 
 def _finish(
-    offered: set[str],
-    seen: Seen,
-    asked: Reading,
-    found: list[Found],
+    tools: set[str],
+    history: Seen,
+    prompt: ParsedPrompt,
+    states: list[LookupState],
 ) -> Step:
     """Compute with what is known, in Python where it may, and answer."""
-    clauses = [*asked.clauses, *(f.clause for f in found if f.clause is not None)]
-    missing = [k for k, f in zip(asked.lookups, found, strict=True) if f.clause is None]
-    if "python" in offered and seen.printed is None:
-        code = _program(clauses, asked)
+    clauses = [*prompt.clauses, *(f.clause for f in states if f.clause is not None)]
+    missing = [k for k, f in zip(prompt.lookups, states, strict=True) if f.clause is None]
+    if "python" in tools and history.printed is None:
+        code = _program(clauses, prompt)
         return "I compute the dates.", [("python", {"code": code})]
-    dates = _printed_dates(seen.printed)
+    dates = _printed_dates(history.printed)
     if dates is None:
-        dates = list(_solve(json.dumps(clauses), asked.first, asked.last))
-    dates = _guess(dates, missing, seen.prompt)
-    if "calendars" in offered and not seen.checked and dates:
+        dates = list(_solve(json.dumps(clauses), prompt.first, prompt.last))
+    dates = _guess(dates, missing, history.prompt)
+    if "calendars" in tools and not history.checked and dates:
         check = {"operation": "describe", "date": dates[0]}
         return "I check a date with the calendar.", [("calendars", check)]
-    sources = list(dict.fromkeys(f.url for f in found if f.url is not None))
-    return _answer(dates, missing, asked.unread, sources), []
+    sources = list(dict.fromkeys(f.url for f in states if f.url is not None))
+    return _answer(dates, missing, prompt.unread, sources), []
 
 
 @lru_cache(maxsize=1000)
@@ -169,9 +171,9 @@ def _solve(clauses: str, first: str, last: str) -> tuple[str, ...]:
     return tuple(sums.solve(json.loads(clauses), first, last))
 
 
-def _program(clauses: list[Clause], asked: Reading) -> str:
+def _program(clauses: list[Clause], prompt: ParsedPrompt) -> str:
     source = inspect.getsource(sums)
-    call = f"solve({clauses!r}, {asked.first!r}, {asked.last!r})"
+    call = f"solve({clauses!r}, {prompt.first!r}, {prompt.last!r})"
     return f"{source}\n\nprint(', '.join({call}) or 'no date')\n"
 
 

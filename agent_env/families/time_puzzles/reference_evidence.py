@@ -53,8 +53,8 @@ class Day:
 
 def words(text: str) -> list[str]:
     """Words worth comparing, in lower case, each once."""
-    found = (word for word in _WORD.findall(text.lower()) if word not in _SMALL)
-    return list(dict.fromkeys(found))
+    candidates = (word for word in _WORD.findall(text.lower()) if word not in _SMALL)
+    return list(dict.fromkeys(candidates))
 
 
 def fit(text: str, lookup: Lookup) -> float:
@@ -62,39 +62,39 @@ def fit(text: str, lookup: Lookup) -> float:
     that helps; 0 for copies, namesakes and lists. What a page merely links to does not count."""
     if _SUSPECT.search(text):
         return 0.0
-    held = set(_WORD.findall(_LINK.sub("", text).lower()))
+    text_words = set(_WORD.findall(_LINK.sub("", text).lower()))
     names = set(names_in(lookup.phrase))
     weights = {word: NAME_WEIGHT if word in names else 1 for word in words(lookup.phrase)}
-    spoken = sum(weight for word, weight in weights.items() if word in held)
-    evenly = sum(word in held for word in weights) / max(1, len(weights))
+    spoken = sum(weight for word, weight in weights.items() if word in text_words)
+    evenly = sum(word in text_words for word in weights) / max(1, len(weights))
     return max(evenly, spoken / max(1, sum(weights.values())))
 
 
 def names_in(phrase: str) -> list[str]:
     """The words of its names and its numbers, in lower case."""
-    found = (word.lower() for word in _WORD.findall(phrase) if not word[0].islower())
-    return [word for word in dict.fromkeys(found) if word not in _SMALL]
+    names = (word.lower() for word in _WORD.findall(phrase) if not word[0].islower())
+    return [word for word in dict.fromkeys(names) if word not in _SMALL]
 
 
 def has_names(text: str, lookup: Lookup) -> bool:
     """Whether no name or number of what was asked is missing; a name of several words counts
     where they stand together."""
-    told = f" {' '.join(_WORD.findall(_LINK.sub('', text).lower()))} "
+    text_words = f" {' '.join(_WORD.findall(_LINK.sub('', text).lower()))} "
     runs = _NAME.findall(lookup.phrase)
-    return all(f" {' '.join(_WORD.findall(run.lower()))} " in told for run in runs)
+    return all(f" {' '.join(_WORD.findall(run.lower()))} " in text_words for run in runs)
 
 
 def title_of(text: str) -> str:
     """What an opened page is about, by the title above its address; empty for a snippet."""
-    found = _HEADING.match(text)
-    return _FRAME.sub("", found[1]) if found else ""
+    match = _HEADING.match(text)
+    return _FRAME.sub("", match[1]) if match else ""
 
 
 def is_titled(text: str, lookup: Lookup) -> bool:
     """Whether the page bears the very name that was asked for."""
     phrase = lookup.phrase
-    wanted = f"presidency of {phrase}" if lookup.what == "presidency" else phrase
-    return set(words(title_of(text))) == set(words(wanted))
+    title = f"presidency of {phrase}" if lookup.what == "presidency" else phrase
+    return set(words(title_of(text))) == set(words(title))
 
 
 def is_about_more(text: str, lookup: Lookup) -> bool:
@@ -112,7 +112,7 @@ def clause_from(text: str, lookup: Lookup) -> Clause | None:
         return None  # a person is no event
     if lookup.edge == "any":
         return _years(text)
-    days = _rows(text, f"{lookup.edge} day") or _told(text, lookup)
+    days = _rows(text, f"{lookup.edge} day") or _edge_days(text, lookup)
     return _shared(days[0], lookup) if days else None
 
 
@@ -157,13 +157,13 @@ def _rows(text: str, name: str) -> list[Day]:
     return [day for line in lines for day in days_in(line)[:1]]
 
 
-def _told(text: str, lookup: Lookup) -> list[Day]:
+def _edge_days(text: str, lookup: Lookup) -> list[Day]:
     """What the lead says of the edge: one that begins tells no end, and the other way round."""
     lead = _lead(text)
     days = days_in(lead)
     if len(days) == 1 and re.search(r"\b(began|ended)\b", lead):
-        said = "first" if re.search(r"\bbegan\b", lead) else "last"
-        return days if said == lookup.edge else []
+        edge = "first" if re.search(r"\bbegan\b", lead) else "last"
+        return days if edge == lookup.edge else []
     return days[:1] if lookup.edge == "first" else days[-1:]
 
 
@@ -173,21 +173,21 @@ def _lead(text: str) -> str:
     for line in text.splitlines():
         if line.startswith(("Printed on ", "http")):
             continue
-        if (told := _DATE.search(line) or re.search(r"\b\d{4}\b", line)) is not None:
-            end = _SENTENCE_END.search(line, told.end())
+        if (match := _DATE.search(line) or re.search(r"\b\d{4}\b", line)) is not None:
+            end = _SENTENCE_END.search(line, match.end())
             return line[: end.start()] if end else line
     return text[:200]
 
 
 def days_in(text: str) -> list[Day]:
     """All dates in a text, in order; a bare year only where the whole text is one."""
-    found = []
+    days = []
     for match in _DATE.finditer(text):
         number = next(n for n in "1234" if match[f"y{n}"])
         month = match[f"m{number}"]
         month_number = int(month) if month.isdigit() else MONTHS.index(month.lower()) + 1
         day = None if number == "4" else int(match[f"d{number}"])
-        found.append(Day(int(match[f"y{number}"]), month_number, day))
-    if not found and (year := re.fullmatch(r"\s*(\d{4})\s*", text)) is not None:
-        found.append(Day(int(year[1])))
-    return found
+        days.append(Day(int(match[f"y{number}"]), month_number, day))
+    if not days and (year := re.fullmatch(r"\s*(\d{4})\s*", text)) is not None:
+        days.append(Day(int(year[1])))
+    return days

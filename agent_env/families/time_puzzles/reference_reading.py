@@ -38,7 +38,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedPrompt:
     """What a prompt asks."""
 
     first: str
@@ -49,7 +49,7 @@ class Reading:
     """Constraints that were not understood."""
 
 
-def read_prompt(text: str) -> Reading:
+def read_prompt(text: str) -> ParsedPrompt:
     """The constraints of a prompt: the list items below the line that announces them. Without such
     a line, a list that is for the most part not understood is none of constraints."""
     span = re.search(r"(\d{4})-01-01 to (\d{4})-12-31 count", text)
@@ -59,16 +59,18 @@ def read_prompt(text: str) -> Reading:
     unread: list[str] = []
     announced, items = _items(text)
     for item in items:
-        found = read_constraint(item)
-        if isinstance(found, Lookup):
-            lookups.append(found)
-        elif found is not None:
-            clauses.append(found)
+        constraint = read_constraint(item)
+        if isinstance(constraint, Lookup):
+            lookups.append(constraint)
+        elif constraint is not None:
+            clauses.append(constraint)
         else:
             unread.append(item)
     if not announced and 2 * len(unread) > len(items):
         clauses, lookups = [], []
-    return Reading(f"{first}-01-01", f"{last}-12-31", tuple(clauses), tuple(lookups), tuple(unread))
+    return ParsedPrompt(
+        f"{first}-01-01", f"{last}-12-31", tuple(clauses), tuple(lookups), tuple(unread)
+    )
 
 
 def _items(text: str) -> tuple[bool, list[str]]:
@@ -130,12 +132,12 @@ def _weekdays(match: re.Match[str], text: str) -> Clause:
 
 
 def _nth(kind: str) -> Reader:
-    def read(match: re.Match[str], text: str) -> Clause:
+    def parse(match: re.Match[str], text: str) -> Clause:
         number = re.match(r"\d+", match["n"])
         n = int(number[0]) if number else 1
         return [kind, WEEKDAYS.index(match["w"].lower()), n, "last" in match["n"].lower()]
 
-    return read
+    return parse
 
 
 def _season(match: re.Match[str], text: str) -> Clause:

@@ -16,7 +16,7 @@ def solve(clauses: list[list[Any]], first: str, last: str) -> list[str]:
     year_tests = [c for c in ordered if c[0] in ("years", "leap")]
     others = [c for c in ordered if c not in year_tests]
     low, high = datetime.date.fromisoformat(first), datetime.date.fromisoformat(last)
-    found = []
+    dates = []
     for year in range(low.year, high.year + 1):
         if all(year_holds(year, clause) for clause in year_tests):
             day = max(low, datetime.date(year, 1, 1))
@@ -24,8 +24,8 @@ def solve(clauses: list[list[Any]], first: str, last: str) -> list[str]:
             for number in range(day.toordinal(), end.toordinal() + 1):
                 day = datetime.date.fromordinal(number)
                 if all(holds(day, clause) for clause in others):
-                    found.append(day.isoformat())
-    return found
+                    dates.append(day.isoformat())
+    return dates
 
 
 def year_holds(year: int, clause: list[Any]) -> bool:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from operator import or_
 
-from agent_env.temporal.days import DaySet
+from agent_env.temporal.days import DayRange, DaySet
 
 
 def information_gain(days: DaySet, all_days: int) -> float:
-    """IG(t) = log2|D| − log2|C(t)| in bits (equation 2); infinite for a fact that never holds."""
+    """IG(t) = log2|D| − log2|C(t)| in bits (equation 2); infinite for an empty set."""
     size = days.bit_count()
     return math.inf if size == 0 else math.log2(all_days) - math.log2(size)
 
 
 def solve(sets: Sequence[DaySet], everything: DaySet) -> DaySet:
-    """The days in all sets; those that say most come first, so that the rest is small early."""
+    """The days in all sets; the smallest sets come first, for speed."""
     solution = everything
-    for days in sorted(sets, key=int.bit_count):  # fewest days, most information
+    for days in sorted(sets, key=int.bit_count):
         solution &= days
         if not solution:
             break
@@ -34,3 +36,16 @@ def rests_of(sets: Sequence[DaySet], everything: DaySet) -> list[DaySet]:
         rests.append(before[index] & after)
         after &= sets[index]
     return rests[::-1]
+
+
+def years_in(days: DaySet, all_days: DayRange) -> Iterator[int]:
+    """The years with a day in the set, in order."""
+    while days:
+        year = all_days.day((days & -days).bit_length() - 1).year
+        yield year
+        days &= ~all_days.year(year)
+
+
+def whole_years(years: Iterable[int], all_days: DayRange) -> DaySet:
+    """All days of some years."""
+    return reduce(or_, map(all_days.year, years), 0)

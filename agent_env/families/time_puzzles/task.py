@@ -104,7 +104,7 @@ def examples(puzzle: TimePuzzle) -> tuple[Example, ...]:
     return tuple(
         Example(
             {"constraints": _listed(worked.constraints), "first": first, "last": last},
-            f"{worked.worked}\n\nMY ANSWER: {', '.join(worked.answer)}",
+            f"{worked.reasoning}\n\nMY ANSWER: {', '.join(worked.answer)}",
         )
         for worked in WORKED
     )

@@ -16,7 +16,7 @@ from agent_env.families.reference.turns import Seen, _hits
 from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
-from agent_env.families.time_puzzles.reference import Found, find_once, find_thoroughly
+from agent_env.families.time_puzzles.reference import LookupState, find_once, find_thoroughly
 from agent_env.families.time_puzzles.reference_reading import Clause, Lookup, read_constraint
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import generate, make_task
@@ -67,7 +67,7 @@ async def look_up(model: Reference, lookup: Lookup, web: SealedWeb) -> Clause | 
     return found.clause
 
 
-def step(model: Reference, lookup: Lookup, seen: Seen) -> Found:
+def step(model: Reference, lookup: Lookup, seen: Seen) -> LookupState:
     find = find_thoroughly if model.thorough else find_once
     return find(lookup, seen, {"web_search", "open_page"})
 

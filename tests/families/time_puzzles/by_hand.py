@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_env.families.time_puzzles.audit_solved import solved
+from agent_env.families.time_puzzles.audit_solved import solve_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import (
     DayOfMonthSpecific,
@@ -35,7 +35,7 @@ LONDON = KbEvent(event="a Summer Olympics held in London", aspect="multi_year", 
 
 def by_hand(name: str, *facts: Fact) -> TimePuzzle:
     """A puzzle of these facts in our own wording."""
-    found = solved(facts, PUZZLE_DAYS.everything, SETS)
+    found = solve_facts(facts, PUZZLE_DAYS.everything, SETS)
     gold = tuple(str(day) for day in PUZZLE_DAYS.dates(found.answer))
     pairs = zip(facts, found.rests, strict=True)
     return TimePuzzle(
