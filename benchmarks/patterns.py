@@ -6,7 +6,7 @@ The deep form of tests/test_patterns_are_linear.py, with its attacks: each is pl
 CHARACTERS (200,000) and at all of them however small it looks, and so are texts that need two
 repeats of different kinds, one after the other. Prints the attacks whose time per character grew
 by more than half, or that took more than a second; then the slowest ten. PART keeps the patterns
-whose place holds it. The figures are in RESULTS.md.
+whose place holds it.
 """
 
 from __future__ import annotations
