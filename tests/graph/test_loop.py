@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.errors import ModelError
 from agent_env.families.time_puzzles.task import make_task
-from agent_env.graph.loop import AgentLoop, Attempt, Outcome, near_end
+from agent_env.graph.loop import AgentLoop, Attempt, Outcome, near_end_notice
 from agent_env.graph.strategies import ANSWER_NOW, make_strategy
 from agent_env.protocols import Limits, Model
 from agent_env.records.schema import Reply, ToolResult, Usage
@@ -76,7 +76,7 @@ def test_the_notice_stands_behind_the_results_where_the_next_call_reads_it() -> 
     drive(model, limits=Limits(steps=3))
     sent, _ = model.requests[1]
     assert [message.role for message in sent[-3:]] == ["assistant", "tool", "user"]
-    assert sent[-1] == near_end(2)
+    assert sent[-1] == near_end_notice(2)
     assert "the last of them must be your final answer" in sent[-1].content
 
 

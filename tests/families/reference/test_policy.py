@@ -19,7 +19,7 @@ from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
 from agent_env.families.time_puzzles.reference import LookupState, find_once, find_thoroughly
 from agent_env.families.time_puzzles.reference_reading import Clause, Lookup, read_constraint
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.task import generate, make_task
+from agent_env.families.time_puzzles.task import make_task
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.graph.loop import AgentLoop, Attempt
 from agent_env.graph.strategies import make_strategy
@@ -33,6 +33,7 @@ from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.builtin.web_search import WebSearch
 from agent_env.tools.toolbox import ToolSet
 from agent_env.web.sealed import SealedWeb
+from tests.families.time_puzzles.sets import generate
 
 TABLES = shipped_tables()
 

@@ -27,8 +27,8 @@ from agent_env.families.time_puzzles.facts import (
 )
 from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles, write_published
 from agent_env.families.time_puzzles.sample import Checks, TimePuzzle
-from agent_env.families.time_puzzles.task import generate
 from tests import TESTS
+from tests.families.time_puzzles.sets import generate
 
 from .by_hand import AUSTERLITZ, GOOD, TABLES, VICTORIA, WATERLOO, by_hand
 

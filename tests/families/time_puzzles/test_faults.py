@@ -14,10 +14,10 @@ from agent_env.families.time_puzzles.facts import (
 from agent_env.families.time_puzzles.faults import PuzzleFaults
 from agent_env.families.time_puzzles.hooks import cluster, groups
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.task import generate
 from agent_env.records.schema import Sample
 from agent_env.tasks.faults import Faults
 from agent_env.temporal.facts.tables import shipped_tables
+from tests.families.time_puzzles.sets import generate
 
 FIND = PuzzleFaults(shipped_tables())
 

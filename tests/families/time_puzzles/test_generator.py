@@ -13,8 +13,8 @@ from agent_env.families.time_puzzles.facts import KbEvent, category_of
 from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape, schedule
 from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.task import generate
 from agent_env.temporal.facts.tables import shipped_tables
+from tests.families.time_puzzles.sets import generate
 
 from .brute_force import solutions, solve
 

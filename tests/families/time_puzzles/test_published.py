@@ -42,8 +42,8 @@ from agent_env.families.time_puzzles.published import (
     write_published,
 )
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.task import generate
 from tests import TESTS
+from tests.families.time_puzzles.sets import generate
 
 from .by_hand import GOOD, TABLES
 

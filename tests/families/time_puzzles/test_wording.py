@@ -16,11 +16,12 @@ from agent_env.families.time_puzzles.facts import (
 )
 from agent_env.families.time_puzzles.reference_reading import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
-from agent_env.families.time_puzzles.task import PROMPTS, generate, render
+from agent_env.families.time_puzzles.task import PROMPTS, render
 from agent_env.families.time_puzzles.wording import TooManySpans, Wording, ordinal
 from agent_env.records.schema import Condition
 from agent_env.temporal.days import PUZZLE_DAYS
 from agent_env.temporal.facts.tables import shipped_tables
+from tests.families.time_puzzles.sets import generate
 
 TABLES = shipped_tables()
 SETS = DaySets(PUZZLE_DAYS, TABLES)

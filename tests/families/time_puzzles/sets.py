@@ -1,0 +1,12 @@
+"""Sets of puzzles that several tests draw."""
+
+from __future__ import annotations
+
+from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.temporal.facts.tables import FactTables
+
+
+def generate(tables: FactTables, count: int, seed: int) -> tuple[TimePuzzle, ...]:
+    """`count` puzzles of 4 to 6 facts and 1 to 6 solutions."""
+    return make_set(tables, SetOptions(count, seed)).puzzles
