@@ -27,7 +27,8 @@ from agent_env.episodes.run_folder import RunFolder, digest, samples_bytes
 from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import TraceWriter
-from agent_env.families.time_puzzles.task import generate, make_task
+from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
+from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits, ReplyOptions
@@ -213,7 +214,8 @@ def _runner(folder: RunFolder, called: Callable[[], None]) -> Runner:
 def kills(where: Path, count: int) -> None:
     """Kills under concurrency 32."""
     dataset = where / "puzzles.jsonl"
-    dataset.write_bytes(samples_bytes(generate(shipped_tables(), 12 * count, 11)))
+    puzzles = make_set(shipped_tables(), SetOptions(12 * count, 11)).puzzles
+    dataset.write_bytes(samples_bytes(puzzles))
     found = asyncio.run(ordeal(where, dataset, "web", count, 32, 0.4, Random(11)))
     for name, value in asdict(found).items():
         print(f"{name:14} {value}")
