@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = ("--dataset", out / "td.jsonl", "--condition", "base", "--out", out / "run")
     code, shown, said = typed("run", "tdbench", *run)
     assert code == 0, said
-    assert "phrasings of one query, verdict by answer" in shown
+    assert "Phrasings of one query, verdict by answer" in shown
     return out
 
 
