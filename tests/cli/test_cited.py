@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -155,17 +156,14 @@ def _lose(*files: Path) -> None:
 
 
 def test_a_copy_that_was_changed_is_not_resumed(
-    readers: tuple[Path, dict[str, float]],
+    readers: tuple[Path, dict[str, float]], tmp_path: Path
 ) -> None:
-    here, _ = readers
-    copy = here / "readers/contexts/cited-static.jsonl"
-    whole = copy.read_bytes()
-    copy.write_bytes(whole.replace(b'"budget":8000', b'"budget":9000'))
-    try:
-        with pytest.raises(DatasetError, match="was changed after the run"):
-            asyncio.run(run_episodes(Run(here / "readers"), None, QUIET))
-    finally:
-        copy.write_bytes(whole)
+    run = Run(shutil.copytree(readers[0] / "readers", tmp_path / "readers"))
+    next(run.traces()).unlink()  # something is left to run
+    copy = run.path / "contexts/cited-static.jsonl"
+    copy.write_bytes(copy.read_bytes().replace(b'"budget":8000', b'"budget":9000'))
+    with pytest.raises(DatasetError, match="was changed after the run"):
+        asyncio.run(run_episodes(run, None, QUIET))
 
 
 @pytest.mark.parametrize("live", [(), ("tools",), ("model",)])
