@@ -1,4 +1,4 @@
-"""Draws an interval b to which given rows stand in a given relation."""
+"""Draws an interval b to which some rows stand in a relation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from random import Random
 
-from agent_env.families.tdbench.groups import Held
+from agent_env.families.tdbench.groups import GroupRow
 from agent_env.families.tdbench.wording import Offset
 from agent_env.temporal.allen import FOREVER, Granularity, Interval, Relation, cut_day
 
@@ -14,16 +14,16 @@ FIRST = date(1, 1, 1).toordinal() + 400
 
 
 def draw(
-    rng: Random, wanted: Relation, rows: Sequence[Held], granularity: Granularity, last: int
+    rng: Random, relation: Relation, rows: Sequence[GroupRow], granularity: Granularity, last: int
 ) -> Interval | None:
-    """An interval that ends on `last` or before; None where there is none, or no luck.
+    """An interval that ends on `last` or before; None where this draw finds none.
 
     Gaps are drawn at all sizes, from a day (month, year) to the length of the rows and beyond.
     """
     starts = [row.interval.start for row in rows]
     ends = [row.interval.end for row in rows]
     low, high = (min(starts), max(starts)), (min(ends), max(ends))
-    until = min(high[0], last + 1)  # what lasts still is known to last until now
+    until = min(high[0], last + 1)  # a row without an end is recorded until now
 
     def inside(after: int, before: int) -> int | None:
         return _between(rng, after, before, granularity)
@@ -38,27 +38,22 @@ def draw(
     one_end = high[0] if high[0] == high[1] != FOREVER else None
     start: int | None
     end: int | None
-    if wanted in ("before", "meets"):
-        start = later(high[1]) if wanted == "before" else one_end
+    if relation in ("before", "meets"):
+        start = later(high[1]) if relation == "before" else one_end
         end = None if start is None else later(start)
-    elif wanted in ("after", "met-by"):
-        end = earlier(low[0]) if wanted == "after" else one_start
+    elif relation in ("after", "met-by"):
+        end = earlier(low[0]) if relation == "after" else one_start
         start = None if end is None else earlier(end)
     else:
-        start = {
-            "overlaps": lambda: inside(low[1], until),
-            "finished-by": lambda: inside(low[1], until),
-            "contains": lambda: inside(low[1], until),
-            "starts": lambda: one_start,
-            "equals": lambda: one_start,
-            "started-by": lambda: one_start,
-            "during": lambda: earlier(low[0]),
-            "finishes": lambda: earlier(low[0]),
-            "overlapped-by": lambda: earlier(low[0]),
-        }[wanted]()
-        if wanted in ("overlaps", "starts", "during"):
+        if relation in ("overlaps", "finished-by", "contains"):
+            start = inside(low[1], until)
+        elif relation in ("starts", "equals", "started-by"):
+            start = one_start
+        else:
+            start = earlier(low[0])
+        if relation in ("overlaps", "starts", "during"):
             end = None if high[1] == FOREVER else later(high[1])
-        elif wanted in ("finished-by", "equals", "finishes"):
+        elif relation in ("finished-by", "equals", "finishes"):
             end = one_end
         else:
             end = None if start is None else inside(max(start, low[1]), until)
@@ -67,7 +62,7 @@ def draw(
     return Interval(start, end)
 
 
-def _gap(rng: Random, rows: Sequence[Held], last: int) -> int:
+def _gap(rng: Random, rows: Sequence[GroupRow], last: int) -> int:
     """A number of days; small ones are as frequent as large ones."""
     lengths = [min(row.interval.end, last) - row.interval.start for row in rows]
     most = max(2, *(2 * length for length in lengths))
@@ -84,12 +79,9 @@ def _between(rng: Random, after: int, before: int, granularity: Granularity) -> 
     return day if after < day < before else None
 
 
-def offset_between(b: Interval, granularity: Granularity, forward: bool) -> Offset:
-    """From one bound of b to the other in years, months or days, whichever is roundest and leads
-    back exactly: forward from the start, else backward from the end.
-
-    A count of months that is clamped on its way does not lead back and is not used.
-    """
+def offset_between(b: Interval, granularity: Granularity) -> Offset:
+    """The distance between b's bounds in the largest of years, months and days that leads exactly
+    from either to the other; a count of months that is clamped on its way does not."""
     start, end = date.fromordinal(b.start), date.fromordinal(b.end)
     months = (end.year - start.year) * 12 + end.month - start.month
     for count, unit in ((months // 12, "year"), (months, "month")):
@@ -106,14 +98,14 @@ def offset_between(b: Interval, granularity: Granularity, forward: bool) -> Offs
 def whole_months(
     rng: Random, b: Interval, keep_start: bool, granularity: Granularity, last: int
 ) -> Interval:
-    """b with its other bound moved so that whole months or years lie between, where that can be."""
+    """b with its other bound moved by whole months from the first, where that is possible."""
     if granularity == "year":
         return b
     months = rng.choice((1, 2, 3, 4, 6, 8, 9, 12, 18, 24, 36, 60))
-    kept = date.fromordinal(b.start if keep_start else b.end)
-    moved = Offset(months, "month").from_day(kept, 1 if keep_start else -1)
+    fixed = date.fromordinal(b.start if keep_start else b.end)
+    moved = Offset(months, "month").from_day(fixed, 1 if keep_start else -1)
     back = Offset(months, "month").from_day(moved, -1 if keep_start else 1)
-    if back != kept or not FIRST < moved.toordinal() <= last:
+    if back != fixed or not FIRST < moved.toordinal() <= last:
         return b
     return (
         Interval(b.start, moved.toordinal()) if keep_start else Interval(moved.toordinal(), b.end)

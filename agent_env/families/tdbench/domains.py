@@ -1,15 +1,15 @@
-"""The words of each domain: what depends on what, and how its rows begin, end and last."""
+"""The words of each domain: its dependencies, and how its rows begin, end and last."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_env.temporal.facts.temporal_table import Tfd
 
 
 @dataclass(frozen=True, slots=True)
 class Verbs:
-    """What a row does, in the past tense, each in as many words as there are phrasings."""
+    """What a row does, in the past tense; a verb for each style."""
 
     noun: str
     """A row, in the singular: `term`; its plural adds an s."""
@@ -20,20 +20,21 @@ class Verbs:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Question attributes, answer attributes and the sentences that ask for these."""
+class QuestionForm:
+    """Key columns, answer columns and the sentences that ask for these."""
 
-    asked: tuple[str, ...]
+    keys: tuple[str, ...]
+    """Columns whose values the question states."""
     answers: tuple[str, ...]
     noun: str
     """What is asked for: `person`, `club`, …"""
     group: str
-    """Which rows these are, after the noun of a row: `as {role} of {country}`."""
+    """The group of rows, after the noun of a row: `as {role} of {country}`."""
     heads: tuple[str, ...]
     """Questions with `{cond}` where the temporal condition goes."""
     now_heads: tuple[str, ...] = ()
     """Questions as of `{now}`; empty where several rows can hold at a time."""
-    one: str = ""
+    row: str = ""
     """One row, its answer as `{who}`; empty for the plain form."""
     listed: bool = False
     """Whether the answer depends on which rows the table happens to list."""
@@ -46,7 +47,7 @@ class Domain:
     name: str
     verbs: Verbs
     tfds: tuple[Tfd, ...]
-    asks: tuple[Ask, ...]
+    forms: tuple[QuestionForm, ...]
 
 
 OFFICE = Verbs(
@@ -67,14 +68,13 @@ RULE = Verbs(
     ("ceased to apply", "went out of force", "lost its force"),
     ("stayed in force", "remained in force", "continued to apply"),
 )
-STAY = Verbs("stay", SPELL.begin, SPELL.end, SPELL.stay)
-ENTRY = Verbs("entry", SPELL.begin, SPELL.end, SPELL.stay)
+STAY, ENTRY = replace(SPELL, noun="stay"), replace(SPELL, noun="entry")
 
 
 def _holders(name: str, place: str, post: str, any_place: str) -> Domain:
     """Posts of which each has one holder at a time."""
     at = f"{{{post}}} of {{{place}}}"
-    one = Ask(
+    one = QuestionForm(
         (place, post),
         ("name",),
         "person",
@@ -90,7 +90,7 @@ def _holders(name: str, place: str, post: str, any_place: str) -> Domain:
             f"Name the person who, on {{now}}, is the {at}.",
         ),
     )
-    within = Ask(
+    within = QuestionForm(
         (place,),
         ("name",),
         "person",
@@ -102,7 +102,7 @@ def _holders(name: str, place: str, post: str, any_place: str) -> Domain:
         ),
         listed=True,
     )
-    across = Ask(
+    across = QuestionForm(
         (post,),
         ("name",),
         "person",
@@ -122,7 +122,7 @@ CLUBS = Domain(
     SPELL,
     (Tfd.of(("player",), ("club", "position")),),
     (
-        Ask(
+        QuestionForm(
             ("player",),
             ("club",),
             "club",
@@ -137,9 +137,9 @@ CLUBS = Domain(
                 "Today is {now}. For which club does {player} play?",
                 "Name the club that, on {now}, {player} plays for.",
             ),
-            one="the spell of {player} with {who}",
+            row="the spell of {player} with {who}",
         ),
-        Ask(
+        QuestionForm(
             ("club",),
             ("player",),
             "player",
@@ -151,7 +151,7 @@ CLUBS = Domain(
             ),
             listed=True,
         ),
-        Ask(
+        QuestionForm(
             ("club", "position"),
             ("player",),
             "player",
@@ -171,7 +171,7 @@ LAWS = Domain(
     RULE,
     (Tfd.of(("country", "matter"), ("status",)),),
     (
-        Ask(
+        QuestionForm(
             ("country", "matter"),
             ("status",),
             "status",
@@ -186,9 +186,9 @@ LAWS = Domain(
                 "Today is {now}. What is the legal status of {matter} in {country}?",
                 "Name the legal status that, on {now}, {matter} has in {country}.",
             ),
-            one="the rule that made {matter} {who} in {country}",
+            row="the rule that made {matter} {who} in {country}",
         ),
-        Ask(
+        QuestionForm(
             ("matter", "status"),
             ("country",),
             "country",
@@ -200,7 +200,7 @@ LAWS = Domain(
             ),
             listed=True,
         ),
-        Ask(
+        QuestionForm(
             ("matter",),
             ("country",),
             "country",
@@ -220,7 +220,7 @@ STAYS = Domain(
     STAY,
     (Tfd.of(("patient",), ("ward", "doctor")),),
     (
-        Ask(
+        QuestionForm(
             ("patient",),
             ("ward",),
             "ward",
@@ -230,9 +230,9 @@ STAYS = Domain(
                 "Which ward had {patient} for a stay that {cond}?",
                 "Name any ward on which {patient} had a stay that {cond}.",
             ),
-            one="the stay of {patient} on the {who} ward",
+            row="the stay of {patient} on the {who} ward",
         ),
-        Ask(
+        QuestionForm(
             ("patient",),
             ("doctor",),
             "doctor",
@@ -242,9 +242,9 @@ STAYS = Domain(
                 "Who was the doctor of {patient} for a stay that {cond}?",
                 "Name any doctor who treated {patient} during a stay that {cond}.",
             ),
-            one="the stay of {patient} under {who}",
+            row="the stay of {patient} under {who}",
         ),
-        Ask(
+        QuestionForm(
             ("ward",),
             ("patient",),
             "patient",
@@ -256,7 +256,7 @@ STAYS = Domain(
             ),
             listed=True,
         ),
-        Ask(
+        QuestionForm(
             ("doctor",),
             ("patient",),
             "patient",
@@ -288,35 +288,25 @@ DOMAINS = {each.name: each for each in (OFFICES, ORGANISATIONS, CLUBS, LAWS, STA
 _ARTICLE = frozenset({"United States", "United Kingdom", "Netherlands", "Holy See"})
 
 
-def shown(value: str) -> str:
-    """A value as it stands in a sentence."""
+def with_article(value: str) -> str:
+    """The value as a sentence has it."""
     return f"the {value}" if value in _ARTICLE else value
 
 
-def user_domain(
-    name: str, asked: tuple[str, ...], answers: tuple[str, ...], unique: bool
-) -> Domain:
+def user_domain(name: str, keys: tuple[str, ...], answers: tuple[str, ...], unique: bool) -> Domain:
     """Plain words for a user's own table; `unique` where the answer depends on the question."""
-    pairs = " and ".join(f"{column} {{{column}}}" for column in asked)
-    wanted = " and ".join(answers)
+    pairs = " and ".join(f"{column} {{{column}}}" for column in keys)
+    nouns = " and ".join(answers)
     heads = (
-        f"Which {wanted} is recorded for {pairs} in an entry that {{cond}}?",
-        f"For {pairs}, which {wanted} stands in an entry that {{cond}}?",
-        f"Name any {wanted} recorded for {pairs} in an entry that {{cond}}.",
+        f"Which {nouns} is recorded for {pairs} in an entry that {{cond}}?",
+        f"For {pairs}, which {nouns} stands in an entry that {{cond}}?",
+        f"Name any {nouns} recorded for {pairs} in an entry that {{cond}}.",
     )
-    now_heads = (
-        f"Which {wanted} is recorded for {pairs} as of {{now}}?",
-        f"Today is {{now}}. Which {wanted} is recorded for {pairs}?",
-        f"Name the {wanted} that, on {{now}}, is recorded for {pairs}.",
+    now_heads: tuple[str, ...] = (
+        f"Which {nouns} is recorded for {pairs} as of {{now}}?",
+        f"Today is {{now}}. Which {nouns} is recorded for {pairs}?",
+        f"Name the {nouns} that, on {{now}}, is recorded for {pairs}.",
     )
-    ask = Ask(
-        asked,
-        answers,
-        wanted,
-        f"for {pairs}",
-        heads,
-        now_heads if unique else (),
-        listed=not unique,
-    )
-    tfds = (Tfd.of(asked, answers),) if unique else ()
-    return Domain(name, ENTRY, tfds, (ask,))
+    now_heads = now_heads if unique else ()
+    form = QuestionForm(keys, answers, nouns, f"for {pairs}", heads, now_heads, listed=not unique)
+    return Domain(name, ENTRY, (Tfd.of(keys, answers),) if unique else (), (form,))

@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from agent_env.families.tdbench import prompts
-from agent_env.families.tdbench.hooks import HOOKS
 from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.families.tdbench.sample import NAME, TdbenchSample
+from agent_env.families.tdbench.sample import NAME, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.score import METRICS, make_scorer
 from agent_env.families.timed_facts.orders import with_orders
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.tasks.family import Family, Made, Materials
-from agent_env.tasks.task import Task
+from agent_env.tasks.task import AnalysisHooks, Task
 
-LOOKING_UP = frozenset({"sql", "web_search"})
-"""Tools by which the rows are to be found; beside them the prompt shows none."""
+LOOKUP_TOOLS = frozenset({"sql", "web_search"})
+"""Tools that find the rows; where a condition has one, the prompt shows no rows."""
 
-Fields = Callable[[Sample, Condition], Mapping[str, str]]
+
+def groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
+    """The groups of a sample, by breakdown."""
+    own = tdbench_sample(sample)
+    return {
+        "relation": (own.relation,),
+        "cardinality": (own.cardinality,),
+        "kind": (own.kind,),
+        "domain": (own.domain,),
+        "granularity": (own.granularity,),
+        "worded_by": (own.worded_by,),
+    }
+
+
+HOOKS = AnalysisHooks(groups, lambda sample: tdbench_sample(sample).query, "query")
+"""The phrasings of a query are one cluster."""
 
 
 def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
     """The task; rows stand before a question in the open-book setting, unless a tool has them."""
-    fields = _by_condition(prompt, options, tables)
+    is_open = options.book == "open"
+    with_rows = prompts.make_fields(prompt, is_open, tables)
+    without_rows = prompts.make_fields(prompt, False, tables) if is_open else with_rows
+
+    def fields(sample: Sample, condition: Condition) -> Mapping[str, str]:
+        can_look_up = LOOKUP_TOOLS & set(condition.tools)
+        return (without_rows if can_look_up else with_rows)(sample, condition)
 
     def first(sample: Sample, condition: Condition) -> tuple[Message, ...]:
-        return (Message(role="user", content=prompts.worded(fields(sample, condition))),)
+        return (Message(role="user", content=prompts.prompt_text(fields(sample, condition))),)
 
     task = Task(
         name=NAME,
@@ -38,27 +58,15 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
         limits=Limits(),
         placeholders={"question": True, "context": False, "examples": False, "wish": False},
         fields=fields,
-        wording=prompts.worded,
+        wording=prompts.prompt_text,
         examples=prompts.examples,
         analysis=HOOKS,
     )
     return with_orders(task)
 
 
-def _by_condition(prompt: str, options: TdbenchOptions, tables: Materials) -> Fields:
-    is_open = options.book == "open"
-    shown = prompts.make_fields(prompt, is_open, tables)
-    hidden = prompts.make_fields(prompt, False, tables) if is_open else shown
-
-    def fields(sample: Sample, condition: Condition) -> Mapping[str, str]:
-        chosen = hidden if LOOKING_UP & set(condition.tools) else shown
-        return chosen(sample, condition)
-
-    return fields
-
-
 def _make_samples(count: int, seed: int, options: TdbenchOptions) -> Made:
-    """Imported here: only making questions needs sqlglot and DuckDB, asking them does not."""
+    """Imported here, as only making questions needs sqlglot and DuckDB."""
     from agent_env.families.tdbench.generator import make
 
     return make(count, seed, options)

@@ -1,23 +1,30 @@
 """The wording of a set by a model, as a task of its own: a query each, all its phrasings at once.
 
-What the model writes is taken where `rewording` reads the question back from it; else the words of
-the template stay. So a set worded by a model has the queries, golds and rows of the same set
-without one.
+The model's words are taken where `rewording` reads the same question from them; else the template's
+stay. So a set worded by a model has the queries, golds and rows of the same set without one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
 
 from agent_env.errors import ConfigError
-from agent_env.families.tdbench.rewording import Told, Vocabulary, lines_of, refusal, told, words
+from agent_env.families.tdbench.rewording import (
+    ColumnValues,
+    Requirements,
+    lines_of,
+    refusal,
+    requirements,
+    words,
+)
 from agent_env.families.tdbench.sample import tdbench_sample
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
+from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.family import Family, Made, NoOptions, Reworded, Rewording
 from agent_env.tasks.task import Task
 
@@ -47,9 +54,9 @@ NO_LINE, TWICE, NO_REPLY = "no line for it in the reply", "the same words twice"
 
 
 class WordingSample(Sample):
-    """One query with what any wording of it must say; `gold` is empty."""
+    """One query with the requirements of its wordings; `gold` is empty."""
 
-    told: tuple[Told, ...]
+    told: tuple[Requirements, ...]
     """By phrasing."""
 
 
@@ -57,86 +64,88 @@ def wording_samples(
     samples: Sequence[Sample], tables: Mapping[str, MaterialTable]
 ) -> tuple[WordingSample, ...]:
     """One for each query of a set."""
-    known = Vocabulary(tables)
+    values = ColumnValues(tables)
+    queries = groupby(map(tdbench_sample, samples), lambda sample: sample.query)
     return tuple(
-        WordingSample(id=query, task=NAME, gold=(), told=tuple(told(one, known) for one in group))
-        for query, group in groupby(map(tdbench_sample, samples), lambda sample: sample.query)
+        WordingSample(
+            id=query, task=NAME, gold=(), told=tuple(requirements(one, values) for one in phrasings)
+        )
+        for query, phrasings in queries
     )
 
 
 def _prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
-    asked = _wording_sample(sample)
-    count = len(asked.told)
+    phrasings = _wording_sample(sample).told
+    count = len(phrasings)
     text = PROMPT.format(
         count="one sentence" if count == 1 else f"{count} sentences",
         number="one" if count == 1 else str(count),
-        sentences="\n".join(one.template for one in asked.told),
-        values="; ".join(dict.fromkeys(asked.told[0].values)),
+        sentences="\n".join(one.template for one in phrasings),
+        values="; ".join(dict.fromkeys(phrasings[0].values)),
     )
     return (Message(role="user", content=text),)
 
 
 @dataclass(frozen=True, slots=True)
-class Worded:
-    """A phrasing: the model's words, or why the template's stay."""
+class Wording:
+    """A phrasing: the model's words, or the reason why the template's stay."""
 
     text: str | None
-    refused: str | None
+    reason: str | None
 
 
-def read_reply(reply: str | None, wanted: Sequence[Told]) -> list[Worded]:
+def read_reply(reply: str | None, phrasings: Sequence[Requirements]) -> list[Wording]:
     """One for each phrasing, in order."""
     if reply is None:
-        return [Worded(None, NO_REPLY) for _ in wanted]
-    lines = [*lines_of(reply), *[None] * len(wanted)]
-    seen = {words(one.template) for one in wanted}
-    found = []
-    for line, one in zip(lines, wanted, strict=False):
+        return [Wording(None, NO_REPLY) for _ in phrasings]
+    lines = [*lines_of(reply), *[None] * len(phrasings)]
+    earlier = {words(one.template) for one in phrasings}
+    wordings = []
+    for line, one in zip(lines, phrasings, strict=False):
         reason = NO_LINE if line is None else refusal(line, one)
         if line is not None and reason is None:
-            reason = TWICE if words(line) in seen else None
-            seen.add(words(line))
-        found.append(Worded(None if reason else line, reason))
-    return found
+            reason = TWICE if words(line) in earlier else None
+            earlier.add(words(line))
+        wordings.append(Wording(None if reason else line, reason))
+    return wordings
 
 
 def score(sample: Sample, episode: Episode) -> Score:
-    """`kept`: the share of the phrasings that are taken."""
-    common = {"sample": sample.id, "condition": episode.condition, "repeat": episode.repeat}
-    if episode.status != "finished":
-        return Score.model_validate({**common, "outcome": episode.status})
-    found = read_reply(episode.answer, _wording_sample(sample).told)
-    kept = [one.text for one in found if one.text is not None]
-    rule = "; ".join(one.refused or "taken" for one in found)
-    metrics = {"kept": len(kept) / len(found)}
-    fields = {"outcome": "read", "answer": tuple(kept), "rule": rule, "metrics": metrics}
-    return Score.model_validate({**common, **fields})
+    """`kept`: the share of the phrasings for which the model's words are taken."""
+    return episode_score(sample, episode, lambda text: _measure(_wording_sample(sample), text))
+
+
+def _measure(sample: WordingSample, text: str | None) -> dict[str, object]:
+    wordings = read_reply(text, sample.told)
+    texts = tuple(one.text for one in wordings if one.text is not None)
+    rule = "; ".join(one.reason or "taken" for one in wordings)
+    kept = len(texts) / len(wordings)
+    return {"outcome": "read", "answer": texts, "rule": rule, "metrics": {"kept": kept}}
 
 
 def reworded(
     samples: Sequence[Sample],
-    asked: Iterable[Sample],
+    queries: Iterable[Sample],
     replies: Mapping[str, str],
     model: str,
 ) -> Reworded:
-    """The set with what `replies` hold for each query; a query without one keeps its template."""
-    found = iter(_all(asked, replies))
-    refused: Counter[str] = Counter()
-    made = []
-    for sample in samples:
-        worded = next(found)
-        if worded.text is None:
-            refused[worded.refused or ""] += 1
-            made.append(sample)
+    """The set with the words of `replies`, which are by query; a query without one keeps its
+    template."""
+    wordings = (
+        wording
+        for query in map(_wording_sample, queries)
+        for wording in read_reply(replies.get(query.id), query.told)
+    )
+    reasons: Counter[str] = Counter()
+    results = []
+    for sample, wording in zip(samples, wordings, strict=False):
+        if wording.text is None:
+            reasons[wording.reason or ""] += 1
+            results.append(sample)
             continue
-        update = {"question": worded.text, "worded_by": model, "wording_prompt": PROMPT_DIGEST}
-        made.append(sample.model_copy(update=update))
-    return Reworded(tuple(made), dict(refused.most_common()))
-
-
-def _all(asked: Iterable[Sample], replies: Mapping[str, str]) -> Iterator[Worded]:
-    for one in map(_wording_sample, asked):
-        yield from read_reply(replies.get(one.id), one.told)
+        update = {"question": wording.text, "worded_by": model, "wording_prompt": PROMPT_DIGEST}
+        results.append(sample.model_copy(update=update))
+    return Reworded(tuple(results), dict(reasons.most_common()))
 
 
 def _wording_sample(sample: Sample) -> WordingSample:
@@ -159,10 +168,10 @@ def _make_task(prompt: str) -> Task:
     )
 
 
-def _none(count: int, seed: int, options: NoOptions) -> Made:
+def _no_samples(count: int, seed: int, options: NoOptions) -> Made:
     raise ConfigError("queries are worded by: agent-env generate tdbench --wording model:NAME")
 
 
-FAMILY = Family(NAME, lambda prompt, options, tables: _make_task(prompt), _none)
+FAMILY = Family(NAME, lambda prompt, options, tables: _make_task(prompt), _no_samples)
 
 REWORDING = Rewording(NAME, PROMPT, PROMPT_DIGEST, wording_samples, reworded)

@@ -1,8 +1,8 @@
-"""How a question from a temporal table is put: plain, with reasoning, with a timeline, with rows
+"""The prompts of questions from temporal tables: plain, with reasoning, with a timeline, with rows
 found by search.
 
-What is asked for (paper, section C.1): of `current` questions the answer with `since`, month and
-year; of all others the answer with its dates, a list where there are several, `No answer`, or
+They ask (paper, section C.1) for `current` questions for the answer with `since`, month and year;
+for all others for the answer with its dates, a list where there are several, `No answer`, or
 `unsure`. The words are our own.
 """
 
@@ -19,8 +19,8 @@ from agent_env.tasks.task import Example
 PROMPTS = ("default", "cot", "time-cot", "retrieval")
 """Names: the standard one, worked chains of thought, the same by timelines (Time-CoT), and rows
 found by a search for the question's words."""
-RETRIEVED = 6
-"""Rows that `retrieval` gives."""
+RETRIEVAL_LIMIT = 6
+"""Rows that `retrieval` shows."""
 
 TEMPLATE = "{context}{examples}Question: {question}\n\n{wish}"
 """What a prompt is made of; a user's own may leave out all but the question."""
@@ -75,27 +75,27 @@ def make_fields(
     search = Retriever(tables) if name == "retrieval" else None
 
     def fields(sample: Sample, condition: Condition) -> Mapping[str, str]:
-        asked = tdbench_sample(sample)
-        context = shown_rows(asked, tables) if open_book else ""
+        own = tdbench_sample(sample)
+        context = rows_texts(own, tables) if open_book else ""
         if search is not None and not open_book:
-            context = search.passages(asked, RETRIEVED)
+            context = search.passages(own, RETRIEVAL_LIMIT)
         return {
-            "question": asked.question,
+            "question": own.question,
             "context": f"{context}\n\n" if context else "",
-            "examples": _worked(name, asked),
-            "wish": wish(asked, name),
+            "examples": _worked_examples(name, own),
+            "wish": wish(own, name),
         }
 
     return fields
 
 
-def worded(fields: Mapping[str, str]) -> str:
+def prompt_text(fields: Mapping[str, str]) -> str:
     """The text of a prompt."""
     return TEMPLATE.format(**fields)
 
 
 def wish(sample: TdbenchSample, name: str) -> str:
-    """In what form the answer is wanted."""
+    """The instruction on reasoning and on the form of the answer."""
     reasons = {"cot": THINK, "time-cot": TIMELINE}.get(name, HOPS if sample.hops else "")
     form = _form(sample)
     return f"{reasons}{FINISH}\n\n{form}" if reasons else form
@@ -110,21 +110,20 @@ def _form(sample: TdbenchSample) -> str:
     return WISH.format(precision=precision, unit=unit)
 
 
-# What stands before the question ----------------------------------------------------------------
+# Rows before the question ----------------------------------------------------------------------
 
 
-def shown_rows(sample: TdbenchSample, tables: Mapping[str, MaterialTable]) -> str:
+def rows_texts(sample: TdbenchSample, tables: Mapping[str, MaterialTable]) -> str:
     """The sample's rows of each of its tables, as tables of text."""
-    shown = [
+    return "\n\n".join(
         rows_text(tables[digest], rows)
         for digest, rows in zip(sample.materials, sample.context, strict=False)
         if rows
-    ]
-    return "\n\n".join(shown)
+    )
 
 
 def rows_text(table: MaterialTable, rows: Sequence[int]) -> str:
-    """Some rows of a table, in the order given; an empty end says that it still lasts."""
+    """The rows of a table as text, in this order; an empty end means that the row still lasts."""
     head = " | ".join(table.columns)
     cells = [[_cell(cell) for cell in table.rows[number]] for number in rows]
     lines = [f"| {head} |", "|" + "---|" * len(table.columns)]
@@ -181,7 +180,7 @@ CURRENT_EXAMPLE = (
 )
 
 
-def _worked(name: str, sample: TdbenchSample) -> str:
+def _worked_examples(name: str, sample: TdbenchSample) -> str:
     """The worked examples of a prompt that reasons, of the same form as the question."""
     if name not in ("cot", "time-cot") or sample.answer_type == "number":
         return ""
@@ -189,13 +188,13 @@ def _worked(name: str, sample: TdbenchSample) -> str:
     pairs = TIMELINE_EXAMPLES if name == "time-cot" else COT_EXAMPLES
     if sample.kind == "current":
         pairs = (CURRENT_EXAMPLE,)
-    told = "\n\n".join(f"Question: {question}\n{answer}" for question, answer in pairs)
-    return f"Worked examples, about other matters:\n\n{told}\n\nNow yours.\n\n"
+    text = "\n\n".join(f"Question: {question}\n{answer}" for question, answer in pairs)
+    return f"Worked examples, about other matters:\n\n{text}\n\nNow yours.\n\n"
 
 
 def examples(sample: Sample, condition: Condition) -> tuple[Example, ...]:
     """The same for the strategy `few-shot`, as turns."""
-    asked = tdbench_sample(sample)
-    pairs = (CURRENT_EXAMPLE,) if asked.kind == "current" else COT_EXAMPLES
-    empty = {"context": "", "examples": "", "wish": wish(asked, "cot")}
+    own = tdbench_sample(sample)
+    pairs = (CURRENT_EXAMPLE,) if own.kind == "current" else COT_EXAMPLES
+    empty = {"context": "", "examples": "", "wish": wish(own, "cot")}
     return tuple(Example({**empty, "question": q}, answer) for q, answer in pairs)

@@ -1,18 +1,19 @@
 """SQL as syntax trees, written out for SQLite and for DuckDB.
 
 Dates are compared as texts of one length (YYYY, YYYY-MM, YYYY-MM-DD), which both engines order as
-days; all month arithmetic is done before, so that no engine's own overflows. Every name is quoted,
-every value is a literal: a quote in a value or a column called `order` changes nothing.
+days; month arithmetic is done before, so that no engine's own overflows. Every name is quoted and
+every value is a literal, so a quote in a value or a column called `order` changes nothing.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agent_env.errors import ConfigError
 from agent_env.temporal.allen import RELATIONS, Relation
+from agent_env.temporal.facts.sql_text import literal
 from agent_env.temporal.facts.temporal_table import TemporalTable
 
 try:
@@ -21,19 +22,20 @@ except ImportError as exc:
     raise ConfigError("tdbench questions need sqlglot: pip install 'agent-env[tdbench]'") from exc
 
 DIALECTS = ("sqlite", "duckdb")
-ASKED = "__asked"
-"""The table of a batch's queries; no table of a user can bear this name."""
+BATCH_TABLE = "__asked"
+"""The table of a batch's queries; no table of a user can have this name."""
+BOUNDS = ("b_start", "b_end")
 _MARK = "\x01{}\x01"
 
 
-class Text:
-    """A query's text with places for values, written once and filled often."""
+class SqlTemplate:
+    """A query's text with placeholders for values, rendered once and filled often."""
 
     def __init__(self, tree: Any, names: Sequence[str]) -> None:
         self._names = tuple(names)
         self._parts = {dialect: self._split(tree.sql(dialect=dialect)) for dialect in DIALECTS}
 
-    def filled(self, values: Mapping[str, str]) -> dict[str, str]:
+    def fill(self, values: Mapping[str, str]) -> dict[str, str]:
         """The text for each dialect; every value becomes a literal."""
         quoted = {name: literal(values[name]) for name in self._names}
         return {
@@ -47,13 +49,8 @@ class Text:
         return [(part, place % 2 == 1) for place, part in enumerate(text.split("\x00"))]
 
 
-def literal(value: str) -> str:
-    """A value as both dialects read it."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def place(name: str) -> Any:
-    """Stands for a value in a Text."""
+def placeholder(name: str) -> Any:
+    """Stands for a value in an SqlTemplate."""
     return exp.Literal.string(_MARK.format(name))
 
 
@@ -61,225 +58,185 @@ def column(name: str, table: str | None = None) -> Any:
     return exp.column(name, table=table, quoted=True)
 
 
-def holds(wanted: Relation, start: Any, end: Any, b_start: Any, b_end: Any) -> Any:
-    """That the row from `start` to `end` stands in the relation to b. An end that is NULL lies
-    after every day."""
-    ends_later = exp.or_(exp.GT(this=end, expression=b_end), end.copy().is_(exp.Null()))
+def ends_after(end: Any, day: Any) -> Any:
+    """That an end lies after the day; an end that is NULL lies after every day."""
+    return exp.or_(end > day, end.is_(exp.Null()))
+
+
+def holds(wished: Relation, start: Any, end: Any, b_start: Any, b_end: Any) -> Any:
+    """That the row from `start` to `end` stands in the relation to b."""
+    ends_later = ends_after(end, b_end)
     tests: dict[Relation, list[Any]] = {
-        "before": [exp.LT(this=end, expression=b_start)],
-        "meets": [exp.EQ(this=end, expression=b_start)],
-        "overlaps": [
-            exp.LT(this=start, expression=b_start),
-            exp.GT(this=end, expression=b_start),
-            exp.LT(this=end, expression=b_end),
-        ],
-        "finished-by": [
-            exp.LT(this=start, expression=b_start),
-            exp.EQ(this=end, expression=b_end),
-        ],
-        "contains": [exp.LT(this=start, expression=b_start), ends_later],
-        "starts": [exp.EQ(this=start, expression=b_start), exp.LT(this=end, expression=b_end)],
-        "equals": [exp.EQ(this=start, expression=b_start), exp.EQ(this=end, expression=b_end)],
-        "started-by": [exp.EQ(this=start, expression=b_start), ends_later],
-        "during": [exp.GT(this=start, expression=b_start), exp.LT(this=end, expression=b_end)],
-        "finishes": [exp.GT(this=start, expression=b_start), exp.EQ(this=end, expression=b_end)],
-        "overlapped-by": [
-            exp.GT(this=start, expression=b_start),
-            exp.LT(this=start, expression=b_end),
-            ends_later,
-        ],
-        "met-by": [exp.EQ(this=start, expression=b_end)],
-        "after": [exp.GT(this=start, expression=b_end)],
+        "before": [end < b_start],
+        "meets": [end.eq(b_start)],
+        "overlaps": [start < b_start, end > b_start, end < b_end],
+        "finished-by": [start < b_start, end.eq(b_end)],
+        "contains": [start < b_start, ends_later],
+        "starts": [start.eq(b_start), end < b_end],
+        "equals": [start.eq(b_start), end.eq(b_end)],
+        "started-by": [start.eq(b_start), ends_later],
+        "during": [start > b_start, end < b_end],
+        "finishes": [start > b_start, end.eq(b_end)],
+        "overlapped-by": [start > b_start, start < b_end, ends_later],
+        "met-by": [start.eq(b_end)],
+        "after": [start > b_end],
     }
-    return exp.and_(*(test.copy() for test in tests[wanted]))
+    return exp.and_(*tests[wished])
 
 
-def asked_names(asked: Sequence[str]) -> tuple[str, ...]:
-    """What a Text calls the values of the question attributes."""
-    return tuple(f"asked_{number}" for number in range(len(asked)))
+def key_marks(keys: Sequence[str]) -> tuple[str, ...]:
+    """What an SqlTemplate calls the values of the key columns."""
+    return tuple(f"asked_{number}" for number in range(len(keys)))
 
 
-def base(table: str, asked: Sequence[str], answers: Sequence[str]) -> Any:
-    """The answers with their times, without a temporal condition (Algorithm 1, phase 1)."""
-    tests = [
-        exp.EQ(this=column(name), expression=place(mark))
-        for name, mark in zip(asked, asked_names(asked), strict=True)
-    ]
-    return (
-        exp.select(*(column(name) for name in (*answers, "start", "end")))
-        .from_(exp.Table(this=_quoted(table)))
-        .where(*tests)
-        .order_by(column("start"), *(column(name) for name in answers))
-    )
+def _key_tests(columns: Iterable[Any]) -> list[Any]:
+    """That each key column has its value."""
+    return [each.eq(placeholder(f"asked_{number}")) for number, each in enumerate(columns)]
 
 
-def relation_text(
-    table: str, asked: Sequence[str], answers: Sequence[str], wanted: Relation
-) -> Text:
+def _select(answers: Sequence[str], table: str | None = None) -> Any:
+    """Answers with their times, by start."""
+    names, order = (*answers, "start", "end"), ("start", *answers)
+    tree = exp.select(*(column(name, table) for name in names))
+    return tree.order_by(*(column(name, table) for name in order))
+
+
+def _base(table: str, keys: Sequence[str], answers: Sequence[str]) -> Any:
+    """The query without a temporal condition (Algorithm 1, phase 1)."""
+    tests = _key_tests(column(name) for name in keys)
+    return _select(answers).from_(exp.Table(this=_quoted(table))).where(*tests)
+
+
+def relation_sql(
+    table: str, keys: Sequence[str], answers: Sequence[str], wished: Relation
+) -> SqlTemplate:
     """The query for one relation; its values are `asked_N`, `b_start` and `b_end`."""
-    test = holds(wanted, column("start"), column("end"), place("b_start"), place("b_end"))
-    names = (*asked_names(asked), "b_start", "b_end")
-    return Text(base(table, asked, answers).where(test), names)
+    b = (placeholder("b_start"), placeholder("b_end"))
+    test = holds(wished, column("start"), column("end"), *b)
+    return SqlTemplate(_base(table, keys, answers).where(test), (*key_marks(keys), *BOUNDS))
 
 
-def batch(table: str, asked: Sequence[str], answers: Sequence[str]) -> str:
-    """The same for all queries of the table ASKED that bear the number of this batch, in DuckDB:
-    the literals of the thirteen conditions have become columns of that table, and each row of the
+def batch_sql(table: str, keys: Sequence[str], answers: Sequence[str]) -> str:
+    """The same for all queries of BATCH_TABLE that have the number of this batch, in DuckDB: the
+    literals of the thirteen conditions have become columns of that table, and each row of the
     result begins with its query's number. Its one value is the batch."""
+    times = (column("start", "t"), column("end", "t"), *(column(name, "q") for name in BOUNDS))
     tests = [
-        exp.and_(
-            exp.EQ(this=column("relation", "q"), expression=exp.Literal.string(relation)),
-            holds(
-                relation,
-                column("start", "t"),
-                column("end", "t"),
-                column("b_start", "q"),
-                column("b_end", "q"),
-            ),
-        )
+        exp.and_(column("relation", "q").eq(exp.Literal.string(relation)), holds(relation, *times))
         for relation in RELATIONS
     ]
-    same = [
-        exp.EQ(this=column(name, "t"), expression=column(mark, "q"))
-        for name, mark in zip(asked, asked_names(asked), strict=True)
-    ]
-    wanted_columns = [column("number", "q")]
-    wanted_columns += [column(name, "t") for name in (*answers, "start", "end")]
+    marks = zip(keys, key_marks(keys), strict=True)
+    same = [column(name, "t").eq(column(mark, "q")) for name, mark in marks]
     tree = (
-        exp.select(*wanted_columns)
-        .from_(_called(table, "t"))
-        .join(_called(ASKED, "q"), on=exp.and_(*same, exp.or_(*tests)))
-        .where(exp.EQ(this=column("batch", "q"), expression=exp.Placeholder()))
+        exp.select(
+            column("number", "q"), *(column(name, "t") for name in (*answers, "start", "end"))
+        )
+        .from_(_alias(table, "t"))
+        .join(_alias(BATCH_TABLE, "q"), on=exp.and_(*same, exp.or_(*tests)))
+        .where(column("batch", "q").eq(exp.Placeholder()))
     )
     return str(tree.sql(dialect="duckdb"))
 
 
-def current_text(table: str, asked: Sequence[str], answers: Sequence[str]) -> Text:
+def current_sql(table: str, keys: Sequence[str], answers: Sequence[str]) -> SqlTemplate:
     """What holds as of `now`."""
-    still = exp.or_(
-        exp.GT(this=column("end"), expression=place("now")), column("end").is_(exp.Null())
-    )
-    tree = base(table, asked, answers).where(
-        exp.LTE(this=column("start"), expression=place("now")), still
-    )
-    return Text(tree, (*asked_names(asked), "now"))
+    now = placeholder("now")
+    tree = _base(table, keys, answers).where(column("start") <= now, ends_after(column("end"), now))
+    return SqlTemplate(tree, (*key_marks(keys), "now"))
 
 
-def nth_text(table: str, asked: Sequence[str], answers: Sequence[str], nth: int) -> Text:
+def nth_sql(table: str, keys: Sequence[str], answers: Sequence[str], nth: int) -> SqlTemplate:
     """The n-th row by start."""
-    return _ranked(table, asked, answers, [], nth)
+    return _ranked(table, keys, answers, [], nth)
 
 
-def count_text(table: str, asked: Sequence[str], answers: Sequence[str], times: int) -> Text:
+def count_sql(table: str, keys: Sequence[str], answers: Sequence[str], times: int) -> SqlTemplate:
     """For each answer the row with which it comes for the n-th time."""
-    return _ranked(table, asked, answers, list(answers), times)
+    return _ranked(table, keys, answers, list(answers), times)
 
 
 def _ranked(
-    table: str, asked: Sequence[str], answers: Sequence[str], within: list[str], number: int
-) -> Text:
+    table: str, keys: Sequence[str], answers: Sequence[str], within: list[str], number: int
+) -> SqlTemplate:
     window = exp.Window(
         this=exp.RowNumber(),
         partition_by=[column(name) for name in within],
         order=exp.Order(expressions=[exp.Ordered(this=column("start"))]),
     )
-    inner = base(table, asked, answers)
+    inner = _base(table, keys, answers).select(exp.alias_(window, "__turn", quoted=True))
     inner.set("order", None)
-    inner = inner.select(exp.alias_(window, "__turn", quoted=True))
-    tree = (
-        exp.select(*(column(name) for name in (*answers, "start", "end")))
-        .from_(inner.subquery("ranked"))
-        .where(exp.EQ(this=column("__turn"), expression=exp.Literal.number(number)))
-        .order_by(column("start"), *(column(name) for name in answers))
+    outer = _select(answers).from_(inner.subquery("ranked"))
+    return SqlTemplate(
+        outer.where(column("__turn").eq(exp.Literal.number(number))), key_marks(keys)
     )
-    return Text(tree, asked_names(asked))
 
 
-def longest_text(table: str, asked: Sequence[str], answers: Sequence[str], precision: int) -> Text:
-    """The longest of the rows that ended; several where they are equally long."""
-    inner = base(table, asked, answers)
-    inner.set("order", None)
-    rest = {4: "-01-01", 7: "-01", 10: ""}[precision]
+def longest_sql(
+    table: str, keys: Sequence[str], answers: Sequence[str], length: int
+) -> SqlTemplate:
+    """The longest of the rows that ended; several where they are equally long. `length` is that of
+    the table's dates as text."""
+    rest = {4: "-01-01", 7: "-01", 10: ""}[length]
     days = exp.DateDiff(this=_day("end", rest), expression=_day("start", rest), unit=exp.var("DAY"))
-    inner = inner.where(column("end").is_(exp.Null()).not_()).select(
-        exp.alias_(days, "__days", quoted=True)
-    )
+    inner = _base(table, keys, answers).where(column("end").is_(exp.Null()).not_())
+    inner = inner.select(exp.alias_(days, "__days", quoted=True))
+    inner.set("order", None)
     top = exp.select(exp.Max(this=column("__days"))).from_("__ended")
-    tree = (
-        exp.select(*(column(name) for name in (*answers, "start", "end")))
-        .with_("__ended", as_=inner)
-        .from_("__ended")
-        .where(exp.EQ(this=column("__days"), expression=top.subquery()))
-        .order_by(column("start"), *(column(name) for name in answers))
-    )
-    return Text(tree, asked_names(asked))
+    tree = _select(answers).with_("__ended", as_=inner).from_("__ended")
+    return SqlTemplate(tree.where(column("__days").eq(top.subquery())), key_marks(keys))
 
 
-def hops_text(
-    left: str, right: str, common: str, asked: Sequence[tuple[str, str]], answer: str
-) -> Text:
-    """The rows of `left` that share their `common` column and a day with one of `right`. `asked`
+def hops_sql(
+    left: str, right: str, common: str, keys: Sequence[tuple[str, str]], answer: str
+) -> SqlTemplate:
+    """The rows of `left` that share their `common` column and a day with one of `right`. `keys`
     are side (`a` is left, `b` right) and column."""
-    tests = [
-        exp.EQ(this=column(name, side), expression=place(mark))
-        for (side, name), mark in zip(asked, asked_names([n for _, n in asked]), strict=True)
-    ]
-    still = exp.or_(
-        exp.GT(this=column("end", "a"), expression=column("start", "b")),
-        column("end", "a").is_(exp.Null()),
-    )
-    same = exp.EQ(this=column(common, "a"), expression=column(common, "b"))
-    begun = exp.LT(this=column("start", "a"), expression=column("end", "b"))
+    still = ends_after(column("end", "a"), column("start", "b"))
+    begun = column("start", "a") < column("end", "b")
+    same = column(common, "a").eq(column(common, "b"))
     tree = (
-        exp.select(*(column(name, "a") for name in (answer, "start", "end")))
-        .from_(_called(left, "a"))
-        .join(_called(right, "b"), on=exp.and_(same, begun, still))
-        .where(*tests)
-        .order_by(column("start", "a"), column(answer, "a"))
+        _select((answer,), "a")
+        .from_(_alias(left, "a"))
+        .join(_alias(right, "b"), on=exp.and_(same, begun, still))
+        .where(*_key_tests(column(name, side) for side, name in keys))
     )
-    return Text(tree, asked_names([name for _, name in asked]))
+    return SqlTemplate(tree, key_marks([name for _, name in keys]))
 
 
-def chain_text(
-    tables: Sequence[TemporalTable], asked: Sequence[str], answers: Sequence[str]
-) -> Text:
+def chain_sql(
+    tables: Sequence[TemporalTable], keys: Sequence[str], answers: Sequence[str]
+) -> SqlTemplate:
     """The rows of the last table that hold on one day with rows of all others, where every two
     agree on all their common columns (Definition A.2)."""
     sides = [(f"t{number}", table) for number, table in enumerate(tables)]
     tests = []
     for (one, left), (other, right) in itertools.combinations(sides, 2):
         common = [name for name in left.columns if name in right.columns]
-        tests += [exp.EQ(this=column(n, one), expression=column(n, other)) for n in common]
-        tests += [_begun_by(one, other), _begun_by(other, one)]
-    for name, mark in zip(asked, asked_names(asked), strict=True):
-        side = next(side for side, table in sides if name in table.columns)
-        tests.append(exp.EQ(this=column(name, side), expression=place(mark)))
-    last = sides[-1][0]
-    chosen = [column(name, last) for name in (*answers, "start", "end")]
-    tree = exp.select(*chosen).from_(_called(tables[0].name, sides[0][0]))
+        tests += [column(name, one).eq(column(name, other)) for name in common]
+        tests += [_begins_before_end(one, other), _begins_before_end(other, one)]
+    first_with = {name: side for side, table in reversed(sides) for name in table.columns}
+    tests += _key_tests(column(name, first_with[name]) for name in keys)
+    tree = _select(answers, sides[-1][0]).from_(_alias(tables[0].name, sides[0][0]))
     for side, table in sides[1:]:
-        tree = tree.join(_called(table.name, side), join_type="cross")
-    order = [column(name, last) for name in ("start", *answers)]
-    return Text(tree.where(*tests).order_by(*order), asked_names(asked))
+        tree = tree.join(_alias(table.name, side), join_type="cross")
+    return SqlTemplate(tree.where(*tests), key_marks(keys))
 
 
-def _begun_by(one: str, other: str) -> Any:
+def _begins_before_end(one: str, other: str) -> Any:
     """That the row `one` began before the row `other` ended."""
     end = column("end", other)
-    return exp.or_(exp.LT(this=column("start", one), expression=end), end.copy().is_(exp.Null()))
+    return exp.or_(column("start", one) < end, end.is_(exp.Null()))
 
 
-def duration_text(table: str, asked: Sequence[str], answers: Sequence[str]) -> Text:
-    """The days that two rows share, each told by its group, its answer and its start."""
-
-    def found(side: str) -> list[Any]:
-        marks = [f"{side}_{mark}" for mark in (*asked_names(asked), "answer", "start")]
-        names = (*asked, *answers, "start")
-        return [
-            exp.EQ(this=column(name, side), expression=place(mark))
-            for name, mark in zip(names, marks, strict=True)
-        ]
-
+def duration_sql(table: str, keys: Sequence[str], answers: Sequence[str]) -> SqlTemplate:
+    """The days that two rows share, each identified by its group, its answer and its start."""
+    marks = (*key_marks(keys), "answer", "start")
+    pairs = list(zip((*keys, *answers, "start"), marks, strict=True))
+    tests = [
+        column(name, side).eq(placeholder(f"{side}_{mark}"))
+        for side in "ab"
+        for name, mark in pairs
+    ]
     first_end = exp.Least(this=column("end", "a"), expressions=[column("end", "b")])
     last_start = exp.Greatest(this=column("start", "a"), expressions=[column("start", "b")])
     days = exp.DateDiff(
@@ -289,12 +246,11 @@ def duration_text(table: str, asked: Sequence[str], answers: Sequence[str]) -> T
     )
     tree = (
         exp.select(exp.alias_(days, "__days", quoted=True))
-        .from_(_called(table, "a"))
-        .join(_called(table, "b"), join_type="cross")
-        .where(*found("a"), *found("b"))
+        .from_(_alias(table, "a"))
+        .join(_alias(table, "b"), join_type="cross")
+        .where(*tests)
     )
-    names = [f"{s}_{m}" for s in ("a", "b") for m in (*asked_names(asked), "answer", "start")]
-    return Text(tree, names)
+    return SqlTemplate(tree, [f"{side}_{mark}" for side in "ab" for mark in marks])
 
 
 def _day(name: str, rest: str) -> Any:
@@ -303,7 +259,7 @@ def _day(name: str, rest: str) -> Any:
     return exp.cast(text, "DATE")
 
 
-def _called(table: str, alias: str) -> Any:
+def _alias(table: str, alias: str) -> Any:
     return exp.Table(this=_quoted(table), alias=exp.TableAlias(this=exp.to_identifier(alias)))
 
 

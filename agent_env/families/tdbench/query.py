@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from agent_env.families.tdbench.groups import Held
+from agent_env.families.tdbench.groups import Group, GroupRow, QueryPool
 from agent_env.families.tdbench.sample import (
     NAME,
     Cardinality,
@@ -15,12 +16,13 @@ from agent_env.families.tdbench.sample import (
     Kind,
     Role,
     TdbenchSample,
+    cardinality_of,
 )
 from agent_env.records.schema import Proof
 from agent_env.temporal.facts.temporal_table import TemporalTable
 
 IRRELEVANT = (4, 12)
-"""How many rows of no relevance are shown, at least and at most, where the table has them."""
+"""How many irrelevant rows are shown, at least and at most, where the table has them."""
 BOTH: tuple[Role, ...] = ("start", "end")
 ROLES: dict[str, tuple[Role, ...]] = {
     "after": ("start",),
@@ -32,43 +34,84 @@ ROLES: dict[str, tuple[Role, ...]] = {
     "meets": ("end",),
     "duration": (),
 }
-"""Which dates a time reference must give; both where nothing else is said. The full `started-by`
-and `finished-by` name both bounds, so both are asked for."""
+"""Which dates a time reference must give; both for relations that are not listed. The full
+`started-by` and `finished-by` name both bounds, so both are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A checked query with its gold, ready to be worded."""
+    """A checked query with its gold and its wordings."""
 
     domain: str
     kind: Kind
     relation: str
     tables: tuple[TemporalTable, ...]
-    asked: dict[str, str]
+    keys: dict[str, str]
+    """Key columns and their values."""
     answers: tuple[str, ...]
+    """Answer columns."""
     relevant: tuple[tuple[int, ...], ...]
-    """Places by table."""
-    golds: tuple[Held, ...]
+    """Row indices by table."""
+    golds: tuple[GroupRow, ...]
     others: tuple[str, ...]
+    """Wrong answers of the relevant rows."""
     sql: dict[str, str]
     questions: tuple[str, ...]
     """One for each phrasing."""
     b: tuple[str, str] | None = None
     hops: tuple[Hop, ...] = ()
     number: int | None = None
-    """The answer, where it is one."""
+    """The answer, where it is a number."""
+
+    @property
+    def gold(self) -> tuple[str, ...]:
+        """The distinct answers in order."""
+        if self.number is not None:
+            return (str(self.number),)
+        return tuple(dict.fromkeys(row.answer for row in self.golds))
 
     @property
     def cardinality(self) -> Cardinality:
         """By the number of distinct answers."""
-        if self.number is not None:
-            return "unique"
-        return ("none", "unique", "multiple")[min(2, len({row.answer for row in self.golds}))]
+        return cardinality_of(len(self.gold))
 
     @property
     def roles(self) -> tuple[Role, ...]:
         """Which dates of the gold rows are asked for."""
         return ROLES.get(self.relation, BOTH) if self.golds and self.number is None else ()
+
+
+def group_query(
+    pool: QueryPool,
+    group: Group,
+    kind: Kind,
+    golds: Sequence[GroupRow],
+    sql: dict[str, str],
+    questions: Iterable[str],
+    b: tuple[str, str] | None = None,
+    relation: str | None = None,
+) -> Query:
+    """A query about one group; its relation is the kind where none is named."""
+    return Query(
+        domain=pool.domain.name,
+        kind=kind,
+        relation=relation or kind,
+        tables=(pool.table,),
+        keys=group.keys,
+        answers=pool.form.answers,
+        relevant=(tuple(row.index for row in group.rows),),
+        golds=tuple(golds),
+        others=wrong_answers((row.answer for row in group.rows), golds),
+        sql=sql,
+        questions=tuple(questions),
+        b=b,
+    )
+
+
+def wrong_answers(answers: Iterable[str], golds: Iterable[GroupRow]) -> tuple[str, ...]:
+    """The distinct answers that are not gold, in order."""
+    gold = {row.answer for row in golds}
+    return tuple(dict.fromkeys(answer for answer in answers if answer not in gold))
 
 
 def make_samples(
@@ -81,18 +124,13 @@ def make_samples(
     proofs: tuple[Proof, ...] = (),
 ) -> list[TdbenchSample]:
     """One sample for each phrasing; all show the same rows."""
-    golds = tuple(_gold(query.tables[0], row) for row in query.golds)
-    answers = tuple(dict.fromkeys(row.answer for row in query.golds))
-    if query.number is not None:
-        answers = (str(query.number),)
     context = tuple(
-        shown(rng, places, len(table.rows))
-        for places, table in zip(query.relevant, query.tables, strict=True)
+        context_rows(rng, indices, len(table.rows))
+        for indices, table in zip(query.relevant, query.tables, strict=True)
     )
-    numeric = query.number is not None
     common: dict[str, Any] = {
         "task": NAME,
-        "gold": answers,
+        "gold": query.gold,
         "evidence": tuple(dict.fromkeys(url for proof in proofs for url in proof.urls)),
         "proofs": proofs,
         "materials": tuple(digests[table.name] for table in query.tables),
@@ -101,14 +139,14 @@ def make_samples(
         "kind": query.kind,
         "relation": query.relation,
         "cardinality": query.cardinality,
-        "asked": query.asked,
+        "asked": query.keys,
         "answers": query.answers,
-        "answer_type": "number" if numeric else "name",
+        "answer_type": "name" if query.number is None else "number",
         "b_start": query.b[0] if query.b else None,
         "b_end": query.b[1] if query.b else None,
         "granularity": query.tables[0].granularity,
         "now": now,
-        "golds": golds,
+        "golds": tuple(_gold_row(query.tables[0], row) for row in query.golds),
         "others": query.others,
         "outdated": query.others if query.kind == "current" else (),
         "roles": query.roles,
@@ -119,7 +157,7 @@ def make_samples(
         "fictional": any(table.fictional for table in query.tables),
         "generator": version,
     }
-    # Everything that varies is a text; the rest was checked with the first.
+    # Everything that varies is a text; the rest was validated with the first sample.
     first = TdbenchSample(id=f"{name}-0", phrasing=0, question=query.questions[0], **common)
     rest = (
         first.model_copy(update={"id": f"{name}-{n}", "phrasing": n, "question": question})
@@ -129,27 +167,24 @@ def make_samples(
     return [first, *rest]
 
 
-def shown(rng: Random, relevant: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """The relevant rows of a table of so many, with some others, in random order."""
-    kept = set(relevant)
+def context_rows(rng: Random, relevant: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """The relevant rows of a table of `count` rows with some others, in random order."""
+    chosen = list(dict.fromkeys(relevant))
     least, most = IRRELEVANT
-    wanted = min(count - len(kept), min(most, max(least, len(kept))))
-    chosen = list(relevant)
-    while wanted > 0:
-        place = rng.randrange(count)
-        if place not in kept:
-            kept.add(place)
-            chosen.append(place)
-            wanted -= 1
+    size = len(chosen) + min(count - len(chosen), min(most, max(least, len(chosen))))
+    while len(chosen) < size:
+        index = rng.randrange(count)
+        if index not in chosen:
+            chosen.append(index)
     rng.shuffle(chosen)
     return tuple(chosen)
 
 
-def _gold(table: TemporalTable, held: Held) -> GoldRow:
-    row = table.rows[held.place]
+def _gold_row(table: TemporalTable, gold: GroupRow) -> GoldRow:
+    row = table.rows[gold.index]
     return GoldRow(
-        answer=held.answer,
+        answer=gold.answer,
         start=table.written(row.start),
         end=None if row.end is None else table.written(row.end),
-        row=held.place,
+        row=gold.index,
     )

@@ -1,25 +1,25 @@
-"""Reads a question back: what it asks, of which rows, and what must be true of their time.
+"""Parses a question: what it asks, of which rows, and what must be true of their dates.
 
 The opposite of `wording`, from the words alone: the scripted reference model answers by it, and a
-question in other words is accepted only where this finds the same dates and relation in it.
+question in other words is accepted only where the same dates and relation are read from it.
 """
 
 from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 
 from agent_env.families.tdbench import wording
-from agent_env.families.tdbench.domains import DOMAINS, ENTRY, Ask, Domain, Verbs
+from agent_env.families.tdbench.domains import DOMAINS, ENTRY, Domain, QuestionForm, Verbs
 from agent_env.families.tdbench.sample import Kind
 from agent_env.families.tdbench.wording import NUMBERS, Offset
 
-MARK = 7
-"""A number that stands for any other while a pattern is made."""
+EXAMPLE_NUMBER = 7
+"""Stands for any number while a pattern is made."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,14 +34,14 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A question as it was understood."""
+class ParsedQuestion:
+    """One interpretation of a question."""
 
     table: str | None
     """None where its words fit any table."""
     kind: Kind
-    asked: dict[str, str]
-    """Columns and values."""
+    keys: dict[str, str]
+    """Key columns and their values."""
     answers: tuple[str, ...]
     bounds: tuple[Bound, ...] = ()
     number: int = 0
@@ -49,65 +49,66 @@ class Read:
     now: str = ""
 
 
-def readings(question: str) -> tuple[Read, ...]:
-    """All ways to understand the question, without repeats; none where its words are not ours.
+def parse_question(question: str) -> tuple[ParsedQuestion, ...]:
+    """All interpretations, without repeats; () where the words are not those of `wording`.
 
     Words alone do not always say where a value ends or which table is meant: the rows have to.
     """
-    found = [
-        read
-        for pattern, table, kind, ask in _patterns()
-        if (match := pattern.fullmatch(question)) and (read := _read(match, table, kind, ask))
+    parses = [
+        _from_match(match, table, kind, form)
+        for pattern, table, kind, form in _patterns()
+        if (match := pattern.fullmatch(question))
     ]
-    found += [read for read in (_of_hops(question), _of_any_table(question)) if read]
-    return tuple(read for place, read in enumerate(found) if read not in found[:place])
+    parses += [_hops_question(question), _user_question(question)]
+    unique: list[ParsedQuestion] = []
+    for parse in parses:
+        if parse is not None and parse not in unique:
+            unique.append(parse)
+    return tuple(unique)
 
 
-def read_bounds(text: str) -> tuple[Bound, ...]:
-    """All that a condition says of starts and ends, in order; () where it says nothing."""
-    return tuple(sorted(_bounds(text)))
-
-
-def _read(match: re.Match[str], table: str, kind: Kind, ask: Ask) -> Read | None:
+def _from_match(
+    match: re.Match[str], table: str, kind: Kind, form: QuestionForm
+) -> ParsedQuestion | None:
     groups = match.groupdict()
-    asked = {name: groups[f"v{place}"] for place, name in enumerate(ask.asked)}
+    keys = {name: groups[f"v{place}"] for place, name in enumerate(form.keys)}
     bounds = read_bounds(groups["cond"]) if kind == "relation" else ()
     if kind == "relation" and not bounds:
         return None
     number = int(groups["number"]) if "number" in groups else 0
     now = iso(groups["now"]) if "now" in groups else ""
-    return Read(table, kind, asked, ask.answers, bounds, number, now)
+    return ParsedQuestion(table, kind, keys, form.answers, bounds, number, now)
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str, Kind, Ask], ...]:
-    """Every sentence that the domains have, with groups for what varies."""
+def _patterns() -> tuple[tuple[re.Pattern[str], str, Kind, QuestionForm], ...]:
+    """Every sentence of the domains, with groups for what varies."""
     return tuple(
-        (_pattern(text, domain.verbs, some), domain.name, kind, ask)
+        (_pattern(text, domain.verbs, value), domain.name, kind, form)
         for domain in DOMAINS.values()
-        for ask in domain.asks
-        for kind, text in _sentences(domain, ask)
-        for some in (".+", ".+?")
+        for form in domain.forms
+        for kind, text in _sentences(domain, form)
+        for value in (".+", ".+?")
     )
 
 
-def _sentences(domain: Domain, ask: Ask) -> Iterator[tuple[Kind, str]]:
-    values = {name: f"<v{place}>" for place, name in enumerate(ask.asked)}
+def _sentences(domain: Domain, form: QuestionForm) -> Iterator[tuple[Kind, str]]:
+    values = {name: f"<v{place}>" for place, name in enumerate(form.keys)}
     for style in range(wording.STYLES):
-        yield "nth", wording.nth_sentence(ask, domain.verbs, values, MARK, style)
-        yield "count", wording.count_sentence(ask, domain.verbs, values, MARK, style)
-        yield "longest", wording.longest_sentence(ask, domain.verbs, values, style)
-    for head in ask.now_heads:
-        yield "current", wording.filled(head, values, now="<now>")
-    for head in ask.heads:
-        yield "relation", wording.filled(head, values, cond="<cond>")
+        yield "nth", wording.nth_sentence(form, domain.verbs, values, EXAMPLE_NUMBER, style)
+        yield "count", wording.count_sentence(form, domain.verbs, values, EXAMPLE_NUMBER, style)
+        yield "longest", wording.longest_sentence(form, domain.verbs, values, style)
+    for head in form.now_heads:
+        yield "current", wording.fill(head, values, now="<now>")
+    for head in form.heads:
+        yield "relation", wording.fill(head, values, cond="<cond>")
 
 
-def _pattern(text: str, verbs: Verbs, some: str) -> re.Pattern[str]:
+def _pattern(text: str, verbs: Verbs, value: str) -> re.Pattern[str]:
     verb = "|".join(map(re.escape, (*verbs.begin, *verbs.end)))
-    pattern = re.sub(r"<(\w+)>", rf"(?P<\1>{some})", re.escape(text))
-    pattern = pattern.replace(f"(?P<cond>{some})", f"(?P<cond>(?:{verb}) .+)")
-    return re.compile(pattern.replace(f"{MARK}th", r"(?P<number>\d+)(?:st|nd|rd|th)"))
+    pattern = re.sub(r"<(\w+)>", rf"(?P<\1>{value})", re.escape(text))
+    pattern = pattern.replace(f"(?P<cond>{value})", f"(?P<cond>(?:{verb}) .+)")
+    return re.compile(pattern.replace(f"{EXAMPLE_NUMBER}th", r"(?P<number>\d+)(?:st|nd|rd|th)"))
 
 
 _HOPS = tuple(
@@ -118,35 +119,51 @@ _HOPS = tuple(
 )  # fmt: skip
 
 
-def _of_hops(question: str) -> Read | None:
+def _hops_question(question: str) -> ParsedQuestion | None:
     for pattern, column in _HOPS:
         if match := re.fullmatch(pattern, question):
-            asked = {column: match["game"], "role": match["role"]}
-            return Read("offices", "hops", asked, ("name",))
+            keys = {column: match["game"], "role": match["role"]}
+            return ParsedQuestion("offices", "hops", keys, ("name",))
     return None
 
 
-_ANY = (
+_USER_SENTENCES = (
     r"Which (?P<answers>.+?) is recorded for (?P<pairs>.+) in an entry that (?P<cond>.+)\?",
     r"For (?P<pairs>.+), which (?P<answers>.+?) stands in an entry that (?P<cond>.+)\?",
     r"Name any (?P<answers>.+?) recorded for (?P<pairs>.+) in an entry that (?P<cond>.+)\.",
 )
 
 
-def _of_any_table(question: str) -> Read | None:
-    """A question in the plain words for a user's table; values with ` and ` in them are not read
-    apart and so not understood."""
-    for pattern in _ANY:
+def _user_question(question: str) -> ParsedQuestion | None:
+    """A question in the plain words for a user's table; None where a value holds ` and `."""
+    for pattern in _USER_SENTENCES:
         match = re.fullmatch(pattern, question)
         if match and (bounds := read_bounds(match["cond"])):
             pairs = [pair.split(" ", 1) for pair in match["pairs"].split(" and ")]
             if all(len(pair) == 2 for pair in pairs):
                 answers = tuple(match["answers"].split(" and "))
-                return Read(None, "relation", dict(pairs), answers, bounds)
+                return ParsedQuestion(None, "relation", dict(pairs), answers, bounds)
     return None
 
 
 # Conditions -------------------------------------------------------------------------------------
+
+BEGIN = (
+    "assumed office", "assumed the office", "assumed the post", "assumed the role", "joined",
+    "came to office", "was sworn in", "was inaugurated", "was appointed", "became", "arrived",
+    "was admitted", "entered into force", "became effective", "began", "started",
+)  # fmt: skip
+END = (
+    "stepped down", "left the post", "left the role", "left", "departed", "was discharged",
+    "expired", "was repealed", "stopped applying", "concluded", "ended", "finished",
+)  # fmt: skip
+STAY = ("served", "held office", "ran on", "carried on", "persisted")
+STILL = ("still in office", "still serving", "still in force", "still going on", "still running")
+"""Verbs that no template has, for how a row began, ended, continued `until after` a day, and
+continued `on` a day; the last two state the same of its end."""
+LESS = "before|earlier than|ahead of"
+MORE = "after|later than|subsequent to"
+LASTING = "until after|beyond|past"
 
 MONTHS = {name: number for number, name in enumerate(calendar.month_name) if name}
 MONTH = "|".join(MONTHS)
@@ -160,46 +177,68 @@ NUMBER = "|".join([*NUMBERS, r"\d+"])
 
 @cache
 def _tokens() -> re.Pattern[str]:
-    every = [*(domain.verbs for domain in DOMAINS.values()), ENTRY]
+    verbs = [*(domain.verbs for domain in DOMAINS.values()), ENTRY]
+    begin = _either([*BEGIN, *(w for v in verbs for w in v.begin)])
+    end = _either([*END, *(w for v in verbs for w in v.end)])
+    stay = _either([*STAY, *(w for v in verbs for w in v.stay)])
     return re.compile(
-        rf"\b(?:(?P<begin>{_either(every, 'begin')})|(?P<stay>{_either(every, 'stay')})"
-        rf"|(?P<end>{_either(every, 'end')})"
+        rf"\b(?:(?P<begin>{begin})|(?P<stay>{stay})|(?P<still>{_either(STILL)})|(?P<end>{end})"
         rf"|{EXACT}(?P<count>{NUMBER}) (?P<unit>day|month|year)s? "
         rf"(?P<way>before|after) (?P<far>{DATE})"
-        rf"|(?P<test>until after|before|earlier than|after|later than|on|in) (?P<day>{DATE}))\b"
+        rf"|(?P<lasting>{LASTING}) (?P<lasting_day>{DATE})"
+        rf"|(?:{LESS}) (?P<less_day>{DATE})|(?:{MORE}) (?P<more_day>{DATE})"
+        rf"|(?:on|in) (?P<same_day>{DATE}))\b"
     )
 
 
-def _either(every: list[Verbs], side: str) -> str:
-    words = {phrase for verbs in every for phrase in getattr(verbs, side)}
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+def _either(words: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, set(words)), key=len, reverse=True))
 
 
-def _bounds(text: str) -> Iterator[Bound]:
-    side = ""
+def read_bounds(text: str) -> tuple[Bound, ...]:
+    """The bounds that a condition states, in order; () where it states none."""
+    return tuple(sorted(parse_condition(text)[0]))
+
+
+def parse_condition(text: str) -> tuple[list[Bound], str]:
+    """The bounds that the text states, and the text without them. A date before which something
+    went on, and one without a verb before it, stay in the text."""
+    bounds: list[Bound] = []
+    rest, verb, at = "", "", 0
+    text = text.replace("prior to", "before")
     for match in _tokens().finditer(text):
-        if match["begin"]:
-            side = "start"
-        elif match["end"] or match["stay"]:
-            side = "end"
-        elif side and match["far"]:
-            yield Bound(side, "=", shifted(match))
-        elif side and (day := iso(match["day"])):
-            yield Bound(side, _TESTS[match["test"]], day)
+        if kind := next((v for v in ("begin", "stay", "still", "end") if match[v]), None):
+            verb = kind
+        elif bound := _bound(match, verb):
+            bounds.append(bound)
+        else:
+            continue
+        rest += text[at : match.start()] + " "
+        at = match.end()
+    return bounds, rest + text[at:]
 
 
-_TESTS: Mapping[str, str] = {
-    "before": "<",
-    "earlier than": "<",
-    "after": ">",
-    "later than": ">",
-    "until after": ">",
-    "on": "=",
-    "in": "=",
-}
+def _bound(match: re.Match[str], verb: str) -> Bound | None:
+    if verb == "still":
+        return Bound("end", ">", iso(match["same_day"])) if match["same_day"] else None
+    if verb == "stay":
+        return Bound("end", ">", iso(match["lasting_day"])) if match["lasting"] else None
+    if not verb or match["lasting"]:
+        return None
+    side = "start" if verb == "begin" else "end"
+    if match["far"]:
+        try:
+            return Bound(side, "=", _shifted_day(match))
+        except (ValueError, OverflowError):  # no such day
+            return None
+    return next(
+        Bound(side, test, iso(match[name]))
+        for test, name in (("<", "less_day"), (">", "more_day"), ("=", "same_day"))
+        if match[name]
+    )
 
 
-def shifted(match: re.Match[str]) -> str:
+def _shifted_day(match: re.Match[str]) -> str:
     far = iso(match["far"])
     count = NUMBERS.index(match["count"]) + 1 if match["count"] in NUMBERS else int(match["count"])
     offset = Offset(count, match["unit"])  # type: ignore[arg-type]
@@ -208,13 +247,11 @@ def shifted(match: re.Match[str]) -> str:
 
 
 def iso(text: str) -> str:
-    """A date in one of our notations as YYYY, YYYY-MM or YYYY-MM-DD; other texts as they are."""
+    """A date in one of our notations as YYYY, YYYY-MM or YYYY-MM-DD; other texts unchanged."""
     words = text.replace(",", " ").replace(" of ", " ").split()
     month = next((MONTHS[word] for word in words if word in MONTHS), None)
-    if month is None:
-        return text
     numbers = [int(word) for word in words if word.isdecimal() and len(word) <= 4]
-    if not numbers:
+    if month is None or not numbers:
         return text
     if len(numbers) == 1:
         return f"{numbers[0]:04d}-{month:02d}"

@@ -14,107 +14,133 @@ from random import Random
 
 from agent_env.families.tdbench.bounds import draw, offset_between, whole_months
 from agent_env.families.tdbench.engines import Batch, Engines, GoldError, Rows
-from agent_env.families.tdbench.groups import Field, Group, Held
-from agent_env.families.tdbench.queries import Text, asked_names, relation_text
-from agent_env.families.tdbench.query import Query
-from agent_env.families.tdbench.sample import Cardinality
+from agent_env.families.tdbench.groups import Group, GroupRow, QueryPool
+from agent_env.families.tdbench.queries import SqlTemplate, key_marks, relation_sql
+from agent_env.families.tdbench.query import Query, group_query
+from agent_env.families.tdbench.sample import Cardinality, cardinality_of
 from agent_env.families.tdbench.wording import Offset, condition, sentence
 from agent_env.temporal.allen import Interval, Relation
 
-TRIES = 60
-FIELDS_TRIED = 6
+MAX_TRIES = 60
+MAX_POOLS = 6
+"""Pools that are tried for one query."""
 MEETING = ("meets", "met-by")
-TOLD = {"unique": "one answer", "multiple": "several answers", "none": "no answer"}
+ANSWER_COUNTS = {"unique": "one answer", "multiple": "several answers", "none": "no answer"}
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DraftQuery:
     """A query that is not yet checked by the engines."""
 
-    field: Field
+    pool: QueryPool
     group: Group
     relation: Relation
     b: Interval
-    golds: tuple[Held, ...]
+    golds: tuple[GroupRow, ...]
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        """Start and end of b as the table writes dates."""
+        table = self.pool.table
+        return (
+            table.written(date.fromordinal(self.b.start)),
+            table.written(date.fromordinal(self.b.end)),
+        )
+
+    @property
+    def offset(self) -> Offset | None:
+        """How the bound that meets is described from the other; None for other relations."""
+        if self.relation not in MEETING:
+            return None
+        return offset_between(self.b, self.pool.table.granularity)
+
+    def question(self, style: int) -> str:
+        """The query in words."""
+        b = (date.fromordinal(self.b.start), date.fromordinal(self.b.end))
+        verbs, granularity = self.pool.domain.verbs, self.pool.table.granularity
+        text = condition(self.relation, b, self.offset, verbs, granularity, style)
+        return sentence(self.pool.form, self.group.keys, text, style)
 
 
-def drawn(
-    fields: Sequence[Field],
+def draw_queries(
+    pools: Sequence[QueryPool],
     relations: Sequence[Relation],
     cardinalities: Sequence[Cardinality],
     count: int,
     rng: Random,
-    left_out: Counter[str],
-) -> Iterator[Drawn]:
-    """At most so many different queries, over all relations and numbers of answers in turn; where
-    the rows have none for one of these, the next takes its turn, and `left_out` counts it. The
-    numbers of answers alternate, so that a few queries hold all of them."""
-    seen: set[tuple[int, int, Relation, Interval]] = set()
+    omissions: Counter[str],
+) -> Iterator[DraftQuery]:
+    """At most `count` different queries, over all relations and numbers of answers in turn; where
+    the rows have none for one of these, it is counted in `omissions` and the next one follows. The
+    numbers of answers alternate, so that a few queries cover all of them."""
+    earlier: set[tuple[int, int, Relation, Interval]] = set()
     orders = [rng.sample(relations, len(relations)) for _ in cardinalities]
     buckets = [
-        turn
+        bucket
         for turns in zip(*orders, strict=True)
-        for turn in zip(turns, cardinalities, strict=True)
+        for bucket in zip(turns, cardinalities, strict=True)
     ]
-    left, dry = count, 0
-    turn = 0
-    while left and dry < len(buckets):
-        wanted, size = buckets[turn % len(buckets)]
+    remaining, failures, turn = count, 0, 0
+    while remaining and failures < len(buckets):
+        relation, cardinality = buckets[turn % len(buckets)]
         turn += 1
-        found = _one(fields, wanted, size, rng, seen)
-        if found is None:
-            dry += 1
-            left_out[f"turns of {wanted} with {TOLD[size]} for which no rows were found"] += 1
+        draft = _draw_one(pools, relation, cardinality, rng, earlier)
+        if draft is None:
+            failures += 1
+            what = f"{relation} with {ANSWER_COUNTS[cardinality]}"
+            omissions[f"turns of {what} for which no rows were found"] += 1
             continue
-        dry = 0
-        left -= 1
-        yield found
+        failures = 0
+        remaining -= 1
+        yield draft
 
 
-def _one(
-    fields: Sequence[Field],
-    wanted: Relation,
-    size: Cardinality,
+def _draw_one(
+    pools: Sequence[QueryPool],
+    relation: Relation,
+    cardinality: Cardinality,
     rng: Random,
-    seen: set[tuple[int, int, Relation, Interval]],
-) -> Drawn | None:
-    for field in rng.sample(fields, min(FIELDS_TRIED, len(fields))):
-        for _ in range(TRIES):
-            found = _try(field, wanted, size, rng)
-            if found is None:
+    earlier: set[tuple[int, int, Relation, Interval]],
+) -> DraftQuery | None:
+    for pool in rng.sample(pools, min(MAX_POOLS, len(pools))):
+        for _ in range(MAX_TRIES):
+            draft = _try(pool, relation, cardinality, rng)
+            if draft is None:
                 continue
-            key = (id(field), id(found.group), wanted, found.b)
-            if key not in seen:
-                seen.add(key)
-                return found
+            key = (id(pool), id(draft.group), relation, draft.b)
+            if key not in earlier:
+                earlier.add(key)
+                return draft
     return None
 
 
-def _try(field: Field, wanted: Relation, size: Cardinality, rng: Random) -> Drawn | None:
-    group, rows = field.seed_rows(rng, wanted, two=size == "multiple")
+def _try(
+    pool: QueryPool, relation: Relation, cardinality: Cardinality, rng: Random
+) -> DraftQuery | None:
+    group, rows = pool.seed_rows(rng, relation, two=cardinality == "multiple")
     if not rows:
         return None
-    granularity = field.table.granularity
-    b = draw(rng, wanted, rows, granularity, field.last)
-    if b is not None and wanted in MEETING:
-        b = whole_months(rng, b, wanted == "meets", granularity, field.last)
-    if b is not None and size == "none":
-        group = _elsewhere(field, group, b, rng)
+    granularity = pool.table.granularity
+    b = draw(rng, relation, rows, granularity, pool.last)
     if b is None:
         return None
-    golds = group.holding(wanted, b)
+    if relation in MEETING:
+        b = whole_months(rng, b, relation == "meets", granularity, pool.last)
+    if cardinality == "none":
+        group = _other_group(pool, group, b, rng)
+    golds = group.matches(relation, b)
     answers = {row.answer for row in golds}
-    if len(answers) != len(golds):  # one answer twice: which of its dates were asked for?
+    if len(answers) != len(golds):  # one answer twice: which of its dates would be asked for?
         return None
-    if ("none", "unique", "multiple")[min(2, len(answers))] != size:
+    if cardinality_of(len(answers)) != cardinality:
         return None
-    return Drawn(field, group, wanted, b, golds)
+    return DraftQuery(pool, group, relation, b, golds)
 
 
-def _elsewhere(field: Field, group: Group, b: Interval, rng: Random) -> Group:
+def _other_group(pool: QueryPool, group: Group, b: Interval, rng: Random) -> Group:
     """Another group that has rows around b, so that nothing but the relation fails."""
     for _ in range(8):
-        other = rng.choice(field.groups)
+        other = rng.choice(pool.groups)
         if other is group:
             continue
         if other.rows[0].interval.start <= b.end and b.start <= other.rows[-1].interval.end:
@@ -122,100 +148,62 @@ def _elsewhere(field: Field, group: Group, b: Interval, rng: Random) -> Group:
     return group
 
 
-def checked(found: Sequence[Drawn], engines: Engines, phrasings: int) -> Iterator[Query]:
+def check_queries(
+    drafts: Sequence[DraftQuery], engines: Engines, phrasings: int
+) -> Iterator[Query]:
     """The queries in the same order, with their SQL run on both engines; GoldError where an engine
     and Allen's relation differ."""
-    by_field: dict[int, list[int]] = defaultdict(list)
-    for number, one in enumerate(found):
-        by_field[id(one.field)].append(number)
-    orders = list(by_field.values())
-    batches = [_batch([found[number] for number in order]) for order in orders]
+    by_pool: dict[int, list[int]] = defaultdict(list)
+    for number, draft in enumerate(drafts):
+        by_pool[id(draft.pool)].append(number)
+    orders = list(by_pool.values())
+    batches = [_batch([drafts[number] for number in order]) for order in orders]
     results: dict[int, Rows] = {}
-    for order, rows in zip(orders, engines.batches(batches), strict=True):
+    for order, rows in zip(orders, engines.run_batches(batches), strict=True):
         results |= zip(order, rows, strict=True)
-        field = found[order[0]].field
-        engines.index(field.table.name, field.ask.asked)
-    texts: dict[tuple[int, Relation], Text] = {}
-    for number, one in enumerate(found):
-        key, field = (id(one.field), one.relation), one.field
-        if key not in texts:
-            ask = field.ask
-            texts[key] = relation_text(field.table.name, ask.asked, ask.answers, one.relation)
-        yield _checked(one, texts[key], results[number], engines, phrasings)
+        pool = drafts[order[0]].pool
+        engines.index(pool.table.name, pool.form.keys)
+    templates: dict[tuple[int, Relation], SqlTemplate] = {}
+    for number, draft in enumerate(drafts):
+        key, form = (id(draft.pool), draft.relation), draft.pool.form
+        if key not in templates:
+            name = draft.pool.table.name
+            templates[key] = relation_sql(name, form.keys, form.answers, draft.relation)
+        yield _check(draft, templates[key], results[number], engines, phrasings)
 
 
-def _batch(found: Sequence[Drawn]) -> Batch:
-    field = found[0].field
-    queries = ((one.relation, tuple(one.group.values.values()), *_bounds(one)) for one in found)
-    return Batch(field.table.name, field.ask.asked, field.ask.answers, tuple(queries))
+def _batch(drafts: Sequence[DraftQuery]) -> Batch:
+    pool = drafts[0].pool
+    queries = ((d.relation, tuple(d.group.keys.values()), *d.bounds) for d in drafts)
+    return Batch(pool.table.name, pool.form.keys, pool.form.answers, tuple(queries))
 
 
-def _checked(
-    one: Drawn,
-    text: Text,
-    rows: Rows,
-    engines: Engines,
-    phrasings: int,
+def _check(
+    draft: DraftQuery, template: SqlTemplate, rows: Rows, engines: Engines, phrasings: int
 ) -> Query:
-    table, ask = one.field.table, one.field.ask
-    bounds = _bounds(one)
-    values = dict(zip(asked_names(ask.asked), one.group.values.values(), strict=True))
-    sql = text.filled({**values, "b_start": bounds[0], "b_end": bounds[1]})
-    by_duckdb = sorted(rows, key=_nulls)
-    by_sqlite = sorted(engines.sqlite(sql["sqlite"]), key=_nulls)
-    places = table.places(ask.answers)
-    by_allen = sorted((row_cells(one.field, row, places) for row in one.golds), key=_nulls)
+    pool, bounds = draft.pool, draft.bounds
+    values = dict(zip(key_marks(pool.form.keys), draft.group.keys.values(), strict=True))
+    sql = template.fill({**values, "b_start": bounds[0], "b_end": bounds[1]})
+    by_duckdb = sorted(rows, key=_sort_key)
+    by_sqlite = sorted(engines.sqlite(sql["sqlite"]), key=_sort_key)
+    by_allen = sorted(row_cells(pool, draft.golds), key=_sort_key)
     if not by_sqlite == by_duckdb == by_allen:
         raise GoldError(
-            f"{one.relation}: Allen {by_allen}, SQLite {by_sqlite}, DuckDB {by_duckdb}: {sql}"
+            f"{draft.relation}: Allen {by_allen}, SQLite {by_sqlite}, DuckDB {by_duckdb}: {sql}"
         )
-    right = {row.answer for row in one.golds}
-    return Query(
-        domain=one.field.domain.name,
-        kind="relation",
-        relation=one.relation,
-        tables=(table,),
-        asked=one.group.values,
-        answers=ask.answers,
-        relevant=(tuple(row.place for row in one.group.rows),),
-        golds=one.golds,
-        others=tuple(dict.fromkeys(r.answer for r in one.group.rows if r.answer not in right)),
-        sql=sql,
-        questions=tuple(_question(one, style) for style in range(phrasings)),
-        b=bounds,
+    questions = (draft.question(style) for style in range(phrasings))
+    return group_query(
+        pool, draft.group, "relation", draft.golds, sql, questions, bounds, draft.relation
     )
 
 
-def row_cells(field: Field, row: Held, places: Sequence[int]) -> tuple[str | None, ...]:
-    """A row as a query gives it: answers, start, end."""
-    whole = field.table.rows[row.place]
-    end = None if whole.end is None else field.table.written(whole.end)
-    return (*(whole.values[place] for place in places), field.table.written(whole.start), end)
+def row_cells(pool: QueryPool, rows: Sequence[GroupRow]) -> Iterator[tuple[str | None, ...]]:
+    """Rows as a query returns them: answers, start, end."""
+    table, places = pool.table, pool.table.places(pool.form.answers)
+    for row in (table.rows[one.index] for one in rows):
+        end = None if row.end is None else table.written(row.end)
+        yield (*(row.values[place] for place in places), table.written(row.start), end)
 
 
-def _question(one: Drawn, style: int) -> str:
-    start, end = date.fromordinal(one.b.start), date.fromordinal(one.b.end)
-    cond = condition(
-        one.relation, (start, end), offset_of(one), one.field.domain.verbs,
-        one.field.table.granularity, style,
-    )  # fmt: skip
-    return sentence(one.field.ask, one.group.values, cond, style)
-
-
-def offset_of(one: Drawn) -> Offset | None:
-    """How the bound that meets is told from the other; None for all other relations."""
-    if one.relation not in MEETING:
-        return None
-    return offset_between(one.b, one.field.table.granularity, one.relation == "met-by")
-
-
-def _bounds(one: Drawn) -> tuple[str, str]:
-    table = one.field.table
-    return (
-        table.written(date.fromordinal(one.b.start)),
-        table.written(date.fromordinal(one.b.end)),
-    )
-
-
-def _nulls(row: Sequence[str | None]) -> tuple[str, ...]:
+def _sort_key(row: Sequence[str | None]) -> tuple[str, ...]:
     return tuple("" if cell is None else cell for cell in row)

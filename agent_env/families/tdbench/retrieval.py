@@ -1,4 +1,4 @@
-"""Finds the rows of a question's tables that share its words: retrieval that knows nothing of time.
+"""Finds the rows of a question's tables that share its words: retrieval without regard to time.
 
 BM25 (k1 1.2, b 0.75) over the words of each row's cells; equal scores keep the table's order.
 """
@@ -20,24 +20,24 @@ class _Passages:
     texts: tuple[str, ...]
     counts: tuple[Counter[str], ...]
     rows_with: Counter[str]
-    """In how many rows each word stands."""
+    """Number of rows that hold each word."""
     mean_length: float
 
 
 class Retriever:
-    """Searches the tables that it is made with; each is indexed when first asked for."""
+    """Searches tables; each is indexed at its first use."""
 
     def __init__(self, tables: Mapping[str, MaterialTable]) -> None:
         self._tables = tables
         self._indexed: dict[str, _Passages] = {}
 
     def passages(self, sample: TdbenchSample, limit: int) -> str:
-        """The best rows of the sample's tables, one a line; empty where it names no table."""
-        found: list[tuple[float, str]] = []
+        """The best rows of the sample's tables, one a line; empty where it has no table."""
+        hits: list[tuple[float, str]] = []
         for digest in sample.materials:
             if digest in self._tables:
-                found += self._best(digest, words(sample.question), limit)
-        best = sorted(found, key=lambda pair: -pair[0])[:limit]
+                hits += self._best(digest, words(sample.question), limit)
+        best = sorted(hits, key=lambda pair: -pair[0])[:limit]
         if not best:
             return ""
         return "Rows that a search found:\n" + "\n".join(text for _, text in best)

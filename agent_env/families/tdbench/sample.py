@@ -20,6 +20,11 @@ or who began for the n-th time; `longest`; `count`: how often; `duration`: for h
 rows overlap; `hops`: a join whose first facts are not named in the question."""
 
 
+def cardinality_of(count: int) -> Cardinality:
+    """The cardinality of so many distinct answers."""
+    return ("none", "unique", "multiple")[min(2, count)]
+
+
 class GoldRow(Record):
     """One row of the table that answers the question."""
 

@@ -1,13 +1,13 @@
 """Measures an answer to a question from a temporal table: the answer, its dates, both, the hops.
 
-Metrics (paper, sections 3.2, 4 and B.4; what differs is said in docs/tdbench-scores.md):
+Metrics (paper, sections 3.2, 4 and B.4; docs/tdbench-scores.md lists the differences):
 
-  answer       A: 1 where exactly the gold names are given, or the absence of any is said
-  time         T: share of the asked dates of the gold rows that are given in their role; absent
-               where none is asked, as for questions without an answer
+  answer       A: 1 where the answer names exactly the gold names, or states that there is none
+  time         T: share of the expected dates of the gold rows that the answer states in their role;
+               absent where none is expected, as for questions without an answer
   answer_time  AT: 1 where A and T both are 1; absent where T is
-  f1           of the names given against the gold names
-  no_answer, unsure    1 where the episode says so
+  f1           of the names in the answer against the gold names
+  no_answer, unsure    1 where the answer says so
   correct, outdated, incorrect (and each with `_time`)   of `current` questions
   hop_1, hop_2, …      whether hop i is right; hallucination_i: whether hop i + 1 is wrong, absent
                        where hop i is (H_i is its mean)
@@ -20,9 +20,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_env.families.tdbench.sample import GoldRow, Role, TdbenchSample, tdbench_sample
+from agent_env.families.tdbench.sample import Role, TdbenchSample, tdbench_sample
 from agent_env.protocols import Scorer
 from agent_env.records.schema import Episode, MaterialTable, Sample, Score
+from agent_env.scoring.date_sets import f1
+from agent_env.scoring.episode_score import episode_score
 from agent_env.scoring.name_answers import (
     Mention,
     NameReading,
@@ -38,110 +40,98 @@ from agent_env.scoring.time_references import (
     sentence_starts,
     time_references,
 )
+from agent_env.temporal.facts.temporal_table import LENGTHS
 
 METRICS = ("answer", "answer_time", "time", "f1", "no_answer", "unsure")
-"""Those that a run's table shows, the main one first."""
+"""The metrics of a run's table, the main one first."""
 _ISO = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
-_LENGTHS = {"year": 4, "month": 7, "day": 10}
 UNSURE = "unsure"
-LONGEST = 20_000
-"""Characters of an answer that are read, the last ones; time grows with their square."""
+MAX_CHARACTERS = 20_000
+"""Only the last ones of an answer are read, as the time grows with their square."""
 
 
 def make_scorer(tables: Mapping[str, MaterialTable]) -> Scorer:
-    """The scorer; the tables say since when a former value held, for `outdated_time`."""
+    """The scorer; `outdated_time` needs the tables, which hold since when a former value held."""
 
     def score(sample: Sample, episode: Episode) -> Score:
-        asked = tdbench_sample(sample)
-        common = {
-            "sample": sample.id,
-            "condition": episode.condition,
-            "repeat": episode.repeat,
-        }
-        if episode.status != "finished":
-            return Score.model_validate({**common, "outcome": episode.status})
-        table = tables.get(asked.materials[0]) if asked.materials else None
-        found = measure(asked, episode.answer, table)
-        return Score.model_validate({**common, **found})
+        own = tdbench_sample(sample)
+        table = tables.get(own.materials[0]) if own.materials else None
+        return episode_score(sample, episode, lambda text: measure(own, text, table))
 
     return score
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What an answer says, as far as it can be read."""
+class ParsedAnswer:
+    """The names and dates of an answer."""
 
     text: str
     names: NameReading
     references: tuple[TimeReference, ...]
     owners: tuple[str | None, ...]
-    """By reference: the known name that it is about; None where no name is near."""
+    """By reference: the gold or wrong name that it belongs to; None where no name is near."""
 
 
 def measure(
     sample: TdbenchSample, text: str | None, table: MaterialTable | None = None
 ) -> dict[str, object]:
-    """Outcome, answer, rule and metrics of one answer, as a Score has them."""
-    said = read(sample, text or "")
-    names = said.names
+    """Outcome, answer, rule and metrics of one answer, as fields of a Score."""
+    parsed = parse_answer(sample, text or "")
+    names = parsed.names
     if names.rule == "no text":
         return {"outcome": "unreadable", "rule": names.rule, "metrics": _zeros(sample)}
-    given = _given(sample, said)
-    right = _is_right(sample, given, names)
+    values = _values(sample, parsed)
+    is_right = _is_right(sample, values, names)
+    exact = sample.cardinality == "none"
     metrics = {
-        "answer": float(right),
-        "f1": float(right) if sample.cardinality == "none" else f1(sample.gold, given),
+        "answer": float(is_right),
+        "f1": float(is_right) if exact else f1(set(sample.gold), set(values)),
         "no_answer": float(names.none),
         "unsure": float(names.unsure),
     }
-    share = time_share(sample, said, _expected(sample))
+    share = time_share(sample, parsed, _expected_dates(sample))
     if share is not None:
-        metrics |= {"time": share, "answer_time": float(right and share == 1)}
-    metrics |= _alignment(sample, said, given, right, share, table) | _hops(sample, said, right)
-    answer = (UNSURE,) if names.unsure else given
+        metrics |= {"time": share, "answer_time": float(is_right and share == 1)}
+    metrics |= _alignment(sample, parsed, values, is_right, share, table)
+    metrics |= _hops(sample, parsed, is_right)
+    answer = (UNSURE,) if names.unsure else values
     return {"outcome": "read", "answer": answer, "rule": names.rule, "metrics": metrics}
 
 
-def read(sample: TdbenchSample, text: str) -> Said:
-    """The names and dates that the text gives; of a very long one, its last part."""
-    plain = prepared(text[-LONGEST:])
+def parse_answer(sample: TdbenchSample, text: str) -> ParsedAnswer:
+    """The names and dates of the text; of a very long one, of its last part."""
+    plain = prepared(text[-MAX_CHARACTERS:])
     names = read_names(plain, (*sample.gold, *sample.others))
     references = time_references(plain)
-    return Said(plain, names, references, tuple(_owners(plain, names.mentions, references)))
+    return ParsedAnswer(plain, names, references, tuple(_owners(plain, names.mentions, references)))
 
 
-def _given(sample: TdbenchSample, said: Said) -> tuple[str, ...]:
-    """The answer as read: known names, then entries that are none; a number in digits."""
-    if sample.answer_type == "number" and not (said.names.none or said.names.unsure):
-        number = _number(said)
+def _values(sample: TdbenchSample, parsed: ParsedAnswer) -> tuple[str, ...]:
+    """The answer in normal form: gold and wrong names, then other entries; a number in digits."""
+    if sample.answer_type == "number" and not (parsed.names.none or parsed.names.unsure):
+        number = _number(parsed)
         return () if number is None else (str(number),)
-    return (*said.names.names, *said.names.others)
+    return (*parsed.names.names, *parsed.names.others)
 
 
-def _number(said: Said) -> int | None:
+def _number(parsed: ParsedAnswer) -> int | None:
     """The number beside the dates; one that could be a year, such as 1096, where it is alone."""
-    number = read_number(said.text, [ref.at for ref in said.references])
+    number = read_number(parsed.text, [ref.at for ref in parsed.references])
     if number is not None:
         return number
-    full = [ref.at for ref in said.references if ref.date is None or ref.date.month is not None]
-    return read_number(said.text, full)
+    full = [ref.at for ref in parsed.references if ref.date is None or ref.date.month is not None]
+    return read_number(parsed.text, full)
 
 
-def _is_right(sample: TdbenchSample, given: Sequence[str], names: NameReading) -> bool:
+def _is_right(sample: TdbenchSample, values: Sequence[str], names: NameReading) -> bool:
     if sample.cardinality == "none":
-        return names.none and not given
-    return set(given) == set(sample.gold)
-
-
-def f1(gold: Iterable[str], given: Iterable[str]) -> float:
-    """Harmonic mean of precision and recall of the names; 0 where nothing is common."""
-    wanted, had = set(gold), set(given)
-    return 2 * len(wanted & had) / (len(wanted) + len(had)) if wanted or had else 1.0
+        return names.none and not values
+    return set(values) == set(sample.gold)
 
 
 def _zeros(sample: TdbenchSample) -> dict[str, float]:
     zeros = dict.fromkeys(("answer", "f1", "no_answer", "unsure"), 0.0)
-    if _expected(sample):
+    if _expected_dates(sample):
         zeros |= {"time": 0.0, "answer_time": 0.0}
     if sample.kind == "current":
         zeros |= dict.fromkeys(("correct", "outdated"), 0.0) | {"incorrect": 1.0}
@@ -150,54 +140,51 @@ def _zeros(sample: TdbenchSample) -> dict[str, float]:
 
 # Time references --------------------------------------------------------------------------------
 
-Expected = tuple[str, Role, str]
-"""A name, a role, and the date that must be given, at the precision asked for."""
+ExpectedDate = tuple[str, Role, str]
+"""A name, a role, and the date that must be stated, at the precision asked for."""
 
 
-def _expected(sample: TdbenchSample) -> tuple[Expected, ...]:
+def _expected_dates(sample: TdbenchSample) -> tuple[ExpectedDate, ...]:
     """The dates that the sample's roles ask for; not the end of what still lasts."""
     return tuple(
-        (row.answer, role, _needed(sample, day))
+        (row.answer, role, _cut(sample, day))
         for row in sample.golds
         for role in sample.roles
-        if (day := _bound(row, role)) is not None
+        if (day := row.start if role == "start" else row.end) is not None
     )
 
 
-def _bound(row: GoldRow, role: Role) -> str | None:
-    return row.start if role == "start" else row.end
-
-
-def _needed(sample: TdbenchSample, day: str) -> str:
-    """To the sample's granularity; of `current` questions, which ask for month and year, to the
-    month at most."""
-    length = _LENGTHS[sample.granularity]
+def _cut(sample: TdbenchSample, day: str) -> str:
+    """The date at the sample's granularity; for `current` questions, which ask for month and year,
+    to the month at most."""
+    length = LENGTHS[sample.granularity]
     return day[: min(length, 7) if sample.kind == "current" else length]
 
 
-def time_share(sample: TdbenchSample, said: Said, expected: Sequence[Expected]) -> float | None:
-    """Share of the expected dates that are given in their role, each for its own name (equation 1);
-    None where none is expected."""
+def time_share(
+    sample: TdbenchSample, parsed: ParsedAnswer, expected: Sequence[ExpectedDate]
+) -> float | None:
+    """Share of the expected dates that are stated in their role for their name (equation 1); None
+    where none is expected."""
     if not expected:
         return None
-    begin = answer_part(said.text)
-    pairs = list(zip(said.references, said.owners, strict=True))
+    begin = answer_part(parsed.text)
+    pairs = list(zip(parsed.references, parsed.owners, strict=True))
     final = [pair for pair in pairs if pair[0].at[0] >= begin and pair[0].role]
     gold = {name for name, _, _ in expected}
     right = 0
     for name, role, day in expected:
         rows = sum(1 for e in expected if e[:2] == (name, role))
-        dates = _stated(final or pairs, name, role, gold)[:rows]
-        right += any(len(given) >= len(day) and given.startswith(day) for given in dates)
+        dates = _dates_of(final or pairs, name, role, gold)[:rows]
+        right += any(date.startswith(day) for date in dates)
     return right / len(expected)
 
 
-def _stated(
+def _dates_of(
     pairs: Sequence[tuple[TimeReference, str | None]], name: str, role: Role, gold: set[str]
 ) -> list[str]:
-    """The dates given in this role for this name, in order; where the name is not mentioned with
-    any, those that are given for no gold name. A coarse date that a finer one repeats is left
-    out."""
+    """The dates stated in this role for this name, in order; where the name has no date, those that
+    belong to no gold name. A coarse date that a finer one repeats is omitted."""
     own = [ref for ref, owner in pairs if owner == name]
     refs = own or [ref for ref, owner in pairs if owner not in gold]
     dates = [str(ref.date) for ref in refs if ref.role == role and ref.date is not None]
@@ -208,8 +195,8 @@ def _stated(
 def _owners(
     text: str, mentions: Sequence[Mention], references: Sequence[TimeReference]
 ) -> Iterable[str | None]:
-    """Whose date each reference is: of the name before it in its sentence, else of the first one
-    behind it there, else of the last one given before."""
+    """The owner of each reference: the name before it in its sentence, else the first one behind it
+    there, else the last one of an earlier sentence."""
     starts = sentence_starts(text) if references and mentions else ()
     for ref in references:
         number = bisect_right(starts, ref.at[0])
@@ -226,7 +213,7 @@ def _owners(
 
 
 def _has_own(text: str, aside: Mention, references: Sequence[TimeReference]) -> bool:
-    """Whether the next date behind a name is said of it: `X, who began on that day`."""
+    """Whether the next date behind a name belongs to it: `X, who began on that day`."""
     following = next((ref.at[0] for ref in references if ref.at[0] > aside.at[1]), len(text))
     return says_role(text[aside.at[1] : following])
 
@@ -236,73 +223,71 @@ def _has_own(text: str, aside: Mention, references: Sequence[TimeReference]) -> 
 
 def _alignment(
     sample: TdbenchSample,
-    said: Said,
-    given: Sequence[str],
-    right: bool,
+    parsed: ParsedAnswer,
+    values: Sequence[str],
+    is_right: bool,
     share: float | None,
     table: MaterialTable | None,
 ) -> dict[str, float]:
     """Correct, outdated (only values that held before now) or incorrect, without and with T."""
     if sample.kind != "current":
         return {}
-    old = bool(given) and not right and set(given) <= set(sample.outdated)
-    neither = said.names.none or said.names.unsure
+    old = bool(values) and not is_right and set(values) <= set(sample.outdated)
+    neither = parsed.names.none or parsed.names.unsure
     classes = {
-        "correct": float(right),
+        "correct": float(is_right),
         "outdated": float(old),
-        "incorrect": float(not right and not old and not neither),
+        "incorrect": float(not is_right and not old and not neither),
     }
     if share is None:
         return classes
-    dated = right and share == 1
-    old_dated = old and time_share(sample, said, _former(sample, given, table)) == 1
+    dated = is_right and share == 1
+    old_dated = old and time_share(sample, parsed, _former_starts(sample, values, table)) == 1
     wrong = not dated and not old_dated and not neither
     with_time = zip(classes, (dated, old_dated, wrong), strict=True)
     return classes | {f"{name}_time": float(value) for name, value in with_time}
 
 
-def _former(
-    sample: TdbenchSample, given: Sequence[str], table: MaterialTable | None
-) -> tuple[Expected, ...]:
-    """Since when the former values held, by the table: the last time each."""
+def _former_starts(
+    sample: TdbenchSample, values: Sequence[str], table: MaterialTable | None
+) -> tuple[ExpectedDate, ...]:
+    """Since when the former values last held, by the table."""
     if table is None:
         return ()
     columns = [column.casefold() for column in table.columns]
     if "start" not in columns:
         return ()
     last: dict[str, str] = {}
-    asked = {name.casefold(): value for name, value in sample.asked.items()}
+    keys = {name.casefold(): value for name, value in sample.asked.items()}
     answers = [columns.index(a.casefold()) for a in sample.answers if a.casefold() in columns]
     for row in table.rows:
         cells = [str(cell) if cell is not None else "" for cell in row]
-        if any(n in columns and cells[columns.index(n)] != v for n, v in asked.items()):
+        if any(n in columns and cells[columns.index(n)] != v for n, v in keys.items()):
             continue
         value = ", ".join(cells[i] for i in answers)
-        if value in given:
+        if value in values:
             last[value] = max(last.get(value, ""), cells[columns.index("start")])
-    return tuple((name, "start", _needed(sample, day)) for name, day in last.items())
+    return tuple((name, "start", _cut(sample, day)) for name, day in last.items())
 
 
-def _hops(sample: TdbenchSample, said: Said, right: bool) -> dict[str, float]:
-    """Whether each hop's values are named anywhere in the answer; the last hop is the answer."""
+def _hops(sample: TdbenchSample, parsed: ParsedAnswer, is_right: bool) -> dict[str, float]:
+    """Whether the answer names each hop's values anywhere; the last hop is the answer itself."""
     if not sample.hops:
         return {}
-    reached = [_names_hop(said.text, hop.gold) for hop in sample.hops[:-1]] + [right]
-    found = {f"hop_{n}": float(is_right) for n, is_right in enumerate(reached, start=1)}
+    reached = [*(_names_hop(parsed.text, hop.gold) for hop in sample.hops[:-1]), is_right]
+    metrics = {f"hop_{number}": float(each) for number, each in enumerate(reached, start=1)}
     for number in range(1, len(reached)):
         if reached[number - 1]:
-            found[f"hallucination_{number}"] = float(not reached[number])
-    return found
+            metrics[f"hallucination_{number}"] = float(not reached[number])
+    return metrics
 
 
 def _names_hop(text: str, gold: Sequence[str]) -> bool:
-    """All values that are no dates; a date counts in any notation that reads as the same."""
+    """Whether the text holds all values; a date counts in any notation, at any precision."""
     dates = {str(ref.date) for ref in time_references(text)}
     days = [value for value in gold if _ISO.fullmatch(value)]
-    names = [value for value in gold if value not in days]
-    said = {m.name for m in find_names(text, names) if m.how != "denied"}
-    return set(names) <= said and all(_told(day, dates, text) for day in days)
-
-
-def _told(day: str, dates: Iterable[str], text: str) -> bool:
-    return any(day.startswith(d) or d.startswith(day) for d in dates) or day in text
+    names = {value for value in gold if value not in days}
+    mentions = {m.name for m in find_names(text, list(names)) if m.how != "denied"}
+    return names <= mentions and all(
+        day in text or any(day.startswith(d) or d.startswith(day) for d in dates) for day in days
+    )

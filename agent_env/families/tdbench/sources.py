@@ -1,9 +1,9 @@
-"""The tables that questions are made of: loaded or invented, checked, as of now."""
+"""The tables from which questions are made: loaded or invented, checked, as of now."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -28,21 +28,21 @@ REAL = ("offices", "organisations", "games")
 """Shipped tables of real facts; the others are invented."""
 NOW = date(2025, 6, 30)
 """As of when the shipped and the invented tables are."""
-SHOWN = 5
-"""How many rows that break a dependency an error spells out."""
+MAX_LISTED = 5
+"""Violations of a dependency that an error lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A checked table with its words, and how many of its rows are left out, by reason."""
+    """A checked table with its words, and the number of rows omitted, by reason."""
 
     domain: Domain
     table: TemporalTable
-    left_out: Mapping[str, int]
+    omissions: Mapping[str, int]
 
 
 def read_now(options: TdbenchOptions) -> date:
-    """The stated day; ConfigError where a file's tables come without one."""
+    """The day as of which the tables are; ConfigError where a file's tables have none."""
     if options.now is not None:
         try:
             return date.fromisoformat(options.now)
@@ -54,23 +54,23 @@ def read_now(options: TdbenchOptions) -> date:
 
 
 def sources(options: TdbenchOptions, seed: int) -> tuple[Source, ...]:
-    """The tables in order; DatasetError or ConfigError names what is wrong with one."""
+    """The tables in order; DatasetError or ConfigError names a defect."""
     now = read_now(options)
     if options.tables not in ("fictional", "shipped"):
         return _of_files(options, now)
-    wanted = options.domains or tuple(DOMAINS)
-    for name in wanted:
+    names = options.domains or tuple(DOMAINS)
+    for name in names:
         if name not in DOMAINS:
             raise ConfigError(f"no domain '{name}'; known: {', '.join(DOMAINS)}")
     if "hops" in options.kinds:
-        wanted = tuple(dict.fromkeys((*wanted, "offices", "games")))
+        names = tuple(dict.fromkeys((*names, "offices", "games")))
     if options.tables == "shipped":
-        own = {name: _shipped(name) for name in wanted}
+        tables = {name: _shipped(name) for name in names}
     else:
-        made_from = seed if options.tables_seed is None else options.tables_seed
-        own = make_tables(options.rows, made_from, wanted)
+        tables_seed = seed if options.tables_seed is None else options.tables_seed
+        tables = make_tables(options.rows, tables_seed, names)
     return tuple(
-        _source(_domain(name, options), table, options, now) for name, table in own.items()
+        _source(_domain(name, options), table, options, now) for name, table in tables.items()
     )
 
 
@@ -79,7 +79,7 @@ def _shipped(name: str) -> TemporalTable:
 
 
 def _domain(name: str, options: TdbenchOptions) -> Domain:
-    """The domain's own ways of asking, or the user's choice of attributes."""
+    """The domain with its own question forms, or with the user's choice of columns."""
     domain = GAMES if name == "games" else DOMAINS[name]
     if not options.question or name == "games":
         return domain
@@ -87,7 +87,7 @@ def _domain(name: str, options: TdbenchOptions) -> Domain:
 
 
 def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
-    """A file's table; of several tables, those that hops lead through."""
+    """A file's table, or the several tables of hops."""
     loaded = [_load(file, name, options) for file, name in _places(options)]
     tables = [table for table, _ in loaded]
     hops = set(options.kinds) == {"hops"}
@@ -101,23 +101,23 @@ def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
             f"say what to ask: --option question=COLUMNS --option answer=COLUMNS; {columns}"
         )
     if hops:
-        found = (Domain(table.name, ENTRY, (), ()) for table in tables)
+        domains = (Domain(table.name, ENTRY, (), ()) for table in tables)
     else:
-        found = (
+        domains = (
             user_domain(table.name, options.question, options.answer, options.unique)
             for table in tables
         )
     return tuple(
         _source(domain, table, options, now, short)
-        for domain, (table, short) in zip(found, loaded, strict=True)
+        for domain, (table, short) in zip(domains, loaded, strict=True)
     )
 
 
 def _load(file: Path, name: str | None, options: TdbenchOptions) -> tuple[TemporalTable, int]:
-    """The table, and how many of its rows the granularity leaves without time."""
+    """The table, and the number of rows that the granularity leaves without time."""
     short: list[int] = []
-    cut = (options.granularity, options.end_included)
-    return load_table(file, name, *cut, too_short=short), len(short)
+    table = load_table(file, name, options.granularity, options.end_included, too_short=short)
+    return table, len(short)
 
 
 def _places(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
@@ -134,10 +134,10 @@ def _places(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
 def _source(
     domain: Domain, table: TemporalTable, options: TdbenchOptions, now: date, cut: int = 0
 ) -> Source:
-    for ask in domain.asks:
-        if both := set(ask.asked) & set(ask.answers):
+    for form in domain.forms:
+        if both := set(form.keys) & set(form.answers):
             raise ConfigError(f"column '{min(both)}' is asked and answered")
-        for name in (*ask.asked, *ask.answers):
+        for name in (*form.keys, *form.answers):
             if name not in table.columns:
                 raise ConfigError(
                     f"{table.name} has no column '{name}'; its columns are "
@@ -147,21 +147,18 @@ def _source(
         check_tfd(table, tfd)
     if options.granularity is not None and options.granularity != table.granularity:
         table, cut = coarser(table, options.granularity)
-    left_out = {f"rows of {table.name} that begin and end in one {table.granularity}": cut}
-    known = as_of(table, now)
-    left_out[f"rows of {table.name} that begin after {now}"] = len(table.rows) - len(known.rows)
-    return Source(domain, coalesced(known), left_out)
+    omissions = {f"rows of {table.name} that begin and end in one {table.granularity}": cut}
+    current = as_of(table, now)
+    omissions[f"rows of {table.name} that begin after {now}"] = len(table.rows) - len(current.rows)
+    return Source(domain, coalesced(current), omissions)
 
 
 def check_tfd(table: TemporalTable, tfd: Tfd) -> None:
-    """ConfigError names the first rows that break it, and how many pairs do."""
-    broken = list(itertools.islice(tfd_violations(table, tfd), 1000))
-    if broken:
+    """ConfigError lists the first pairs of rows that violate it, and how many do."""
+    violations = list(itertools.islice(tfd_violations(table, tfd), 1000))
+    if violations:
         raise ConfigError(
-            f"{tfd} does not hold in {table.name}, in {len(broken)} pairs of rows: "
-            f"{_listed(map(str, broken[:SHOWN]))}. Mend them, or say --option unique=false"
+            f"{tfd} does not hold in {table.name}, in {len(violations)} pairs of rows: "
+            f"{'; '.join(map(str, violations[:MAX_LISTED]))}. Mend them, or say --option "
+            "unique=false"
         )
-
-
-def _listed(texts: Iterable[str]) -> str:
-    return "; ".join(texts)

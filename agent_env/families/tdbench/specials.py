@@ -7,73 +7,65 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from random import Random
 
-from agent_env.families.tdbench import wording
+from agent_env.families.tdbench import queries, wording
 from agent_env.families.tdbench.engines import Engines, GoldError
-from agent_env.families.tdbench.groups import Field, Group, Held
-from agent_env.families.tdbench.queries import (
-    asked_names,
-    count_text,
-    current_text,
-    duration_text,
-    longest_text,
-    nth_text,
-)
-from agent_env.families.tdbench.query import Query
+from agent_env.families.tdbench.groups import Group, GroupRow, QueryPool
+from agent_env.families.tdbench.queries import SqlTemplate, key_marks
+from agent_env.families.tdbench.query import Query, group_query
 from agent_env.families.tdbench.relations import row_cells
 from agent_env.families.tdbench.sample import Kind
 from agent_env.temporal.allen import FOREVER
 from agent_env.temporal.facts.temporal_table import LENGTHS
 
-TRIES = 40
-Make = Callable[[Field, Group, Random, Engines, int], Query | None]
+MAX_TRIES = 40
+Make = Callable[[QueryPool, Group, Random, Engines, int], Query | None]
 
 
-def specials(
-    kind: Kind, fields: Sequence[Field], count: int, rng: Random, engines: Engines, phrasings: int
-) -> Iterator[Query]:
-    """At most so many different queries of the kind."""
+def special_queries(
+    kind: Kind, pools: Sequence[QueryPool], count: int, rng: Random, engines: Engines,
+    phrasings: int,
+) -> Iterator[Query]:  # fmt: skip
+    """At most `count` different queries of the kind."""
     make = _MAKERS[kind]
-    usable = [field for field in fields if kind != "current" or field.ask.now_heads]
+    usable = [pool for pool in pools if kind != "current" or pool.form.now_heads]
     if kind == "duration":
-        usable = [f for f in usable if not f.ask.listed and f.table.granularity == "day"]
-    seen: set[str] = set()
+        usable = [p for p in usable if not p.form.listed and p.table.granularity == "day"]
+    earlier: set[str] = set()
     for _ in range(count if usable else 0):
-        for _ in range(TRIES):
-            field = rng.choice(usable)
-            query = make(field, rng.choice(field.groups), rng, engines, phrasings)
-            if query is not None and query.sql["sqlite"] not in seen:
-                seen.add(query.sql["sqlite"])
+        for _ in range(MAX_TRIES):
+            pool = rng.choice(usable)
+            query = make(pool, rng.choice(pool.groups), rng, engines, phrasings)
+            if query is not None and query.sql["sqlite"] not in earlier:
+                earlier.add(query.sql["sqlite"])
                 yield query
                 break
 
 
-def _current(field: Field, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
-    now = date.fromordinal(field.last)
+def _current(pool: QueryPool, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
+    now = date.fromordinal(pool.last)
     golds = [row for row in group.rows if row.interval.end == FOREVER]
     if not golds and rng.random() < 0.7:  # else hardly any question would have an answer
         return None
-    ask, told = field.ask, field.table.written(now)
-    sql = current_text(field.table.name, ask.asked, ask.answers).filled(
-        {**_asked(field, group), "now": told}
+    form = pool.form
+    sql = queries.current_sql(pool.table.name, form.keys, form.answers).fill(
+        {**_key_values(pool, group), "now": pool.table.written(now)}
     )
-    questions = [wording.now_sentence(ask, group.values, now, style) for style in range(n)]
-    return _query(field, group, "current", golds, sql, questions, engines)
+    texts = [wording.now_sentence(form, group.keys, now, style) for style in range(n)]
+    return _checked_query(pool, group, "current", golds, sql, texts, engines)
 
 
-def _nth(field: Field, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
+def _nth(pool: QueryPool, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
     starts = [row.interval.start for row in group.rows]
     if len(set(starts)) < len(starts):
         return None
     nth = rng.randint(1, len(starts) + 1)
-    ask = field.ask
-    golds = group.rows[nth - 1 : nth]
-    sql = nth_text(field.table.name, ask.asked, ask.answers, nth).filled(_asked(field, group))
-    verbs = field.domain.verbs
-    questions = [wording.nth_sentence(ask, verbs, group.values, nth, s) for s in range(n)]
-    return _query(field, group, "nth", golds, sql, questions, engines)
+    form, verbs = pool.form, pool.domain.verbs
+    template = queries.nth_sql(pool.table.name, form.keys, form.answers, nth)
+    texts = [wording.nth_sentence(form, verbs, group.keys, nth, s) for s in range(n)]
+    return _filled_query(pool, group, "nth", group.rows[nth - 1 : nth], template, texts, engines)
 
 
-def _count(field: Field, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
+def _count(pool: QueryPool, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
     most = max(Counter(row.answer for row in group.rows).values())
     if most < 2 and rng.random() < 0.9:
         return None
@@ -83,16 +75,15 @@ def _count(field: Field, group: Group, rng: Random, engines: Engines, n: int) ->
         for place, row in enumerate(group.rows)
         if [r.answer for r in group.rows[: place + 1]].count(row.answer) == times
     ]
-    starts = Counter((row.answer, row.interval.start) for row in group.rows)
-    if any(number > 1 for number in starts.values()):
+    if len({(row.answer, row.interval.start) for row in group.rows}) < len(group.rows):
         return None
-    ask, verbs = field.ask, field.domain.verbs
-    sql = count_text(field.table.name, ask.asked, ask.answers, times).filled(_asked(field, group))
-    questions = [wording.count_sentence(ask, verbs, group.values, times, s) for s in range(n)]
-    return _query(field, group, "count", golds, sql, questions, engines)
+    form, verbs = pool.form, pool.domain.verbs
+    template = queries.count_sql(pool.table.name, form.keys, form.answers, times)
+    texts = [wording.count_sentence(form, verbs, group.keys, times, s) for s in range(n)]
+    return _filled_query(pool, group, "count", golds, template, texts, engines)
 
 
-def _longest(field: Field, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
+def _longest(pool: QueryPool, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
     over = [row for row in group.rows if row.interval.end != FOREVER]
     if len(over) < 2:
         return None
@@ -100,95 +91,80 @@ def _longest(field: Field, group: Group, rng: Random, engines: Engines, n: int) 
     golds = [row for row, length in zip(over, days, strict=True) if length == max(days)]
     if len({row.answer for row in golds}) < len(golds):
         return None
-    ask, verbs = field.ask, field.domain.verbs
-    text = longest_text(field.table.name, ask.asked, ask.answers, LENGTHS[field.table.granularity])
-    questions = [wording.longest_sentence(ask, verbs, group.values, style) for style in range(n)]
-    sql = text.filled(_asked(field, group))
-    return _query(field, group, "longest", golds, sql, questions, engines)
+    form, verbs = pool.form, pool.domain.verbs
+    length = LENGTHS[pool.table.granularity]
+    template = queries.longest_sql(pool.table.name, form.keys, form.answers, length)
+    texts = [wording.longest_sentence(form, verbs, group.keys, style) for style in range(n)]
+    return _filled_query(pool, group, "longest", golds, template, texts, engines)
 
 
-def _duration(field: Field, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
+def _duration(pool: QueryPool, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
     """Two rows of different groups, each the only one of its answer in its group."""
-    other = rng.choice(field.groups)
+    other = rng.choice(pool.groups)
     if other is group:
         return None
     one, two = rng.choice(group.rows), rng.choice(other.rows)
     shared = one.interval.meet(two.interval)
     if shared is None or FOREVER in (one.interval.end, two.interval.end):
         return None
-    if not _alone(group, one) or not _alone(other, two):
+    if not _is_unique(group, one) or not _is_unique(other, two):
         return None
-    ask, table = field.ask, field.table
+    form, table, verbs = pool.form, pool.table, pool.domain.verbs
     values: dict[str, str] = {}
-    for side, where, row in (("a", group, one), ("b", other, two)):
-        cells = row_cells(field, row, table.places(ask.answers))
-        values |= {f"{side}_{name}": text for name, text in _asked(field, where).items()}
+    for side, own, cells in zip("ab", (group, other), row_cells(pool, (one, two)), strict=True):
+        values |= {f"{side}_{mark}": text for mark, text in _key_values(pool, own).items()}
         values |= {f"{side}_answer": str(cells[0]), f"{side}_start": str(cells[-2])}
-    sql = duration_text(table.name, ask.asked, ask.answers).filled(values)
+    sql = queries.duration_sql(table.name, form.keys, form.answers).fill(values)
     days = shared.end - shared.start
     if engines.both(sql) != ((days,),):
         raise GoldError(f"{days} days, not {engines.both(sql)}: {sql}")
-    verbs = field.domain.verbs
     first, second = (
-        wording.row_text(ask, verbs, where.values, row.answer)
-        for row, where in ((one, group), (two, other))
+        wording.row_text(form, verbs, own.keys, row.answer)
+        for row, own in ((one, group), (two, other))
     )
     return Query(
-        domain=field.domain.name,
+        domain=pool.domain.name,
         kind="duration",
         relation="duration",
         tables=(table,),
-        asked={f"{name} {side}": value for side, where in ((1, group), (2, other))
-               for name, value in where.values.items()},
-        answers=ask.answers,
-        relevant=(tuple(row.place for where in (group, other) for row in where.rows),),
+        keys={f"{name} {side}": value for side, own in ((1, group), (2, other))
+              for name, value in own.keys.items()},
+        answers=form.answers,
+        relevant=(tuple(row.index for own in (group, other) for row in own.rows),),
         golds=(one, two),
         others=(),
         sql=sql,
-        questions=tuple(
-            wording.duration_sentence(first, second, style) for style in range(n)
-        ),
+        questions=tuple(wording.duration_sentence(first, second, style) for style in range(n)),
         number=days,
     )  # fmt: skip
 
 
-def _alone(group: Group, row: Held) -> bool:
+def _is_unique(group: Group, row: GroupRow) -> bool:
     return sum(other.answer == row.answer for other in group.rows) == 1
 
 
-def _query(
-    field: Field,
-    group: Group,
-    kind: Kind,
-    golds: Sequence[Held],
-    sql: dict[str, str],
-    questions: Sequence[str],
-    engines: Engines,
-) -> Query:
-    """The query, checked on both engines."""
-    places = field.table.places(field.ask.answers)
-    expected = sorted((row_cells(field, row, places) for row in golds), key=repr)
-    found = sorted(engines.both(sql), key=repr)
-    if found != expected:
-        raise GoldError(f"{kind}: expected {expected}, the engines give {found}: {sql}")
-    right = {row.answer for row in golds}
-    return Query(
-        domain=field.domain.name,
-        kind=kind,
-        relation=kind,
-        tables=(field.table,),
-        asked=group.values,
-        answers=field.ask.answers,
-        relevant=(tuple(row.place for row in group.rows),),
-        golds=tuple(golds),
-        others=tuple(dict.fromkeys(r.answer for r in group.rows if r.answer not in right)),
-        sql=sql,
-        questions=tuple(questions),
-    )
+def _filled_query(
+    pool: QueryPool, group: Group, kind: Kind, golds: Sequence[GroupRow], template: SqlTemplate,
+    texts: Sequence[str], engines: Engines,
+) -> Query:  # fmt: skip
+    sql = template.fill(_key_values(pool, group))
+    return _checked_query(pool, group, kind, golds, sql, texts, engines)
 
 
-def _asked(field: Field, group: Group) -> dict[str, str]:
-    return dict(zip(asked_names(field.ask.asked), group.values.values(), strict=True))
+def _checked_query(
+    pool: QueryPool, group: Group, kind: Kind, golds: Sequence[GroupRow], sql: dict[str, str],
+    texts: Sequence[str], engines: Engines,
+) -> Query:  # fmt: skip
+    """The query; GoldError where the engines return other rows."""
+    expected = sorted(row_cells(pool, golds), key=repr)
+    rows = sorted(engines.both(sql), key=repr)
+    if rows != expected:
+        raise GoldError(f"{kind}: expected {expected}, the engines give {rows}: {sql}")
+    return group_query(pool, group, kind, golds, sql, texts)
+
+
+def _key_values(pool: QueryPool, group: Group) -> dict[str, str]:
+    return dict(zip(key_marks(pool.form.keys), group.keys.values(), strict=True))
 
 
 _MAKERS: dict[Kind, Make] = {

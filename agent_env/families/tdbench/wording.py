@@ -1,13 +1,14 @@
-"""Words a query by rules: its dates, its temporal condition, its sentence."""
+"""Words a query by templates: its dates, its temporal condition, its sentence."""
 
 from __future__ import annotations
 
 import calendar
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from agent_env.families.tdbench.domains import Ask, Verbs, shown
+from agent_env.families.tdbench.domains import QuestionForm, Verbs, with_article
 from agent_env.temporal.allen import Granularity, Relation
 from agent_env.temporal.fiction.names import ordinal
 from agent_env.temporal.month_steps import add_months
@@ -17,7 +18,7 @@ _BEFORE = ("before", "at some time before", "earlier than")
 _AFTER = ("after", "at some time after", "later than")
 _AT = ("", "exactly ", "precisely ")
 STYLES = 3
-"""How many ways there are to word a query; further phrasings begin again with other dates."""
+"""Wordings of a query; further phrasings repeat them with other notations of dates."""
 
 TWO_HOPS = (
     "Who was the {role} of the host country during the {game}?",
@@ -33,7 +34,7 @@ THREE_HOPS = (
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """A bound of b told from the other: so many units before or after it."""
+    """The distance of a bound of b from the other, in units before or after it."""
 
     count: int
     unit: Granularity
@@ -44,13 +45,13 @@ class Offset:
         return f"{number} {self.unit}{'s' if self.count > 1 else ''}"
 
     def from_day(self, day: date, sign: int) -> date:
-        """The day so many units later (sign 1) or earlier (sign -1), clamped to its month."""
+        """The day `count` units later (sign 1) or earlier (sign -1), clamped to its month."""
         if self.unit == "day":
             return date.fromordinal(day.toordinal() + sign * self.count)
         return add_months(day, sign * self.count * (12 if self.unit == "year" else 1))
 
 
-def written(day: date, granularity: Granularity, style: int) -> str:
+def date_text(day: date, granularity: Granularity, style: int) -> str:
     """A day, month or year in one of three notations."""
     if granularity == "year":
         return str(day.year)
@@ -77,7 +78,7 @@ def condition(
     `meets` and `met-by` name the far bound of b and the offset between the two.
     """
     words = style % STYLES
-    start, end = (written(day, granularity, style) for day in b)
+    start, end = (date_text(day, granularity, style) for day in b)
     on = "on" if granularity == "day" else "in"
     before, after, at = _BEFORE[words], _AFTER[words], f"{_AT[words]}{on} "
     begins, ends = verbs.begin[words], verbs.end[words]
@@ -104,55 +105,60 @@ def condition(
     }[relation]
 
 
-def sentence(ask: Ask, values: Mapping[str, str], cond: str, style: int) -> str:
+def sentence(form: QuestionForm, values: Mapping[str, str], cond: str, style: int) -> str:
     """The question with its condition."""
-    return filled(ask.heads[style % STYLES], values, cond=cond)
+    return fill(form.heads[style % STYLES], values, cond=cond)
 
 
-def now_sentence(ask: Ask, values: Mapping[str, str], now: date, style: int) -> str:
+def now_sentence(form: QuestionForm, values: Mapping[str, str], now: date, style: int) -> str:
     """The question as of now."""
-    return filled(ask.now_heads[style % STYLES], values, now=written(now, "day", style))
+    return fill(form.now_heads[style % STYLES], values, now=date_text(now, "day", style))
 
 
-def nth_sentence(ask: Ask, verbs: Verbs, values: Mapping[str, str], nth: int, style: int) -> str:
-    """Whose row comes n-th by its start."""
-    rows, group, which = _plural(verbs), filled(ask.group, values), ordinal(nth)
+def nth_sentence(
+    form: QuestionForm, verbs: Verbs, values: Mapping[str, str], nth: int, style: int
+) -> str:
+    """Asks whose row is the n-th by its start."""
+    rows, group, which = _plural(verbs), fill(form.group, values), ordinal(nth)
     return (
         f"Put the listed {rows} {group} in the order in which they began: "
-        f"which {ask.noun} comes {which}?",
+        f"which {form.noun} comes {which}?",
         f"Of the listed {rows} {group}, counted from the earliest start, "
-        f"which {ask.noun} is the {which}?",
-        f"Name the {ask.noun} that comes {which} when the listed {rows} {group} "
+        f"which {form.noun} is the {which}?",
+        f"Name the {form.noun} that comes {which} when the listed {rows} {group} "
         f"are ordered by their start.",
     )[style % STYLES]
 
 
-def longest_sentence(ask: Ask, verbs: Verbs, values: Mapping[str, str], style: int) -> str:
-    """Whose row lasted longest, of those that ended."""
-    rows, group = _plural(verbs), filled(ask.group, values)
+def longest_sentence(
+    form: QuestionForm, verbs: Verbs, values: Mapping[str, str], style: int
+) -> str:
+    """Asks whose row lasted longest, of those that ended."""
+    rows, group = _plural(verbs), fill(form.group, values)
     return (
-        f"Among the listed {rows} {group} that have ended, which {ask.noun} goes with the longest?",
-        f"Which {ask.noun} goes with the longest of those listed {rows} {group} that are over?",
-        f"Name the {ask.noun} of the longest among the listed {rows} {group}, "
+        f"Among the listed {rows} {group} that have ended, "
+        f"which {form.noun} goes with the longest?",
+        f"Which {form.noun} goes with the longest of those listed {rows} {group} that are over?",
+        f"Name the {form.noun} of the longest among the listed {rows} {group}, "
         f"leaving out any that still lasts.",
     )[style % STYLES]
 
 
 def count_sentence(
-    ask: Ask, verbs: Verbs, values: Mapping[str, str], times: int, style: int
+    form: QuestionForm, verbs: Verbs, values: Mapping[str, str], times: int, style: int
 ) -> str:
-    """Who began for the n-th time."""
-    rows, group, which = _plural(verbs), filled(ask.group, values), ordinal(times)
+    """Asks who began for the n-th time."""
+    rows, group, which = _plural(verbs), fill(form.group, values), ordinal(times)
     return (
         f"Going through the listed {rows} {group} by their start, "
-        f"which {ask.noun} came up for the {which} time?",
-        f"Which {ask.noun} appears for the {which} time among the listed {rows} {group}?",
-        f"Name any {ask.noun} that came up for a {which} time among the listed {rows} {group}.",
+        f"which {form.noun} came up for the {which} time?",
+        f"Which {form.noun} appears for the {which} time among the listed {rows} {group}?",
+        f"Name any {form.noun} that came up for a {which} time among the listed {rows} {group}.",
     )[style % STYLES]
 
 
 def duration_sentence(one: str, other: str, style: int) -> str:
-    """On how many days two rows both held."""
+    """Asks on how many days two rows both held."""
     return (
         f"On how many days did {one} and {other} both run? A day of an end does not count.",
         f"How many days do {one} and {other} have in common, the day of an end not counted?",
@@ -160,10 +166,10 @@ def duration_sentence(one: str, other: str, style: int) -> str:
     )[style % STYLES]
 
 
-def row_text(ask: Ask, verbs: Verbs, values: Mapping[str, str], answer: str) -> str:
+def row_text(form: QuestionForm, verbs: Verbs, values: Mapping[str, str], answer: str) -> str:
     """One row, such as `the term of Angela Merkel as Chancellor of Germany`."""
-    one = ask.one or f"the {verbs.noun} of {{who}} {ask.group}"
-    return filled(one, values, who=shown(answer))
+    one = form.row or f"the {verbs.noun} of {{who}} {form.group}"
+    return fill(one, values, who=with_article(answer))
 
 
 def _plural(verbs: Verbs) -> str:
@@ -171,11 +177,8 @@ def _plural(verbs: Verbs) -> str:
     return f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
 
 
-def filled(template: str, values: Mapping[str, str], **more: str) -> str:
-    """Values hold any characters, so nothing but the placeholders of the template is read."""
-    parts = template.split("{")
-    filled = [parts[0]]
-    for part in parts[1:]:
-        name, _, rest = part.partition("}")
-        filled.append((more[name] if name in more else shown(values[name])) + rest)
-    return "".join(filled)
+def fill(template: str, values: Mapping[str, str], **more: str) -> str:
+    """The template with its values, in one pass, as a value may hold braces itself."""
+    return re.sub(
+        r"{([^}]*)}", lambda m: more[m[1]] if m[1] in more else with_article(values[m[1]]), template
+    )

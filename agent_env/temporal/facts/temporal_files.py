@@ -15,6 +15,7 @@ from typing import Any
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.escaping import unguarded
 from agent_env.temporal.allen import Granularity
+from agent_env.temporal.facts.sql_text import identifier
 from agent_env.temporal.facts.temporal_table import (
     LENGTHS,
     TIME_COLUMNS,
@@ -90,10 +91,9 @@ def _read_records(file: Path, table: str | None) -> tuple[Cells, list[Cells]]:
         return _duckdb(file, "SELECT * FROM read_parquet(?)", [str(file)])
     if table is None:
         raise ConfigError(f"{file.name} is a database; name one of its tables")
-    quoted = '"' + table.replace('"', '""') + '"'
     if file.read_bytes()[:16] == b"SQLite format 3\0":
-        return _sqlite(file, f"SELECT * FROM {quoted}")
-    return _duckdb(file, f"SELECT * FROM {quoted}", [])
+        return _sqlite(file, f"SELECT * FROM {identifier(table)}")
+    return _duckdb(file, f"SELECT * FROM {identifier(table)}", [])
 
 
 def _csv(file: Path) -> tuple[Cells, list[Cells]]:

@@ -23,6 +23,7 @@ from agent_env.protocols import ToolDeclaration
 from agent_env.records.schema import MaterialTable, ToolResult
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.temporal.facts.table_pages import is_temporal
+from agent_env.temporal.facts.sql_text import identifier
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 MOST_ROWS = 200
@@ -173,21 +174,17 @@ def _schema(table: MaterialTable) -> str:
 
 
 def _load(base: sqlite3.Connection, table: MaterialTable) -> None:
-    quoted = [_quoted(column) for column in table.columns]
-    base.execute(f"CREATE TABLE {_quoted(table.name)} ({', '.join(quoted)})")
+    quoted = [identifier(column) for column in table.columns]
+    base.execute(f"CREATE TABLE {identifier(table.name)} ({', '.join(quoted)})")
     marks = ", ".join("?" for _ in quoted)
-    base.executemany(f"INSERT INTO {_quoted(table.name)} VALUES ({marks})", table.rows)
+    base.executemany(f"INSERT INTO {identifier(table.name)} VALUES ({marks})", table.rows)
     base.commit()
 
 
 def _name(column: str) -> str:
     """As a query has to write it: quoted where it is a keyword or no plain word."""
     plain = column.isidentifier() and column.isascii() and column.lower() not in KEYWORDS
-    return column if plain else _quoted(column)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return column if plain else identifier(column)
 
 
 KEYWORDS = frozenset(

@@ -8,7 +8,7 @@ from agent_env.families.tdbench.prompts import (
     CURRENT_EXAMPLE,
     PROMPTS,
     make_fields,
-    worded,
+    prompt_text,
 )
 from agent_env.families.tdbench.score import measure
 from agent_env.records.schema import Condition
@@ -19,7 +19,7 @@ TABLES = {TABLE.digest: TABLE}
 
 
 def text(name, sample, open_book=False):
-    return worded(make_fields(name, open_book, TABLES)(sample, BASE))
+    return prompt_text(make_fields(name, open_book, TABLES)(sample, BASE))
 
 
 @pytest.mark.parametrize("name", ["default", "cot", "time-cot"])

@@ -11,7 +11,13 @@ from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.model_wording import NO_LINE, NO_REPLY, TWICE, read_reply
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.reading import read_bounds
-from agent_env.families.tdbench.rewording import Told, Vocabulary, lines_of, refusal, told
+from agent_env.families.tdbench.rewording import (
+    ColumnValues,
+    Requirements,
+    lines_of,
+    refusal,
+    requirements,
+)
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.families.tdbench.wording import condition, sentence
 from agent_env.tasks.family import by_digest
@@ -21,11 +27,11 @@ WHO = r"who|whom|whose|anyone|person|name|holder|which ¤"
 B = (date(1990, 5, 1), date(1993, 5, 3))
 
 
-def asked(relation: Relation = "contains") -> Told:
+def president(relation: Relation = "contains") -> Requirements:
     """Of the Presidents of France."""
-    said = condition(relation, B, None, OFFICE, "day", 0)
-    question = sentence(OFFICES.asks[0], {"country": "France", "role": "President"}, said, 0)
-    return Told(
+    text = condition(relation, B, None, OFFICE, "day", 0)
+    question = sentence(OFFICES.asks[0], {"country": "France", "role": "President"}, text, 0)
+    return Requirements(
         kind="relation",
         template=question,
         values=("France", "President"),
@@ -46,7 +52,7 @@ def asked(relation: Relation = "contains") -> Told:
     ],
 )
 def test_a_sentence_that_says_the_same_is_taken(text: str) -> None:
-    assert refusal(text, asked()) is None
+    assert refusal(text, president()) is None
 
 
 DATES = "its dates, or what is said of start and end, are not the question's"
@@ -93,44 +99,44 @@ DATES = "its dates, or what is said of start and end, are not the question's"
     ids=lambda value: None if isinstance(value, str) else str(value),
 )  # fmt: skip
 def test_a_sentence_that_says_something_else_is_refused(text: str, why: str) -> None:
-    assert refusal(text, asked()) == why
+    assert refusal(text, president()) == why
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_no_relation_passes_for_another_with_the_same_dates(relation: Relation) -> None:
-    wanted = asked(relation)
-    taken = [other for other in RELATIONS if refusal(asked(other).template, wanted) is None]
-    assert taken == [relation]
+    required = president(relation)
+    same = [other for other in RELATIONS if refusal(president(other).template, required) is None]
+    assert same == [relation]
 
 
 @pytest.mark.parametrize("tables", ["fictional", "shipped"])
 def test_every_sentence_of_the_templates_is_read_back(tables: str) -> None:
     kinds = ("relation", "current", "nth", "longest", "count", "duration", "hops")
     made = make(147, 5, TdbenchOptions.model_validate({"tables": tables, "kinds": kinds}))
-    known = Vocabulary(by_digest(made.tables))
+    values = ColumnValues(by_digest(made.tables))
     samples = [sample for sample in made.samples if isinstance(sample, TdbenchSample)]
-    wanted = [told(sample, known) for sample in samples]
-    assert [refusal(one.template, one) for one in wanted] == [None] * len(samples)
+    required = [requirements(sample, values) for sample in samples]
+    assert [refusal(one.template, one) for one in required] == [None] * len(samples)
     shifted = [*samples[3:], *samples[:3]]  # another query's
     assert all(
         refusal(other.question, one)
-        for other, sample, one in zip(shifted, samples, wanted, strict=True)
+        for other, sample, one in zip(shifted, samples, required, strict=True)
         if (other.relation, other.asked, other.gold) != (sample.relation, sample.asked, sample.gold)
     )
 
 
 def test_values_that_could_change_places_keep_the_template() -> None:
-    wanted = asked().model_copy(update={"ambiguous": True})
-    assert refusal(wanted.template, wanted) == "its values could be taken for each other"
+    required = president().model_copy(update={"ambiguous": True})
+    assert refusal(required.template, required) == "its values could be taken for each other"
 
 
 def test_of_a_reply_each_line_is_judged_alone() -> None:
     good = "Who became President of France before 1 May 1990 and served until after 3 May 1993?"
     reply = f"Here they are:\n1. “{good}”\n2) {good}\n- Who governs France?\n"
     assert list(lines_of(reply)) == [good, good, "Who governs France?"]
-    found = read_reply(reply, [asked()] * 4)
+    found = read_reply(reply, [president()] * 4)
     assert [one.text for one in found] == [good, None, None, None]
-    assert [one.refused for one in found] == [
+    assert [one.reason for one in found] == [
         None, TWICE, "a value is missing or spelt otherwise", NO_LINE,
     ]  # fmt: skip
-    assert [one.refused for one in read_reply(None, [asked()] * 2)] == [NO_REPLY, NO_REPLY]
+    assert [one.reason for one in read_reply(None, [president()] * 2)] == [NO_REPLY, NO_REPLY]
