@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from agent_env.families.traveler.family import Options, make_samples
 from agent_env.families.traveler.sample import CATEGORIES, TravelerSample, traveler_sample
-from agent_env.families.traveler.task import measured, score
+from agent_env.families.traveler.task import answer_metrics, score
 from agent_env.families.traveler.truth import possible_answers
 from agent_env.records.schema import Episode
 
@@ -38,7 +38,7 @@ def main() -> None:
     print(f"answers read and scored             {read_rate(soft):8,.0f} a CPU-s")
     print("the constant answer (no, nobody, 0, never), and the best possible one:")
     for category in CATEGORIES:
-        found = [measured(s, None) for s in samples if s.category == category]
+        found = [answer_metrics(s, None) for s in samples if s.category == category]
         constant, best = fmean(f["always_no"] for f in found), fmean(f["ceiling"] for f in found)
         print(f"  {category:10} {constant:.3f} {best:.3f}")
 
@@ -77,7 +77,7 @@ def rate(samples: Sequence[TravelerSample]) -> float:
     """Scores a CPU second, with ceiling, share of it and constant answer."""
     rng = Random(1)
     pairs = [(s, rng.choice(possible_answers(s.template, s.chances))) for s in samples]
-    _, seconds = timed(lambda: [measured(sample, answer) for sample, answer in pairs])
+    _, seconds = timed(lambda: [answer_metrics(sample, answer) for sample, answer in pairs])
     return len(pairs) / seconds
 
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from agent_env.errors import ConfigError, SearchError
-from agent_env.families.event_facts.commands import Built, import_wikidata
+from agent_env.families.event_facts.commands import ImportedTable, import_wikidata
 from agent_env.web.providers.client import Patience
 from agent_env.web.wikidata import QueryService, parse_kinds
 
@@ -102,10 +102,10 @@ def build(
     page_size: int = 2,
     battles: dict[str, str] = BATTLES,
     patience: Patience = QUICK,
-) -> tuple[Built | SearchError, FakeService]:
+) -> tuple[ImportedTable | SearchError, FakeService]:
     """The import and the service it asked; always from the same address."""
 
-    async def run() -> tuple[Built | SearchError, FakeService]:
+    async def run() -> tuple[ImportedTable | SearchError, FakeService]:
         async with FakeService(battles, troubles) as service:
             try:
                 return await import_wikidata(
@@ -118,8 +118,8 @@ def build(
     return asyncio.run(run())
 
 
-def built(found: Built | SearchError) -> Built:
-    assert isinstance(found, Built)
+def built(found: ImportedTable | SearchError) -> ImportedTable:
+    assert isinstance(found, ImportedTable)
     return found
 
 

@@ -34,7 +34,7 @@ def import_table(
 
     Example: agent-env facts import mine.csv --out events.csv
     """
-    from agent_env.families.event_facts.commands import import_events
+    from agent_env.temporal.facts.user_tables import import_events
 
     done = import_events(file, out, _day(now))
     print(f"{done.events} events in {done.out}, {done.lasting} of them still lasting")

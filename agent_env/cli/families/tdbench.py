@@ -13,14 +13,14 @@ from agent_env.cli.run import AsJson, say
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from agent_env.families.tdbench.commands import Imported
+    from agent_env.families.tdbench.commands import ImportReport
 
 
 tdbench = typer.Typer(
     help="Questions from temporal tables: published files, tables of results.",
     no_args_is_help=True,
 )
-SHOWN = 20
+MAX_LISTED = 20
 """Differences that are printed without --json."""
 
 
@@ -37,11 +37,11 @@ def import_command(
     """
     from agent_env.families.tdbench.commands import import_published
 
-    imported = import_published(folder, _day(now), out)
+    report = import_published(folder, _day(now), out)
     if as_json:
-        print(json.dumps(imported.as_json(), ensure_ascii=False))
-        return
-    _print_import(imported)
+        print(json.dumps(report.as_json(), ensure_ascii=False))
+    else:
+        _print_import(report)
 
 
 @tdbench.command()
@@ -59,32 +59,32 @@ def tables(
     """
     from agent_env.families.tdbench.commands import lay_out
 
-    found = lay_out(runs, layout, domain, say)
+    sheet = lay_out(runs, layout, domain, say)
     if as_json:
-        print(json.dumps(found.as_json(), ensure_ascii=False))
-        return
-    print_table(found.table())
+        print(json.dumps(sheet.as_json(), ensure_ascii=False))
+    else:
+        print_table(sheet.table())
 
 
-def _print_import(found: Imported) -> None:
-    tables = ", ".join(f"{name} {rows}" for name, rows in found.tables.items()) or "none"
+def _print_import(report: ImportReport) -> None:
+    tables = ", ".join(f"{name} {rows}" for name, rows in report.tables.items()) or "none"
     print(f"tables, with their rows: {tables}")
-    print(f"questions: {found.questions}, {found.equal} of them as stored")
-    for name, (entries, wrong) in found.by_relation.items():
+    print(f"questions: {report.questions}, {report.equal} of them as stored")
+    for name, (entries, wrong) in report.by_relation.items():
         print(f"  {name:14} {entries:6} questions {wrong:6} different")
-    for d in found.differences[:SHOWN]:
+    for d in report.differences[:MAX_LISTED]:
         print(f"{d.file} {d.idx} ({d.relation}): {d.reason}")
         for sign, rows in (("-", d.missing), ("+", d.extra)):
             for row in rows[:3]:
                 print(f"    {sign} {row}")
-    if len(found.differences) > SHOWN:
-        print(f"… and {len(found.differences) - SHOWN} more; --json lists all")
-    for text in found.ignored:
+    if len(report.differences) > MAX_LISTED:
+        print(f"… and {len(report.differences) - MAX_LISTED} more; --json lists all")
+    for text in report.ignored:
         say(f"passed over {text}")
-    if found.unworded:
-        say(f"{found.unworded} questions have no wording, so no sample was made of them")
-    if found.out is not None:
-        print(f"{found.samples} samples in {found.out}, {found.blanks} of them gaps to fill")
+    if report.unworded:
+        say(f"{report.unworded} questions have no wording, so no sample was made of them")
+    if report.out is not None:
+        print(f"{report.samples} samples in {report.out}, {report.blanks} of them gaps to fill")
 
 
 def _day(text: str) -> date:

@@ -50,10 +50,10 @@ def study(
     import asyncio
 
     from agent_env.cli.run import say
-    from agent_env.families.traveler.study import Plan, named_configurations, run_study
+    from agent_env.families.traveler.study import StudyPlan, named_configurations, run_study
     from agent_env.runs.start import Listener
 
-    plan = Plan(
+    plan = StudyPlan(
         models=tuple(model or ["reference"]),
         configurations=named_configurations(configurations),
         keep=keep,
@@ -93,16 +93,16 @@ def tables(
 def _print(runs: list[Path], form: str, curves: Path | None) -> None:
     from agent_env.cli.run import one_of, say
     from agent_env.errors import ConfigError
-    from agent_env.families.traveler.study import sheets, write_curves
+    from agent_env.families.traveler.study import result_tables, write_curves
 
     one_of(form, ("text", "markdown", "csv", "json"), "--format")
-    found = sheets(runs, say)
-    if not found:
+    results = result_tables(runs, say)
+    if not results:
         raise ConfigError("no episode finished, so there is nothing to tell")
     if form == "json":
-        print(json.dumps([asdict(sheet) for sheet in found]))
+        print(json.dumps([asdict(table) for table in results]))
     else:
-        print("\n".join(getattr(sheet, form)() for sheet in found), end="")
+        print("\n".join(getattr(table, form)() for table in results), end="")
     if curves is not None:
         write_curves(runs, curves, say)
         say(f"curves in {curves}")

@@ -1,1 +1,1 @@
-"""Asks models about the rows of an event table: which do they know, and which are right?"""
+"""Asks models about the rows of an event table: which they know, and which are right."""

@@ -1,11 +1,11 @@
-"""Reads answers given on labelled lines: dates, years, or whatever else stands there.
+"""Parses answers on labelled lines: dates, years, other texts.
 
-A label opens a line, emphasis marks and letter case aside. Where it comes more than once, the last
-one counts.
+A label begins a line, emphasis marks and letter case aside. Of repeated labels the last counts.
 """
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Sequence
 
@@ -16,10 +16,7 @@ from agent_env.temporal.facts.writing import spans_text
 from agent_env.temporal.partial import PartialDate
 
 UNKNOWN = "unknown"
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
+_MONTHS = [name.lower() for name in calendar.month_name if name]
 _MONTH_YEAR = re.compile(rf"({'|'.join(_MONTHS)})(?: of)?,? (\d{{4}})")
 _YEARS = re.compile(r"[0-9]{4}(?:~[0-9]{4})?")
 _ONGOING = re.compile(r"ongoing|present|still (?:lasts|ongoing|lasting|in office)")
@@ -27,16 +24,16 @@ _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 
 
 class Unreadable(ValueError):
-    """Which line could not be read, and why."""
+    """The line that cannot be parsed, and why."""
 
 
 def labelled(text: str, labels: Sequence[str]) -> dict[str, str]:
-    """What stands behind each label, up to the next label or the end of the text."""
+    """The text behind each label, up to the next label or the end."""
     pattern = rf"^[\s>*_`#-]*({'|'.join(labels)})[*_` ]*[:：][*_` ]*"
     marks = list(re.finditer(pattern, text, re.I | re.M))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    found = zip(marks, ends, strict=False)  # without a mark there is one end all the same
-    return {mark[1].upper(): text[mark.end() : end].strip() for mark, end in found}
+    pairs = zip(marks, ends, strict=False)  # without a mark there is one end all the same
+    return {mark[1].upper(): text[mark.end() : end].strip() for mark, end in pairs}
 
 
 def first_line(text: str) -> str:
@@ -45,7 +42,7 @@ def first_line(text: str) -> str:
 
 
 def read_bound(line: str) -> str:
-    """A date as ISO 8601 at the precision given, `ongoing` or `unknown`."""
+    """A date as ISO 8601 at its precision, `ongoing` or `unknown`."""
     text = " ".join(line.translate(_DASHES).split())
     plain = text.lower()
     if plain == UNKNOWN or _ONGOING.fullmatch(plain):

@@ -1,7 +1,7 @@
 """Is a row right? A model with web tools looks its dates up and judges them as they are stated.
 
-A verdict counts only where it names a page that was opened in the episode or cited by the reply;
-any other is taken as unclear.
+A verdict counts only if it names a page that was opened in the episode or cited by the reply; any
+other counts as unclear.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from agent_env.errors import ConfigError
 from agent_env.families.event_facts.answers import first_line, labelled
-from agent_env.families.event_facts.sample import EventSample, event_sample, make_sample, stated
+from agent_env.families.event_facts.sample import (
+    EventSample,
+    event_sample,
+    event_task,
+    make_sample,
+    stated,
+)
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
+from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.task import Task
 from agent_env.temporal.facts.tables import EventRow
 
@@ -28,7 +34,8 @@ VERDICTS: dict[str, Verdict] = {
     "incorrect": "not correct",
     "unclear": "unclear",
 }
-LONGEST_WHY = 600
+VERDICT_METRICS = ("correct", "not_correct", "unclear")
+MAX_REASON = 600
 
 PROMPT = """\
 A table of events states this:
@@ -53,17 +60,7 @@ PAGES: the addresses of the opened pages that your verdict rests on"""
 
 def make_task(prompt: str = "default") -> Task:
     """The task; it has one prompt."""
-    if prompt != "default":
-        raise ConfigError(f"unknown prompt '{prompt}'; known: default")
-    return Task(
-        name=NAME,
-        sample_type=EventSample,
-        prompt=_prompt,
-        scorer=score,
-        metrics=("correct", "not_correct", "unclear"),
-        default_conditions=("web",),
-        limits=Limits(),
-    )
+    return event_task(NAME, prompt, _prompt, score, VERDICT_METRICS, "web", Limits())
 
 
 def make_samples(rows: Iterable[EventRow], now: date) -> tuple[EventSample, ...]:
@@ -78,7 +75,7 @@ def _prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
 
 
 def _claims(event: EventSample) -> Iterable[str]:
-    """What the row states, date by date."""
+    """The row's statements, date by date."""
     for name, day in (("Began", event.start), ("Ended", event.end)):
         if day:
             yield f"{name}: {day} (stated to the {_precision(day)})"
@@ -94,10 +91,10 @@ def _precision(day: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an episode says of its row."""
+    """An episode's verdict on its row."""
 
     verdict: Verdict | None
-    """None where it cannot be read."""
+    """None where it cannot be parsed."""
     why: str
     pages: tuple[str, ...]
     """Those that it names and has opened or cited."""
@@ -106,42 +103,36 @@ class Judgement:
 
 def judgement(episode: Episode) -> Judgement:
     """The verdict with its reason and pages."""
-    found = labelled(episode.answer or "", ("VERDICT", "WHY", "PAGES"))
-    said = VERDICTS.get(" ".join(first_line(found.get("VERDICT", "")).lower().split()))
-    why = " ".join(found.get("WHY", "").split())[:LONGEST_WHY]
-    pages = _pages(found.get("PAGES", ""), episode)
-    if said is None:
+    fields = labelled(episode.answer or "", ("VERDICT", "WHY", "PAGES"))
+    verdict = VERDICTS.get(" ".join(first_line(fields.get("VERDICT", "")).lower().split()))
+    why = " ".join(fields.get("WHY", "").split())[:MAX_REASON]
+    pages = _pages(fields.get("PAGES", ""), episode)
+    if verdict is None:
         return Judgement(None, why, pages, "no line that begins with VERDICT: and gives one")
-    if said != "unclear" and not pages:
-        return Judgement("unclear", why, (), f"'{said}' without a page that was opened")
-    return Judgement(said, why, pages, "labelled lines")
+    if verdict != "unclear" and not pages:
+        return Judgement("unclear", why, (), f"'{verdict}' without a page that was opened")
+    return Judgement(verdict, why, pages, "labelled lines")
 
 
 def _pages(text: str, episode: Episode) -> tuple[str, ...]:
-    seen = {ref.url for ref in episode.pages if ref.how == "opened"} | set(episode.citations)
-    named = re.findall(r"https?://(?:(?!,https?://)[^\s<>\"])+", text)
-    forms = ((url, url.rstrip(".,;:*_`"), url.rstrip(".,;:*_`)]")) for url in named)
-    kept = (next((form for form in urls if form in seen), None) for urls in forms)
-    return tuple(dict.fromkeys(url for url in kept if url is not None))
+    proper = {ref.url for ref in episode.pages if ref.how == "opened"} | set(episode.citations)
+    urls = re.findall(r"https?://(?:(?!,https?://)[^\s<>\"])+", text)
+    forms = ((url, url.rstrip(".,;:*_`"), url.rstrip(".,;:*_`)]")) for url in urls)
+    matches = (next((form for form in each if form in proper), None) for each in forms)
+    return tuple(dict.fromkeys(url for url in matches if url is not None))
 
 
 def score(sample: Sample, episode: Episode) -> Score:
-    """1 for the verdict that was given, 0 for the others; nothing says here who is right."""
-    common = {
-        "sample": sample.id,
-        "condition": episode.condition,
-        "repeat": episode.repeat,
-    }
-    if episode.status != "finished":
-        return Score.model_validate({**common, "outcome": episode.status})
-    found = judgement(episode)
-    metrics = {v.replace(" ", "_"): float(v == found.verdict) for v in set(VERDICTS.values())}
-    return Score.model_validate(
-        {
-            **common,
-            "outcome": "read" if found.verdict else "unreadable",
-            "answer": (found.verdict,) if found.verdict else None,
-            "rule": found.rule,
-            "metrics": dict(sorted(metrics.items())),
+    """1 for the verdict of the answer, 0 for the others; which one is right is not known here."""
+
+    def measure(text: str | None) -> dict[str, object]:
+        result = judgement(episode)
+        verdicts = sorted(set(VERDICTS.values()))
+        return {
+            "outcome": "read" if result.verdict else "unreadable",
+            "answer": (result.verdict,) if result.verdict else None,
+            "rule": result.rule,
+            "metrics": {v.replace(" ", "_"): float(v == result.verdict) for v in verdicts},
         }
-    )
+
+    return episode_score(sample, episode, measure)

@@ -1,4 +1,4 @@
-"""What the commands on event tables do: import, build, screen, check."""
+"""The commands on event tables: import, screen, check."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, SearchError
 from agent_env.temporal.facts.tables import EventRow, shipped_tables
-from agent_env.temporal.facts.user_tables import ImportSummary, import_events, read_user_events
+from agent_env.temporal.facts.user_tables import read_user_events
 from agent_env.temporal.facts.writing import write_csv, write_events
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from agent_env.web.providers.client import Patience
 from agent_env.web.wikidata import QueryService
 
-__all__ = ["Asked", "Built", "ImportSummary", "check", "import_events", "import_wikidata", "screen"]
-
 PAGE_SIZE = 200
 SITELINKS = 15
 
@@ -36,15 +34,15 @@ SITELINKS = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """What came of building a table from a query service."""
+class ImportedTable:
+    """The result of an import from a query service."""
 
     out: Path
     events: int
     pages: int
-    """Pages read in all, those of earlier attempts included."""
+    """Pages in all, including those of earlier attempts."""
     left_out: Mapping[str, int]
-    """Items that gave no row, by reason, the most frequent first."""
+    """Items without a row, by reason, the most frequent first."""
 
 
 async def import_wikidata(
@@ -59,41 +57,43 @@ async def import_wikidata(
     page_size: int = PAGE_SIZE,
     note: Callable[[str], None] = lambda text: None,
     patience: Patience | None = None,
-) -> Built:
+) -> ImportedTable:
     """Write a table of at most `limit` events of the kinds (`battle`, or `opera=Q1344`).
 
-    Pages are kept beside `out` as they come; where the service fails, the same call goes on
-    behind the last of them. `languages` in order of preference; `sitelinks` is how many
-    encyclopedias must have an article. SearchError where the service cannot be made use of.
+    Pages are stored beside `out` as they arrive; after a failure of the service, the same call
+    continues behind the last of them. `languages` are in order of preference; `sitelinks` is the
+    least number of encyclopedias with an article. SearchError where the service fails.
     """
     from agent_env.temporal.facts.kept_pages import ImportQuery, KeptPages
     from agent_env.temporal.facts.statements import Gathered
     from agent_env.web.wikidata import WIKIDATA, QueryService, parse_kinds
 
-    wanted = ImportQuery(
+    query = ImportQuery(
         endpoint=endpoint or WIKIDATA,
         kinds=parse_kinds(kinds),
         languages=_languages(languages),
         sitelinks=sitelinks,
         page_size=page_size,
     )
-    kept = KeptPages(out.with_name(out.name + ".pages.jsonl"))
-    gathered = Gathered(wanted.languages, now)
-    async with QueryService(wanted.endpoint, contact, patience, note) as service:
+    page_file = KeptPages(out.with_name(out.name + ".pages.jsonl"))
+    gathered = Gathered(query.languages, now)
+    async with QueryService(query.endpoint, contact, patience, note) as service:
         try:
-            pages = await _gather(service, wanted, kept, gathered, limit, note)
+            pages = await _gather(service, query, page_file, gathered, limit, note)
         except SearchError as exc:
-            again = f"what came so far is kept in {kept.file}; the same command goes on from there"
+            again = (
+                f"what came so far is kept in {page_file.file}; the same command goes on from there"
+            )
             raise SearchError(f"{exc}; {again}") from exc
     rows = gathered.rows(limit)
     if rows:
         write_events(rows, out)
-    kept.discard()
+    page_file.discard()
     if not rows:
-        names = ", ".join(kind.name for kind in wanted.kinds)
+        names = ", ".join(kind.name for kind in query.kinds)
         why = ", ".join(f"{reason}: {n}" for reason, n in gathered.left_out.most_common())
         raise ConfigError(f"no event to be had of the kinds {names}; left out: {why or 'none'}")
-    return Built(out, len(rows), pages, dict(gathered.left_out.most_common()))
+    return ImportedTable(out, len(rows), pages, dict(gathered.left_out.most_common()))
 
 
 def _languages(codes: Sequence[str]) -> tuple[str, ...]:
@@ -107,24 +107,25 @@ def _languages(codes: Sequence[str]) -> tuple[str, ...]:
 
 async def _gather(
     service: QueryService,
-    wanted: ImportQuery,
-    kept: KeptPages,
+    query: ImportQuery,
+    page_file: KeptPages,
     gathered: Gathered,
     limit: int,
     note: Callable[[str], None],
 ) -> int:
-    """Pages, kept ones first, until there are enough rows or no more items; how many it took."""
+    """Reads pages, stored ones first, until there are enough rows or no more items; returns their
+    number."""
     from agent_env.web.wikidata import next_page
 
-    pages = kept.open(wanted)
+    pages = page_file.open(query)
     for page in pages:
         gathered.add(page.items)
-    for kind in wanted.kinds:
+    for kind in query.kinds:
         own = [page for page in pages if page.kind == kind.name]
         after, more = (own[-1].last, own[-1].more) if own else ("", True)
         while more and len(gathered) < limit:
-            page = await next_page(service, wanted, kind, after)
-            kept.add(page)
+            page = await next_page(service, query, kind, after)
+            page_file.add(page)
             pages.append(page)
             gathered.add(page.items)
             after, more = page.last, page.more
@@ -136,24 +137,24 @@ async def _gather(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What came of asking a model about a table."""
+class TableAnswers:
+    """A model's answers on a table."""
 
     out: Path
     run: Path
     """The run's folder, with every reply."""
     counts: Mapping[str, int]
-    """Rows by what was found."""
+    """Rows by result."""
 
 
 async def screen(
     table: Path | None, out: Path, options: RunOptions, listener: Listener, now: date
-) -> Asked:
+) -> TableAnswers:
     """Have a model date each event of a table without tools, and write which it knows: `yes`,
     `no`, `unreadable`, or `failed` where no answer came. None is the shipped table.
 
-    Of the options, task, dataset, conditions, repeats and prompt are set here. An `options.out`
-    that holds the same questions to the same model already is gone on with.
+    Task, dataset, conditions, repeats and prompt of the options are set here. An `options.out` that
+    already holds the same questions to the same model is continued.
     """
     from agent_env.families.event_facts.screen import NAME, make_samples
     from agent_env.runs.ask import ask
@@ -162,12 +163,12 @@ async def screen(
     folder = await ask(replace(options, task=NAME, conditions=("base",)), samples, listener)
     lines = []
     for sample, _, score in _results(folder):
-        lines.append((sample.event, _known(score), "; ".join(score.answer or ())))
+        lines.append((sample.event, _known_text(score), "; ".join(score.answer or ())))
     write_csv(("event", "known", "answer"), lines, out)
-    return Asked(out, folder.path, _counts(line[1] for line in lines))
+    return TableAnswers(out, folder.path, _counts(line[1] for line in lines))
 
 
-def _known(score: Score) -> str:
+def _known_text(score: Score) -> str:
     if score.outcome != "read":
         return "unreadable" if score.outcome == "unreadable" else "failed"
     return "yes" if score.metrics["known"] == 1.0 else "no"
@@ -175,7 +176,7 @@ def _known(score: Score) -> str:
 
 async def check(
     table: Path | None, out: Path, options: RunOptions, listener: Listener, now: date
-) -> Asked:
+) -> TableAnswers:
     """Have a model with web tools judge each row of a table, and write its verdicts: `correct`,
     `not correct`, `unclear`, `unreadable`, or `failed`, with reasons and pages. Options as in
     `screen`.
@@ -187,13 +188,13 @@ async def check(
     folder = await ask(replace(options, task=NAME, conditions=("web",)), samples, listener)
     lines = []
     for sample, episode, score in _results(folder):
-        found = judgement(episode)
-        verdict = score.outcome if score.outcome == "unreadable" else found.verdict or "failed"
+        result = judgement(episode)
+        verdict = score.outcome if score.outcome == "unreadable" else result.verdict or "failed"
         dates = (sample.start, sample.end, sample.years)
-        lines.append((sample.event, *dates, verdict, found.why, " ".join(found.pages)))
+        lines.append((sample.event, *dates, verdict, result.why, " ".join(result.pages)))
     header = ("event", "start", "end", "multi_year_spans", "verdict", "why", "pages")
     write_csv(header, lines, out)
-    return Asked(out, folder.path, _counts(line[4] for line in lines))
+    return TableAnswers(out, folder.path, _counts(line[4] for line in lines))
 
 
 def _table(file: Path | None, now: date) -> tuple[EventRow, ...]:
@@ -211,5 +212,5 @@ def _results(run: Run) -> list[tuple[EventSample, Episode, Score]]:
     return [(sample, *by_sample[sample.id]) for sample in samples if sample.id in by_sample]
 
 
-def _counts(found: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(found).most_common())
+def _counts(results: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(results).most_common())

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from datetime import date
 
 from agent_env.errors import ConfigError
+from agent_env.protocols import Limits, Scorer
 from agent_env.records.schema import Sample
+from agent_env.tasks.task import Prompt, Task
 from agent_env.temporal.facts.tables import EventRow
 from agent_env.temporal.facts.writing import spans_text
 
@@ -58,3 +60,21 @@ def event_sample(sample: Sample) -> EventSample:
 def stated(rows: Iterable[EventRow]) -> tuple[EventRow, ...]:
     """The rows that state any date."""
     return tuple(row for row in rows if row.start or row.end or row.years)
+
+
+def event_task(
+    name: str, prompt: str, make_prompt: Prompt, scorer: Scorer, metrics: tuple[str, ...],
+    condition: str, limits: Limits,
+) -> Task:  # fmt: skip
+    """A task on rows; it has one prompt."""
+    if prompt != "default":
+        raise ConfigError(f"unknown prompt '{prompt}'; known: default")
+    return Task(
+        name=name,
+        sample_type=EventSample,
+        prompt=make_prompt,
+        scorer=scorer,
+        metrics=metrics,
+        default_conditions=(condition,),
+        limits=limits,
+    )

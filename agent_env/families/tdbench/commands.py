@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """What an import found."""
+class ImportReport:
+    """The result of an import."""
 
     tables: dict[str, int]
     """Rows by table."""
     questions: int
     """Entries with a statement."""
     equal: int
-    """Those whose statement gives their stored rows."""
+    """Those whose statement returns their stored rows."""
     differences: tuple[Difference, ...]
     by_relation: dict[str, tuple[int, int]]
     """Entries, and those of them that differ."""
@@ -41,59 +41,41 @@ class Imported:
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
+        relations = self.by_relation.items()
         return {
-            "tables": self.tables,
-            "questions": self.questions,
-            "equal": self.equal,
+            **asdict(self),
             "different": len(self.differences),
-            "by_relation": {
-                name: {"questions": n, "different": d} for name, (n, d) in self.by_relation.items()
-            },
-            "samples": self.samples,
-            "blanks": self.blanks,
-            "unworded": self.unworded,
-            "ignored": list(self.ignored),
+            "by_relation": {name: {"questions": n, "different": d} for name, (n, d) in relations},
             "out": str(self.out) if self.out else None,
-            "differences": [
-                {
-                    "file": d.file,
-                    "idx": d.idx,
-                    "relation": d.relation,
-                    "reason": d.reason,
-                    "missing": list(d.missing),
-                    "extra": list(d.extra),
-                }
-                for d in self.differences
-            ],
         }
 
 
-def import_published(folder: Path, now: date, out: Path | None) -> Imported:
-    """Check a published set, and write its samples where `out` says."""
+def import_published(folder: Path, now: date, out: Path | None) -> ImportReport:
+    """Check a published set, and write its samples to `out`, where it is named."""
     from agent_env.episodes.run_folder import materials_beside, samples_bytes, write_whole
     from agent_env.families.tdbench.published import read_published
     from agent_env.families.tdbench.published_samples import published_samples
 
-    found = read_published(folder, now)
-    made = published_samples(found, now)
+    published = read_published(folder, now)
+    made = published_samples(published, now)
     if out is not None:
         if made.tables:
             write_whole(materials_beside(out), samples_bytes(made.tables))
         write_whole(out, samples_bytes(made.samples))
-    differences = tuple(c.difference for c in found.checked if c.difference is not None)
-    entries = Counter(c.question.relation for c in found.checked)
+    questions = published.questions
+    differences = tuple(q.difference for q in questions if q.difference is not None)
+    entries = Counter(q.question.relation for q in questions)
     wrong = Counter(d.relation for d in differences)
-    runnable = [c for c in found.checked if c.found is not None]
-    return Imported(
-        tables={table.name: len(table.rows) for table in found.tables},
-        questions=len(found.checked),
-        equal=len(found.checked) - len(differences),
+    return ImportReport(
+        tables={table.name: len(table.rows) for table in published.tables},
+        questions=len(questions),
+        equal=len(questions) - len(differences),
         differences=differences,
         by_relation={name: (entries[name], wrong[name]) for name in sorted(entries)},
         samples=len(made.samples),
-        blanks=len(found.blanks),
-        unworded=sum(not c.question.questions for c in runnable),
-        ignored=tuple(found.ignored),
+        blanks=len(published.blanks),
+        unworded=sum(not q.question.questions for q in questions if q.rows is not None),
+        ignored=tuple(published.ignored),
         out=out,
     )
 

@@ -22,12 +22,12 @@ from agent_env.errors import DatasetError, first_problem
 from agent_env.families.tdbench.published_sql import (
     Columns,
     Database,
-    Reading,
-    Refused,
+    DateFormat,
     Row,
+    StatementError,
+    row_text,
     same_rows,
     table_name,
-    told,
 )
 from agent_env.records.schema import Stored
 
@@ -64,12 +64,12 @@ class PublishedQuestion(Stored):
         return RELATIONS.get(name, name)
 
     @property
-    def reading(self) -> Reading:
-        """How its rows write days."""
+    def date_format(self) -> DateFormat:
+        """How its rows write dates."""
         midnight = "00:00:00" in self.sql_for_db or any(
             "00:00:00" in str(cell) for row in self.correct_rows for cell in row.values()
         )
-        return Reading(midnight, fill_end=self.qtype.startswith("basic"))
+        return DateFormat(midnight, fill_end=self.qtype.startswith("basic"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,32 +82,32 @@ class Difference:
     reason: str
     """`other rows`, or why it could not be run."""
     missing: tuple[str, ...] = ()
-    """Stored, but not found."""
+    """Stored, but not returned."""
     extra: tuple[str, ...] = ()
-    """Found, but not stored."""
+    """Returned, but not stored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """A question, where its rows stand, and whether they are right."""
+class CheckedQuestion:
+    """A question, its table, and whether its stored rows are right."""
 
     file: str
     question: PublishedQuestion
     table: Columns | None
-    found: tuple[Row, ...] | None
-    """What its statement gives now; None where it cannot be run."""
+    rows: tuple[Row, ...] | None
+    """What its statement returns now; None where it cannot be run."""
     difference: Difference | None
 
 
-@dataclass(slots=True)
-class Published:
+@dataclass(frozen=True, slots=True)
+class PublishedSet:
     """All of a folder."""
 
-    tables: tuple[Columns, ...]
-    checked: list[Checked] = field(default_factory=list)
+    tables: list[Columns] = field(default_factory=list)
+    questions: list[CheckedQuestion] = field(default_factory=list)
     blanks: list[Blank] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
-    """Files that are none of these, with why."""
+    """Files of no known layout, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,30 +122,28 @@ class Blank:
     former: tuple[str, ...]
 
 
-def read_published(folder: Path, now: date) -> Published:
+def read_published(folder: Path, now: date) -> PublishedSet:
     """Everything in the folder and below, checked; DatasetError for a question file that breaks off
     or a folder without any."""
     if not folder.is_dir():
         raise DatasetError(folder, None, "is no folder")
-    found = Published(())
-    tables: list[Columns] = []
+    published = PublishedSet()
     for file in sorted(folder.rglob("*.csv")):
-        _read_csv(file, folder, tables, found)
-    found.tables = tuple(tables)
-    with Statements(tables, now) as statements:
+        _read_csv(file, folder, published)
+    with Statements(published.tables, now) as statements:
         for file in sorted((*folder.rglob("*.json"), *folder.rglob("*.jsonl"))):
             name = str(file.relative_to(folder))
             questions = _questions(file)
             if questions is None:
-                found.ignored.append(f"{name}: no entries with sql_for_db")
+                published.ignored.append(f"{name}: no entries with sql_for_db")
                 continue
-            found.checked += [statements.check(name, question) for question in questions]
-    if not found.checked and not found.blanks:
+            published.questions.extend(statements.check(name, each) for each in questions)
+    if not published.questions and not published.blanks:
         raise DatasetError(folder, None, "holds no questions: no JSON with sql_for_db, no ___")
-    return found
+    return published
 
 
-def _read_csv(file: Path, folder: Path, tables: list[Columns], found: Published) -> None:
+def _read_csv(file: Path, folder: Path, published: PublishedSet) -> None:
     name = str(file.relative_to(folder))
     with file.open(encoding="utf-8-sig", newline="") as lines:
         try:
@@ -155,15 +153,16 @@ def _read_csv(file: Path, folder: Path, tables: list[Columns], found: Published)
     head = [column.strip() for column in rows[0]] if rows else []
     folded = [column.casefold() for column in head]
     if {"statement", "answer", "start"} <= set(folded):
-        found.blanks += _blanks(file, name, [dict(zip(folded, r, strict=False)) for r in rows[1:]])
+        cells = (dict(zip(folded, row, strict=False)) for row in rows[1:])
+        published.blanks.extend(_blanks(file, name, cells))
     elif {"start", "end"} <= set(folded):
         ragged = next((n for n, r in enumerate(rows[1:], 2) if len(r) != len(head)), None)
         if ragged is not None:
             raise DatasetError(file, ragged, f"has not the {len(head)} cells of the head")
-        cells = tuple(tuple(cell.strip() or None for cell in row) for row in rows[1:])
-        tables.append(Columns(file.stem, tuple(head), cells))
+        body = tuple(tuple(cell.strip() or None for cell in row) for row in rows[1:])
+        published.tables.append(Columns(file.stem, tuple(head), body))
     else:
-        found.ignored.append(f"{name}: no columns Start and End")
+        published.ignored.append(f"{name}: no columns Start and End")
 
 
 def _blanks(file: Path, name: str, rows: Iterable[Mapping[str, str]]) -> Iterator[Blank]:
@@ -201,12 +200,12 @@ def _questions(file: Path) -> list[PublishedQuestion] | None:
 
 
 class Statements:
-    """Runs statements, each on the table that it fits; a context that keeps databases open."""
+    """Runs statements, each on its table; a context that keeps databases open."""
 
     def __init__(self, tables: Sequence[Columns], now: date) -> None:
         self._tables = tables
         self._now = now
-        self._open: dict[tuple[int, str, Reading], Database] = {}
+        self._open: dict[tuple[int, str, DateFormat], Database] = {}
 
     def __enter__(self) -> Statements:
         return self
@@ -216,42 +215,38 @@ class Statements:
             database.close()
         self._open.clear()
 
-    def check(self, file: str, question: PublishedQuestion) -> Checked:
-        """The question with what its statement gives now. Of several tables that it can be run on,
-        the one that gives the stored rows, else the first."""
+    def check(self, file: str, question: PublishedQuestion) -> CheckedQuestion:
+        """The question with what its statement returns now: on the table for which it returns the
+        stored rows, else on the first that it can be run on."""
         reason = "no table has its columns"
-        tried: list[tuple[Columns, list[Row]]] = []
+        results: list[tuple[Columns, list[Row]]] = []
         for number, table in enumerate(self._tables):
             try:
                 rows = self._run(number, table_name(question.sql_for_db), question)
-            except Refused as exc:
+            except StatementError as exc:
                 if "no such column" not in str(exc):
                     reason = str(exc)
                 continue
-            tried.append((table, rows))
+            results.append((table, rows))
             if same_rows(rows, question.correct_rows):
-                return Checked(file, question, table, tuple(rows), None)
-        if not tried:
-            told_why = Difference(file, question.idx, question.relation, reason)
-            return Checked(file, question, None, None, told_why)
-        table, rows = max(tried, key=lambda pair: bool(pair[1]))
-        return Checked(file, question, table, tuple(rows), _difference(file, question, rows))
+                return CheckedQuestion(file, question, table, tuple(rows), None)
+        if not results:
+            failure = Difference(file, question.idx, question.relation, reason)
+            return CheckedQuestion(file, question, None, None, failure)
+        table, rows = max(results, key=lambda pair: bool(pair[1]))
+        return CheckedQuestion(
+            file, question, table, tuple(rows), _difference(file, question, rows)
+        )
 
     def _run(self, number: int, name: str, question: PublishedQuestion) -> list[Row]:
-        key = (number, name.casefold(), question.reading)
+        key = (number, name.casefold(), question.date_format)
         if key not in self._open:
             table = self._tables[number]
-            self._open[key] = Database(table, name, question.reading, self._now)
+            self._open[key] = Database(table, name, question.date_format, self._now)
         return self._open[key].run(question.sql_for_db)
 
 
 def _difference(file: str, question: PublishedQuestion, rows: Sequence[Row]) -> Difference:
-    stored, found = set(map(told, question.correct_rows)), set(map(told, rows))
-    return Difference(
-        file,
-        question.idx,
-        question.relation,
-        "other rows",
-        tuple(sorted(stored - found)),
-        tuple(sorted(found - stored)),
-    )
+    stored, returned = set(map(row_text, question.correct_rows)), set(map(row_text, rows))
+    missing, extra = tuple(sorted(stored - returned)), tuple(sorted(returned - stored))
+    return Difference(file, question.idx, question.relation, "other rows", missing, extra)

@@ -1,7 +1,7 @@
 """Makes samples of a published set, so that it can be run like our own.
 
-Gold is what the stored statement gives now; a question whose statement cannot be run is left out.
-Dates are asked for as the relation says (Table 10 of the paper): its half `started-by` and
+Gold is what the stored statement returns now; a question whose statement cannot be run is omitted.
+The relation decides which dates are asked for (Table 10 of the paper): its half `started-by` and
 `finished-by` name one bound. The rows of a join carry the dates of the first event, not those of
 the answer, so T is not measured there. The precision is the year where all dates of a table are
 1 January, else the month, as the published files have it.
@@ -15,41 +15,48 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from random import Random
 
-from agent_env.families.tdbench.published import Blank, Checked, Published, PublishedQuestion
+from agent_env.families.tdbench import query
+from agent_env.families.tdbench.published import (
+    Blank,
+    CheckedQuestion,
+    PublishedQuestion,
+    PublishedSet,
+)
 from agent_env.families.tdbench.published_sql import Columns, Row, iso_day
-from agent_env.families.tdbench.sample import NAME, GoldRow, Granularity, Hop, Role, TdbenchSample
+from agent_env.families.tdbench.sample import (
+    NAME,
+    GoldRow,
+    Granularity,
+    Hop,
+    Role,
+    TdbenchSample,
+    cardinality_of,
+)
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.family import Made
+from agent_env.temporal.facts.temporal_table import LENGTHS
 
 ROLES: Mapping[str, tuple[Role, ...]] = {
-    "after": ("start",),
-    "met-by": ("start",),
-    "started-by": ("start",),
-    "current": ("start",),
-    "before": ("end",),
-    "meets": ("end",),
-    "finished-by": ("end",),
-    "hops": (),
-}
-"""Which dates are asked for; both where nothing else is said."""
-BOTH: tuple[Role, ...] = ("start", "end")
+    **query.ROLES, "started-by": ("start",), "finished-by": ("end",), "hops": (),
+}  # fmt: skip
+"""Which dates are asked for; both for relations that are not listed."""
 _EQUALS = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'((?:[^']|'')*)')")
-_LENGTHS = {"year": 4, "month": 7, "day": 10}
 IRRELEVANT = 4
 """Rows of other groups that the open book shows."""
 
 
-def published_samples(found: Published, now: date) -> Made:
+def published_samples(published: PublishedSet, now: date) -> Made:
     """One sample for each phrasing of each question that can be run, and one for each blank."""
-    tables = {id(table): _material(table, now) for table in found.tables}
+    tables = {id(table): _material(table) for table in published.tables}
     samples: list[TdbenchSample] = []
-    for checked in found.checked:
-        if checked.table is not None and checked.found is not None:
-            samples += _samples(checked, checked.table, tables[id(checked.table)], now)
-    samples += [_blank(blank, now) for blank in found.blanks]
-    named = {digest for sample in samples for digest in sample.materials}
-    kept = {table.digest: table for table in tables.values() if table.digest in named}
-    return Made(tuple(samples), tuple(kept.values()))
+    for checked in published.questions:
+        if checked.table is not None and checked.rows is not None:
+            material = tables[id(checked.table)]
+            samples += _samples(checked, checked.rows, checked.table, material, now)
+    samples += [_blank(blank, now) for blank in published.blanks]
+    used = {digest for sample in samples for digest in sample.materials}
+    by_digest = {table.digest: table for table in tables.values() if table.digest in used}
+    return Made(tuple(samples), tuple(by_digest.values()))
 
 
 def granularity(table: Columns) -> Granularity:
@@ -59,9 +66,9 @@ def granularity(table: Columns) -> Granularity:
     return "year" if all(iso_day(day or "")[4:] in ("-01-01", "") for day in starts) else "month"
 
 
-def _material(table: Columns, now: date) -> MaterialTable:
-    """The table as it is shown and searched: days cut to the precision."""
-    length = _LENGTHS[granularity(table)]
+def _material(table: Columns) -> MaterialTable:
+    """The table with its days cut to the precision."""
+    length = LENGTHS[granularity(table)]
     days = {table.place("start"), table.place("end")}
     rows = tuple(
         tuple(
@@ -75,45 +82,46 @@ def _material(table: Columns, now: date) -> MaterialTable:
 
 
 def _samples(
-    checked: Checked, table: Columns, material: MaterialTable, now: date
-) -> Iterable[TdbenchSample]:
+    checked: CheckedQuestion, rows: Sequence[Row], table: Columns, material: MaterialTable,
+    now: date,
+) -> Iterable[TdbenchSample]:  # fmt: skip
     question = checked.question
-    asked = _asked(question)
-    answers = _answer_columns(checked.found or (), question, table, asked)
-    golds = tuple(_gold(row, answers, table, now) for row in checked.found or ())
+    keys = _keys(question)
+    answers = _answer_columns(rows, question)
+    golds = tuple(_gold(row, answers, table, now) for row in rows)
     gold = tuple(dict.fromkeys(row.answer for row in golds))
-    group = _group(table, asked)
+    group = _group(table, keys)
     others = [_value(table.rows[n], table, answers) for n in group]
     others += [_joined(row, answers) for row in question.incorrect_rows]
     wrong = tuple(dict.fromkeys(value for value in others if value and value not in gold))
     relation = question.relation
-    query = f"{_short(checked.file)}-{question.idx}"
+    name = f"{_short(checked.file)}-{question.idx}"
     common = {
         "task": NAME,
         "gold": gold,
         "materials": (material.digest,),
-        "query": query,
+        "query": name,
         "domain": table.name,
         "kind": relation if relation in ("current", "hops") else "relation",
         "relation": relation,
-        "cardinality": ("none", "unique", "multiple")[min(2, len(gold))],
-        "asked": asked,
+        "cardinality": cardinality_of(len(gold)),
+        "asked": keys,
         "answers": answers,
         "granularity": granularity(table),
         "now": str(now),
         "golds": golds,
         "others": wrong,
         "outdated": wrong if relation == "current" else (),
-        "roles": ROLES.get(relation, BOTH) if golds else (),
-        "hops": _hops(checked.found or (), question, asked, answers),
+        "roles": ROLES.get(relation, query.BOTH) if golds else (),
+        "hops": _hops(rows, question, keys, answers),
         "sql": {"sqlite": question.sql_for_db},
-        "context": (_shown(query, group, len(table.rows)),),
+        "context": (_context(name, group, len(table.rows)),),
         "relevant": (group,),
         "worded_by": "published",
     }
     for number, text in enumerate(question.questions):
         yield TdbenchSample.model_validate(
-            {**common, "id": f"{query}-{number}", "phrasing": number, "question": text.strip()}
+            {**common, "id": f"{name}-{number}", "phrasing": number, "question": text.strip()}
         )
 
 
@@ -123,27 +131,25 @@ def _short(file: str) -> str:
     return f"{plain[:60] or 'set'}-{hashlib.sha256(file.encode()).hexdigest()[:6]}"
 
 
-def _asked(question: PublishedQuestion) -> dict[str, str]:
-    """The columns that the statement compares with a text."""
-    found = _EQUALS.findall(question.sql_for_db)
-    return {name: double or single.replace("''", "'") for name, double, single in found}
+def _keys(question: PublishedQuestion) -> dict[str, str]:
+    """The columns that the statement compares with a text, and the texts."""
+    tests = _EQUALS.findall(question.sql_for_db)
+    return {name: double or single.replace("''", "'") for name, double, single in tests}
 
 
-def _answer_columns(
-    rows: Sequence[Row], question: PublishedQuestion, table: Columns, asked: Mapping[str, str]
-) -> tuple[str, ...]:
+def _answer_columns(rows: Sequence[Row], question: PublishedQuestion) -> tuple[str, ...]:
     """What the statement selects beside the dates; of a join the first, as the others are hops."""
-    given = re.search(r"select\s++(.{0,300}?)(?<!\s)\s++from\b", question.sql_for_db, re.I | re.S)
-    names = [name.strip(' "`') for name in given[1].split(",")] if given else []
-    kept = [name for name in names if name.casefold() not in ("start", "end", "*")]
-    if not kept and rows:
-        kept = [name for name in rows[0] if name.casefold() not in ("start", "end")]
-    return tuple(kept[:1] if question.relation == "hops" else kept)
+    match = re.search(r"select\s++(.{0,300}?)(?<!\s)\s++from\b", question.sql_for_db, re.I | re.S)
+    names = [name.strip(' "`') for name in match[1].split(",")] if match else []
+    selected = [name for name in names if name.casefold() not in ("start", "end", "*")]
+    if not selected and rows:
+        selected = [name for name in rows[0] if name.casefold() not in ("start", "end")]
+    return tuple(selected[:1] if question.relation == "hops" else selected)
 
 
 def _gold(row: Row, answers: Sequence[str], table: Columns, now: date) -> GoldRow:
     cells = {name.casefold(): value for name, value in row.items()}
-    length = _LENGTHS[granularity(table)]
+    length = LENGTHS[granularity(table)]
     start = iso_day(str(cells.get("start") or ""))[:length]
     end = cells.get("end")
     lasting = end is None or iso_day(str(end)) == str(now)
@@ -167,25 +173,25 @@ def _value(row: Sequence[str | None], table: Columns, answers: Sequence[str]) ->
 
 def _place(table: Columns, cells: Row, answers: Sequence[str]) -> int:
     """The row of the table that has the answer and the start."""
-    start, wanted = table.place("start"), _joined(cells, answers)
+    start, answer = table.place("start"), _joined(cells, answers)
     day = iso_day(str(cells.get("start") or ""))
     for number, row in enumerate(table.rows):
-        if _value(row, table, answers) == wanted and (
+        if _value(row, table, answers) == answer and (
             start is None or iso_day(row[start] or "") == day
         ):
             return number
     return 0
 
 
-def _group(table: Columns, asked: Mapping[str, str]) -> tuple[int, ...]:
-    """The rows that have the values asked for, whatever their dates."""
-    places = [(place, v) for name, v in asked.items() if (place := table.place(name)) is not None]
+def _group(table: Columns, keys: Mapping[str, str]) -> tuple[int, ...]:
+    """The rows with the key values, whatever their dates."""
+    places = [(place, v) for name, v in keys.items() if (place := table.place(name)) is not None]
     return tuple(n for n, row in enumerate(table.rows) if all(row[p] == v for p, v in places))
 
 
-def _shown(query: str, group: Sequence[int], count: int) -> tuple[int, ...]:
-    """The group and some other rows, in an order that the query's name decides."""
-    rng = Random(query)
+def _context(name: str, group: Sequence[int], count: int) -> tuple[int, ...]:
+    """The group and some other rows, in an order that depends on the query's name."""
+    rng = Random(name)
     rest = [number for number in range(count) if number not in set(group)]
     chosen = [*group, *rng.sample(rest, min(IRRELEVANT, len(rest)))]
     rng.shuffle(chosen)
@@ -195,37 +201,37 @@ def _shown(query: str, group: Sequence[int], count: int) -> tuple[int, ...]:
 def _hops(
     rows: Sequence[Row],
     question: PublishedQuestion,
-    asked: Mapping[str, str],
+    keys: Mapping[str, str],
     answers: Sequence[str],
 ) -> tuple[Hop, ...]:
-    """What a join passes: the columns beside the answer with the first event's month, then the
+    """The hops of a join: the columns beside the answer with the first event's month, then the
     answer."""
     if question.relation != "hops" or not rows:
         return ()
     cells = {name.casefold(): str(value) for name, value in rows[0].items()}
-    passed = [n for n in cells if n not in ("start", "end", *map(str.casefold, answers))]
+    between = [n for n in cells if n not in ("start", "end", *map(str.casefold, answers))]
     month = iso_day(cells.get("start", ""))[:7]
-    gold = (*(cells[name] for name in passed), *((month,) if month else ()))
-    named = " and ".join(f"{name} {value}" for name, value in asked.items())
+    gold = (*(cells[name] for name in between), *((month,) if month else ()))
+    event = " and ".join(f"{name} {value}" for name, value in keys.items())
     final = tuple(dict.fromkeys(_joined(row, answers) for row in rows))
     return (
-        Hop(asks=f"{', '.join(passed)} and month, of {named}", gold=gold),
+        Hop(asks=f"{', '.join(between)} and month, of {event}", gold=gold),
         Hop(asks=", ".join(answers), gold=final),
     )
 
 
 def _blank(blank: Blank, now: date) -> TdbenchSample:
-    """A gap to fill: what holds now, with the month since when."""
+    """A gap to fill: what holds now, and since which month."""
     start = iso_day(blank.start) if blank.start.strip() else ""
     precise: Granularity = "year" if len(blank.start.strip()) == 4 else "month"
     statement = f"Fill the gap: {blank.statement}"
-    query = f"{_short(blank.file)}-{blank.line}"
-    golds = (GoldRow(answer=blank.answer, start=start[: _LENGTHS[precise]], end=None, row=0),)
+    name = f"{_short(blank.file)}-{blank.line}"
+    golds = (GoldRow(answer=blank.answer, start=start[: LENGTHS[precise]], end=None, row=0),)
     return TdbenchSample(
-        id=f"{query}-0",
+        id=f"{name}-0",
         task=NAME,
         gold=(blank.answer,),
-        query=query,
+        query=name,
         phrasing=0,
         question=statement,
         domain=blank.file.rsplit("/", 1)[-1].rsplit(".", 1)[0],

@@ -1,7 +1,7 @@
-"""Runs the SQL that a published set stores: read-only, in memory, with a given day as now.
+"""Runs the SQL that a published set stores: read-only, in memory, with a stated day as now.
 
 Guaranteed: a statement reads the one table that it names and nothing else, and ends after
-TIMEOUT_S; `'now'` and CURRENT_DATE mean the given day. Everything else is refused with a reason.
+TIMEOUT_S; `'now'` and CURRENT_DATE mean the stated day. Everything else is refused with a reason.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+
+from agent_env.temporal.facts.sql_text import identifier
 
 Row = Mapping[str, str | int | float | None]
 TIMEOUT_S = 5.0
@@ -21,8 +22,8 @@ _READ = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FU
 _MIDNIGHT = " 00:00:00"
 
 
-class Refused(ValueError):
-    """Why a statement gives no rows."""
+class StatementError(ValueError):
+    """Why a statement returns no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,33 +36,33 @@ class Columns:
     rows: tuple[tuple[str | None, ...], ...]
 
     def place(self, name: str) -> int | None:
-        """Where a column of this name stands, letter case aside."""
+        """The index of the column of this name, letter case aside."""
         folded = [column.casefold() for column in self.columns]
         return folded.index(name.casefold()) if name.casefold() in folded else None
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How a set writes its table: with midnight behind each day, and what lasts still with the day
-    of its making as its end."""
+class DateFormat:
+    """How a set writes dates: with midnight behind each day, and with the day as of which it was
+    made as the end of what still lasts."""
 
     midnight: bool
     fill_end: bool
 
 
 class Database:
-    """The table as one reading has it, under the name that a statement gives it."""
+    """The table with its dates in one format, under the name that a statement uses."""
 
-    def __init__(self, table: Columns, name: str, reading: Reading, now: date) -> None:
+    def __init__(self, table: Columns, name: str, date_format: DateFormat, now: date) -> None:
         self._connection = sqlite3.connect(":memory:")
         self._now = now
         self._until = 0.0
-        _load(self._connection, table, name, reading, now)
+        _load(self._connection, table, name, date_format, now)
         self._connection.set_authorizer(_authorize)
         self._connection.set_progress_handler(self._is_late, 10_000)
 
     def run(self, sql: str) -> list[Row]:
-        """The statement's rows; Refused says why there are none."""
+        """The statement's rows; StatementError says why there are none."""
         self._until = time.monotonic() + TIMEOUT_S
         try:
             cursor = self._connection.execute(_dated(sql, self._now))
@@ -69,40 +70,32 @@ class Database:
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchmany(100_000)]
         except (sqlite3.Error, sqlite3.Warning) as exc:
             late = time.monotonic() > self._until
-            raise Refused(f"took over {TIMEOUT_S:g} s" if late else str(exc)) from exc
+            raise StatementError(f"took over {TIMEOUT_S:g} s" if late else str(exc)) from exc
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self._connection.close()
 
     def _is_late(self) -> int:
         return int(time.monotonic() > self._until)
 
 
-@contextmanager
-def opened(table: Columns, name: str, reading: Reading, now: date) -> Iterator[Database]:
-    """A database that is closed at the end."""
-    database = Database(table, name, reading, now)
-    try:
-        yield database
-    finally:
-        database.close()
-
-
 def table_name(sql: str) -> str:
-    """What the statement reads from; Refused where that cannot be told."""
+    """The table that the statement reads from; StatementError where it is not one."""
     names = [match[1] for match in _FROM.finditer(sql)]
     if len(set(map(str.casefold, names))) != 1:
-        raise Refused("reads several tables" if names else "reads from no table that can be told")
+        raise StatementError(
+            "reads several tables" if names else "reads from no table that can be told"
+        )
     return names[0]
 
 
 def same_rows(one: Sequence[Row], other: Sequence[Row]) -> bool:
     """Whether both hold the same rows, order, letter case of columns and midnights aside."""
-    return sorted(map(told, one)) == sorted(map(told, other))
+    return sorted(map(row_text, one)) == sorted(map(row_text, other))
 
 
-def told(row: Row) -> str:
+def row_text(row: Row) -> str:
     """A row as one text, by column, days without their midnight."""
     cells = {name.casefold(): _plain(value) for name, value in row.items()}
     return ", ".join(f"{name}={cells[name]}" for name in sorted(cells))
@@ -122,30 +115,26 @@ def _authorize(action: int, *_: object) -> int:
 
 
 def _load(
-    connection: sqlite3.Connection, table: Columns, name: str, reading: Reading, now: date
+    connection: sqlite3.Connection, table: Columns, name: str, date_format: DateFormat, now: date
 ) -> None:
     days = {table.place("start"), table.place("end")}
     end = table.place("end")
 
     def cell(place: int, value: str | None) -> str | None:
-        if value is None and place == end and reading.fill_end:
+        if value is None and place == end and date_format.fill_end:
             value = str(now)
         if value is None or place not in days:
             return value
-        return iso_day(value) + (_MIDNIGHT if reading.midnight else "")
+        return iso_day(value) + (_MIDNIGHT if date_format.midnight else "")
 
-    quoted = ", ".join(_quoted(column) for column in table.columns)
+    quoted = ", ".join(identifier(column) for column in table.columns)
     marks = ", ".join("?" * len(table.columns))
-    connection.execute(f"CREATE TABLE {_quoted(name)} ({quoted})")
+    connection.execute(f"CREATE TABLE {identifier(name)} ({quoted})")
     connection.executemany(
-        f"INSERT INTO {_quoted(name)} VALUES ({marks})",
+        f"INSERT INTO {identifier(name)} VALUES ({marks})",
         ([cell(place, value) for place, value in enumerate(row)] for row in table.rows),
     )
     connection.commit()
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def iso_day(value: str) -> str:

@@ -1,4 +1,4 @@
-"""The twelve ways of prompting: how to go about it, which date information, how events look."""
+"""The twelve prompts: reasoning instruction, date information, form of the events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from datetime import datetime
 from itertools import product
 
 from agent_env.errors import ConfigError
-from agent_env.families.traveler.periods import WEEKDAYS
 from agent_env.records.schema import MaterialTable
 
 MANNERS = {
@@ -23,15 +22,11 @@ MANNERS = {
 }
 DATES = ("date-only", "date-extended")
 FORMS = ("json", "language")
-MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One of the twelve."""
+    """One of the twelve prompts."""
 
     manner: str
     dates: str
@@ -44,56 +39,62 @@ class Configuration:
 
 
 CONFIGURATIONS = {c.name: c for c in (Configuration(*p) for p in product(MANNERS, DATES, FORMS))}
-CHOSEN = "cot-review+date-only+language"
-"""What the slides choose; the name `default` stands for it."""
+DEFAULT = "cot-review+date-only+language"
+"""The slides' choice; the name `default` stands for it."""
 
 
-def configuration(name: str) -> Configuration:
+def find_configuration(name: str) -> Configuration:
     """The configuration of this name; ConfigError lists the known ones."""
-    found = CONFIGURATIONS.get(CHOSEN if name == "default" else name)
-    if found is None:
-        raise ConfigError(f"unknown prompt '{name}'; known: default, {', '.join(CONFIGURATIONS)}")
-    return found
+    try:
+        return CONFIGURATIONS[DEFAULT if name == "default" else name]
+    except KeyError:
+        known = ", ".join(CONFIGURATIONS)
+        raise ConfigError(f"unknown prompt '{name}'; known: default, {known}") from None
 
 
-def said_now(now: str, zone: str, chosen: Configuration) -> str:
-    """The speech time as the prompt says it."""
+def now_text(now: str, zone: str, configuration: Configuration) -> str:
+    """The speech time as the prompt states it."""
     moment = datetime.fromisoformat(now)
-    return f"{moment:%Y-%m-%d %H:%M}{_extension(moment, chosen)} ({zone})"
+    return f"{moment:%Y-%m-%d %H:%M}{_extension(moment, configuration)} ({zone})"
 
 
-def shown(table: MaterialTable, chosen: Configuration) -> str:
+def events_text(table: MaterialTable, configuration: Configuration) -> str:
     """The events of a table, one a line."""
     rows = (dict(zip(table.columns, map(str, row), strict=True)) for row in table.rows)
-    if chosen.form == "language":
-        return "\n".join(_sentence(row, chosen) for row in rows)
-    lines = ",\n".join(json.dumps(as_object(row, chosen), ensure_ascii=False) for row in rows)
+    if configuration.form == "language":
+        return "\n".join(_sentence(row, configuration) for row in rows)
+    lines = ",\n".join(
+        json.dumps(as_object(row, configuration), ensure_ascii=False) for row in rows
+    )
     return f"[\n{lines}\n]"
 
 
-def as_object(row: Mapping[str, str], chosen: Configuration) -> dict[str, str | int]:
+def as_object(row: Mapping[str, str], configuration: Configuration) -> dict[str, str | int]:
     """An event as a JSON object."""
     moment = datetime.fromisoformat(row["time"])
-    told: dict[str, str | int] = {name: row[name] for name in ("event", "subject", "location")}
-    told |= {"date": f"{moment:%Y-%m-%d}", "time": clock(moment)}
-    if chosen.dates == "date-extended":
-        told |= {"weekday": WEEKDAYS[moment.weekday()], "calendar_week": moment.isocalendar().week}
-    return told
+    fields: dict[str, str | int] = {name: row[name] for name in ("event", "subject", "location")}
+    fields |= {"date": f"{moment:%Y-%m-%d}", "time": time_text(moment)}
+    if configuration.dates == "date-extended":
+        fields |= {
+            "weekday": f"{moment:%A}",
+            "calendar_week": moment.isocalendar().week,
+        }
+    return fields
 
 
-def _sentence(row: Mapping[str, str], chosen: Configuration) -> str:
+def _sentence(row: Mapping[str, str], configuration: Configuration) -> str:
     moment = datetime.fromisoformat(row["time"])
-    day = f"{MONTHS[moment.month - 1]} {moment.day}, {moment.year}{_extension(moment, chosen)}"
+    day = f"{moment:%B} {moment.day}, {moment.year}{_extension(moment, configuration)}"
     what = f"{row['subject']} {row['did']} {row['where']}"
-    return f"On {day} at {clock(moment)}, {what}."
+    return f"On {day} at {time_text(moment)}, {what}."
 
 
-def clock(moment: datetime) -> str:
+def time_text(moment: datetime) -> str:
     """The time of day, with seconds only where there are some."""
     return f"{moment:%H:%M:%S}" if moment.second else f"{moment:%H:%M}"
 
 
-def _extension(moment: datetime, chosen: Configuration) -> str:
-    if chosen.dates == "date-only":
+def _extension(moment: datetime, configuration: Configuration) -> str:
+    if configuration.dates == "date-only":
         return ""
-    return f" ({WEEKDAYS[moment.weekday()]}, calendar week {moment.isocalendar().week})"
+    return f" ({moment:%A}, calendar week {moment.isocalendar().week})"

@@ -1,4 +1,4 @@
-"""How well a vague adverbial fits an event at a distance: parametric curves, or measured ones.
+"""Probabilities that a vague adverbial fits an event at a distance, parametric or measured.
 
 Parametric: p = 1 / (1 + exp(-k_A (log10 t - m_A - d_e))), t in minutes; k and m by adverbial, d by
 event type. The default figures are a fit to published survey medians (RMSE 0.09).
@@ -63,7 +63,7 @@ class Parametric:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class Curve:
     """One measured curve."""
 
     minutes: tuple[float, ...]
@@ -79,30 +79,30 @@ class Measured:
     `beyond` says: its value (clamp), the parametric curve, or an error."""
 
     name: str
-    points: Mapping[tuple[str, str], Points]
+    points: Mapping[tuple[str, str], Curve]
     method: Method
     beyond: Beyond
     parametric: Parametric
 
     def p(self, event: str, adverbial: str, minutes: float) -> float:
-        found = self.points.get((event, adverbial))
-        if found is None:
+        curve = self.points.get((event, adverbial))
+        if curve is None:
             raise ConfigError(self._unknown(event, adverbial))
-        if minutes <= found.minutes[0]:
-            return found.values[0]
-        if minutes >= found.minutes[-1]:
-            return self._past(event, adverbial, minutes, found)
-        at = bisect_right(found.minutes, minutes) - 1
-        value = interpolate(self.method, found.minutes, found.values, found.slopes, at, minutes)
+        if minutes <= curve.minutes[0]:
+            return curve.values[0]
+        if minutes >= curve.minutes[-1]:
+            return self._past(event, adverbial, minutes, curve)
+        at = bisect_right(curve.minutes, minutes) - 1
+        value = interpolate(self.method, curve.minutes, curve.values, curve.slopes, at, minutes)
         return min(1.0, max(0.0, value))  # rounding must not lead out
 
-    def _past(self, event: str, adverbial: str, minutes: float, found: Points) -> float:
-        if minutes == found.minutes[-1] or self.beyond == "clamp":
-            return found.values[-1]
+    def _past(self, event: str, adverbial: str, minutes: float, curve: Curve) -> float:
+        if minutes == curve.minutes[-1] or self.beyond == "clamp":
+            return curve.values[-1]
         if self.beyond == "parametric":
             return self.parametric.p(event, adverbial, minutes)
         raise ConfigError(
-            f"{self.name}: '{adverbial}' of '{event}' is measured up to {found.minutes[-1]:g}"
+            f"{self.name}: '{adverbial}' of '{event}' is measured up to {curve.minutes[-1]:g}"
             f" minutes, not {minutes:g}; choose beyond=clamp or beyond=parametric"
         )
 
@@ -123,47 +123,47 @@ def read_curves(
 ) -> Measured:
     """From JSON {event: {adverbial: {minutes: p or [votes]}}}; the first defect is named."""
     try:
-        given = json.loads(file.read_bytes(), object_pairs_hook=_no_double(file))
+        content = json.loads(file.read_bytes(), object_pairs_hook=_reject_duplicates(file))
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
     except (ValueError, RecursionError) as exc:
         raise DatasetError(file, None, f"not JSON: {exc}") from exc
     points = {}
-    for event, adverbials in _object(file, "the file", given).items():
+    for event, adverbials in _object(file, "the file", content).items():
         for adverbial, measured in _object(file, f"'{event}'", adverbials).items():
             if adverbial not in ADVERBIALS:
                 known = ", ".join(ADVERBIALS)
                 reason = f"unknown adverbial '{adverbial}' of '{event}'; known: {known}"
                 raise DatasetError(file, None, reason)
             where = f"'{adverbial}' of '{event}'"
-            found = _object(file, where, measured)
-            points[event, adverbial] = _points(file, where, found, aggregate, method)
+            votes = _object(file, where, measured)
+            points[event, adverbial] = _curve(file, where, votes, aggregate, method)
     if not points:
         raise DatasetError(file, None, "holds no curve")
     return Measured(file.name, points, method, beyond, parametric)
 
 
-def _no_double(file: Path) -> Callable[[list[tuple[str, object]]], dict[str, object]]:
-    def made(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _reject_duplicates(file: Path) -> Callable[[list[tuple[str, object]]], dict[str, object]]:
+    def to_dict(pairs: list[tuple[str, object]]) -> dict[str, object]:
         if len(dict(pairs)) < len(pairs):
             names = [name for name, _ in pairs]
-            double = next(name for name in names if names.count(name) > 1)
-            raise DatasetError(file, None, f"'{double}' stands twice")
+            duplicate = next(name for name in names if names.count(name) > 1)
+            raise DatasetError(file, None, f"'{duplicate}' stands twice")
         return dict(pairs)
 
-    return made
+    return to_dict
 
 
-def _object(file: Path, what: str, given: object) -> dict[str, object]:
-    if not isinstance(given, dict):
+def _object(file: Path, what: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
         raise DatasetError(file, None, f"{what} must be a JSON object")
-    return given
+    return value
 
 
-def _points(
-    file: Path, where: str, found: Mapping[str, object], aggregate: Aggregate, method: Method
-) -> Points:
-    minutes = [_minutes(file, where, text) for text in found]
+def _curve(
+    file: Path, where: str, votes: Mapping[str, object], aggregate: Aggregate, method: Method
+) -> Curve:
+    minutes = [_minutes(file, where, text) for text in votes]
     if len(minutes) < 2:
         raise DatasetError(file, None, f"{where} needs two times or more, has {len(minutes)}")
     for before, after in pairwise(minutes):
@@ -171,11 +171,11 @@ def _points(
             raise DatasetError(
                 file, None, f"{where}: times are unsorted, {after:g} after {before:g}"
             )
-    values = [_value(file, f"{where} at {at}", given, aggregate) for at, given in found.items()]
+    values = [_value(file, f"{where} at {at}", value, aggregate) for at, value in votes.items()]
     slopes = None
     if method == "pchip":
         slopes = tuple(pchip_slopes([log_minutes(t) for t in minutes], values))
-    return Points(tuple(minutes), tuple(values), slopes)
+    return Curve(tuple(minutes), tuple(values), slopes)
 
 
 def _minutes(file: Path, where: str, text: str) -> float:
@@ -188,9 +188,9 @@ def _minutes(file: Path, where: str, text: str) -> float:
     return minutes
 
 
-def _value(file: Path, where: str, given: object, aggregate: Aggregate) -> float:
+def _value(file: Path, where: str, value: object, aggregate: Aggregate) -> float:
     votes: list[float] = []
-    for vote in given if isinstance(given, list) else [given]:
+    for vote in value if isinstance(value, list) else [value]:
         if not isinstance(vote, int | float) or not 0 <= vote <= 1:
             raise DatasetError(file, None, f"{where}: {vote!r} does not lie in [0, 1]")
         votes.append(vote)

@@ -1,4 +1,4 @@
-"""Event sets: drawn from a vocabulary by a seed, read from the user's table, kept as a table."""
+"""Event sets: drawn from a vocabulary by a seed, or read from the user's table."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from random import Random
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.traveler.vocabulary import Vocabulary
-from agent_env.families.traveler.zones import local, midnight, open_zone, read_time, written
+from agent_env.families.traveler.zones import iso_time, local, midnight, open_zone, read_time
 from agent_env.records.schema import MaterialTable
 
-MOST = 10_000
+MAX_EVENTS = 10_000
 """Events in one set."""
 COLUMNS = ("event", "subject", "location", "time")
 """What a user's table must have."""
-WORDED = (*COLUMNS, "did", "where")
-"""Columns of ours: with the words that a prompt has for event and location."""
+ALL_COLUMNS = (*COLUMNS, "did", "where")
+"""With the words that a prompt has for event and location."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class EventSet:
 
     def of(self, kind: str, location: str, subject: str | None = None) -> tuple[Event, ...]:
         """The events of this kind there, of one subject or of all."""
-        found = self.by_place.get((kind, location), ())
-        return found if subject is None else tuple(e for e in found if e.subject == subject)
+        events = self.by_place.get((kind, location), ())
+        return events if subject is None else tuple(e for e in events if e.subject == subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,67 +77,63 @@ class Drawing:
     the same subject."""
 
 
-def check_drawing(how: Drawing) -> Drawing:
-    """The same; ConfigError where its times contradict each other."""
-    today = local(how.now, open_zone(how.zone)).date()
-    if how.last < how.first:
-        raise ConfigError(f"the last day {how.last} lies before the first, {how.first}")
-    if today < how.last:
+def check_drawing(drawing: Drawing) -> None:
+    """ConfigError where its times contradict each other."""
+    today = local(drawing.now, open_zone(drawing.zone)).date()
+    if drawing.last < drawing.first:
+        raise ConfigError(f"the last day {drawing.last} lies before the first, {drawing.first}")
+    if today < drawing.last:
         raise ConfigError(
-            f"the speech time {written(how.now, open_zone(how.zone))} lies before events up to"
-            f" {how.last}; give a later now or an earlier last"
+            f"the speech time {iso_time(drawing.now, open_zone(drawing.zone))} lies before events "
+            f"up to {drawing.last}; give a later now or an earlier last"
         )
-    if how.now - midnight(how.first, open_zone(how.zone)) < 120:
+    if drawing.now - midnight(drawing.first, open_zone(drawing.zone)) < 120:
         raise ConfigError("there is no time for events between the first day and the speech time")
-    return how
 
 
-def draw_set(vocabulary: Vocabulary, size: int, how: Drawing, rng: Random) -> EventSet:
-    """So many events, to the minute, before the speech time; no event stands twice."""
-    if not 1 <= size <= MOST:
-        raise ConfigError(f"an event set has 1 to {MOST:,} events, not {size:,}")
-    zone = open_zone(how.zone)
-    earliest = (how.now - midnight(how.first, zone)) // 60
-    end = min(how.now, midnight(how.last + timedelta(days=1), zone))
-    nearest = max(1, (how.now - end) // 60 + 1)
+def draw_set(vocabulary: Vocabulary, size: int, drawing: Drawing, rng: Random) -> EventSet:
+    """`size` different events, to the minute, before the speech time."""
+    if not 1 <= size <= MAX_EVENTS:
+        raise ConfigError(f"an event set has 1 to {MAX_EVENTS:,} events, not {size:,}")
+    zone = open_zone(drawing.zone)
+    earliest = (drawing.now - midnight(drawing.first, zone)) // 60
+    end = min(drawing.now, midnight(drawing.last + timedelta(days=1), zone))
+    nearest = max(1, (drawing.now - end) // 60 + 1)
     kinds = len(vocabulary.events) * len(vocabulary.subjects) * len(vocabulary.locations)
     if 2 * size > kinds * (earliest - nearest + 1):
         raise ConfigError(
             f"{size:,} different events do not fit into {earliest - nearest + 1:,} minutes with "
             f"{kinds} ways of doing something somewhere; ask fewer, or more days"
         )
-    drawn: list[Drawn] = []
-    there = set[Drawn]()
-    while len(drawn) < size:
-        what = _what(vocabulary, drawn, how.repeats, rng)
-        made = (*what, _distance(nearest, earliest, how.recent, rng))
-        if made in there:
-            made = (*what, rng.randint(nearest, earliest))
-        if made not in there:
-            there.add(made)
-            drawn.append(made)
+    drafts: list[EventDraft] = []
+    unique = set[EventDraft]()
+    while len(drafts) < size:
+        what = _what(vocabulary, drafts, drawing.repeats, rng)
+        draft = (*what, _distance(nearest, earliest, drawing.recent, rng))
+        if draft in unique:
+            draft = (*what, rng.randint(nearest, earliest))
+        if draft not in unique:
+            unique.add(draft)
+            drafts.append(draft)
     events = (
-        _event(kind, subject, place, how.now - 60 * minutes, zone)
-        for kind, subject, place, minutes in drawn
+        _event(kind, subject, place, drawing.now - 60 * minutes, zone)
+        for kind, subject, place, minutes in drafts
     )
-    return make_set(events, how.now, how.zone, vocabulary)
+    return make_set(events, drawing.now, drawing.zone, vocabulary)
 
 
-Drawn = tuple[str, str, str, int]
+EventDraft = tuple[str, str, str, int]
 """Event type, subject, location, minutes before the speech time."""
 
 
 def _what(
-    vocabulary: Vocabulary,
-    before: list[Drawn],
-    repeats: float,
-    rng: Random,
+    vocabulary: Vocabulary, earlier: list[EventDraft], repeats: float, rng: Random
 ) -> tuple[str, str, str]:
     kind = rng.choice(vocabulary.events).name
     subject = rng.choice(vocabulary.subjects)
     location = rng.choice(vocabulary.locations).name
-    if before and rng.random() < repeats:
-        kind, old, location, _ = rng.choice(before)
+    if earlier and rng.random() < repeats:
+        kind, old, location, _ = rng.choice(earlier)
         subject = old if rng.random() < 0.5 else subject
     return kind, subject, location
 
@@ -152,24 +148,25 @@ def _distance(nearest: int, earliest: int, recent: float, rng: Random) -> int:
 
 def make_set(events: Iterable[Event], now: int, zone: str, vocabulary: Vocabulary) -> EventSet:
     """The set with its table; ConfigError names an event that lies after the speech time."""
-    kept, clock = tuple(events), open_zone(zone)
-    late = next((event for event in kept if event.at > now), None)
+    ordered, clock = tuple(events), open_zone(zone)
+    late = next((event for event in ordered if event.at > now), None)
     if late is not None:
         raise ConfigError(
-            f"the speech time {written(now, clock)} lies before an event: {late.subject},"
-            f" {late.kind}, {written(late.at, clock)}"
+            f"the speech time {iso_time(now, clock)} lies before an event: {late.subject},"
+            f" {late.kind}, {iso_time(late.at, clock)}"
         )
     places: dict[tuple[str, str], list[Event]] = defaultdict(list)
-    for event in kept:
+    for event in ordered:
         places[event.kind, event.location].append(event)
     did = {event.name: event.did for event in vocabulary.events}
     where = {location.name: location.where for location in vocabulary.locations}
     rows = tuple(
-        (e.kind, e.subject, e.location, written(e.at, clock), did[e.kind], where[e.location])
-        for e in kept
+        (e.kind, e.subject, e.location, iso_time(e.at, clock), did[e.kind], where[e.location])
+        for e in ordered
     )
-    table = MaterialTable(name="events", columns=WORDED, rows=rows)
-    return EventSet(kept, now, zone, table, {key: tuple(found) for key, found in places.items()})
+    table = MaterialTable(name="events", columns=ALL_COLUMNS, rows=rows)
+    by_place = {place: tuple(group) for place, group in places.items()}
+    return EventSet(ordered, now, zone, table, by_place)
 
 
 def _event(kind: str, subject: str, location: str, at: int, zone: tzinfo) -> Event:
@@ -189,8 +186,10 @@ def read_events(file: Path, vocabulary: Vocabulary, now: int, zone: str) -> Even
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
     except (UnicodeDecodeError, csv.Error) as exc:
         raise DatasetError(file, None, f"not a CSV in UTF-8: {exc}") from exc
-    if not 1 <= len(events) <= MOST:
-        raise DatasetError(file, None, f"holds {len(events):,} events; 1 to {MOST:,} can be asked")
+    if not 1 <= len(events) <= MAX_EVENTS:
+        raise DatasetError(
+            file, None, f"holds {len(events):,} events; 1 to {MAX_EVENTS:,} can be asked"
+        )
     try:
         return make_set(events, now, zone, vocabulary)
     except ConfigError as exc:

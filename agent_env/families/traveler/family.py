@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from datetime import date
 from itertools import islice
 from pathlib import Path
@@ -12,14 +13,20 @@ from pydantic import Field, field_validator
 
 from agent_env.errors import ConfigError
 from agent_env.families.traveler.curves import Aggregate, Beyond, Curves, Parametric, read_curves
-from agent_env.families.traveler.events import MOST, Drawing, EventSet, check_drawing, read_events
-from agent_env.families.traveler.generator import VERSION, Wanted, questions
+from agent_env.families.traveler.events import (
+    MAX_EVENTS,
+    Drawing,
+    EventSet,
+    check_drawing,
+    read_events,
+)
+from agent_env.families.traveler.generator import VERSION, SetSpec, questions
 from agent_env.families.traveler.interpolation import Method
 from agent_env.families.traveler.questions import Question
 from agent_env.families.traveler.sample import CATEGORIES, NAME, Category, TravelerSample
 from agent_env.families.traveler.task import make_task
 from agent_env.families.traveler.vocabulary import Vocabulary, read_vocabulary
-from agent_env.families.traveler.zones import open_zone, read_time, written
+from agent_env.families.traveler.zones import iso_time, open_zone, read_time
 from agent_env.records.schema import MaterialTable, Record
 from agent_env.tasks.family import Family, Made
 
@@ -28,7 +35,7 @@ SIZES = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 
 
 class Options(Record):
-    """What a question set is made by."""
+    """How a question set is made."""
 
     sizes: tuple[int, ...] = Field(SIZES, min_length=1)
     """Events per set."""
@@ -68,84 +75,86 @@ class Options(Record):
     @classmethod
     def _possible(cls, sizes: tuple[int, ...]) -> tuple[int, ...]:
         for size in sizes:
-            if not 1 <= size <= MOST:
-                raise ValueError(f"{size} is no size; an event set has 1 to {MOST} events")
+            if not 1 <= size <= MAX_EVENTS:
+                raise ValueError(f"{size} is no size; an event set has 1 to {MAX_EVENTS} events")
         return tuple(dict.fromkeys(sizes))
 
 
 def make_samples(count: int, seed: int, options: Options) -> Made:
-    """So many questions in turn from every size and category, with the tables they ask about."""
-    wanted = _wanted(seed, options)
-    made = islice(questions(wanted), count)
+    """`count` questions in turn from every size and category, with their event tables."""
+    spec = _set_spec(seed, options)
     samples = list[TravelerSample]()
     tables = dict[str, MaterialTable]()
-    turns = dict[tuple[int, str], int]()
+    numbers = Counter[tuple[int, str]]()
     digests: dict[int, str] = {}  # by the set's identity, as a digest takes its time
-    source = _source(options, wanted.curves)
-    for size, question in made:
+    source = _curves_source(options, spec.curves)
+    for size, question in islice(questions(spec), count):
         cell = (size, question.category)
-        turns[cell] = turns.get(cell, 0) + 1
-        digest = digests.get(id(question.given))
-        if digest is None:
-            digest = digests[id(question.given)] = question.given.table.digest
-            tables[digest] = question.given.table
-        name = f"tr-{seed}-{size:05d}-{question.category}-{turns[cell]:03d}"
-        samples.append(_sample(name, size, question, digest, wanted.vocabulary, source))
+        numbers[cell] += 1
+        events = question.event_set
+        if id(events) not in digests:
+            digests[id(events)] = events.table.digest
+            tables[digests[id(events)]] = events.table
+        name = f"tr-{seed}-{size:05d}-{question.category}-{numbers[cell]:03d}"
+        digest = digests[id(events)]
+        samples.append(_sample(name, size, question, digest, spec.vocabulary, source))
     return Made(tuple(samples), tuple(tables.values()))
 
 
 def _sample(
-    name: str, size: int, asked: Question, digest: str, vocabulary: Vocabulary, source: str
+    name: str, size: int, question: Question, digest: str, vocabulary: Vocabulary, source: str
 ) -> TravelerSample:
-    period, vague = asked.period, asked.chances is not None
+    period, events = question.period, question.event_set
     return TravelerSample(
         id=name,
         task=NAME,
-        gold=asked.gold,
+        gold=question.gold,
         materials=(digest,),
-        category=asked.category,
-        template=asked.template,
+        category=question.category,
+        template=question.template,
         size=size,
-        expression=asked.kind,
-        matches=asked.matches,
-        event=asked.event,
-        subject=asked.subject,
-        location=asked.location,
-        question=asked.text,
-        now=written(asked.given.now, open_zone(asked.given.zone)),
-        zone=asked.given.zone,
+        expression=question.kind,
+        matches=question.matches,
+        event=question.event,
+        subject=question.subject,
+        location=question.location,
+        question=question.text,
+        now=iso_time(events.now, open_zone(events.zone)),
+        zone=events.zone,
         since=str(period.first) if period else None,
         until=str(period.last) if period else None,
         subjects=vocabulary.subjects,
-        chances=dict(asked.chances or {}),
-        curves=source if vague else None,
+        chances=dict(question.chances or {}),
+        curves=None if question.chances is None else source,
         generator=VERSION,
     )
 
 
-def _wanted(seed: int, options: Options) -> Wanted:
+def _set_spec(seed: int, options: Options) -> SetSpec:
     vocabulary = read_vocabulary(options.vocabulary)
     zone = open_zone(options.zone)
     try:
         now = read_time(options.now, zone)
     except ValueError as exc:
         raise ConfigError(f"option now: {exc}") from exc
-    how = Drawing(options.first, options.last, now, options.zone, options.recent, options.repeats)
-    given: EventSet | None = None
+    drawing = Drawing(
+        options.first, options.last, now, options.zone, options.recent, options.repeats
+    )
+    events: EventSet | None = None
     if options.events is not None:
-        given = read_events(options.events, vocabulary, now, options.zone)
+        events = read_events(options.events, vocabulary, now, options.zone)
     else:
-        check_drawing(how)
-    return Wanted(
+        check_drawing(drawing)
+    return SetSpec(
         sizes=options.sizes,
         categories=options.categories,
         seed=seed,
         sets=options.sets,
         vocabulary=vocabulary,
         curves=_curves(options, vocabulary),
-        how=how,
+        drawing=drawing,
         beyond_slides=options.expressions == "all",
-        given=given,
+        user_events=events,
     )
 
 
@@ -158,13 +167,13 @@ def _curves(options: Options, vocabulary: Vocabulary) -> Curves:
     )
 
 
-def _source(options: Options, curves: Curves) -> str:
-    """Where the chances come from, so that a question tells it by itself."""
+def _curves_source(options: Options, curves: Curves) -> str:
+    """The origin of the chances, stored with each question."""
     if options.curves is None:
         return curves.name
     digest = hashlib.sha256(options.curves.read_bytes()).hexdigest()[:12]
-    how = f"{options.aggregate}, {options.interpolation}, {options.beyond}"
-    return f"{curves.name} {digest} ({how})"
+    method = f"{options.aggregate}, {options.interpolation}, {options.beyond}"
+    return f"{curves.name} {digest} ({method})"
 
 
 FAMILY = Family(

@@ -1,8 +1,8 @@
 """TRAVELER's answers by configuration, model, category, template and size: the slides' Tables 4, 5
 and 6 as layouts, and accuracy over the number of events.
 
-Means are over finished episodes, unreadable answers included as 0; failed ones are counted apart.
-Intervals are Wilson's at 95 %, questions on one list of events counting as one piece of evidence.
+Means are over finished episodes, with unreadable answers as 0; failed episodes are counted apart.
+Intervals are 95 % CIs (Wilson), with the questions on one list of events as one cluster.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from agent_env.analysis.intervals import cluster_share_interval
-from agent_env.families.traveler.configurations import CHOSEN, CONFIGURATIONS
+from agent_env.families.traveler.configurations import CONFIGURATIONS, DEFAULT
 from agent_env.families.traveler.sample import CATEGORIES, TEMPLATES, TravelerSample
 from agent_env.records.escaping import csv_text, markdown_text
 from agent_env.records.manifest import Manifest
@@ -24,8 +24,8 @@ CRISP = "vague questions are left out, which the accuracy of score counts"
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A mean with its interval, and over how many answers it is."""
+class Mean:
+    """A mean with its interval and its number of answers."""
 
     value: float
     low: float
@@ -33,11 +33,11 @@ class Figure:
     n: int
 
 
-Cell = str | float | Figure | None
+Cell = str | float | Mean | None
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ScoredEpisode:
     """One finished episode."""
 
     model: str
@@ -60,7 +60,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ResultTable:
     """A table as text, Markdown or CSV."""
 
     title: str
@@ -77,7 +77,7 @@ class Sheet:
 
     def csv(self) -> str:
         split = [
-            any(isinstance(row[at], Figure) for row in self.rows) for at in range(len(self.columns))
+            any(isinstance(row[at], Mean) for row in self.rows) for at in range(len(self.columns))
         ]
         parts: list[list[tuple[Cell, ...]]] = [
             [
@@ -101,11 +101,11 @@ class Sheet:
 
 
 PARTS = ("low", "high", "n")
-"""What stands behind a figure's value in CSV."""
+"""The columns behind a mean's value in CSV."""
 
 
 def _wide(cell: Cell) -> tuple[Cell, ...]:
-    if isinstance(cell, Figure):
+    if isinstance(cell, Mean):
         return cell.value, cell.low, cell.high, cell.n
     return cell, None, None, None
 
@@ -118,72 +118,72 @@ def _text(cell: Cell) -> str:
     """Two decimals without the zero before the point, as the slides write them."""
     if cell is None:
         return "-"
-    if isinstance(cell, Figure):
+    if isinstance(cell, Mean):
         return f"{_text(cell.value)} [{_text(cell.low)}, {_text(cell.high)}] {cell.n}"
     return cell if isinstance(cell, str) else f"{cell:.2f}".removeprefix("0")
 
 
-def answered(
+def scored_episodes(
     manifest: Manifest,
     samples: Iterable[TravelerSample],
     scored: Iterable[tuple[Episode, Score]],
-) -> list[Answered]:
+) -> list[ScoredEpisode]:
     """The finished episodes of a run."""
     by_id = {sample.id: sample for sample in samples}
-    name = CHOSEN if manifest.prompt == "default" else manifest.prompt
+    name = DEFAULT if manifest.prompt == "default" else manifest.prompt
     if manifest.prompt_file is not None:
         name = manifest.prompt_file.name
-    found = []
+    episodes = []
     for _, score in scored:
         if score.outcome in ("read", "unreadable"):
             sample = by_id[score.sample]
-            asked = (manifest.model, score.condition, name)
+            run = (manifest.model, score.condition, name)
             kind = (sample.category, sample.template, sample.size)
-            worth = (score.metrics[m] for m in ("accuracy", "of_ceiling", "ceiling", "always_no"))
-            listed = sample.materials[0] if sample.materials else sample.id
-            found.append(Answered(*asked, *kind, listed, *worth))
-    return found
+            values = (score.metrics[m] for m in ("accuracy", "of_ceiling", "ceiling", "always_no"))
+            cluster = sample.materials[0] if sample.materials else sample.id
+            episodes.append(ScoredEpisode(*run, *kind, cluster, *values))
+    return episodes
 
 
-def configurations_table(rows: Sequence[Answered]) -> Sheet:
+def configurations_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
     """Table 4: accuracy of each configuration by number of events, explicit and implicit only."""
     crisp = [row for row in rows if row.category != "vague"]
     sizes = sorted({row.size for row in crisp})
-    found = means(crisp, lambda row: (row.condition, row.configuration, row.size))
+    cells = means(crisp, lambda row: (row.condition, row.configuration, row.size))
     title = f"Accuracy by configuration and number of events (Table 4), {CELLS}; {CRISP}"
-    return _by_configuration(title, crisp, sizes, found)
+    return _by_configuration(title, crisp, sizes, cells)
 
 
-def models_table(rows: Sequence[Answered]) -> Sheet:
+def models_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
     """Table 5: accuracy of each configuration by model, explicit and implicit only."""
     crisp = [row for row in rows if row.category != "vague"]
-    found = means(crisp, lambda row: (row.condition, row.configuration, row.model))
+    cells = means(crisp, lambda row: (row.condition, row.configuration, row.model))
     title = f"Accuracy by configuration and model (Table 5), {CELLS}; {CRISP}"
     models = list(dict.fromkeys(row.model for row in crisp))
-    return _by_configuration(title, crisp, models, found)
+    return _by_configuration(title, crisp, models, cells)
 
 
 def _by_configuration(
     title: str,
-    rows: Sequence[Answered],
+    rows: Sequence[ScoredEpisode],
     columns: Sequence[Hashable],
-    found: Mapping[Hashable, Figure],
-) -> Sheet:
-    asked = {row.configuration for row in rows}
-    names = [*(n for n in CONFIGURATIONS if n in asked), *sorted(asked - CONFIGURATIONS.keys())]
+    values: Mapping[Hashable, Mean],
+) -> ResultTable:
+    used = {row.configuration for row in rows}
+    names = [*(n for n in CONFIGURATIONS if n in used), *sorted(used - CONFIGURATIONS.keys())]
     table: list[tuple[Cell, ...]] = []
     for condition in dict.fromkeys(row.condition for row in rows):
         for name in names:
-            cells = [found.get((condition, name, column)) for column in columns]
+            cells = [values.get((condition, name, column)) for column in columns]
             if any(cells):
                 table.append((condition, *_parts(name), *cells, _average(cells)))
     heads = ("condition", "manner", "dates", "events as", *map(str, columns), "average")
-    return Sheet(title, heads, tuple(table))
+    return ResultTable(title, heads, tuple(table))
 
 
-def categories_table(rows: Sequence[Answered]) -> Sheet:
-    """Table 6: accuracy by category and by template; below it what a vague score has to be read
-    against: its ceiling, its share of the ceiling, the constant answer."""
+def categories_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
+    """Table 6: accuracy by category and by template, followed by what puts a vague score into
+    perspective: its share of the ceiling, its ceiling, the constant answer."""
     vague = [row for row in rows if row.category == "vague"]
     parts = (
         (rows, "accuracy", CATEGORIES, "{}"),
@@ -193,47 +193,49 @@ def categories_table(rows: Sequence[Answered]) -> Sheet:
         (rows, "always_no", CATEGORIES, "{}, always no, nobody, 0, never"),
     )
     table: list[tuple[Cell, ...]] = []
-    for kept, value, names, title in parts:
+    for part, value, names, title in parts:
         by_template = names is TEMPLATES
-        found = means(kept, lambda r: (r.template if by_template else r.category, r.label), value)  # noqa: B023
+        values = means(part, lambda r: (r.template if by_template else r.category, r.label), value)  # noqa: B023
         for name in names:
-            cells = [found.get((name, column)) for column in labels(rows)]
+            cells = [values.get((name, column)) for column in labels(rows)]
             if any(cell is not None for cell in cells):
                 table.append((title.format(name), *cells, _average(cells)))
     heads = ("questions", *labels(rows), "average")
-    return Sheet(f"Accuracy by category and template (Table 6), {CELLS}", heads, tuple(table))
+    return ResultTable(f"Accuracy by category and template (Table 6), {CELLS}", heads, tuple(table))
 
 
-def lengths_table(rows: Sequence[Answered]) -> Sheet:
+def lengths_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
     """Figures 4 to 6 as a table: accuracy by category and number of events."""
-    found = means(rows, lambda row: (row.category, row.size, row.label))
+    values = means(rows, lambda row: (row.category, row.size, row.label))
     kinds = sorted(
         {(row.category, row.size) for row in rows}, key=lambda kind: (_order(kind[0]), kind[1])
     )
     table = [
-        (category, str(size), *(found.get((category, size, name)) for name in labels(rows)))
+        (category, str(size), *(values.get((category, size, name)) for name in labels(rows)))
         for category, size in kinds
     ]
     heads = ("category", "events", *labels(rows))
-    return Sheet(f"Accuracy by number of events (Figures 4 to 6), {CELLS}", heads, tuple(table))
+    return ResultTable(
+        f"Accuracy by number of events (Figures 4 to 6), {CELLS}", heads, tuple(table)
+    )
 
 
 def means(
-    rows: Iterable[Answered], key: Callable[[Answered], Hashable], value: str = "accuracy"
-) -> dict[Hashable, Figure]:
+    rows: Iterable[ScoredEpisode], key: Callable[[ScoredEpisode], Hashable], value: str = "accuracy"
+) -> dict[Hashable, Mean]:
     """The mean of a value by key."""
-    found: dict[Hashable, list[tuple[str, float]]] = defaultdict(list)
+    values: dict[Hashable, list[tuple[str, float]]] = defaultdict(list)
     for row in rows:
-        found[key(row)].append((row.cluster, getattr(row, value)))
-    return {name: _figure(values) for name, values in found.items()}
+        values[key(row)].append((row.cluster, getattr(row, value)))
+    return {name: _mean(pairs) for name, pairs in values.items()}
 
 
-def _figure(values: Sequence[tuple[str, float]]) -> Figure:
+def _mean(values: Sequence[tuple[str, float]]) -> Mean:
     mean = fmean(value for _, value in values)
-    return Figure(mean, *cluster_share_interval(values), len(values))
+    return Mean(mean, *cluster_share_interval(values), len(values))
 
 
-def labels(rows: Iterable[Answered]) -> list[str]:
+def labels(rows: Iterable[ScoredEpisode]) -> list[str]:
     """In the order of their appearance."""
     return list(dict.fromkeys(row.label for row in rows))
 
@@ -244,11 +246,11 @@ def _order(category: str) -> int:
 
 def _parts(name: str) -> tuple[str, str, str]:
     """Manner, dates and form; a prompt of the user's own has its name only."""
-    known = CONFIGURATIONS.get(name)
-    return (known.manner, known.dates, known.form) if known else (name, "-", "-")
+    own = CONFIGURATIONS.get(name)
+    return (own.manner, own.dates, own.form) if own else (name, "-", "-")
 
 
-def _average(cells: Sequence[Figure | None]) -> float | None:
-    """Over what there is, each cell counting once, as in the slides."""
-    known = [cell.value for cell in cells if cell is not None]
-    return fmean(known) if known else None
+def _average(cells: Sequence[Mean | None]) -> float | None:
+    """The mean of the cells that have a value, each counted once, as in the slides."""
+    values = [cell.value for cell in cells if cell is not None]
+    return fmean(values) if values else None

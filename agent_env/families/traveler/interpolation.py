@@ -11,7 +11,7 @@ Method = Literal["linear", "log-linear", "pchip"]
 
 
 def log_minutes(minutes: float) -> float:
-    """The scale of log-linear and PCHIP: distances span from minutes to months."""
+    """The scale of log-linear and PCHIP, as distances range from minutes to months."""
     return math.log10(minutes)
 
 
@@ -21,12 +21,12 @@ def interpolate(
     values: Sequence[float],
     slopes: Sequence[float] | None,
     at: int,
-    wanted: float,
+    x: float,
 ) -> float:
-    """The value at `wanted`, which lies between the points `at` and `at + 1`."""
+    """The value at `x` minutes, which lies between the points `at` and `at + 1`."""
     scale = float if method == "linear" else log_minutes
-    low, high, x = scale(minutes[at]), scale(minutes[at + 1]), scale(wanted)
-    width, t = high - low, (x - low) / (high - low)
+    low, high = scale(minutes[at]), scale(minutes[at + 1])
+    width, t = high - low, (scale(x) - low) / (high - low)
     before, after = values[at], values[at + 1]
     if slopes is None:
         return before + t * (after - before)

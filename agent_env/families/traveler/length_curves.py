@@ -13,8 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from agent_env.analysis.drawing import COLOURS, LINES, MARKERS, clean, literal
-from agent_env.families.traveler.figures import Answered, labels, means
-from agent_env.families.traveler.figures import Figure as Mean
+from agent_env.families.traveler.figures import Mean, ScoredEpisode, labels, means
 from agent_env.families.traveler.sample import CATEGORIES
 
 GREY = "#666666"
@@ -22,7 +21,7 @@ PANEL = (3.4, 3.0)
 """Inches."""
 
 
-def length_curves(rows: Sequence[Answered]) -> Figure:
+def length_curves(rows: Sequence[ScoredEpisode]) -> Figure:
     """The figure; panels stand for the categories that were asked."""
     categories = [c for c in CATEGORIES if any(row.category == c for row in rows)]
     figure = Figure(
@@ -39,18 +38,18 @@ def length_curves(rows: Sequence[Answered]) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, category: str, rows: Sequence[Answered], names: Sequence[str]) -> None:
+def _panel(axes: Axes, category: str, rows: Sequence[ScoredEpisode], names: Sequence[str]) -> None:
     sizes = sorted({row.size for row in rows})
-    found = means(rows, lambda row: (row.label, row.size))
+    values = means(rows, lambda row: (row.label, row.size))
     for at, name in enumerate(names):
-        at_sizes = {n: found[name, size] for n, size in enumerate(sizes) if (name, size) in found}
+        at_sizes = {n: values[name, size] for n, size in enumerate(sizes) if (name, size) in values}
         _curve(axes, at, literal(name), at_sizes)
     for value, dash, label in (
         ("ceiling", ":", "best possible answers"),
         ("always_no", "-", "always no, nobody, 0, never"),
     ):
         by_size = means(rows, lambda row: row.size, value)
-        line = _broken_at_single({n: by_size[size] for n, size in enumerate(sizes)})
+        line = _line_values({n: by_size[size] for n, size in enumerate(sizes)})
         axes.plot(range(len(sizes)), line, dash, color=GREY, linewidth=1, label=label)
     axes.set_title(category)
     axes.set_xlabel("events")
@@ -66,20 +65,13 @@ def _curve(axes: Axes, at: int, label: str, by_place: Mapping[int, Mean]) -> Non
     low = [mean.value - mean.low for mean in by_place.values()]
     high = [mean.high - mean.value for mean in by_place.values()]
     colour = COLOURS[1:][at % (len(COLOURS) - 1)]
-    axes.plot(across, _broken_at_single(by_place), LINES[at % len(LINES)], color=colour)
-    mark = MARKERS[at % len(MARKERS)]
+    axes.plot(across, _line_values(by_place), LINES[at % len(LINES)], color=colour)
     axes.errorbar(
-        across,
-        values,
-        (low, high),
-        fmt=mark,
-        color=colour,
-        markersize=4,
-        elinewidth=0.8,
-        label=label,
-    )
+        across, values, (low, high), fmt=MARKERS[at % len(MARKERS)], color=colour, markersize=4,
+        elinewidth=0.8, label=label,
+    )  # fmt: skip
 
 
-def _broken_at_single(by_place: Mapping[int, Mean]) -> list[float]:
+def _line_values(by_place: Mapping[int, Mean]) -> list[float]:
     """The means; NaN, where a line breaks, for those of one question."""
     return [mean.value if mean.n > 1 else float("nan") for mean in by_place.values()]

@@ -20,7 +20,6 @@ BEYOND = ("weekday", "last-week", "days-ago", "before-holiday")
 DAYS_AGO = range(2, 31)
 
 DAY = timedelta(days=1)
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +34,10 @@ class Period:
 
 def period_of(kind: str, day: date, today: date) -> Period | None:
     """The expression of this kind that covers the day; None where none does."""
-    made = _MAKERS[kind](day, today)
-    if made is None:
+    expression = _MAKERS[kind](day, today)
+    if expression is None:
         return None
-    text, first, last = made
+    text, first, last = expression
     return Period(kind, text, first, last) if first <= day <= last else None
 
 
@@ -48,82 +47,83 @@ class Periods:
     def __init__(self, first: date, today: date) -> None:
         self._days = range(first.toordinal(), today.toordinal() + 1)
         self._today = today
-        self._made: dict[str, dict[int, Period]] = {}
+        self._by_kind: dict[str, dict[int, Period]] = {}
         self._lists: dict[str, list[Period]] = {}
 
     def covering(self, kind: str, day: int) -> Period | None:
         """The expression of this kind that covers the day of this ordinal."""
-        return self._of(kind).get(day)
+        return self._by_day(kind).get(day)
 
     def all(self, kind: str) -> list[Period]:
         """All expressions of this kind, each once for every day that it covers."""
-        self._of(kind)
+        self._by_day(kind)
         return self._lists[kind]
 
-    def _of(self, kind: str) -> dict[int, Period]:
-        if kind not in self._made:
-            found = ((d, period_of(kind, date.fromordinal(d), self._today)) for d in self._days)
-            self._made[kind] = {day: period for day, period in found if period is not None}
-            self._lists[kind] = list(self._made[kind].values())
-        return self._made[kind]
+    def _by_day(self, kind: str) -> dict[int, Period]:
+        if kind not in self._by_kind:
+            pairs = ((d, period_of(kind, date.fromordinal(d), self._today)) for d in self._days)
+            self._by_kind[kind] = {day: period for day, period in pairs if period is not None}
+            self._lists[kind] = list(self._by_kind[kind].values())
+        return self._by_kind[kind]
 
 
-Made = tuple[str, date, date] | None
+Expression = tuple[str, date, date] | None
+"""Text, first and last day."""
 
 
-def _on_day(day: date, today: date) -> Made:
+def _on_day(day: date, today: date) -> Expression:
     return f"on {day}", day, day
 
 
-def _in_month(day: date, today: date) -> Made:
+def _in_month(day: date, today: date) -> Expression:
     return f"in {day:%Y-%m}", *_month(day)
 
 
-def _in_year(day: date, today: date) -> Made:
+def _in_year(day: date, today: date) -> Expression:
     return f"in the year {day.year}", date(day.year, 1, 1), date(day.year, 12, 31)
 
 
-def _today(day: date, today: date) -> Made:
+def _today(day: date, today: date) -> Expression:
     return "today", today, today
 
 
-def _yesterday(day: date, today: date) -> Made:
+def _yesterday(day: date, today: date) -> Expression:
     return "yesterday", today - DAY, today - DAY
 
 
-def _this_month(day: date, today: date) -> Made:
+def _this_month(day: date, today: date) -> Expression:
     return "this month", *_month(today)
 
 
-def _last_month(day: date, today: date) -> Made:
+def _last_month(day: date, today: date) -> Expression:
     return "last month", *_month(today.replace(day=1) - DAY)
 
 
-def _this_year(day: date, today: date) -> Made:
+def _this_year(day: date, today: date) -> Expression:
     return "this year", date(today.year, 1, 1), date(today.year, 12, 31)
 
 
-def _weekday(day: date, today: date) -> Made:
+def _weekday(day: date, today: date) -> Expression:
     ago = (today - day).days
-    return (f"last {WEEKDAYS[day.weekday()]}", day, day) if 1 <= ago <= 7 else None
+    return (f"last {day:%A}", day, day) if 1 <= ago <= 7 else None
 
 
-def _last_week(day: date, today: date) -> Made:
+def _last_week(day: date, today: date) -> Expression:
     monday = today - timedelta(days=today.weekday() + 7)
     return "last week", monday, monday + timedelta(days=6)
 
 
-def _days_ago(day: date, today: date) -> Made:
+def _days_ago(day: date, today: date) -> Expression:
     ago = (today - day).days
     return (f"{ago} days ago", day, day) if ago in DAYS_AGO else None
 
 
-def _before_holiday(day: date, today: date) -> Made:
+def _before_holiday(day: date, today: date) -> Expression:
     name = holidays((day + 2 * DAY).year).get(day + 2 * DAY)
     return None if name is None else (f"two days before {name} {(day + 2 * DAY).year}", day, day)
 
 
-_MAKERS: dict[str, Callable[[date, date], Made]] = {
+_MAKERS: dict[str, Callable[[date, date], Expression]] = {
     "on-day": _on_day,
     "in-month": _in_month,
     "in-year": _in_year,
@@ -150,10 +150,10 @@ def holidays(year: int) -> dict[date, str]:
         (10, 31): "Halloween",
         (12, 25): "Christmas Day",
     }
-    named = {date(year, month, day): name for (month, day), name in fixed.items()}
+    days = {date(year, month, day): name for (month, day), name in fixed.items()}
     easter = EasterDays()
-    known = easter.first.year <= year <= easter.last.year
-    return named | ({easter.easter(year): "Easter Sunday"} if known else {})
+    is_known = easter.first.year <= year <= easter.last.year
+    return days | ({easter.easter(year): "Easter Sunday"} if is_known else {})
 
 
 def _month(day: date) -> tuple[date, date]:

@@ -1,7 +1,7 @@
 """Questions about an event set, with their answers: none, one or many events fit.
 
-A question is tried by lot until it has the wished number of matches; two of three questions
-without a match ask for something that did happen, at another time.
+A question is drawn until it has the wished number of matches; two of three questions without a
+match ask for something that did happen, at another time.
 """
 
 from __future__ import annotations
@@ -18,18 +18,16 @@ from agent_env.families.traveler.curves import Curves
 from agent_env.families.traveler.events import Event, EventSet
 from agent_env.families.traveler.periods import Period, Periods
 from agent_env.families.traveler.sample import Category, Matches, Template
-from agent_env.families.traveler.truth import best_answer
+from agent_env.families.traveler.truth import Answer, Chances, best_answer
 from agent_env.families.traveler.vocabulary import Vocabulary
 from agent_env.families.traveler.wording import question_text
-
-Answer = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a set, and the answer."""
+    """A question about an event set, and its answer."""
 
-    given: EventSet
+    event_set: EventSet
     category: Category
     template: Template
     kind: str
@@ -44,72 +42,66 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """An event set as questions are drawn from it."""
+class QuestionMaker:
+    """Draws questions about one event set."""
 
-    given: EventSet
+    event_set: EventSet
     vocabulary: Vocabulary
     curves: Curves
     periods: Periods
 
-    @cached_property
-    def triples(self) -> dict[tuple[str, str, str], list[Event]]:
-        """By event type, location and subject."""
-        found: dict[tuple[str, str, str], list[Event]] = defaultdict(list)
-        for event in self.given.events:
-            found[event.kind, event.location, event.subject].append(event)
-        return found
-
     def groups(self, template: Template, matches: Matches) -> Sequence[tuple[Event, ...]]:
-        """The events among which a question with so many matches can be found."""
+        """The events among which a question with so many matches exists."""
         return self.crowded[template == "who"] if matches == "many" else self.all_groups
 
     @cached_property
     def all_groups(self) -> list[tuple[Event, ...]]:
-        return [tuple(found) for found in self.triples.values()]
+        """The events by type, location and subject."""
+        groups: dict[tuple[str, str, str], list[Event]] = defaultdict(list)
+        for event in self.event_set.events:
+            groups[event.kind, event.location, event.subject].append(event)
+        return [tuple(group) for group in groups.values()]
 
     @cached_property
     def crowded(self) -> dict[bool, list[tuple[Event, ...]]]:
         """Groups of several events of one subject, and places of several subjects."""
-        places = self.given.by_place.values()
+        places = self.event_set.by_place.values()
         return {
             False: [group for group in self.all_groups if len(group) > 1],
-            True: [found for found in places if len({event.subject for event in found}) > 1],
+            True: [group for group in places if len({event.subject for event in group}) > 1],
         }
 
-    def ask(
+    def draw(
         self, category: Category, template: Template, matches: Matches, kind: str, rng: Random
     ) -> Question | None:
         """One try; None where this draw has another number of matches."""
-        drawn = self._draw(category, template, matches, kind, rng)
-        if drawn is None:
+        topic = self._draw_topic(category, template, matches, kind, rng)
+        if topic is None:
             return None
-        event, location, subject, period = drawn
-        made = self.make(category, template, kind, event, location, subject, period)
-        return made if made.matches == matches else None
+        question = self.make(category, template, kind, *topic)
+        return question if question.matches == matches else None
 
-    def _draw(
+    def _draw_topic(
         self, category: Category, template: Template, matches: Matches, kind: str, rng: Random
     ) -> tuple[str, str, str | None, Period | None] | None:
         """Event type, location, subject and period."""
-        crisp = category != "vague" and template != "when"
         anywhere = matches == "none" and (rng.random() < 1 / 3 or template == "when")
         groups = self.groups(template, matches)
         if not groups:
             return None
         anchor = rng.choice(rng.choice(groups))
-        what, location, subject = anchor.kind, anchor.location, anchor.subject
+        event, location, subject = anchor.kind, anchor.location, anchor.subject
         if anywhere:
-            what = rng.choice(self.vocabulary.events).name
+            event = rng.choice(self.vocabulary.events).name
             location = rng.choice(self.vocabulary.locations).name
             subject = rng.choice(self.vocabulary.subjects)
         period = None
-        if crisp:
+        if category != "vague" and template != "when":
             periods = self.periods.all(kind) if matches == "none" else None
             period = rng.choice(periods) if periods else self.periods.covering(kind, anchor.day)
             if period is None:
                 return None
-        return what, location, None if template == "who" else subject, period
+        return event, location, None if template == "who" else subject, period
 
     def make(
         self,
@@ -130,57 +122,55 @@ class Asked:
             self.vocabulary.subject(subject)
         expression = period.text if period else kind
         text = question_text(self.vocabulary, template, event, location, subject, expression)
-        found = self.given.of(event, location, subject)
+        events = self.event_set.of(event, location, subject)
         if category == "vague":
-            chances = self._chances(found, kind, subject)
+            chances = self._chances(events, kind, subject)
             gold = best_answer(template, chances)
             matches = _vague_matches(template, gold, chances)
         else:
             chances = None
             if period is not None:
                 first, last = period.first.toordinal(), period.last.toordinal()
-                found = tuple(e for e in found if first <= e.day <= last)
-            gold = crisp_answer(template, found)
-            matches = _matches(len(gold) if template == "who" else len(found))
+                events = tuple(e for e in events if first <= e.day <= last)
+            gold = crisp_answer(template, events)
+            matches = _matches(len(gold) if template == "who" else len(events))
         return Question(
-            self.given, category, template, kind, matches, event, location, subject, text, gold,
-            period, chances,
+            self.event_set, category, template, kind, matches, event, location, subject, text,
+            gold, period, chances,
         )  # fmt: skip
 
     def _chances(
-        self, found: Sequence[Event], adverbial: str, subject: str | None
+        self, events: Sequence[Event], adverbial: str, subject: str | None
     ) -> dict[str, tuple[float, ...]]:
-        """By subject; seconds are counted, an event at the speech time is a minute ago."""
+        """By subject, to the second; an event at the speech time counts as a minute ago."""
         names = self.vocabulary.subjects if subject is None else (subject,)
         by_subject: dict[str, list[float]] = {name: [] for name in names}
-        for event in found:
-            minutes = max(1.0, (self.given.now - event.at) / 60)
+        for event in events:
+            minutes = max(1.0, (self.event_set.now - event.at) / 60)
             by_subject[event.subject].append(self.curves.p(event.kind, adverbial, minutes))
         return {name: tuple(chances) for name, chances in by_subject.items()}
 
 
-def crisp_answer(template: Template, found: Sequence[Event]) -> Answer:
+def crisp_answer(template: Template, events: Sequence[Event]) -> Answer:
     """The answer in normal form, from the events that fit."""
     if template == "who":
-        return tuple(sorted({event.subject for event in found}))
+        return tuple(sorted({event.subject for event in events}))
     if template == "did":
-        return ("yes",) if found else ("no",)
+        return ("yes",) if events else ("no",)
     if template == "how-often":
-        return (str(len(found)),)
-    return (date.fromordinal(max(event.day for event in found)).isoformat(),) if found else ()
+        return (str(len(events)),)
+    return (date.fromordinal(max(event.day for event in events)).isoformat(),) if events else ()
 
 
 def _matches(number: int) -> Matches:
     return "none" if number == 0 else "one" if number == 1 else "many"
 
 
-def _vague_matches(
-    template: Template, gold: Answer, chances: Mapping[str, Sequence[float]]
-) -> Matches:
-    """By the best answer; a yes that only several unlikely events make counts as one."""
+def _vague_matches(template: Template, gold: Answer, chances: Chances) -> Matches:
+    """By the best answer; a yes that rests on several unlikely events counts as one."""
     if template == "who":
         return _matches(len(gold))
     if template == "how-often":
         return _matches(int(gold[0]))
-    likely = sum(p > 0.5 for found in chances.values() for p in found)
+    likely = sum(p > 0.5 for row in chances.values() for p in row)
     return "none" if gold == ("no",) else _matches(max(1, likely))

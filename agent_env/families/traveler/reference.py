@@ -1,11 +1,12 @@
-"""Answers questions about event lists, by the words of the prompt and what tools gave back.
+"""Answers questions about event lists, from the words of the prompt and the outputs of tools.
 
-It looks only at messages and tool descriptions. Holidays and, for vague adverbials, the default
-curves are what it knows beforehand.
+It reads only messages and tool descriptions. Its own knowledge is the calendar, holidays and, for
+vague adverbials, the default curves.
 """
 
 from __future__ import annotations
 
+import calendar
 import json
 import re
 from collections import defaultdict
@@ -14,16 +15,12 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from agent_env.families.reference.turns import Step, Turn
-from agent_env.families.traveler.reference_vague import (
-    applies,
-    holiday,
-    likeliest_names,
-    likeliest_number,
-)
+from agent_env.families.traveler.curves import ADVERBIALS, Parametric
+from agent_env.families.traveler.periods import holidays
+from agent_env.families.traveler.truth import best_answer
+from agent_env.families.traveler.vocabulary import HOME
 from agent_env.records.schema import Message
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-VAGUE = ("just", "recently", "some time ago", "long time ago")
 _MORE = re.compile(r"\((\d+) more; go on with offset (\d+)\)")
 _ROW = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?) \| (.+?) \| (.+?) \| (.+)")
 _SENTENCE = re.compile(
@@ -36,17 +33,17 @@ for event in events:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question about events, as the prompt has it."""
+class EventQuestion:
+    """A question about events, from the prompt."""
 
     prompt: str
-    question: str
+    text: str
     now: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """An event as it was read."""
+class ListedEvent:
+    """An event of a list."""
 
     time: datetime
     subject: str
@@ -56,83 +53,82 @@ class Row:
     """Empty where the phrase holds it."""
 
 
-def read_question(messages: Sequence[Message]) -> Asked | None:
-    """The question, where the prompt is one about events."""
+def read_question(messages: Sequence[Message]) -> EventQuestion | None:
+    """The question; None where the prompt is not about events."""
     for message in messages:
         text = message.content if message.role == "user" else ""
         now = re.search(r"It is now (\d{4}-\d\d-\d\d \d\d:\d\d)", text)
         question = re.search(r"^Question: ((?:Who|Did|How often|When was) .+\?)$", text, re.M)
         if now and question:
-            return Asked(text, question[1], datetime.fromisoformat(now[1]))
+            return EventQuestion(text, question[1], datetime.fromisoformat(now[1]))
     return None
 
 
 def next_step(turn: Turn) -> Step | None:
-    """What to say, and the calls to make first; who is not thorough takes the first event that
-    fits in all but time for the only one. None where the question is about no events."""
-    asked = read_question(turn.messages)
-    if asked is None:
+    """The text and the calls; None where the question is not about events. A policy that is not
+    thorough takes the first event that fits in all but time for the only one."""
+    question = read_question(turn.messages)
+    if question is None:
         return None
-    offered = {tool.name: tool for tool in turn.tools}
+    tools = {tool.name: tool for tool in turn.tools}
     outputs = [message.content for message in turn.messages if message.role == "tool"]
-    if "query_events" in offered:
-        wanted = _query(asked, offered["query_events"].description, outputs)
-        if wanted is not None:
-            return "I look the events up.", [("query_events", wanted)]
-    elif "python" in offered and not outputs:
+    if "query_events" in tools:
+        arguments = _query(question, tools["query_events"].description, outputs)
+        if arguments is not None:
+            return "I look the events up.", [("query_events", arguments)]
+    elif "python" in tools and not outputs:
         return "I list the events.", [("python", {"code": PROGRAM})]
-    texts = outputs or [asked.prompt]
-    rows = [row for text in texts for row in read_rows(text)]
-    fitting = [row for row in rows if about(asked.question, row)]
-    answer = solve(asked, fitting if turn.thorough else fitting[:1])
+    rows = [row for text in outputs or [question.prompt] for row in read_rows(text)]
+    fitting = [row for row in rows if is_about(question.text, row)]
+    answer = solve(question, fitting if turn.thorough else fitting[:1])
     return f"{len(rows)} events were read.\nMY ANSWER: {answer}", []
 
 
-def _query(asked: Asked, description: str, outputs: Sequence[str]) -> dict[str, object] | None:
-    """The next page of the events of the asked kind; None where all were seen."""
+def _query(
+    question: EventQuestion, description: str, outputs: Sequence[str]
+) -> dict[str, object] | None:
+    """Arguments for the next page of matching events; None where all pages were read."""
     more = _MORE.search(outputs[-1]) if outputs else None
     if outputs and more is None:
         return None
-    wanted: dict[str, object] = {"operation": "filter"}
-    for name in ("event", "location"):
-        _, _, listed = description.partition(f"{name}s: ")
-        names = listed.split("; ", 1)[0].removesuffix(".").split(", ") if listed else []
-        told = is_event if name == "event" else is_place
-        found = [text for text in names if told(asked.question, text)]
-        if found:
-            wanted[name] = max(found, key=len)
-    return wanted if more is None else {**wanted, "offset": int(more[2])}
+    arguments: dict[str, object] = {"operation": "filter"}
+    for name, is_named in (("event", is_event), ("location", is_place)):
+        _, _, values = description.partition(f"{name}s: ")
+        names = values.split("; ", 1)[0].removesuffix(".").split(", ") if values else []
+        if matches := [text for text in names if is_named(question.text, text)]:
+            arguments[name] = max(matches, key=len)
+    return arguments if more is None else {**arguments, "offset": int(more[2])}
 
 
-def read_rows(text: str) -> list[Row]:
-    """The events of a list, whichever way it is written."""
+def read_rows(text: str) -> list[ListedEvent]:
+    """The events of a list in any of its forms."""
     rows = []
     for line in text.splitlines():
-        if (found := _ROW.fullmatch(line)) is not None:
-            rows.append(Row(datetime.fromisoformat(found[1]), *found.groups()[1:]))
-        elif (found := _SENTENCE.fullmatch(line)) is not None:
-            day = datetime.strptime(found[1], "%B %d, %Y").date()  # noqa: DTZ007
-            time = datetime.fromisoformat(f"{day} {found[2]}")
-            rows.append(Row(time, found[3], found[4], ""))
+        if (match := _ROW.fullmatch(line)) is not None:
+            rows.append(ListedEvent(datetime.fromisoformat(match[1]), *match.groups()[1:]))
+        elif (match := _SENTENCE.fullmatch(line)) is not None:
+            day = datetime.strptime(match[1], "%B %d, %Y").date()  # noqa: DTZ007
+            time = datetime.fromisoformat(f"{day} {match[2]}")
+            rows.append(ListedEvent(time, match[3], match[4], ""))
         elif line.startswith('{"event"'):
-            told = json.loads(line.rstrip(","))
-            time = datetime.fromisoformat(f"{told['date']} {told['time']}")
-            rows.append(Row(time, told["subject"], told["event"], told["location"]))
+            row = json.loads(line.rstrip(","))
+            time = datetime.fromisoformat(f"{row['date']} {row['time']}")
+            rows.append(ListedEvent(time, row["subject"], row["event"], row["location"]))
     return rows
 
 
-def about(question: str, row: Row) -> bool:
+def is_about(question: str, row: ListedEvent) -> bool:
     """Whether the question is about events of this kind there, of this subject or of anyone."""
     if not question.startswith("Who") and not re.search(rf" {re.escape(row.subject)} ", question):
         return False
     if row.location:
         return is_event(question, row.event) and is_place(question, row.location)
-    rest = row.event.split(" ", 1)[1]  # the verb stands in another form
+    rest = row.event.split(" ", 1)[1]  # the verb has another form
     return re.search(rf" {re.escape(rest)}(?: |\?)", question) is not None
 
 
 def is_event(question: str, name: str) -> bool:
-    """Whether the question holds all words of the name; its verb may stand in another form."""
+    """Whether the question holds all words of the name; its verb may have another form."""
     words = re.findall(r"[\w'-]+", question.lower())
     verb, *rest = name.lower().split()
     if rest:
@@ -145,49 +141,51 @@ def is_place(question: str, name: str) -> bool:
     return re.search(rf"\b{re.escape(name)}\b", question, re.I) is not None
 
 
-def solve(asked: Asked, rows: Sequence[Row]) -> str:
+def solve(question: EventQuestion, rows: Sequence[ListedEvent]) -> str:
     """The answer in words, from the events that fit in all but time."""
-    vague = next((a for a in VAGUE if re.search(rf"\b{a}\b", asked.question)), None)
-    if vague is not None:
-        return _vague(asked, rows, vague)
-    days = _days(asked.question, asked.now.date())
-    found = [row for row in rows if days(row.time.date())]
-    if asked.question.startswith("Who"):
-        return ", ".join(sorted({row.subject for row in found})) or "nobody"
-    if asked.question.startswith("Did"):
-        return "yes" if found else "no"
-    if asked.question.startswith("How often"):
-        return str(len(found))
-    return str(max(row.time for row in found).date()) if found else "never"
+    text = question.text
+    adverbial = next((a for a in ADVERBIALS if re.search(rf"\b{a}\b", text)), None)
+    if adverbial is not None:
+        return _solve_vague(question, rows, adverbial)
+    covers = _period(text, question.now.date())
+    matches = [row for row in rows if covers(row.time.date())]
+    if text.startswith("Who"):
+        return ", ".join(sorted({row.subject for row in matches})) or "nobody"
+    if text.startswith("Did"):
+        return "yes" if matches else "no"
+    if text.startswith("How often"):
+        return str(len(matches))
+    return str(max(row.time for row in matches).date()) if matches else "never"
 
 
-def _vague(asked: Asked, rows: Sequence[Row], adverbial: str) -> str:
-    """The answer that is most probably true."""
+def _solve_vague(question: EventQuestion, rows: Sequence[ListedEvent], adverbial: str) -> str:
+    """The most probable answer."""
+    kinds = (event.name for event in HOME.events if event.name.split()[-1] in question.text)
+    kind = next(kinds, "")
+    curves = Parametric({"": 0.0} | {event.name: event.offset for event in HOME.events})
     chances: dict[str, list[float]] = defaultdict(list)
     for row in rows:
-        minutes = (asked.now - row.time) / timedelta(minutes=1)
-        chances[row.subject].append(applies(asked.question, adverbial, minutes))
-    if asked.question.startswith("Who"):
-        return ", ".join(likeliest_names(chances)) or "nobody"
-    if asked.question.startswith("Did"):
-        return "yes" if likeliest_names(chances) else "no"
-    return str(likeliest_number([p for found in chances.values() for p in found]))
+        minutes = (question.now - row.time) / timedelta(minutes=1)
+        chances[row.subject].append(curves.p(kind, adverbial, minutes))
+    templates = {"Who": "who", "Did": "did", "How": "how-often"}
+    return ", ".join(best_answer(templates[question.text.split()[0]], chances)) or "nobody"
 
 
-def _days(question: str, today: date) -> Callable[[date], bool]:
-    """Which days the question's expression covers; all where it has none."""
-    if (
-        found := re.search(r"\b(?:on|in|in the year) (\d{4}(?:-\d\d){0,2})\?", question)
-    ) is not None:
-        return lambda day: day.isoformat().startswith(found[1])
-    if (ago := re.search(r"(?<!\d)(\d++) days ago\?", question)) is not None:
-        return lambda day: (today - day).days == int(ago[1])
-    if (named := re.search(r"two days before (.{1,300}) (\d{4})\?", question)) is not None:
-        feast = holiday(named[1], int(named[2]))
-        return lambda day: feast == day + timedelta(days=2)
-    if (weekday := re.search(rf"last ({'|'.join(WEEKDAYS)})\?", question)) is not None:
-        number = WEEKDAYS.index(weekday[1])
-        return lambda day: 1 <= (today - day).days <= 7 and day.weekday() == number
+def _period(question: str, today: date) -> Callable[[date], bool]:
+    """Whether the question's time expression covers a day; all days where it has none."""
+    if match := re.search(r"\b(?:on|in|in the year) (\d{4}(?:-\d\d){0,2})\?", question):
+        prefix = match[1]
+        return lambda day: day.isoformat().startswith(prefix)
+    if match := re.search(r"(?<!\d)(\d++) days ago\?", question):
+        ago = int(match[1])
+        return lambda day: (today - day).days == ago
+    if match := re.search(r"two days before (.{1,300}) (\d{4})\?", question):
+        by_name = {name: day for day, name in holidays(int(match[2])).items()}
+        holiday = by_name.get(match[1])
+        return lambda day: day + timedelta(days=2) == holiday
+    if match := re.search(rf"last ({'|'.join(calendar.day_name)})\?", question):
+        name = match[1]
+        return lambda day: 1 <= (today - day).days <= 7 and f"{day:%A}" == name
     return _relative(question, today)
 
 
@@ -202,8 +200,6 @@ def _relative(question: str, today: date) -> Callable[[date], bool]:
         "this year": lambda day: day.year == today.year,
         "last week": lambda day: 1 <= (monday - day).days <= 7,
     }
-    return next((rule for text, rule in rules.items() if question.endswith(f" {text}?")), _any)
-
-
-def _any(day: date) -> bool:
-    return True
+    return next(
+        (rule for text, rule in rules.items() if question.endswith(f" {text}?")), lambda day: True
+    )

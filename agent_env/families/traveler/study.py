@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, JsonValue, ValidationError
 
 from agent_env.errors import ConfigError, DatasetError, first_problem
-from agent_env.families.traveler.configurations import CHOSEN, CONFIGURATIONS, configuration
+from agent_env.families.traveler.configurations import CONFIGURATIONS, DEFAULT, find_configuration
 from agent_env.families.traveler.family import SIZES
 from agent_env.families.traveler.figures import (
-    Answered,
-    Sheet,
-    answered,
+    ResultTable,
+    ScoredEpisode,
     categories_table,
     configurations_table,
     lengths_table,
     models_table,
+    scored_episodes,
 )
 from agent_env.families.traveler.sample import CATEGORIES, traveler_sample
 from agent_env.models.addresses import base_urls, key_variables, with_variable
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 
 FILE = "study.json"
 Note = Callable[[str], None]
-"""Hears what the user must know."""
+"""Receives messages for the user."""
 Stage = Literal["configurations", "models", "final"]
 
 
-class Plan(Record):
-    """What is asked of a study."""
+class StudyPlan(Record):
+    """The plan of a study."""
 
     models: tuple[str, ...] = Field(min_length=1)
     """The first one ranks the configurations."""
     configurations: tuple[str, ...] = Field(tuple(CONFIGURATIONS), min_length=1)
     keep: int = Field(4, ge=1)
-    """How many of them all models are asked under."""
+    """Number of configurations under which all models are asked."""
     chosen: tuple[str, ...] = ()
     """These in place of the best ones."""
     final: str | None = None
@@ -75,17 +75,17 @@ class Plan(Record):
 
     @property
     def parameters(self) -> dict[str, JsonValue]:
-        """What the models are made with."""
+        """The parameters of the models."""
         return {} if self.temperature is None else {"temperature": self.temperature}
 
     def server(self, model: str) -> tuple[str | None, dict[str, JsonValue]]:
-        """Where a model is, and what it is made with."""
+        """A model's address and parameters."""
         urls = base_urls(self.models, self.base_url)
         variable = key_variables(urls, self.api_key_envs)[model]
         return urls[model], with_variable(self.parameters, variable)
 
 
-class Done(Record):
+class StudyRun(Record):
     """One run of the study."""
 
     stage: Stage
@@ -103,20 +103,20 @@ class Done(Record):
 class Study(Record):
     """study.json."""
 
-    plan: Plan
-    runs: tuple[Done, ...] = ()
+    plan: StudyPlan
+    runs: tuple[StudyRun, ...] = ()
     kept: tuple[str, ...] = ()
     """Configurations of stage 2, the best one of stage 1 first unless they were chosen."""
     final: str | None = None
 
-    def of(self, *stages: Stage) -> tuple[Done, ...]:
+    def of(self, *stages: Stage) -> tuple[StudyRun, ...]:
         """The runs of these stages."""
         return tuple(run for run in self.runs if run.stage in stages)
 
 
 @dataclass(slots=True)
-class Studying:
-    """A study on its way."""
+class StudyRunner:
+    """Runs a study."""
 
     out: Path
     study: Study
@@ -129,12 +129,12 @@ class Studying:
         for name in plan.configurations:
             await self._ask("configurations", plan.models[0], name)
         kept = plan.chosen or _best(self.study.of("configurations"), plan.configurations, plan.keep)
-        self._note(kept=tuple(kept))
+        self._update(kept=tuple(kept))
         for name in kept:
             for model in plan.models:
                 await self._ask("models", model, name)
         final = plan.final or _best(self.study.of("configurations", "models"), kept, 1)[0]
-        self._note(final=final)
+        self._update(final=final)
         for model in plan.models:
             await self._ask("final", model, final)
         return self.study
@@ -157,7 +157,7 @@ class Studying:
         else:
             asked = self._options(stage, model, name, folder.path)
             folder = await start_run(asked, self.listener)
-        self._take(stage, model, name, folder)
+        self._record_run(stage, model, name, folder)
 
     def _options(self, stage: Stage, model: str, name: str, out: Path) -> RunOptions:
         from agent_env.runs.options import RunOptions
@@ -166,7 +166,7 @@ class Studying:
         base_url, parameters = plan.server(model)
         sizes = plan.all_sizes if stage == "final" else plan.sizes
         categories = CATEGORIES if stage == "final" else CATEGORIES[:2]
-        asked = (f"sizes={','.join(map(str, sizes))}", f"categories={','.join(categories)}")
+        cells = (f"sizes={','.join(map(str, sizes))}", f"categories={','.join(categories)}")
         return RunOptions(
             task="traveler",
             model=model,
@@ -176,14 +176,14 @@ class Studying:
             out=out,
             concurrency=self.concurrency,
             prompt=name,
-            options=(*asked, *plan.options),
+            options=(*cells, *plan.options),
             base_url=base_url,
             parameters=parameters,
         )
 
-    def _take(self, stage: Stage, model: str, name: str, folder: Run) -> None:
+    def _record_run(self, stage: Stage, model: str, name: str, folder: Run) -> None:
         rows, episodes = read_run(folder, self.listener.note)
-        done = Done(
+        run = StudyRun(
             stage=stage,
             model=model,
             configuration=name,
@@ -192,15 +192,15 @@ class Studying:
             finished=len(rows),
             episodes=episodes,
         )
-        others = [run for run in self.study.runs if run.folder != done.folder]
-        self._note(runs=(*others, done))
+        others = [other for other in self.study.runs if other.folder != run.folder]
+        self._update(runs=(*others, run))
 
-    def _note(self, **changes: object) -> None:
+    def _update(self, **changes: object) -> None:
         self.study = self.study.model_copy(update=changes)
         _write(self.out / FILE, self.study)
 
 
-def _check_begun(folder: RunFolder, model: str, plan: Plan, note: Note) -> None:
+def _check_begun(folder: RunFolder, model: str, plan: StudyPlan, note: Note) -> None:
     """ConfigError where the folder holds another's run, or one of another model."""
     from agent_env.wiring.trust import check_trust, how_to_trust
 
@@ -211,24 +211,24 @@ def _check_begun(folder: RunFolder, model: str, plan: Plan, note: Note) -> None:
     check_trust(folder, manifest, note, own=("address",), option=how_to_trust(folder))
 
 
-async def run_study(plan: Plan, out: Path, listener: Listener, concurrency: int = 8) -> Study:
+async def run_study(plan: StudyPlan, out: Path, listener: Listener, concurrency: int = 8) -> Study:
     """Run or go on with a study; ConfigError where the folder holds another."""
     check(plan)
     before = read_study(out) if (out / FILE).exists() else Study(plan=plan)
     if before.plan != plan:
         raise ConfigError(f"{out / FILE} holds a study of another plan; name another --out")
     started = Study(plan=plan)  # each run is looked at again, so that failed episodes are asked
-    return await Studying(out, started, listener, concurrency).run()
+    return await StudyRunner(out, started, listener, concurrency).run()
 
 
-def check(plan: Plan) -> None:
-    """ConfigError for a plan that cannot be run; nothing has been asked yet then."""
+def check(plan: StudyPlan) -> None:
+    """ConfigError for a plan that cannot be run; sends nothing to a model."""
     from agent_env.tasks.family import read_options
     from agent_env.wiring.models import make_model
     from agent_env.wiring.registry import load_family
 
     for name in (*plan.configurations, *plan.chosen, *([plan.final] if plan.final else [])):
-        configuration(name)
+        find_configuration(name)
     if len(set(plan.models)) < len(plan.models):
         raise ConfigError("a model is named twice")
     if any(option.partition("=")[0].strip() in ("sizes", "categories") for option in plan.options):
@@ -245,7 +245,7 @@ def named_configurations(text: str) -> tuple[str, ...]:
     names = [part.strip() for part in text.split(",") if part.strip()]
     if not names:
         raise ConfigError("--configurations is empty; write all, or names joined by commas")
-    return tuple(dict.fromkeys(configuration(name).name for name in names))
+    return tuple(dict.fromkeys(find_configuration(name).name for name in names))
 
 
 def read_study(out: Path) -> Study:
@@ -258,7 +258,7 @@ def read_study(out: Path) -> Study:
         raise DatasetError(out / FILE, None, f"not a study: {first_problem(exc.errors())}") from exc
 
 
-def read_run(run: Run, note: Note) -> tuple[list[Answered], int]:
+def read_run(run: Run, note: Note) -> tuple[list[ScoredEpisode], int]:
     """The finished episodes of a run, and how many episodes there are."""
     from agent_env.runs.score import score_folder
 
@@ -266,45 +266,45 @@ def read_run(run: Run, note: Note) -> tuple[list[Answered], int]:
     if manifest.task != "traveler":
         raise ConfigError(f"{run.path} is a run of {manifest.task}, not of traveler")
     samples = [traveler_sample(sample) for sample in run.samples]
-    return answered(manifest, samples, scored), len(scored)
+    return scored_episodes(manifest, samples, scored), len(scored)
 
 
-def read_rows(paths: Sequence[Path], note: Note) -> dict[Stage, list[Answered]]:
+def read_rows(paths: Sequence[Path], note: Note) -> dict[Stage, list[ScoredEpisode]]:
     """By stage, the finished episodes of runs and of whole studies; a run by itself is of every
     stage."""
     from agent_env.runs.run import Run
 
-    found: dict[Stage, list[Answered]] = {"configurations": [], "models": [], "final": []}
+    rows_of: dict[Stage, list[ScoredEpisode]] = {"configurations": [], "models": [], "final": []}
     for path in paths:
         if not (path / FILE).exists():
             rows, _ = read_run(Run(path), note)
-            for kept in found.values():
-                kept += rows
+            for stage_rows in rows_of.values():
+                stage_rows += rows
             continue
         study = read_study(path)
         for run in study.runs:
             rows, _ = read_run(Run(path / run.folder), note)
             if run.stage == "configurations":
-                found["configurations"] += rows
+                rows_of["configurations"] += rows
             if run.stage != "final" and run.configuration in study.kept:
-                found["models"] += rows
+                rows_of["models"] += rows
             if run.stage == "final":
-                found["final"] += rows
-    return found
+                rows_of["final"] += rows
+    return rows_of
 
 
-def sheets(paths: Sequence[Path], note: Note) -> list[Sheet]:
+def result_tables(paths: Sequence[Path], note: Note) -> list[ResultTable]:
     """The slides' tables as far as something was asked for them, with accuracy by number of events
     last."""
     rows = read_rows(paths, note)
-    makers: tuple[tuple[Stage, Callable[[Sequence[Answered]], Sheet]], ...] = (
+    makers: tuple[tuple[Stage, Callable[[Sequence[ScoredEpisode]], ResultTable]], ...] = (
         ("configurations", configurations_table),
         ("models", models_table),
         ("final", categories_table),
         ("final", lengths_table),
     )
-    made = (make(rows[stage]) for stage, make in makers)
-    return [sheet for sheet in made if sheet.rows]
+    tables = (make(rows[stage]) for stage, make in makers)
+    return [table for table in tables if table.rows]
 
 
 def write_curves(paths: Sequence[Path], file: Path, note: Note) -> None:
@@ -319,17 +319,16 @@ def write_curves(paths: Sequence[Path], file: Path, note: Note) -> None:
     write_whole(file, svg_of(length_curves(read_rows(paths, note)["final"])))
 
 
-def _best(runs: Sequence[Done], names: Sequence[str], keep: int) -> list[str]:
-    """The best ones in the mean over the models; of equals the one that the slides choose, else
-    the first."""
+def _best(runs: Sequence[StudyRun], names: Sequence[str], keep: int) -> list[str]:
+    """The best in the mean over the models; of equals the slides' choice, else the first."""
     means = {}
     for name in names:
-        known = [r.accuracy for r in runs if r.configuration == name and r.accuracy is not None]
-        if known:
-            means[name] = fmean(known)
+        values = [r.accuracy for r in runs if r.configuration == name and r.accuracy is not None]
+        if values:
+            means[name] = fmean(values)
     if not means:
         raise ConfigError("no episode finished, so no configuration can be chosen")
-    order = sorted(means, key=lambda name: (-means[name], name != CHOSEN, names.index(name)))
+    order = sorted(means, key=lambda name: (-means[name], name != DEFAULT, names.index(name)))
     return order[:keep]
 
 

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from agent_env.errors import ConfigError
 from agent_env.families.traveler import truth
 from agent_env.families.traveler.answers import read_answer
-from agent_env.families.traveler.configurations import configuration
+from agent_env.families.traveler.configurations import find_configuration
 from agent_env.families.traveler.events import COLUMNS
-from agent_env.families.traveler.hooks import HOOKS
 from agent_env.families.traveler.sample import NAME, NOTHING, TravelerSample, traveler_sample
 from agent_env.families.traveler.wording import PROMPT, fields
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
-from agent_env.tasks.task import Task
+from agent_env.scoring.episode_score import episode_score
+from agent_env.tasks.task import AnalysisHooks, Task
 
 METRICS = ("accuracy", "of_ceiling", "ceiling", "always_no")
-"""The score; score by ceiling; what the best answer gets; what nobody, no, 0 or never gets."""
+"""The score; score by ceiling; the best answer's score; the score of nobody, no, 0 or never."""
 
 PLACEHOLDERS = {
     "question": True,
@@ -29,16 +29,37 @@ PLACEHOLDERS = {
 }
 
 
+def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
+    """Category, template, time expression, number of events and number of matches."""
+    own = traveler_sample(sample)
+    return {
+        "category": (own.category,),
+        "template": (own.template,),
+        "expression": (own.expression,),
+        "events": (str(own.size),),
+        "matches": (own.matches,),
+    }
+
+
+def cluster(sample: Sample) -> str:
+    """The list of events that the question is about."""
+    return sample.materials[0] if sample.materials else ""
+
+
+HOOKS = AnalysisHooks(groups, cluster, "list of events")
+
+
 def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
     """The task in one of the twelve configurations; `default` is the slides' choice."""
-    chosen = configuration(prompt)
+    configuration = find_configuration(prompt)
 
-    def filled(sample: Sample, condition: Condition) -> dict[str, str]:
-        asked = traveler_sample(sample)
-        return fields(asked, condition, table_of(asked, materials), chosen)
+    def prompt_fields(sample: Sample, condition: Condition) -> dict[str, str]:
+        own = traveler_sample(sample)
+        return fields(own, condition, table_of(own, materials), configuration)
 
     def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
-        return (Message(role="user", content=PROMPT.format(**filled(sample, condition))),)
+        text = PROMPT.format(**prompt_fields(sample, condition))
+        return (Message(role="user", content=text),)
 
     def setup(sample: Sample, condition: Condition) -> str:
         return python_events(traveler_sample(sample), table_of(sample, materials))
@@ -52,7 +73,7 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
         ceiling_metric="of_ceiling",
         default_conditions=("base", "events", "ci"),
         placeholders=PLACEHOLDERS,
-        fields=filled,
+        fields=prompt_fields,
         wording=lambda values: PROMPT.format(**values),
         setup=setup,
         analysis=HOOKS,
@@ -61,10 +82,10 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
 
 def table_of(sample: Sample, materials: Mapping[str, MaterialTable]) -> MaterialTable:
     """The sample's event list."""
-    found = next((materials[digest] for digest in sample.materials if digest in materials), None)
-    if found is None:
-        raise ConfigError(f"the event list of sample '{sample.id}' is missing")
-    return found
+    for digest in sample.materials:
+        if digest in materials:
+            return materials[digest]
+    raise ConfigError(f"the event list of sample '{sample.id}' is missing")
 
 
 def python_events(sample: TravelerSample, table: MaterialTable) -> str:
@@ -83,45 +104,38 @@ def python_events(sample: TravelerSample, table: MaterialTable) -> str:
 
 def score(sample: Sample, episode: Episode) -> Score:
     """Exact match, or the probability that the answer is the true one; with its ceiling."""
-    asked = traveler_sample(sample)
-    common = {
-        "sample": sample.id,
-        "condition": episode.condition,
-        "repeat": episode.repeat,
+    return episode_score(sample, episode, lambda text: _measure(traveler_sample(sample), text))
+
+
+def _measure(sample: TravelerSample, text: str | None) -> dict[str, object]:
+    parsed = read_answer(sample.template, text, sample.subjects)
+    return {
+        "outcome": "unreadable" if parsed.answer is None else "read",
+        "answer": parsed.answer,
+        "rule": parsed.rule,
+        "metrics": answer_metrics(sample, parsed.answer),
     }
-    if episode.status != "finished":
-        return Score.model_validate({**common, "outcome": episode.status})
-    reading = read_answer(asked.template, episode.answer, asked.subjects)
-    return Score.model_validate(
-        {
-            **common,
-            "outcome": "unreadable" if reading.answer is None else "read",
-            "answer": reading.answer,
-            "rule": reading.rule,
-            "metrics": measured(asked, reading.answer),
-        }
-    )
 
 
-def measured(sample: TravelerSample, answer: tuple[str, ...] | None) -> dict[str, float]:
+def answer_metrics(sample: TravelerSample, answer: truth.Answer | None) -> dict[str, float]:
     """METRICS of an answer in normal form, None for an unreadable one; of a vague Who also the
     mean over its subjects, of a vague How often the distance to the expected number."""
-    values = truth.worth(sample.template, sample.chances) if sample.chances else None
+    values = truth.answer_probabilities(sample.template, sample.chances) if sample.chances else None
 
-    def worth_of(said: tuple[str, ...]) -> float:
-        return float(said == sample.gold) if values is None else values.of(said)
+    def value_of(answer: truth.Answer) -> float:
+        return float(answer == sample.gold) if values is None else values.of(answer)
 
     best = 1.0 if values is None else values.of(values.best)
-    worth = 0.0 if answer is None else worth_of(answer)
-    found = {
-        "accuracy": worth,
-        "of_ceiling": worth / best if best else 0.0,  # hundreds of subjects can be too many
+    value = 0.0 if answer is None else value_of(answer)
+    metrics = {
+        "accuracy": value,
+        "of_ceiling": value / best if best else 0.0,  # 0 where hundreds of subjects underflow
         "ceiling": best,
-        "always_no": worth_of(NOTHING[sample.template]),
+        "always_no": value_of(NOTHING[sample.template]),
     }
     if not sample.chances or answer is None:
-        return found
+        return metrics
     if sample.template == "who":
-        return found | {"per_subject": truth.per_subject(sample.chances, answer)}
+        return metrics | {"per_subject": truth.per_subject(sample.chances, answer)}
     error = truth.count_error(sample.chances, answer) if sample.template == "how-often" else None
-    return found if error is None else found | {"count_error": error}
+    return metrics if error is None else metrics | {"count_error": error}

@@ -1,6 +1,6 @@
-"""What an answer to a vague question is worth, and what the best possible one is worth.
+"""The probability that an answer to a vague question is true, and that of the best answer.
 
-Each matching event bears the adverbial with its own probability p, independently.
+The adverbial applies to each matching event with its own probability p, independently.
 From the slides: Did is P = 1 - prod(1 - p), `no` is 1 - P; P per subject for Who; the expected
 number sum(p) for How often. Ours: the joint score of Who, which is the product of P over the
 subjects named and of 1 - P over those not named; the Poisson-binomial probability of the number
@@ -21,44 +21,47 @@ TINY = 1e-30
 
 
 def at_least_one(chances: Sequence[float]) -> float:
-    """P that any of the events bears the adverbial."""
+    """The probability that the adverbial applies to any of the events."""
     return 1.0 - math.prod(1.0 - p for p in chances)
 
 
 def expected_count(chances: Sequence[float]) -> float:
-    """How many of the events are expected to bear it."""
+    """The expected number of events to which it applies."""
     return math.fsum(chances)
 
 
 def count_chances(chances: Sequence[float]) -> list[float]:
-    """The Poisson-binomial distribution: by number, the probability that so many bear it.
-    Probabilities below TINY count as 0, which spares most of the work for hundreds of events."""
-    found, least = [1.0], 0
+    """The Poisson-binomial distribution: the probability of each number of events. Probabilities
+    below TINY count as 0, which spares most of the work for hundreds of events."""
+    shares, least = [1.0], 0
     for p in chances:
         q = 1.0 - p
-        found = [q * share + p * below for share, below in zip([*found, 0.0], [0.0, *found])]  # noqa: B905
-        while found[-1] < TINY:
-            found.pop()
-        if found[0] < TINY:
-            first = next(at for at, share in enumerate(found) if share >= TINY)
-            found, least = found[first:], least + first
-    return [0.0] * least + found + [0.0] * (len(chances) + 1 - least - len(found))
+        shares = [q * here + p * below for here, below in zip([*shares, 0.0], [0.0, *shares])]  # noqa: B905
+        while shares[-1] < TINY:
+            shares.pop()
+        if shares[0] < TINY:
+            first = next(at for at, share in enumerate(shares) if share >= TINY)
+            shares, least = shares[first:], least + first
+    return [0.0] * least + shares + [0.0] * (len(chances) + 1 - least - len(shares))
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
-    """What each answer to a question is worth."""
+class AnswerProbabilities:
+    """The probability of each answer to a question."""
 
     template: str
-    named: Mapping[str, float]
-    """By subject, the probability that it did so at all."""
+    by_subject: Mapping[str, float]
+    """The probability that the subject did so at all."""
     counts: Sequence[float]
     """By number, the probability that it is the true one; empty unless a number is asked for."""
 
     def of(self, answer: Answer) -> float:
-        """The probability that the answer is the true one; what cannot be true is worth 0."""
+        """The probability that the answer is the true one; 0 for an impossible one."""
         if self.template == "who":
-            return self._of_names(answer)
+            if not set(answer) <= set(self.by_subject):
+                return 0.0
+            shares = self.by_subject.items()
+            return math.prod(p if name in answer else 1.0 - p for name, p in shares)
         if self.template == "did":
             yes = self._yes
             return yes if answer == ("yes",) else 1.0 - yes if answer == ("no",) else 0.0
@@ -67,52 +70,41 @@ class Worth:
 
     @property
     def best(self) -> Answer:
-        """An answer that nothing can exceed; where two are worth the same, the lesser one."""
+        """The most probable answer; of equals the lesser one."""
         if self.template == "who":
-            return tuple(sorted(name for name, p in self.named.items() if p > 0.5))
+            return tuple(sorted(name for name, p in self.by_subject.items() if p > 0.5))
         if self.template == "did":
             return ("yes",) if self._yes > 0.5 else ("no",)
         return (str(self.counts.index(max(self.counts))),)
 
     @property
     def _yes(self) -> float:
-        return at_least_one(list(self.named.values()))
-
-    def _of_names(self, answer: Answer) -> float:
-        if not set(answer) <= set(self.named):
-            return 0.0
-        return math.prod(p if name in answer else 1.0 - p for name, p in self.named.items())
+        return at_least_one(list(self.by_subject.values()))
 
 
-def worth(template: str, chances: Chances) -> Worth:
-    """What the answers to a question with these chances are worth."""
-    named = {name: at_least_one(found) for name, found in chances.items()}
+def answer_probabilities(template: str, chances: Chances) -> AnswerProbabilities:
+    """The probabilities of the answers to a question with these chances."""
+    by_subject = {name: at_least_one(row) for name, row in chances.items()}
     counts = count_chances(_all(chances)) if template == "how-often" else []
-    return Worth(template, named, counts)
+    return AnswerProbabilities(template, by_subject, counts)
 
 
 def best_answer(template: str, chances: Chances) -> Answer:
-    """The best answer that there is."""
-    return worth(template, chances).best
-
-
-def ceiling(template: str, chances: Chances) -> float:
-    """What the best answer is worth."""
-    values = worth(template, chances)
-    return values.of(values.best)
+    """The most probable answer."""
+    return answer_probabilities(template, chances).best
 
 
 def per_subject(chances: Chances, answer: Answer) -> float:
     """Mean over the subjects of the probability that naming or not naming each is right: the
     slides' P for every subject by itself."""
-    named = worth("who", chances).named
-    shares = [p if name in answer else 1.0 - p for name, p in named.items()]
+    by_subject = answer_probabilities("who", chances).by_subject
+    shares = [p if name in answer else 1.0 - p for name, p in by_subject.items()]
     strangers = len(set(answer) - set(chances))
     return math.fsum(shares) / (len(shares) + strangers)
 
 
 def count_error(chances: Chances, answer: Answer) -> float | None:
-    """How far the answered number is from the expected one; None where it is no number."""
+    """The distance of the answered number from the expected one; None where it is no number."""
     try:
         return abs(float(answer[0]) - expected_count(_all(chances)))
     except (IndexError, ValueError):
@@ -130,7 +122,7 @@ def possible_answers(template: str, chances: Chances) -> list[Answer]:
 
 
 def _all(chances: Chances) -> list[float]:
-    return [p for found in chances.values() for p in found]
+    return [p for row in chances.values() for p in row]
 
 
 def _whole(answer: Answer) -> int | None:

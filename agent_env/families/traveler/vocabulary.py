@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -40,25 +41,28 @@ class Vocabulary(Record):
 
     def event(self, name: str) -> EventType:
         """The type of this name; ConfigError lists the known ones."""
-        for found in self.events:
-            if found.name == name:
-                return found
-        known = ", ".join(event.name for event in self.events)
-        raise ConfigError(f"unknown event '{name}'; known: {known}")
+        return _by_name("event", name, self.events)
 
     def location(self, name: str) -> Location:
         """The place of this name; ConfigError lists the known ones."""
-        for found in self.locations:
-            if found.name == name:
-                return found
-        known = ", ".join(location.name for location in self.locations)
-        raise ConfigError(f"unknown location '{name}'; known: {known}")
+        return _by_name("location", name, self.locations)
 
     def subject(self, name: str) -> str:
         """The name itself; ConfigError where nobody is called so."""
         if name not in self.subjects:
             raise ConfigError(f"unknown subject '{name}'; known: {', '.join(self.subjects)}")
         return name
+
+
+Part = TypeVar("Part", EventType, Location)
+
+
+def _by_name(what: str, name: str, parts: tuple[Part, ...]) -> Part:
+    for part in parts:
+        if part.name == name:
+            return part
+    known = ", ".join(part.name for part in parts)
+    raise ConfigError(f"unknown {what} '{name}'; known: {known}")
 
 
 def _event(name: str, do: str, did: str, offset: float) -> EventType:
@@ -85,20 +89,21 @@ HOME = Vocabulary(
 
 
 def read_vocabulary(file: Path | None) -> Vocabulary:
-    """The vocabulary of a JSON file, HOME without one; DatasetError names what is wrong in it."""
+    """The vocabulary of a JSON file, HOME without one; DatasetError names a defect in it."""
     if file is None:
         return HOME
     try:
-        found = Vocabulary.model_validate_json(file.read_bytes())
+        vocabulary = Vocabulary.model_validate_json(file.read_bytes())
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
     except ValidationError as exc:
         reason = f"not a vocabulary: {first_problem(exc.errors())}"
         raise DatasetError(file, None, reason) from exc
     names = (
-        found.subjects, [place.name for place in found.locations], [e.name for e in found.events]
+        vocabulary.subjects, [place.name for place in vocabulary.locations],
+        [event.name for event in vocabulary.events],
     )  # fmt: skip
     for group in names:
-        if twice := {name for name in group if list(group).count(name) > 1}:
-            raise DatasetError(file, None, f"'{min(twice)}' stands twice")
-    return found
+        if duplicates := {name for name in group if list(group).count(name) > 1}:
+            raise DatasetError(file, None, f"'{min(duplicates)}' stands twice")
+    return vocabulary

@@ -5,8 +5,8 @@ from __future__ import annotations
 from agent_env.families.traveler.configurations import (
     MANNERS,
     Configuration,
-    said_now,
-    shown,
+    events_text,
+    now_text,
 )
 from agent_env.families.traveler.sample import Template, TravelerSample
 from agent_env.families.traveler.vocabulary import Vocabulary
@@ -70,13 +70,13 @@ def question_text(
 
 
 def fields(
-    sample: TravelerSample, condition: Condition, table: MaterialTable, chosen: Configuration
+    sample: TravelerSample, condition: Condition, table: MaterialTable, configuration: Configuration
 ) -> dict[str, str]:
     """The prompt's placeholders: `now`, `events`, `manner`, `question`, `note`, `form`."""
     return {
-        "now": said_now(sample.now, sample.zone, chosen),
-        "events": _events(sample, condition, table, chosen),
-        "manner": MANNERS[chosen.manner],
+        "now": now_text(sample.now, sample.zone, configuration),
+        "events": _events(sample, condition, table, configuration),
+        "manner": MANNERS[configuration.manner],
         "question": sample.question,
         "note": NOTES.get(sample.expression, ""),
         "form": LAST_LINE.format(form=FORMS[sample.template]),
@@ -84,11 +84,11 @@ def fields(
 
 
 def _events(
-    sample: TravelerSample, condition: Condition, table: MaterialTable, chosen: Configuration
+    sample: TravelerSample, condition: Condition, table: MaterialTable, configuration: Configuration
 ) -> str:
-    """The list itself, or where it is to be had; it is shown only where no tool holds it."""
-    told = ASK_TOOL if "query_events" in condition.tools else ""
-    told += IN_PYTHON if "python" in condition.tools else ""
-    if told:
-        return told.format(size=sample.size)
-    return LISTED.format(events=shown(table, chosen))
+    """The list itself, or, where tools hold it, how to get it."""
+    hint = ASK_TOOL if "query_events" in condition.tools else ""
+    hint += IN_PYTHON if "python" in condition.tools else ""
+    if hint:
+        return hint.format(size=sample.size)
+    return LISTED.format(events=events_text(table, configuration))

@@ -21,8 +21,8 @@ def open_zone(name: str) -> tzinfo:
 
 
 def read_time(text: str, zone: tzinfo) -> int:
-    """Seconds since 1970 UTC, from ISO 8601 to the minute or second; without an offset the zone's
-    own clock is meant. ValueError says what is wrong."""
+    """Seconds since 1970 UTC, from ISO 8601 to the minute or second; without an offset the time is
+    on the zone's clock. ValueError names the defect."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -39,8 +39,8 @@ def local(at: int, zone: tzinfo) -> datetime:
     return datetime.fromtimestamp(at, zone)
 
 
-def written(at: int, zone: tzinfo) -> str:
-    """ISO 8601 with the zone's offset, to the minute where no second is left over."""
+def iso_time(at: int, zone: tzinfo) -> str:
+    """ISO 8601 with the zone's offset, to the minute or, where needed, the second."""
     return local(at, zone).isoformat(timespec="seconds" if at % 60 else "minutes")
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.traveler.configurations import CHOSEN, CONFIGURATIONS
-from agent_env.families.traveler.figures import Figure
+from agent_env.families.traveler.configurations import CONFIGURATIONS, DEFAULT
+from agent_env.families.traveler.figures import Mean
 from agent_env.families.traveler.study import (
-    Plan,
+    StudyPlan,
     named_configurations,
     read_study,
+    result_tables,
     run_study,
-    sheets,
 )
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
@@ -71,13 +71,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def plan(**changes: object) -> Plan:
+def plan(**changes: object) -> StudyPlan:
     wanted = {
         "models": ("reference", "reference-static"),
-        "configurations": (OTHER, CHOSEN, "cot-step+date-only+json"),
+        "configurations": (OTHER, DEFAULT, "cot-step+date-only+json"),
         "keep": 2, "per_cell": 4, "sizes": (5, 10), "all_sizes": (5, 10, 20),
     }  # fmt: skip
-    return Plan.model_validate(wanted | changes)
+    return StudyPlan.model_validate(wanted | changes)
 
 
 def test_a_study_ranks_compares_and_asks_everything(study: Path) -> None:
@@ -85,15 +85,15 @@ def test_a_study_ranks_compares_and_asks_everything(study: Path) -> None:
     asked = [(run.stage, run.model, run.configuration, run.episodes) for run in found.runs]
     assert asked == [
         ("configurations", "reference", OTHER, 16),
-        ("configurations", "reference", CHOSEN, 16),
+        ("configurations", "reference", DEFAULT, 16),
         ("configurations", "reference", "cot-step+date-only+json", 16),
-        ("models", "reference-static", CHOSEN, 16),
+        ("models", "reference-static", DEFAULT, 16),
         ("models", "reference-static", OTHER, 16),
-        ("final", "reference", CHOSEN, 36),
-        ("final", "reference-static", CHOSEN, 36),
+        ("final", "reference", DEFAULT, 36),
+        ("final", "reference-static", DEFAULT, 36),
     ]
-    assert found.kept == (CHOSEN, OTHER)  # of equals first the slides' choice, then by order
-    assert found.final == CHOSEN
+    assert found.kept == (DEFAULT, OTHER)  # of equals first the slides' choice, then by order
+    assert found.final == DEFAULT
     means = [run.accuracy for run in found.of("models")]
     assert all(mean is not None and mean < 1.0 for mean in means)
 
@@ -114,11 +114,11 @@ def test_another_plan_is_refused(study: Path) -> None:
 
 
 def test_a_studys_tables_are_those_of_the_slides(study: Path) -> None:
-    first, second, third, last = sheets([study], print)
+    first, second, third, last = result_tables([study], print)
     assert [len(first.rows), len(second.rows)] == [3, 2]
     assert second.columns[4:6] == ("reference", "reference-static")
     best = dict(zip(third.columns, third.rows[0], strict=True))["reference"]
-    assert isinstance(best, Figure)
+    assert isinstance(best, Mean)
     assert (best.value, best.n) == (1.0, 12)
     assert [row[:2] for row in last.rows][:3] == [
         ("explicit", "5"), ("explicit", "10"), ("explicit", "20"),
@@ -146,7 +146,7 @@ def test_a_plan_that_cannot_be_run_is_refused_first(
 
 def test_configurations_are_named_or_all() -> None:
     assert named_configurations("all") == tuple(CONFIGURATIONS)
-    assert named_configurations(f"default, {OTHER}") == (CHOSEN, OTHER)
+    assert named_configurations(f"default, {OTHER}") == (DEFAULT, OTHER)
 
 
 def test_the_command_line_tells_tables_and_draws_curves(study: Path, tmp_path: Path) -> None:

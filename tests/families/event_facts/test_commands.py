@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.event_facts.commands import Asked, check, screen
+from agent_env.families.event_facts.commands import TableAnswers, check, screen
 from agent_env.models.fake_server import Answer, Call, FakeServer, Offer, Policy, Refusal, Turn
 from agent_env.runs.options import RunOptions
 from agent_env.runs.start import Listener
@@ -82,7 +82,7 @@ def test_screening_says_of_each_row_whether_the_model_knows_it(tmp_path: Path, t
     out = tmp_path / "known.csv"
     listener, ended = silent()
 
-    def ask(url: str) -> Coroutine[Any, Any, Asked]:
+    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
         return screen(table, out, options(url, tmp_path / "run"), listener, NOW)
 
     done, server = serving(remembering, ask)
@@ -101,7 +101,7 @@ def test_screening_says_of_each_row_whether_the_model_knows_it(tmp_path: Path, t
 
 
 def test_screening_leaves_a_run_with_every_reply(tmp_path: Path, table: Path) -> None:
-    def ask(url: str) -> Coroutine[Any, Any, Asked]:
+    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
         run = options(url, tmp_path / "run")
         return screen(table, tmp_path / "known.csv", run, silent()[0], NOW)
 
@@ -112,8 +112,8 @@ def test_screening_leaves_a_run_with_every_reply(tmp_path: Path, table: Path) ->
 
 
 def test_the_same_command_asks_only_what_is_missing_or_failed(tmp_path: Path, table: Path) -> None:
-    def ask(url: str) -> Coroutine[Any, Any, Asked]:
-        async def twice() -> Asked:
+    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
+        async def twice() -> TableAnswers:
             run = options(url, tmp_path / "run")
             done = await screen(table, tmp_path / "a.csv", run, silent()[0], NOW)
             next(done.run.glob("episodes/base/*.jsonl")).unlink()
@@ -127,8 +127,8 @@ def test_the_same_command_asks_only_what_is_missing_or_failed(tmp_path: Path, ta
 
 
 def test_a_folder_that_holds_other_questions_is_left_alone(tmp_path: Path, table: Path) -> None:
-    def ask(url: str) -> Coroutine[Any, Any, Asked]:
-        async def twice() -> Asked:
+    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
+        async def twice() -> TableAnswers:
             run = options(url, tmp_path / "run", limit=2)
             await screen(table, tmp_path / "a.csv", run, silent()[0], NOW)
             more = options(url, tmp_path / "run", limit=3)
@@ -156,7 +156,7 @@ async def looking_up(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
 def test_checking_gives_verdict_reason_and_pages(tmp_path: Path, table: Path) -> None:
     out = tmp_path / "checked.csv"
 
-    def ask(url: str) -> Coroutine[Any, Any, Asked]:
+    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
         return check(table, out, options(url, tmp_path / "run"), silent()[0], NOW)
 
     done, _ = serving(looking_up, ask)
@@ -175,7 +175,7 @@ def test_without_a_table_the_shipped_one_is_asked_about(tmp_path: Path) -> None:
     async def blank(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
         return Answer("FIRST: UNKNOWN\nLAST: UNKNOWN\nYEARS: UNKNOWN")
 
-    def ask(url: str) -> Coroutine[Any, Any, Asked]:
+    def ask(url: str) -> Coroutine[Any, Any, TableAnswers]:
         run = options(url, tmp_path / "run", limit=5)
         return screen(None, tmp_path / "known.csv", run, silent()[0], NOW)
 

@@ -51,7 +51,7 @@ MEET = entry(1, "meet", "date(End) = date('1999-07-18 00:00:00', '-2 month')", [
 
 def test_statements_that_give_their_rows_make_samples(tmp_path):
     found = read_published(folder(tmp_path, AFTER, MEET), NOW)
-    assert [c.difference for c in found.checked] == [None, None]
+    assert [c.difference for c in found.questions] == [None, None]
     made = published_samples(found, NOW)
     after, again, meets, _ = made.samples
     assert (after.gold, after.others) == (("Gun O'Holm",), ("Ada Berg", "Carl Dahl"))
@@ -70,7 +70,7 @@ def test_statements_that_give_their_rows_make_samples(tmp_path):
 
 def test_stored_rows_that_the_statement_does_not_give_are_listed(tmp_path):
     wrong = entry(7, "after", "Start > '1999-12-31 00:00:00'", ["Carl Dahl"])
-    (difference,) = (c.difference for c in read_published(folder(tmp_path, wrong), NOW).checked)
+    (difference,) = (c.difference for c in read_published(folder(tmp_path, wrong), NOW).questions)
     assert (difference.file, difference.idx, difference.reason) == (
         "basic_sql.json",
         7,
@@ -82,7 +82,7 @@ def test_stored_rows_that_the_statement_does_not_give_are_listed(tmp_path):
 
 def test_another_now_shows_in_the_rows_that_depended_on_the_day(tmp_path):
     found = read_published(folder(tmp_path, AFTER), date(2026, 1, 1))
-    assert found.checked[0].difference.reason == "other rows"
+    assert found.questions[0].difference.reason == "other rows"
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_another_now_shows_in_the_rows_that_depended_on_the_day(tmp_path):
     ],
 )
 def test_a_statement_that_does_more_than_read_is_refused_and_listed(tmp_path, sql):
-    (checked,) = read_published(folder(tmp_path, AFTER | {"sql_for_db": sql}), NOW).checked
-    assert checked.found is None
+    (checked,) = read_published(folder(tmp_path, AFTER | {"sql_for_db": sql}), NOW).questions
+    assert checked.rows is None
     assert checked.difference.reason != "other rows"
     assert published_samples(read_published(tmp_path, NOW), NOW).samples == ()
 
@@ -107,7 +107,7 @@ def test_a_statement_that_does_more_than_read_is_refused_and_listed(tmp_path, sq
 def test_a_statement_that_does_not_end_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr("agent_env.families.tdbench.published_sql.TIMEOUT_S", 0.2)
     endless = f"select count(*) from leaders a{''.join(f', leaders b{n}' for n in range(30))}"
-    (checked,) = read_published(folder(tmp_path, AFTER | {"sql_for_db": endless}), NOW).checked
+    (checked,) = read_published(folder(tmp_path, AFTER | {"sql_for_db": endless}), NOW).questions
     assert checked.difference.reason == "took over 0.2 s"
 
 
@@ -122,7 +122,7 @@ def test_what_holds_now_keeps_its_open_end(tmp_path):
     }
     found = read_published(folder(tmp_path, now), NOW)
     (sample,) = published_samples(found, NOW).samples
-    assert found.checked[0].difference is None
+    assert found.questions[0].difference is None
     assert (sample.kind, sample.outdated) == ("current", ("Ada Berg", "Carl Dahl"))
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from math import isnan
 from xml.etree import ElementTree
 
-from matplotlib.figure import Figure as Drawing
+from matplotlib.figure import Figure
 
 from agent_env.analysis.drawing import svg_of
 from agent_env.families.traveler.figures import (
-    Answered,
     Cell,
-    Figure,
+    Mean,
+    ScoredEpisode,
     categories_table,
     configurations_table,
     lengths_table,
@@ -26,16 +26,18 @@ CHOSEN, OTHER = "cot-review+date-only+language", "zero-shot+date-only+json"
 
 def row(
     model: str, name: str, category: str, size: int, accuracy: float, condition: str = "base"
-) -> Answered:
+) -> ScoredEpisode:
     best = 0.5 if category == "vague" else 1.0
     kind = (category, "did", size)
     listed = f"list of {size}"
-    return Answered(model, condition, name, *kind, listed, accuracy, accuracy / best, best, 0.25)
+    return ScoredEpisode(
+        model, condition, name, *kind, listed, accuracy, accuracy / best, best, 0.25
+    )
 
 
 def values(rows: Sequence[tuple[Cell, ...]]) -> list[tuple[object, ...]]:
     """The rows without intervals."""
-    return [tuple(c.value if isinstance(c, Figure) else c for c in line) for line in rows]
+    return [tuple(c.value if isinstance(c, Mean) else c for c in line) for line in rows]
 
 
 ROWS = [
@@ -64,8 +66,8 @@ def test_a_figure_has_its_number_and_lists_not_questions_make_its_interval_narro
     answers = [row("a", CHOSEN, "explicit", 5, worth) for worth in (1.0, 0.0, 1.0, 1.0)]
     apart = [replace(each, cluster=f"list {at}") for at, each in enumerate(answers)]
     one, four = (configurations_table(rows).rows[0][4] for rows in (answers, apart))
-    assert isinstance(one, Figure)
-    assert isinstance(four, Figure)
+    assert isinstance(one, Mean)
+    assert isinstance(four, Mean)
     assert (one.value, one.n, four.value, four.n) == (0.75, 4, 0.75, 4)
     assert (round(one.low, 2), round(one.high, 2)) == (0.12, 0.99)
     assert (round(four.low, 2), round(four.high, 2)) == (0.3, 0.95)
@@ -122,7 +124,7 @@ def test_no_line_goes_through_points_of_one_question() -> None:
     assert lines == [0, 3]  # the model's, the ceiling's and the constant answer's
 
 
-def _unbroken(figure: Drawing) -> int:
+def _unbroken(figure: Figure) -> int:
     """Lines that are seen between points."""
     (axes,) = figure.axes
     lines = [line for line in axes.lines if line.get_linestyle() != "None"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_env.families.traveler.family import FAMILY
-from agent_env.families.traveler.hooks import HOOKS
+from agent_env.families.traveler.task import HOOKS
 
 
 def test_a_question_stands_under_its_category_and_its_template() -> None:

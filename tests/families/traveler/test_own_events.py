@@ -14,7 +14,7 @@ from agent_env.families.traveler.family import Options, make_samples
 from agent_env.families.traveler.periods import period_of
 from agent_env.families.traveler.sample import traveler_sample
 from agent_env.families.traveler.vocabulary import HOME
-from agent_env.families.traveler.zones import read_time, written
+from agent_env.families.traveler.zones import iso_time, read_time
 
 HEAD = "event,subject,location,time\n"
 NOW = 1_696_026_600
@@ -94,8 +94,8 @@ def test_local_times_know_summer_time() -> None:
     from agent_env.families.traveler.zones import open_zone
 
     berlin = open_zone("Europe/Berlin")
-    assert written(read_time("2023-07-01T12:00", berlin), berlin) == "2023-07-01T12:00+02:00"
-    assert written(read_time("2023-01-01T12:00", berlin), berlin) == "2023-01-01T12:00+01:00"
+    assert iso_time(read_time("2023-07-01T12:00", berlin), berlin) == "2023-07-01T12:00+02:00"
+    assert iso_time(read_time("2023-01-01T12:00", berlin), berlin) == "2023-01-01T12:00+01:00"
 
 
 @pytest.mark.parametrize(

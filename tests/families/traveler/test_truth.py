@@ -58,7 +58,7 @@ def test_an_impossible_number_is_wrong_and_no_crash(number: str) -> None:
 def test_all_possible_answers_sum_to_1(chances: dict[str, list[float]], template: str) -> None:
     answers = truth.possible_answers(template, chances)
     assert len(set(answers)) == len(answers)
-    total = sum(truth.worth(template, chances).of(answer) for answer in answers)
+    total = sum(truth.answer_probabilities(template, chances).of(answer) for answer in answers)
     assert total == pytest.approx(1.0, abs=1e-12)
 
 
@@ -66,12 +66,13 @@ def test_no_answer_exceeds_the_ceiling_on_1000_questions() -> None:
     asked = small(1000, seed=3, categories=["vague"])
     assert len(asked) == 1000
     for sample in asked:
-        best = truth.ceiling(sample.template, sample.chances)
+        probabilities = truth.answer_probabilities(sample.template, sample.chances)
+        best = probabilities.of(probabilities.best)
         answers = truth.possible_answers(sample.template, sample.chances)
-        worths = [truth.worth(sample.template, sample.chances).of(answer) for answer in answers]
-        assert max(worths) == best
-        assert sum(worths) == pytest.approx(1.0, abs=1e-12)
-        assert truth.worth(sample.template, sample.chances).of(sample.gold) == best
+        shares = [probabilities.of(answer) for answer in answers]
+        assert max(shares) == best
+        assert sum(shares) == pytest.approx(1.0, abs=1e-12)
+        assert probabilities.of(sample.gold) == best
 
 
 def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial() -> None:
@@ -83,7 +84,7 @@ def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial() -> N
             continue
         for answer in truth.possible_answers(sample.template, sample.chances):
             wanted = brute_force.vague_share(sample.question, table, answer)
-            found = truth.worth(sample.template, sample.chances).of(answer)
+            found = truth.answer_probabilities(sample.template, sample.chances).of(answer)
             assert found == pytest.approx(wanted, abs=1e-12)
             checked += 1
     assert checked > 200
@@ -103,7 +104,9 @@ def test_certain_events_leave_one_answer() -> None:
     chances = {"Tom": [1.0, 1.0, 1.0], "Mary": [0.0]}
     assert truth.best_answer("who", chances) == ("Tom",)
     assert truth.best_answer("how-often", chances) == ("3",)
-    assert [truth.ceiling(t, chances) for t in ("who", "did", "how-often")] == [1.0, 1.0, 1.0]
+    for template in ("who", "did", "how-often"):
+        probabilities = truth.answer_probabilities(template, chances)
+        assert probabilities.of(probabilities.best) == 1.0
 
 
 @given(st.lists(st.floats(0, 1), max_size=40))
