@@ -13,9 +13,7 @@ from agent_env.errors import ConfigError
 from agent_env.families.tdbench.published import Difference
 
 if TYPE_CHECKING:
-    from agent_env.episodes.run_folder import RunFolder
-    from agent_env.families.tdbench.layouts import Layout, Scored
-    from agent_env.records.schema import Sample
+    from agent_env.families.tdbench.layouts import Layout, ScoredAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +82,21 @@ def lay_out(
     runs: Sequence[Path], name: str, domain: str | None, note: Callable[[str], None]
 ) -> Layout:
     """The table or figure of the paper, of any runs of this family."""
-    from agent_env.families.tdbench.layouts import make_layout, scored
+    from agent_env.families.tdbench.layouts import make_layout, scored_answers
     from agent_env.families.tdbench.sample import NAME, tdbench_sample
     from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 
-    answers: list[Scored] = []
+    answers: list[ScoredAnswer] = []
     for path in runs:
         run = Run(path)
         if (task := run.manifest().task) != NAME:
             raise ConfigError(f"{path} is a run of {task}; these layouts are of {NAME}")
-        found = score_folder(run, note)
-        samples = {sample.id: tdbench_sample(sample) for sample in _samples(run)}
-        answers += scored(run.manifest(), [(samples[score.sample], score) for _, score in found])
+        pairs = [
+            (tdbench_sample(run.samples_by_id[score.sample]), score)
+            for _, score in score_folder(run, note)
+        ]
+        answers += scored_answers(run.manifest(), pairs)
     if domain is not None:
         answers = [answer for answer in answers if answer.sample.domain == domain]
     return make_layout(name, answers)
-
-
-def _samples(folder: RunFolder) -> Sequence[Sample]:
-    from agent_env.families.tdbench.sample import TdbenchSample
-
-    return folder.samples_as(TdbenchSample)

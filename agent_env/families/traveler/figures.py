@@ -60,7 +60,7 @@ class ScoredEpisode:
 
 
 @dataclass(frozen=True, slots=True)
-class ResultTable:
+class SlideTable:
     """A table as text, Markdown or CSV."""
 
     title: str
@@ -145,7 +145,7 @@ def scored_episodes(
     return episodes
 
 
-def configurations_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
+def configurations_table(rows: Sequence[ScoredEpisode]) -> SlideTable:
     """Table 4: accuracy of each configuration by number of events, explicit and implicit only."""
     crisp = [row for row in rows if row.category != "vague"]
     sizes = sorted({row.size for row in crisp})
@@ -154,7 +154,7 @@ def configurations_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
     return _by_configuration(title, crisp, sizes, cells)
 
 
-def models_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
+def models_table(rows: Sequence[ScoredEpisode]) -> SlideTable:
     """Table 5: accuracy of each configuration by model, explicit and implicit only."""
     crisp = [row for row in rows if row.category != "vague"]
     cells = means(crisp, lambda row: (row.condition, row.configuration, row.model))
@@ -168,7 +168,7 @@ def _by_configuration(
     rows: Sequence[ScoredEpisode],
     columns: Sequence[Hashable],
     values: Mapping[Hashable, Mean],
-) -> ResultTable:
+) -> SlideTable:
     used = {row.configuration for row in rows}
     names = [*(n for n in CONFIGURATIONS if n in used), *sorted(used - CONFIGURATIONS.keys())]
     table: list[tuple[Cell, ...]] = []
@@ -178,10 +178,10 @@ def _by_configuration(
             if any(cells):
                 table.append((condition, *_parts(name), *cells, _average(cells)))
     heads = ("condition", "manner", "dates", "events as", *map(str, columns), "average")
-    return ResultTable(title, heads, tuple(table))
+    return SlideTable(title, heads, tuple(table))
 
 
-def categories_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
+def categories_table(rows: Sequence[ScoredEpisode]) -> SlideTable:
     """Table 6: accuracy by category and by template, followed by what puts a vague score into
     perspective: its share of the ceiling, its ceiling, the constant answer."""
     vague = [row for row in rows if row.category == "vague"]
@@ -201,10 +201,10 @@ def categories_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
             if any(cell is not None for cell in cells):
                 table.append((title.format(name), *cells, _average(cells)))
     heads = ("questions", *labels(rows), "average")
-    return ResultTable(f"Accuracy by category and template (Table 6), {CELLS}", heads, tuple(table))
+    return SlideTable(f"Accuracy by category and template (Table 6), {CELLS}", heads, tuple(table))
 
 
-def lengths_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
+def lengths_table(rows: Sequence[ScoredEpisode]) -> SlideTable:
     """Figures 4 to 6 as a table: accuracy by category and number of events."""
     values = means(rows, lambda row: (row.category, row.size, row.label))
     kinds = sorted(
@@ -215,7 +215,7 @@ def lengths_table(rows: Sequence[ScoredEpisode]) -> ResultTable:
         for category, size in kinds
     ]
     heads = ("category", "events", *labels(rows))
-    return ResultTable(
+    return SlideTable(
         f"Accuracy by number of events (Figures 4 to 6), {CELLS}", heads, tuple(table)
     )
 

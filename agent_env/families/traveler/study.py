@@ -20,8 +20,8 @@ from agent_env.errors import ConfigError, DatasetError, first_problem
 from agent_env.families.traveler.configurations import CONFIGURATIONS, DEFAULT, find_configuration
 from agent_env.families.traveler.family import SIZES
 from agent_env.families.traveler.figures import (
-    ResultTable,
     ScoredEpisode,
+    SlideTable,
     categories_table,
     configurations_table,
     lengths_table,
@@ -293,11 +293,11 @@ def read_rows(paths: Sequence[Path], note: Note) -> dict[Stage, list[ScoredEpiso
     return rows_of
 
 
-def result_tables(paths: Sequence[Path], note: Note) -> list[ResultTable]:
+def result_tables(paths: Sequence[Path], note: Note) -> list[SlideTable]:
     """The slides' tables as far as something was asked for them, with accuracy by number of events
     last."""
     rows = read_rows(paths, note)
-    makers: tuple[tuple[Stage, Callable[[Sequence[ScoredEpisode]], ResultTable]], ...] = (
+    makers: tuple[tuple[Stage, Callable[[Sequence[ScoredEpisode]], SlideTable]], ...] = (
         ("configurations", configurations_table),
         ("models", models_table),
         ("final", categories_table),

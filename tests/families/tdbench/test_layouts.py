@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.tdbench.layouts import LAYOUTS, Scored, make_layout
+from agent_env.families.tdbench.layouts import LAYOUTS, ScoredAnswer, make_layout
 from agent_env.families.tdbench.score import measure
 from agent_env.records.schema import Score
 from tests.families.tdbench.leaders import TABLE, current, hops, question
@@ -14,7 +14,7 @@ def answered(sample, text, model="m", prompt="default", condition="base"):
     score = Score.model_validate(
         {"sample": sample.id, "condition": condition, "repeat": 1, **found}
     )
-    return Scored(sample, score, model, prompt, condition)
+    return ScoredAnswer(sample, score, model, prompt, condition)
 
 
 RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"
@@ -77,7 +77,7 @@ def test_figure_3_goes_by_five_years_of_the_closed_book():
 
 def test_models_and_conditions_are_rows():
     two = [answered(question(1), RIGHT), answered(question(1), RIGHT, model="n", condition="sql")]
-    assert [name for name, _ in make_layout("5", two).rows] == ["m base", "n sql"]
+    assert [name for name, _, _ in make_layout("5", two).rows] == ["m base", "n sql"]
 
 
 def test_an_unknown_layout_is_named():

@@ -30,7 +30,7 @@ B = (date(1990, 5, 1), date(1993, 5, 3))
 def president(relation: Relation = "contains") -> Requirements:
     """Of the Presidents of France."""
     text = condition(relation, B, None, OFFICE, "day", 0)
-    question = sentence(OFFICES.asks[0], {"country": "France", "role": "President"}, text, 0)
+    question = sentence(OFFICES.forms[0], {"country": "France", "role": "President"}, text, 0)
     return Requirements(
         kind="relation",
         template=question,
