@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from agent_env.records.schema import ModelFacts, Sample
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from agent_env.analysis.intervals import bootstrapped, wilson
 from agent_env.analysis.resampling import Floats, draw_weights
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.models.prices import cost_usd
-from agent_env.records.schema import Episode, ModelFacts, Sample, Score, Usage, Verdict
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Episode, Sample, Score, Usage, Verdict
 
 Side = Literal["both", "reader", "judge", "neither"]
 """Who calls an answer right."""

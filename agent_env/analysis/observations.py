@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from agent_env.analysis.totals import episode_cost
 from agent_env.analysis.treatment import Arrival, arrival
-from agent_env.records.schema import Episode, ModelFacts, Sample, Score
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Episode, Sample, Score
 
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 QUANTITIES = (*TOKENS, "cost_usd", "steps", "tool_calls", "duration_s")

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from agent_env.records.schema import Condition, ModelFacts, Stored, Usage
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Condition, Stored, Usage
 from agent_env.records.trace_events import TRACE_VERSION, Parent
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from agent_env.episodes.rescoring import Rescored
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.records.manifest import Manifest
-    from agent_env.records.schema import Episode, ModelFacts, Sample, Score
+    from agent_env.records.model_facts import ModelFacts
+    from agent_env.records.schema import Episode, Sample, Score
     from agent_env.runs.opened import Verdict
     from agent_env.runs.run import Run
     from agent_env.scoring.evidence import Trail

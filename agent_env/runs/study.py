@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from agent_env.analysis.observations import Observation
     from agent_env.analysis.study import RunData, Study
     from agent_env.records.manifest import Manifest
-    from agent_env.records.schema import Episode, ModelFacts, Sample, Score
+    from agent_env.records.model_facts import ModelFacts
+    from agent_env.records.schema import Episode, Sample, Score
     from agent_env.tasks.task import Task
 
 

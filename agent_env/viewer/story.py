@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from agent_env.models.prices import cost_usd
-from agent_env.records.schema import Message, ModelFacts, PageRef, ToolCall
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Message, PageRef, ToolCall
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_env.analysis.cutoff import after_cutoff
-from agent_env.records.schema import ModelFacts, Sample
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Sample
 from agent_env.testing import puzzle
 
 DATES = {"a": "2023-12-31", "b": "2024", "c": "2024-06-30", "d": "2024-07-01", "e": "2025"}

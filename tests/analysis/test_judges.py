@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_env.analysis.judges import Figure, cohen, judge_agreements, last_says
-from agent_env.records.schema import Episode, JudgeCall, ModelFacts, Sample, Score, Usage, Verdict
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Episode, JudgeCall, Sample, Score, Usage, Verdict
 from agent_env.testing import answer, puzzle
 
 J = "compatible/j"

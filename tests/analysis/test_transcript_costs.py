@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from agent_env.analysis.transcript import transcript
-from agent_env.records.schema import ModelFacts, Usage
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Usage
 from agent_env.records.trace_events import ModelCalled
 from agent_env.testing import answer
 

@@ -9,15 +9,8 @@ import pytest
 
 from agent_env.graph.meter import Meter, estimated_tokens, known_or_estimated
 from agent_env.protocols import Limits
-from agent_env.records.schema import (
-    Message,
-    ModelFacts,
-    ProviderFields,
-    StopReason,
-    ToolCall,
-    ToolSpec,
-    Usage,
-)
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Message, ProviderFields, StopReason, ToolCall, ToolSpec, Usage
 from agent_env.testing import answer
 
 PRICES = ModelFacts(

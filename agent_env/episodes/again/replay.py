@@ -28,10 +28,10 @@ from agent_env.graph.fitting import Fit
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Limits, Model, ReplyOptions, Strategy, Toolbox
+from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import (
     Condition,
     Message,
-    ModelFacts,
     Reply,
     Sample,
     ToolCall,

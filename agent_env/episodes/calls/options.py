@@ -24,8 +24,8 @@ from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
 from agent_env.models.addresses import split_address
 from agent_env.models.prices import is_priced, read_prices
 from agent_env.records.manifest import Manifest
+from agent_env.records.model_facts import ModelFacts
 from agent_env.records.options import CALLS, RUN, Opt, Part
-from agent_env.records.schema import ModelFacts
 from agent_env.records.trace_events import Event
 
 FILES_PER_EPISODE = 4

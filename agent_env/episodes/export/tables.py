@@ -8,7 +8,8 @@ from typing import Any, Literal
 from agent_env.episodes.export.source import Source, Told
 from agent_env.episodes.trace.fold import gave_nothing
 from agent_env.models.prices import cost_usd
-from agent_env.records.schema import ModelFacts, Usage
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Usage
 from agent_env.records.trace_events import ModelCalled, ToolCalled
 
 Kind = Literal["text", "int", "float", "bool", "texts"]

@@ -22,7 +22,8 @@ from agent_env.episodes.runner import utc_now
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.errors import ModelError, RunStopped, StorageError
 from agent_env.graph.meter import estimated_tokens
-from agent_env.records.schema import Message, ModelFacts, ToolSpec
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Message, ToolSpec
 from agent_env.records.trace_events import Event
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.budget import FIRST_OUTPUT, RunBudget, RunLimits
 from agent_env.errors import ModelError, RunStopped
-from agent_env.records.schema import Message, ModelFacts, Usage
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Message, Usage
 
 PRICED = ModelFacts(
     input_per_million=1.0, output_per_million=10.0, date="2026-01-01", source="made up"

@@ -17,7 +17,8 @@ from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ModelError
-from agent_env.records.schema import ModelFacts, Reply, Usage
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Reply, Usage
 from agent_env.testing import ScriptedModel, answer, calls
 from tests.episodes.calls.test_caller import run, runner
 
