@@ -33,7 +33,7 @@ def audit(
 
     Example: agent-env audit puzzles.json --facts-table EVENTS.csv --fix corrected.json
     """
-    from agent_env.families.time_puzzles.commands import audit_file
+    from agent_env.families.time_puzzles.audit import audit_file
 
     report = audit_file(file, facts_file, fix)
     if report.without_event:

@@ -1,6 +1,6 @@
-"""Audits a puzzle file of any origin: is the gold right, closed, necessary, plain, guessable?
+"""Audits a puzzle file of any origin: gold, closure, necessity, wording, chance of guessing.
 
-Everything is computed anew from the facts, and from a table of events where one is given.
+Everything is recomputed from the facts and, if given, a table of events.
 """
 
 from __future__ import annotations
@@ -8,10 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
+from agent_env.episodes.run_folder import write_whole
 from agent_env.families.time_puzzles.audit_causes import Causes
-from agent_env.families.time_puzzles.audit_events import UNKNOWN_EVENT, ResolvedFacts, Resolver
+from agent_env.families.time_puzzles.audit_events import (
+    UNKNOWN_EVENT,
+    ResolvedFacts,
+    Resolver,
+    read_event_dates,
+)
 from agent_env.families.time_puzzles.audit_solved import (
     SolvedPuzzle,
     common_days,
@@ -31,41 +38,41 @@ from agent_env.families.time_puzzles.guessers import (
     gold_days,
     rates_of,
 )
-from agent_env.families.time_puzzles.published import identifier_of
+from agent_env.families.time_puzzles.published import identifier_of, puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.readings import Readings
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.temporal.days import PUZZLE_DAYS
-from agent_env.temporal.facts.tables import EventRow, FactTables
+from agent_env.temporal.facts.tables import EventRow, FactTables, shipped_tables
 
 NOT_JUDGED = "not_judged"
 MAX_CHANCE = 0.1
-"""How likely a random value of the event may be right in one puzzle."""
+"""Largest accepted probability that a random value of the event is right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found of one puzzle."""
+    """The findings on one puzzle."""
 
     identifier: str | int
     wrong_gold: tuple[str, ...] = ()
-    """Causes of a wrong gold set; none where it is right."""
+    """Causes of a wrong gold set; empty for a right one."""
     defects: tuple[str, ...] = ()
-    """What else is wrong with the puzzle."""
+    """The puzzle's other defects."""
     notes: tuple[str, ...] = ()
-    """What no table knows, and what the puzzle itself says of its limits."""
+    """Unknown names, and limits that the puzzle declares itself."""
     solutions: tuple[str, ...] | None = None
-    """Recomputed; None where a fact names what no table knows."""
+    """Recomputed; None for a fact with an unknown name."""
     open_universe: bool = False
     event_unnecessary: bool = False
     any_unnecessary: bool = False
     readings: tuple[str, ...] = ()
-    """The readings under which the answer would be another."""
+    """Other readings that change the answer."""
     guess_chance: float | None = None
-    """How likely a random value of the event is right."""
+    """Probability that a random value of the event is right."""
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """Everything that is wrong, the gold first."""
+        """All causes and defects, those of the gold first."""
         return tuple(dict.fromkeys((*self.wrong_gold, *self.defects)))
 
     def as_json(self) -> dict[str, object]:
@@ -83,27 +90,25 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """All findings, in the order of the puzzles, and what guessing gives."""
+    """All findings, in the order of the puzzles, and the guessers' rates."""
 
     findings: tuple[Finding, ...]
     guess_rates: GuessRates | None
-    """Of the puzzles whose facts are all known, against their stored gold; None where there are
-    none, or where puzzles name events that no table has, for the others' rates would pass for the
-    set's."""
+    """Over the puzzles with known facts, against their stored gold; None without such puzzles, or
+    if an event is unknown, because the rates would not be those of the set."""
 
     @property
     def judged(self) -> int:
-        """Puzzles whose facts are known, so that something can be said of them."""
+        """Number of puzzles with known facts."""
         return sum(NOT_JUDGED not in finding.notes for finding in self.findings)
 
     @property
     def without_event(self) -> int:
-        """Puzzles about an event that no table has."""
+        """Number of puzzles about an unknown event."""
         return sum(UNKNOWN_EVENT in finding.notes for finding in self.findings)
 
     def as_json(self) -> dict[str, object]:
-        """The object that `--json` prints; counts are of the judged puzzles, and null where none
-        was judged."""
+        """The output of `--json`; counts are over the judged puzzles, null without any."""
         wrong = [finding.wrong_gold for finding in self.findings if finding.wrong_gold]
         by_cause = Counter(cause for causes in wrong for cause in causes)
         counts = {
@@ -123,13 +128,24 @@ class AuditReport:
         }
 
 
+def audit_file(file: Path, facts: Path | None, fix: Path | None) -> AuditReport:
+    """Audits a puzzle file of either format; writes the corrected set to `fix`, if anything was
+    judged."""
+    puzzles = read_puzzles(file)
+    events = read_event_dates(facts) if facts is not None else None
+    report = audit(puzzles, shipped_tables(), events)
+    if fix is not None and report.judged:
+        write_whole(fix, puzzle_bytes(corrected(puzzles, report)))
+    return report
+
+
 def audit(
     puzzles: Sequence[TimePuzzle],
     tables: FactTables,
     events: Sequence[EventRow] | None = None,
     rng: Random | None = None,
 ) -> AuditReport:
-    """Every puzzle checked; `events` outrank the tables' own, `rng` draws the guesses."""
+    """The audit of all puzzles; `events` precede the tables' own, `rng` draws the guesses."""
     resolver = Resolver(tables, events)
     resolved = [resolver.resolve(puzzle) for puzzle in puzzles]
     auditor = _Auditor(puzzles, resolver.extended_tables())
@@ -144,8 +160,7 @@ def audit(
 
 
 def corrected(puzzles: Sequence[TimePuzzle], report: AuditReport) -> tuple[TimePuzzle, ...]:
-    """The puzzles with right gold and count; `puzzle_bytes` writes them as they came. What was
-    verified of a changed puzzle, and its digest, no longer hold and are cleared."""
+    """The puzzles with the right gold and count; checks and digest of changed ones are cleared."""
     pairs = zip(puzzles, report.findings, strict=True)
     return tuple(_corrected(puzzle, finding) for puzzle, finding in pairs)
 
@@ -158,7 +173,7 @@ def _corrected(puzzle: TimePuzzle, finding: Finding) -> TimePuzzle:
 
 
 class _Auditor:
-    """Audits puzzle by puzzle over day sets that all of them share."""
+    """Audits single puzzles over shared day sets."""
 
     def __init__(self, puzzles: Sequence[TimePuzzle], tables: FactTables) -> None:
         self.sets = DaySets(common_days(puzzles), tables)
@@ -170,10 +185,10 @@ class _Auditor:
         self._causes = Causes(self.sets, self._readings, sorted(ranges))
         self._texts = TextJudge(tables, self.sets)
         self.cases: list[Case] = []
-        """What guessers see of the puzzles judged so far."""
+        """The guessers' cases of the puzzles judged so far."""
 
     def finding(self, puzzle: TimePuzzle, resolved: ResolvedFacts) -> Finding:
-        """All that is found of one puzzle."""
+        """The findings on one puzzle."""
         notes = tuple(dict.fromkeys(resolved.notes))
         identifier = identifier_of(puzzle)
         if not resolved.judged or not puzzle.facts or self._is_out_of_reach(puzzle):
@@ -181,14 +196,14 @@ class _Auditor:
         try:
             window = window_of(year_bounds(puzzle), self.sets.days)
             if resolved.event_cause:
-                solve_facts(resolved.stated, window, self.sets)  # what the causes will ask for
+                solve_facts(resolved.stated, window, self.sets)  # needed for the causes
             solved = solve_facts(resolved.facts, window, self.sets)
-        except (KeyError, ValueError):  # a name or number that no calendar has
+        except (KeyError, ValueError):  # an unknown name or number of a calendar
             return Finding(identifier, notes=(*notes, "unknown_name", NOT_JUDGED))
         return self._full_finding(puzzle, resolved, solved, notes)
 
     def _is_out_of_reach(self, puzzle: TimePuzzle) -> bool:
-        """Whether the puzzle's years go beyond those that can be judged, and its gold too."""
+        """Whether the puzzle's years, and its gold, exceed the years that can be judged."""
         first, last = year_bounds(puzzle)
         days = self.sets.days
         if window_of((first, last), days) == 0:
@@ -235,7 +250,7 @@ class _Auditor:
         )
 
     def _chance(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> float | None:
-        """How likely a random value gives the right answer, whatever the file has for it."""
+        """Probability that a random value gives the recomputed answer."""
         event = event_of(solved.facts)
         if event is None:
             self.cases.append(Case(None, solved.answer, gold_days(puzzle, self.sets)))
@@ -250,8 +265,7 @@ class _Auditor:
         return self._texts.is_ours(puzzle) and not self._is_faithful(puzzle, solved)
 
     def _is_faithful(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> bool:
-        """Spelled-out facts hold in the years that the others leave; so does the puzzle's range of
-        years, which stands in the prompt."""
+        """Whether the explicit wording has the same answer, within the prompt's range of years."""
         first, last = year_bounds(puzzle)
         facts: list[Fact] = [*solved.facts, YearRange(start=first, end=last)]
         rests = [*solved.rests, solved.answer]

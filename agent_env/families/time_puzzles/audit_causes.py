@@ -1,7 +1,7 @@
-"""Why a stored gold set is wrong: the mistake that would have given just this set.
+"""Causes of wrong gold sets: the mistake that results in exactly the stored set.
 
-Each cause is a hypothesis that is tried on the puzzle; the first that explains the stored gold is
-taken, together with the event's wrong date where that is part of it. docs/audit.md explains them.
+Each cause is a hypothesis; the first that explains the stored gold is reported, together with the
+event's wrong date if that contributes. docs/audit.md explains them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LIBRARIES_RIGHT_FROM = date(1900, 1, 31)
 
 
 class Causes:
-    """Finds the causes of wrong gold sets over the day sets of many puzzles."""
+    """Finds the causes of wrong gold sets, over shared day sets."""
 
     def __init__(
         self, sets: DaySets, readings: Readings, ranges: Sequence[tuple[int, int]]
@@ -43,7 +43,7 @@ class Causes:
     def of(
         self, puzzle: TimePuzzle, solved: SolvedPuzzle, resolved: ResolvedFacts
     ) -> tuple[str, ...]:
-        """The causes, none where the gold is right; `found` solves the facts of `resolved`."""
+        """The causes, empty for a right gold; `solved` is the solution of `resolved.facts`."""
         dates, readable = _dates(puzzle.gold)
         first, last = year_bounds(puzzle)
         inside = few_days((day for day in dates if first <= day.year <= last), self._sets.days)
@@ -59,12 +59,11 @@ class Causes:
         return tuple(dict.fromkeys(causes))
 
     def _is_right(self, gold: DaySet, solved: SolvedPuzzle) -> bool:
-        """Whether the gold is the answer, or that and days of a term in office that lasts still,
-        of which nobody can say yet."""
+        """Whether the gold is the answer, possibly with days of a current term in office."""
         return gold & ~self._days_of_open_terms(solved) == solved.answer
 
     def _days_of_open_terms(self, solved: SolvedPuzzle) -> DaySet:
-        """The days that satisfy the puzzle if such a term goes on to the end of the range."""
+        """The further days that satisfy the puzzle if a current term lasts to the range's end."""
         days = 0
         for fact, rest in zip(solved.facts, solved.rests, strict=True):
             if isinstance(fact, UsPresident):
@@ -74,11 +73,10 @@ class Causes:
         return days & ~solved.answer
 
     def _explained(self, gold: DaySet, solved: SolvedPuzzle, resolved: ResolvedFacts) -> list[str]:
-        """What gives `gold` instead of the answer: the file's date of the event, another mistake,
-        or both."""
+        """The causes of `gold`: the file's date of the event, another mistake, or both."""
         mistakes = [*self._hypotheses(gold, solved)]
         if self._is_one_of_several_years(gold, solved):
-            # a file that states all of the event's years hardly took one of them
+            # unlikely for a file that states all years of the event
             mistakes.insert(len(mistakes) if resolved.years_stated else 0, "event_in_several_years")
         cause = resolved.event_cause
         if cause is None:
@@ -105,7 +103,7 @@ class Causes:
                     yield name
 
     def _is_one_of_several_years(self, gold: DaySet, solved: SolvedPuzzle) -> bool:
-        """Whether the gold is what a single year of the event leaves."""
+        """Whether the gold is the answer for a single year of the event."""
         for fact, rest in zip(solved.facts, solved.rests, strict=True):
             if isinstance(fact, KbEvent) and fact.aspect == "multi_year" and gold:
                 year = self._sets.days.day(gold.bit_length() - 1).year
@@ -113,7 +111,7 @@ class Causes:
         return False
 
     def _is_lunar(self, gold: DaySet, solved: SolvedPuzzle) -> bool:
-        """Whether the differing days satisfy everything but perhaps the lunar facts."""
+        """Whether the gold satisfies all facts except perhaps the lunar ones."""
         others = [
             days
             for fact, days in zip(solved.facts, solved.sets, strict=True)

@@ -1,7 +1,7 @@
-"""What the tables know of the names and dates in a puzzle's facts.
+"""Resolves names and dates in a puzzle's facts against tables.
 
-A published file states an event's date itself; a table of events is the second witness. Names are
-matched whatever their letter case, spaces and dots, persons also without their single initials.
+A published file states an event's date itself; a table of events is the second source. Names match
+regardless of case, spaces and dots; persons also without their single initials.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ OPEN_ENDED = ("present", "now", "ongoing", "nan", "none", "null", "-")
 
 @dataclass(slots=True)
 class ResolvedFacts:
-    """A puzzle's facts as the tables have them, and where its file has them otherwise."""
+    """A puzzle's facts by the tables, and their differences in its file."""
 
     facts: list[Fact] = field(default_factory=list)
     stated: list[Fact] = field(default_factory=list)
-    """As the file has them; other than `facts` only in an event's date."""
+    """By the file; they differ from `facts` only in an event's date."""
     event_cause: str | None = None
     """`event_value` or `event_in_several_years`, where the file contradicts the table."""
     years_stated: bool = False
-    """Whether the file says in which years a multi_year event held."""
+    """Whether the file states the years of a multi_year event."""
     notes: list[str] = field(default_factory=list)
-    """What no table knows."""
+    """Names that no table has."""
     judged: bool = True
     """Whether the days of every fact are known."""
 
 
 def read_event_dates(path: Path) -> tuple[EventRow, ...]:
-    """The rows of a table with the COLUMNS, further ones ignored: dates may be partial, spans look
-    like `1908;1948~1950`; the first defect is a DatasetError with its line."""
+    """The rows of a table with the COLUMNS (others are ignored); dates may be partial, spans are
+    like `1908;1948~1950`. Raises DatasetError with the line of the first defect."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as exc:
@@ -84,7 +84,7 @@ def _date(text: str) -> PartialDate | None:
 
 
 class Resolver:
-    """Looks up what facts name; `tables` grows by what the puzzles themselves state."""
+    """Looks up names of facts, and collects those that only the puzzles define."""
 
     def __init__(self, tables: FactTables, events: Sequence[EventRow] | None) -> None:
         self.tables = tables
@@ -95,7 +95,7 @@ class Resolver:
         self._rows: dict[str, EventRow] = {}
 
     def extended_tables(self) -> FactTables:
-        """The tables with all that was met so far."""
+        """The tables with the lives and events collected so far."""
         return replace(
             self.tables,
             people=(*self.tables.people, *self._lives.values()),
@@ -121,7 +121,7 @@ class Resolver:
     def _person(
         self, puzzle: TimePuzzle, index: int, fact: PersonAlive, resolved: ResolvedFacts
     ) -> PersonAlive:
-        """A person whom no table knows lived between the two dates of the explicit wording."""
+        """The person; an unknown one lived between the two dates of the explicit wording."""
         name = _find(fact.person, self._people)
         if name is not None:
             return PersonAlive(person=name)
@@ -162,7 +162,7 @@ class Resolver:
         resolved.stated.append(self._as_fact(fact, stated))
 
     def _as_fact(self, fact: KbEvent, values: tuple[int, ...]) -> KbEvent:
-        """The fact with these values; several years need a row of their own."""
+        """The fact with these values; several years need their own row."""
         if fact.aspect != "multi_year" and len(values) == 1:
             return fact.model_copy(update={"value": values[0]})
         name = f"{fact.event} in {', '.join(map(str, values))}"
@@ -171,15 +171,15 @@ class Resolver:
 
 
 def _stated_values(puzzle: TimePuzzle, fact: KbEvent) -> tuple[int, ...]:
-    """The years, the month or the day that the file gives the event."""
+    """The file's years, month or day of the event."""
     if fact.aspect == "multi_year" and isinstance(puzzle, PublishedPuzzle) and puzzle.event_years:
         return puzzle.event_years
     return () if fact.value is None else (fact.value,)
 
 
 def _table_values(fact: KbEvent, row: EventRow) -> tuple[int, ...]:
-    """The same by the table; () where it does not tell. An event that began in several years,
-    without one first day, began in each of them."""
+    """The table's values; () where unknown. An event with several years but without a first day
+    began in each of them."""
     if fact.aspect == "multi_year":
         return years_held(row)
     bound = row.start if fact.aspect == "start" else row.end
@@ -204,7 +204,7 @@ def _key(name: str) -> str:
 
 
 def _names(names: Iterable[str]) -> dict[str, str | None]:
-    """Every name by its forms; a form that two persons share stands for none."""
+    """Names by form; an ambiguous short form maps to None."""
     unique = dict.fromkeys(names)
     by_form: dict[str, str | None] = {}
     for name in unique:

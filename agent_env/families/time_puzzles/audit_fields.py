@@ -1,4 +1,4 @@
-"""Single values of foreign puzzle files, and the error that names what is wrong with one."""
+"""Parses single values of foreign puzzle files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIRST_YEAR, LAST_YEAR = 1, 9999
 
 
 class FieldError(ValueError):
-    """What is wrong with one field of a foreign file."""
+    """A defect in one field of a foreign file."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(f"{field}: {reason}")
@@ -21,24 +21,24 @@ class FieldError(ValueError):
 
 
 def display(value: object) -> str:
-    """A foreign value as an error quotes it."""
+    """A foreign value, shortened for an error."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "…"
 
 
 def as_int(value: object, field: str) -> int:
-    """A whole number, in quotes or as 3.0 too."""
+    """A whole number, also as text or as 3.0."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and re.fullmatch(r"\s*[-+]?[0-9]{1,6}\s*", value):
         return int(value)
-    raise FieldError(field, f"{display(value)} is no whole number")
+    raise FieldError(field, f"{display(value)} is not a whole number")
 
 
 def as_year(value: object, field: str) -> int:
-    """A year that a date can have."""
+    """A valid year of a date."""
     year = as_int(value, field)
     if not FIRST_YEAR <= year <= LAST_YEAR:
         raise FieldError(field, f"year {year} is not within {FIRST_YEAR} to {LAST_YEAR}")
@@ -46,7 +46,7 @@ def as_year(value: object, field: str) -> int:
 
 
 def as_identifier(value: object, index: int) -> str | int:
-    """A text or a number; `index` where there is none."""
+    """A text or a number; `index` if it is missing."""
     if value is None:
         return index
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -55,14 +55,14 @@ def as_identifier(value: object, index: int) -> str | int:
 
 
 def as_dates(value: object) -> tuple[str, ...]:
-    """Solutions in order, each once: a list of dates, a text with commas, "None" or null."""
+    """Solutions, sorted and distinct, from a list of dates, a text with commas, "None" or null."""
     if value is None:
         return ()
     if isinstance(value, str):
         bare = value.strip().strip("[]")
         value = [] if bare.casefold() in ("", "none") else bare.split(",")
     if not isinstance(value, list):
-        raise FieldError("solutions", f"{value!r} is no list of dates")
+        raise FieldError("solutions", f"{value!r} is not a list of dates")
     return tuple(sorted({_solution(day, at) for at, day in enumerate(value)}))
 
 
@@ -86,7 +86,7 @@ def as_date_or_nothing(value: object) -> str:
 
 
 def as_year_range(value: object) -> str:
-    """`1800-2050` from any of the forms that a range is written in."""
+    """`1800-2050` from any form of a range."""
     if value is None:
         return DEFAULT_YEARS
     if isinstance(value, str):
@@ -97,7 +97,7 @@ def as_year_range(value: object) -> str:
             for low, other in (("start", "min"), ("end", "max"))
         ]  # fmt: skip
     if not isinstance(value, list) or len(value) != 2:
-        raise FieldError("year_range", f"{value!r} is no pair of years")
+        raise FieldError("year_range", f"{value!r} is not a pair of years")
     first, last = (as_year(year, "year_range") for year in value)
     if last < first:
         raise FieldError("year_range", f"{last} lies before {first}")

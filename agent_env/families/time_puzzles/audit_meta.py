@@ -1,6 +1,6 @@
-"""Meta entries of foreign puzzle files as facts: one entry names a type and its parameters.
+"""Parses meta entries of foreign puzzle files as facts: a type with its parameters.
 
-Accepted beyond what we write ourselves, as it can mean one thing only: parameters flat, under
+Unambiguous variants of our own form are accepted: parameters flat, under
 `params`, `parameters` or `args`, or as an object under `value`; a single parameter under `value`;
 weekdays and months by name, abbreviation or number (Monday is 0); a decade as 1990 or "1990s";
 `<=`, `>=`, `before`, `after` (made strict); directions `forward`, `backward`, `start`, `end`, or a
@@ -38,19 +38,19 @@ TYPE_ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class MetaEntry:
-    """What a meta entry says."""
+    """A parsed meta entry."""
 
     fact: ft.Fact
     event_years: tuple[int, ...] = ()
-    """Years that the entry gives a multi_year event."""
+    """The entry's years of a multi_year event."""
 
 
 def read_entry(raw: object) -> MetaEntry:
-    """The fact of one entry; FieldError names the parameter that is wrong."""
+    """The fact of one entry. Raises FieldError with the wrong parameter."""
     if isinstance(raw, str):
         raw = {"type": raw}
     if not isinstance(raw, Mapping):
-        raise FieldError("type", f"{display(raw)} is no meta entry; write an object with a type")
+        raise FieldError("type", f"{display(raw)} is not a meta entry; write an object with a type")
     kind = _type_of(raw)
     values = _flat(raw)
     years: tuple[int, ...] = ()
@@ -62,7 +62,7 @@ def read_entry(raw: object) -> MetaEntry:
 def _type_of(raw: Mapping[str, Any]) -> str:
     name = next((raw[key] for key in ("type", "fact_type", "kind") if key in raw), None)
     if not isinstance(name, str):
-        raise FieldError("type", "is missing" if name is None else f"{display(name)} is no name")
+        raise FieldError("type", "is missing" if name is None else f"{display(name)} is not a name")
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower().removesuffix("_fact")
     kind = TYPE_ALIASES.get(kind, kind)
     if kind not in FACTS:
@@ -71,7 +71,7 @@ def _type_of(raw: Mapping[str, Any]) -> str:
 
 
 def _flat(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters, nested ones lifted up."""
+    """The parameters, flattened."""
     values = dict(raw)
     for key in ("params", "parameters", "args", "value"):
         if isinstance(values.get(key), Mapping):
@@ -98,7 +98,7 @@ def _as_written(kind: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_known(fact: ft.Fact) -> None:
-    """Names that no calendar knows are refused here and not when days are computed."""
+    """Raises FieldError for a name that no calendar has."""
     valid_names: tuple[str, ...]
     match fact:
         case ft.ChurchDay(name=name):

@@ -1,7 +1,4 @@
-"""The parameters of foreign meta entries: one reader for each type that others may write otherwise.
-
-What is accepted beyond our own form is listed in `audit_meta`.
-"""
+"""Parsers of the parameters of foreign meta entries, by type; `audit_meta` lists the variants."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from agent_env.temporal.facts.tables import parse_years
 from agent_env.temporal.partial import PartialDate
 
 LAST_DECADE = 9890
-"""The last whose century a date can have."""
+"""The last decade whose dates are valid."""
 DIRECTIONS = {
     **dict.fromkeys(("first", "forward", "forwards", "start", "beginning", "begin"), "first"),
     **dict.fromkeys(("last", "backward", "backwards", "end", "reverse"), "last"),
@@ -45,7 +42,7 @@ def _number(values: Mapping[str, Any], *names: str) -> int:
 def _text(values: Mapping[str, Any], *names: str) -> str:
     value = _take(values, *names)
     if not isinstance(value, str) or not value.strip():
-        raise FieldError(names[0], f"{display(value)} is no text")
+        raise FieldError(names[0], f"{display(value)} is not a text")
     return value.strip()
 
 
@@ -55,7 +52,9 @@ def _decade(values: dict[str, Any]) -> dict[str, Any]:
         value = re.sub(r"^(?:the\s+)?(\d{4})'?s$", r"\1", value.strip())
     first = as_year(value, "decade")
     if first % 10 or first > LAST_DECADE:
-        raise FieldError("decade", f"{first} begins no decade; write its first year, as 1990")
+        raise FieldError(
+            "decade", f"{first} does not begin a decade; write its first year, as 1990"
+        )
     return {"decade": first}
 
 
@@ -73,7 +72,7 @@ def _year_range(values: dict[str, Any], start: str = "start", end: str = "end") 
 def _among(
     field: str, values_by_name: Mapping[str, Any], *names: str
 ) -> Callable[[Any], dict[str, Any]]:
-    """Reads a name, whatever its case, as what it stands for."""
+    """A parser of a name, ignoring case, as its value."""
 
     def parse(values: dict[str, Any]) -> dict[str, Any]:
         return {field: _lookup(_take(values, field, *names, "value"), field, values_by_name)}
@@ -103,7 +102,7 @@ def _weekdays(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(listed, str):
         listed = re.split(r"[,;/|]", listed)
     if not isinstance(listed, list | tuple):
-        raise FieldError("value", f"{display(listed)} is no list of weekdays")
+        raise FieldError("value", f"{display(listed)} is not a list of weekdays")
     return {"value": tuple(dict.fromkeys(_weekday(day, "value") for day in listed))}
 
 
@@ -154,7 +153,7 @@ def aspect_of(values: Mapping[str, Any]) -> str:
 
 
 def _part(value: object, level: str) -> int:
-    """What an event's date shares: a number, a month's name, or a date that has it."""
+    """The common part of an event's date: a number, a month's name, or from a whole date."""
     if isinstance(value, str) and re.match(r"\d{4}-\d\d", value):
         try:
             found = getattr(PartialDate.parse(value[:10]), level)
@@ -165,7 +164,7 @@ def _part(value: object, level: str) -> int:
         return int(_lookup(value, "value", MONTH_NAMES))
     number = as_year(value, "value")
     if level == "day" and number > 31:
-        raise FieldError("value", f"{number} is no day of a month")
+        raise FieldError("value", f"{number} is not a day of a month")
     return number
 
 

@@ -1,4 +1,4 @@
-"""A puzzle solved within its own years, over day sets that many puzzles share."""
+"""Solves a puzzle within its own years, over shared day sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agent_env.temporal.days import CLOSURE_DAYS, PUZZLE_DAYS, DayRange, DaySet
 
 @dataclass(frozen=True, slots=True)
 class SolvedPuzzle:
-    """Facts, their day sets and what follows from them; all within the puzzle's years."""
+    """Facts with their day sets and the answer, within the puzzle's years."""
 
     facts: tuple[Fact, ...]
     sets: tuple[DaySet, ...]
@@ -27,31 +27,31 @@ class SolvedPuzzle:
 
 
 def solve_facts(facts: Sequence[Fact], window: DaySet, sets: DaySets) -> SolvedPuzzle:
-    """The facts solved among the days of `window`; KeyError for a name that no table knows."""
+    """The facts solved within `window`. Raises KeyError for an unknown name."""
     day_sets = tuple(sets.of(fact) for fact in facts)
     rests = tuple(rests_of(day_sets, window))
     return SolvedPuzzle(tuple(facts), day_sets, window, rests, solve(day_sets, window))
 
 
 def year_bounds(puzzle: TimePuzzle) -> tuple[int, int]:
-    """First and last of the years among which the answer lies."""
+    """First and last year of the puzzle's range."""
     first, _, last = puzzle.years.partition("-")
     return int(first), int(last)
 
 
 def window_of(bounds: tuple[int, int], days: DayRange) -> DaySet:
-    """The days of a range of years, as far as they lie in `days`."""
+    """The days of a range of years that are in `days`."""
     return days.span(date(bounds[0], 1, 1), date(bounds[1], 12, 31))
 
 
 def few_days(dates: Iterable[date], days: DayRange) -> DaySet:
-    """The set of some days, those out of range left out; quick where they are few."""
+    """The set of some days without those out of range; fast for few days."""
     return sum(1 << days.index(day) for day in set(dates) if day in days)
 
 
 def common_days(puzzles: Iterable[TimePuzzle]) -> DayRange:
-    """One range that holds 1800 to 2050 and the years of every puzzle; never more than 1583 to
-    2400, the range over which closure is judged."""
+    """A range of 1800 to 2050 and the years of every puzzle, within 1583 to 2400, the range over
+    which closure is checked."""
     first, last = PUZZLE_DAYS.first.year, PUZZLE_DAYS.last.year
     for puzzle in puzzles:
         low, high = year_bounds(puzzle)

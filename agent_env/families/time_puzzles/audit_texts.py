@@ -1,8 +1,8 @@
-"""Whether the two wordings of a puzzle mean the same days.
+"""Compares the two wordings of a puzzle.
 
-Texts in our own wording must be what `wording` gives for the facts. Of a foreign explicit text
-only the dates, years, month or day that it names are read; where they leave another answer than
-the facts do, the text is wrong, and where nothing can be read, it is not judged.
+Texts in our own wording must equal those of `wording` for the facts. From a foreign explicit text
+only its dates, years, month or day are parsed: if they change the answer, the text is wrong;
+without any, it is not judged.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _SPANS = (*SPELLED_OUT, ft.PersonAlive, ft.UsPresident, ft.JapaneseEra)
 
 
 class TextJudge:
-    """Compares texts with what the facts mean, over the day sets of many puzzles."""
+    """Compares texts with facts, over shared day sets."""
 
     def __init__(self, tables: FactTables, sets: DaySets) -> None:
         self._sets = sets
         self._wording = Wording(tables, sets)
 
     def is_ours(self, puzzle: TimePuzzle) -> bool:
-        """Whether at least half of the texts are in our own wording."""
+        """Whether at least half of the texts have our own wording."""
         pairs = zip(puzzle.facts, puzzle.constraints, strict=False)
         same = sum(self._implicit(fact) == text for fact, text in pairs)
         return 2 * same >= len(puzzle.constraints)
 
     def differ(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> bool:
-        """Whether any text is known to mean other days than its fact."""
+        """Whether any text means other days than its fact."""
         if not len(puzzle.constraints) == len(puzzle.explicit_constraints) == len(solved.facts):
             return True
         if self.is_ours(puzzle):
@@ -67,7 +67,7 @@ class TextJudge:
     def _implicit(self, fact: ft.Fact) -> str | None:
         try:
             return self._wording.implicit(fact)
-        except KeyError:  # a name that no table knows
+        except KeyError:  # an unknown name
             return None
 
     def _explicit(self, fact: ft.Fact, rest: DaySet) -> str | None:
@@ -83,7 +83,7 @@ class TextJudge:
         )
 
     def _possible_sets(self, text: str, fact: ft.Fact) -> list[DaySet]:
-        """The day sets that the text may mean; none where it cannot be read."""
+        """The possible day sets of a text; empty if it cannot be parsed."""
         if isinstance(fact, _SPANS):
             return self._read_spans(text)
         if isinstance(fact, ft.KbEvent | ft.ExplicitYear | ft.RecurringEvent):
@@ -91,7 +91,7 @@ class TextJudge:
         return []
 
     def _read_spans(self, text: str) -> list[DaySet]:
-        """Dates one by one, or in pairs as spans with and without their ends."""
+        """Single dates, or pairs as spans with and without their ends."""
         days = self._sets.days
         matches = list(_DATE.finditer(text))
         dates = dates_in(text)
@@ -120,13 +120,13 @@ class TextJudge:
 
 
 def dates_in(text: str) -> list[date]:
-    """The dates that a text names, ISO or English with the month in full, in its order."""
+    """The dates in a text in order, ISO or English with the full month."""
     dates = []
     for match in _DATE.finditer(text):
         year, month, number = (part for part in _parts(match) if part)
         try:
             dates.append(date(int(year), _month_number(month), int(number)))
-        except ValueError:  # no such day: the text cannot be read
+        except ValueError:  # an impossible day: the text cannot be parsed
             return []
     return dates
 

@@ -1,4 +1,4 @@
-"""What is verified of a puzzle: closed, necessary, not to be guessed, robust, faithful."""
+"""Checks of a puzzle: closed, necessary, not guessable, robust, faithful."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_env.temporal.days import CLOSURE_DAYS, DaySet
 from agent_env.temporal.facts.tables import FactTables
 
 SPELLED_OUT = (ft.ChineseZodiac, ft.LunarMonth, ft.CalendarMonth, ft.ChurchDay, ft.SolarTerm)
-"""Facts whose explicit wording lists spans of dates in the years that the others leave."""
+"""Facts whose explicit wording lists dates in the years that the other facts allow."""
 
 
 class Checker:
@@ -27,8 +27,8 @@ class Checker:
         self._possible: dict[ft.Fact, DaySet] = {}
 
     def is_closed(self, facts: Sequence[ft.Fact], answer: DaySet) -> bool:
-        """Whether the answer is the same over 1583 to 2400, where no range of years is stated; a
-        calendar fact counts as possibly true wherever the calendar is not validated."""
+        """Whether the answer is the same over 1583 to 2400, without a range of years; a calendar
+        fact may hold on any day outside its validated range."""
         everywhere = solve([self._may_hold(fact) for fact in facts], CLOSURE_DAYS.everything)
         return everywhere == answer << CLOSURE_DAYS.index(self._days.first)
 
@@ -39,13 +39,13 @@ class Checker:
         return days
 
     def unnecessary(self, rests: Sequence[DaySet], answer: DaySet) -> tuple[int, ...]:
-        """Which facts could be left out without changing the answer."""
+        """Indices of facts without which the answer is the same."""
         return tuple(index for index, rest in enumerate(rests) if rest == answer)
 
     def other_answers(
         self, facts: Sequence[ft.Fact], rests: Sequence[DaySet], answer: DaySet
     ) -> tuple[str, ...]:
-        """The readings, of one fact at a time, under which the answer would be another."""
+        """The readings of single facts that change the answer."""
         names = []
         for fact, rest in zip(facts, rests, strict=True):
             for name, days in self._readings.others(fact):
@@ -54,14 +54,14 @@ class Checker:
         return tuple(dict.fromkeys(names))
 
     def event_bits(self, rest: DaySet, answer: DaySet) -> float | None:
-        """Conditional gain of the event: log2 of how much larger the answer is without it; None
-        where there is no answer."""
+        """Conditional information gain of the event in bits: log2 of the answer's growth without
+        it; None without an answer."""
         if not answer:
             return None
         return math.log2(rest.bit_count()) - math.log2(answer.bit_count())
 
     def event_values(self, event: ft.KbEvent, rest: DaySet) -> int:
-        """How many values of what the event shares with the date the other facts allow."""
+        """Number of values of the event's level that the other facts allow."""
         patterns = self._sets.patterns
         if event.level == "month":
             return sum(bool(rest & patterns.months((month,))) for month in range(1, 13))
@@ -72,8 +72,8 @@ class Checker:
     def is_faithful(
         self, facts: Sequence[ft.Fact], rests: Sequence[DaySet], answer: DaySet
     ) -> bool:
-        """Whether the explicit wording has the same answer: facts that are spelled out hold there
-        only in the years that the others leave."""
+        """Whether the explicit wording has the same answer: spelled-out facts hold there only in
+        the years that the other facts allow."""
         explicit = []
         for fact, rest in zip(facts, rests, strict=True):
             days = self._sets.of(fact)

@@ -1,7 +1,7 @@
-"""WorkedPuzzle examples for few-shot prompts, made by hand; no generated puzzle is among them.
+"""Hand-made worked examples for few-shot prompts.
 
-Each gives its constraints, one worked answer and its dates. The dates were checked by
-going through every day from 1800 to 2050 (tests/families/time_puzzles/test_examples.py).
+Each has its constraints, a worked answer and its dates, which are checked on every day from 1800 to
+2050 (tests/families/time_puzzles/test_examples.py).
 """
 
 from __future__ import annotations

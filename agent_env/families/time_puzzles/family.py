@@ -20,9 +20,9 @@ from agent_env.tasks.family import Family, Made
 
 
 def _make(count: int, seed: int, options: PuzzleOptions) -> Made:
-    wanted = set_options(count, seed, options)
-    made = make_set(tables_of(options), wanted, processes_of(options))
-    return Made(made.puzzles, missing=made.missing)
+    parameters = set_options(count, seed, options)
+    puzzle_set = make_set(tables_of(options), parameters, processes_of(options))
+    return Made(puzzle_set.puzzles, missing=puzzle_set.missing)
 
 
 def _write_foreign(samples: Sequence[Sample], options: PuzzleOptions) -> bytes:

@@ -1,15 +1,14 @@
-"""Which constraints a wrong date violates, and which one a missed date's absence points to.
+"""The constraints that a wrong date violates, and the probable cause of a missed date.
 
-Rules, in this order, for the constraint most likely misread where a gold date is missing:
+Rules, in this order, for the constraint most probably misread where a gold date is missing:
 
-1. the constraint that most of the answer's wrong dates violate (the reader took it otherwise, and
-   so found other dates instead);
-2. a constraint with another common reading that excludes the date and fits the answer better;
-3. a constraint that allows several values (a decade, a season, some weekdays, an event over
-   several years), where no date given shares the missed date's value, or, for a span of years,
-   where the missed date lies before or after all dates given; of several such one that must be
-   looked up, else the one that says least, as most is lost by reading it narrowly;
-4. nothing: with no date given at all, or none of the above, no constraint is named.
+1. the constraint that most of the answer's wrong dates violate;
+2. a constraint with another common reading that excludes the date and results in the answer;
+3. a constraint with several values (a decade, a season, some weekdays, an event over several
+   years), if no date of the answer has the missed date's value, or, for a span of years, if the
+   missed date is before or after all dates of the answer; of several such constraints one with a
+   lookup, else the one with the least information gain, where a narrow reading loses most;
+4. none, for an answer without dates or if no rule applies.
 """
 
 from __future__ import annotations
@@ -38,19 +37,19 @@ MANY_VALUED = {
 
 
 SPANS = {"decade", "year_range", "person_alive", "us_president", "japanese_era", "kb_event"}
-"""Of these, those that hold from one day to another: a narrow reading loses an end."""
+"""Those of them that hold from one day to another: a narrow reading loses an end."""
 
 
 class PuzzleFaults:
-    """Finds the faults of answers to Time Puzzles; day sets are computed once."""
+    """Finds the faults of answers to Time Puzzles; caches day sets."""
 
     def __init__(self, tables: FactTables) -> None:
         self._sets = DaySets(PUZZLE_DAYS, tables)
         self._readings = Readings(self._sets)
 
     def __call__(self, sample: Sample, answer: tuple[str, ...]) -> Faults:
-        """The answer's wrong and missed dates; no constraint is named for a puzzle without facts
-        (one read from a file that has none) or about an event that the tables lack."""
+        """The answer's wrong and missed dates; without constraints for a puzzle without facts or
+        about an unknown event."""
         if not isinstance(sample, TimePuzzle):
             return Faults()
         dates, gold = set(answer), set(sample.gold)
@@ -71,7 +70,7 @@ class PuzzleFaults:
         return WrongDate(date=text, violates=tuple(broken))
 
     def _holds(self, fact: ft.Fact, day: date) -> bool:
-        """Whether the fact holds on the day; a fact whose name the tables lack counts as kept."""
+        """Whether the fact holds on the day; true for an unknown name."""
         try:
             return bool(self._sets.of(fact) >> PUZZLE_DAYS.index(day) & 1)
         except KeyError:
@@ -107,7 +106,7 @@ class PuzzleFaults:
     def _other_reading(
         self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]
     ) -> tuple[int, str] | None:
-        """The fact and reading under which the answer would be as given."""
+        """The fact and reading that result in the answer."""
         try:
             sets = [self._sets.of(fact) for fact in puzzle.facts]
             rests = rests_of(sets, PUZZLE_DAYS.everything) if sets else []
@@ -122,7 +121,7 @@ class PuzzleFaults:
 
 
 def _narrowed_constraint(puzzle: TimePuzzle, text: str, answer: Sequence[str]) -> int | None:
-    """The constraint by whose value the missed date differs from all dates given."""
+    """The constraint in whose value the missed date differs from all dates of the answer."""
     day, answer_dates = date.fromisoformat(text), [date.fromisoformat(d) for d in answer]
     gains = puzzle.information_gain or tuple(0.0 for _ in puzzle.facts)
     apart = [
@@ -137,7 +136,7 @@ def _narrowed_constraint(puzzle: TimePuzzle, text: str, answer: Sequence[str]) -
 
 
 def _excludes_only(fact: ft.Fact, day: date, answer_dates: Sequence[date]) -> bool:
-    """Whether reading the fact narrowly could lose the day and keep those given."""
+    """Whether a narrow reading of the fact can exclude the day but not the answer's dates."""
     if fact.type in SPANS:
         return not min(answer_dates) < day < max(answer_dates)
     return _value(fact, day) not in {_value(fact, other) for other in answer_dates}

@@ -1,9 +1,8 @@
-"""Makes puzzles (Time Puzzles, Algorithms 1 to 3): anchored on an event, around a hidden seed
-date, with exactly the wanted number of solutions, and checked.
+"""Generates puzzles (Time Puzzles, Algorithms 1 to 3): with an event, a hidden seed date, an exact
+number of solutions, and checks.
 
-Unlike the published generator, which draws facts until the number of solutions happens to be
-right, this one chooses the kinds of facts first, then a day on which they all can hold, then
-searches their facts for the right number.
+The published generator draws facts until the number of solutions is right; this one chooses the
+kinds of facts, then a day on which all can hold, then searches their facts.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ from agent_env.temporal.facts.articles import article_url, event_title, presiden
 from agent_env.temporal.facts.tables import FactTables
 
 MIN_EVENT_VALUES = 10
-"""A guesser of the event's value may be right once in so many draws at most."""
+"""Least number of values of the event, so that guessing it rarely succeeds."""
 MAX_TRIES = 4000
-"""Plans that are tried for one puzzle."""
+"""Plans tried for one puzzle."""
 PLANS = 160
-"""Plans that are tried with one outline before another is drawn."""
+"""Plans tried with one outline before another is drawn."""
 ONE_DAY_A_YEAR = ("day_of_year", "weekday_in_year")
 BREADTH = 8
-"""Facts of one kind that are tried in one plan."""
+"""Facts of one kind tried in one plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many facts and how many solutions a puzzle has."""
+    """A puzzle's numbers of facts and solutions."""
 
     facts: int
     solutions: int
@@ -52,9 +51,9 @@ class NotFound(ConfigError):
 
 
 def schedule(count: int, facts: Sequence[int], solutions: Sequence[int]) -> Iterator[Shape]:
-    """`count` shapes, every combination as often as any other, solutions varying fastest."""
+    """`count` shapes, all combinations equally often, solutions varying fastest."""
     for index in range(count):
-        # step through the facts along with the solutions, so that a short run sees all of both
+        # facts vary along with the solutions, so that a short set has all of both
         row, column = divmod(index, len(solutions))
         yield Shape(facts[(column + row) % len(facts)], solutions[column])
 
@@ -62,8 +61,8 @@ def schedule(count: int, facts: Sequence[int], solutions: Sequence[int]) -> Iter
 class Generator:
     """Draws puzzles from one set of fact tables.
 
-    With `checked`, every puzzle is closed, necessary, robust and faithful, and its event cannot
-    be guessed; without, the paper's rules alone hold, and `checks` is None.
+    With `checked`, every puzzle is closed, necessary, robust and faithful, and its event is not
+    guessable; without, only the paper's rules hold, and `checks` is None.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class Generator:
         self._checker = Checker(self._sets, tables)
 
     def puzzle(self, shape: Shape, rng: Random, name: str) -> TimePuzzle:
-        """One puzzle of the shape; raises NotFound after MAX_TRIES plans."""
+        """One puzzle of the shape. Raises NotFound after MAX_TRIES plans."""
         tried: set[Outline] = set()
         for _ in range(MAX_TRIES // PLANS):
             outline = draw_outline(
@@ -101,7 +100,7 @@ class Generator:
     def _draw(
         self, shape: Shape, outline: Outline, rng: Random
     ) -> Iterator[tuple[list[Entry], date | None]]:
-        """Facts with the wanted number of solutions, for one plan; none where it does not work."""
+        """Facts with the shape's number of solutions, for one plan; possibly none."""
         event = self._event(shape, outline, rng)
         kinds = plan_kinds(self._candidates.kinds, outline, shape.facts - 1, self._checked, rng)
         if event is None or len(kinds) < shape.facts - 1:
@@ -119,8 +118,7 @@ class Generator:
                 yield entries, seed_date
 
     def _event(self, shape: Shape, outline: Outline, rng: Random) -> Entry | None:
-        """A relation to a random event; beside a day of the year, one of enough years: each gives
-        one day at most, and each further fact has to rule one out."""
+        """A fact about a random event; for a kind with one day a year, an event of enough years."""
         event = self._candidates.event(outline.relation, rng)
         if outline.lead not in ONE_DAY_A_YEAR:
             return event
@@ -133,8 +131,8 @@ class Generator:
     def _options(self, kinds: Sequence[FactKind], day: date, rng: Random) -> list[Iterable[Entry]]:
         """Facts of each kind on the day, in random order; kinds with the fewest come first.
 
-        By the paper's rules, one fact of each kind but the last, for which any kind of its level
-        may stand: whichever gives the right number of solutions.
+        By the paper's rules, one fact of each kind except the last, which any kind of its level
+        can replace.
         """
         if not self._checked and kinds:
             singles: list[Iterable[Entry]] = [[rng.choice(k.entries(day, rng))] for k in kinds[:-1]]
@@ -146,7 +144,7 @@ class Generator:
         return [*sorted(options, key=len)]
 
     def _any_of_level(self, kinds: Sequence[FactKind], day: date, rng: Random) -> Iterator[Entry]:
-        """Facts of every kind that may take the last one's place, made as they are asked for."""
+        """Facts of every kind that can replace the last one, generated lazily."""
         *before, last = kinds
         categories = {kind.category for kind in before}
         others = self._candidates.kinds.values()
@@ -156,12 +154,12 @@ class Generator:
             yield from rng.sample(entries, min(BREADTH, len(entries)))
 
     def _random_day(self, days: DaySet, rng: Random) -> date:
-        """Any day of a set with the same chance."""
+        """A day of a set, with equal probabilities."""
         low = (days & -days).bit_length() - 1
         within = days >> low
         span = within.bit_length()
         bits = within.to_bytes(span // 8 + 1, "little")
-        for _ in range(400):  # by chance, unless the set is very sparse between its ends
+        for _ in range(400):  # fails only for a very sparse set
             index = int(rng.random() * span)
             if bits[index >> 3] >> (index & 7) & 1:
                 return self._days.day(low + index)
@@ -174,7 +172,7 @@ class Generator:
         options: Sequence[Iterable[Entry]],
         solution_count: int,
     ) -> Iterator[list[Entry]]:
-        """Every choice of one fact from each option that leaves the wanted number of solutions."""
+        """Every choice of one fact from each option with `solution_count` solutions."""
         if not options:
             if solutions.bit_count() == solution_count:
                 yield entries_so_far
@@ -183,7 +181,7 @@ class Generator:
         for entry in entries:
             remaining = solutions & entry.days
             if self._checked and remaining == solutions:
-                continue  # it says nothing new
+                continue  # no information
             size = remaining.bit_count()
             if further and size >= solution_count:
                 yield from self._search(
@@ -195,8 +193,8 @@ class Generator:
     def _contradictions(
         self, event: Entry, kinds: Sequence[FactKind], rng: Random
     ) -> Iterator[tuple[list[Entry], None]]:
-        """Facts that contradict each other only all together: all but the last hold on one day,
-        the last on other days that any one of the others rules out."""
+        """Facts that only together contradict each other: all but the last hold on one day, the
+        last on other days, each of which another fact excludes."""
         *first, last = kinds
         domain = event.days
         for kind in first:
@@ -266,7 +264,7 @@ class Generator:
         )
 
     def _check(self, facts: list[Fact], rests: list[DaySet], answer: DaySet) -> Checks | None:
-        """None where any check fails; the cheap ones come first."""
+        """The checks, cheap ones first; None if any fails."""
         checker, event = self._checker, facts[0]
         assert isinstance(event, KbEvent)
         if checker.unnecessary(rests, answer) or checker.other_answers(facts, rests, answer):
@@ -290,7 +288,7 @@ class Generator:
 
 
 def evidence_of(facts: Iterable[Fact]) -> tuple[str, ...]:
-    """The articles that prove what must be looked up."""
+    """The articles that prove the facts with a lookup."""
     return tuple(article_url(title) for fact in facts if (title := _title(fact)) is not None)
 
 
@@ -308,6 +306,6 @@ def _title(fact: Fact) -> str | None:
 def digest_of(
     facts: Sequence[Fact], constraints: Sequence[str], explicit: Sequence[str], gold: Sequence[str]
 ) -> str:
-    """SHA-256 of what makes a puzzle what it is, first 16 digits."""
+    """SHA-256 of a puzzle's facts, texts and gold, first 16 digits."""
     parts = [*(fact.model_dump_json() for fact in facts), *constraints, *explicit, *gold]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -82,21 +82,6 @@ def rates_of(cases: Sequence[Case], sets: DaySets, rng: Random) -> GuessRates:
     return GuessRates(len(cases), ignoring_hits, chance, draw_hits, none_hits)
 
 
-def ignore_event(puzzle: TimePuzzle, sets: DaySets) -> tuple[str, ...]:
-    """All days that satisfy every fact but the event."""
-    return _texts(case_of(puzzle, sets).rest, sets)
-
-
-def random_value(puzzle: TimePuzzle, sets: DaySets, rng: Random) -> tuple[str, ...]:
-    """The answer if the event had a random value, among those that the other facts allow."""
-    return _texts(_draw(case_of(puzzle, sets), sets, rng), sets)
-
-
-def always_none(puzzle: TimePuzzle, sets: DaySets) -> tuple[str, ...]:
-    """No date."""
-    return ()
-
-
 def case_of(puzzle: TimePuzzle, sets: DaySets) -> Case:
     """The puzzle without its event."""
     window = window_of(year_bounds(puzzle), sets.days)
@@ -155,7 +140,3 @@ def _having(event: KbEvent, value: int, rest: DaySet, sets: DaySets) -> DaySet:
     if event.level == "month":
         return rest & sets.patterns.months((value,))
     return rest & sets.patterns.days_of_month((value,))
-
-
-def _texts(days: DaySet, sets: DaySets) -> tuple[str, ...]:
-    return tuple(day.isoformat() for day in sets.days.dates(days))

@@ -1,4 +1,4 @@
-"""Which kinds of facts a puzzle gets: balanced over levels, no category twice (Algorithm 2)."""
+"""Chooses a puzzle's kinds of facts: balanced over levels, no category twice (Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent_env.families.time_puzzles.candidates import FactKind
 from agent_env.families.time_puzzles.facts import Level
 
 Relation = Literal["year", "years", "month", "day"]
-"""What the date shares with the event: its year, one of its years, its month, its day."""
+"""What the date has in common with the event: its year, one of its years, its month, its day."""
 
 _YEAR_PINS = {"decade", "year_range", "leap_year", "person_alive", "us_president", "event",
               "japanese_era"}  # fmt: skip
@@ -26,8 +26,8 @@ UNFIT: dict[Relation, frozenset[str]] = {
     "month": frozenset(_MONTHS | _YEAR_DAYS),
     "day": frozenset({*_EXACT_DAYS, "weekday_in_month", *_YEAR_DAYS} - {"church_day"}),
 }
-"""Kinds that cannot stand beside such an event in a checked puzzle: they follow from it, or they
-leave it fewer than ten values, so that it could be guessed."""
+"""Kinds that a checked puzzle with such an event cannot have: they follow from the event, or make
+it guessable by leaving fewer than ten values."""
 
 OUTLINES: dict[tuple[Relation, str], tuple[float, float, float, float, float]] = {
     ("year", ""): (1, 1, 3, 3, 0),
@@ -53,11 +53,11 @@ OUTLINES: dict[tuple[Relation, str], tuple[float, float, float, float, float]] =
     ("day", "event"): (0, 0, 2, 8, 10),
     ("day", "japanese_era"): (1, 1, 4, 4, 4),
 }
-"""What a checked puzzle is built around: the relation to the event, and the kind that comes first
-beside it ("" is any). Beside a month or a day it bounds the years, so that the puzzle can be
-closed; days of the year can be asked for only beside an event of several years. The weights are
-for up to 4 facts with up to 3 solutions and with more, for 5 facts likewise, and for more facts:
-where years and days are narrow, few facts suffice and more would be idle."""
+"""Sampling weights of a checked puzzle's outline: the relation to the event, and the leading kind
+("" is any). With a month or a day the leading kind bounds the years, so that the puzzle is closed;
+days of the year need an event of several years. The columns are: up to 4 facts with up to 3
+solutions and with more, 5 facts likewise, more facts. Narrow years and days need few facts; further
+ones would be unnecessary."""
 
 CONFLICTS = (
     frozenset({"weekday", "multi_weekday", "weekday_in_month", "weekday_in_year"}),
@@ -69,22 +69,23 @@ CONFLICTS = (
     ),
     frozenset({"day_of_year", *_EXACT_DAYS}),
 )
-"""Of each of these groups a checked puzzle has one kind at most, as one mostly says what the other
-does; but several kinds that bound the years may stand together if none names the year."""
+"""Groups of largely redundant kinds, of which a checked puzzle has at most one; but several kinds
+may bound the years if none states the year."""
 
 
 MANY = 5
-"""Beside the event; so many kinds are drawn evenly, as narrow ones would make the others idle."""
+"""From this number of further kinds on, they are drawn with equal weights, because narrow kinds
+would make the others unnecessary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a puzzle is built around; kept while several plans are tried, so that what is hard to
-    build is as frequent as its weight says."""
+    """The core of a puzzle; kept for several plans, so that difficult outlines are as frequent as
+    their weights."""
 
     relation: Relation
     lead: str
-    """The kind that comes first; "" is any."""
+    """The first kind; "" is any."""
 
 
 def draw_outline(
@@ -95,8 +96,8 @@ def draw_outline(
     failed: Collection[Outline],
     rng: Random,
 ) -> Outline:
-    """A relation to an event and a leading kind, by weight, none that was tried in vain while
-    there are others; without checks, any may lead."""
+    """An outline randomly drawn by weight, preferring those that have not failed; without checks,
+    only the relation is drawn."""
     if not checked:
         return Outline(rng.choice(("year", "years", "month", "day")), "")
     column = 4 if facts > 5 else 2 * (max(facts, 4) - 4) + (solutions > 3)
@@ -113,8 +114,8 @@ def draw_outline(
 def plan_kinds(
     kinds: Mapping[str, FactKind], outline: Outline, count: int, checked: bool, rng: Random
 ) -> list[FactKind]:
-    """`count` kinds beside an event, fewer where there are not enough; `checked` leaves out what
-    does not go together, as the checks would refuse the puzzle."""
+    """Up to `count` kinds beside the event; `checked` excludes combinations that the checks
+    reject."""
     unfit = UNFIT[outline.relation] if checked else frozenset()
     open_ = {kind.name: kind for kind in kinds.values() if kind.name not in unfit}
     event_level: Level = "year" if outline.relation == "years" else outline.relation
@@ -132,7 +133,7 @@ def plan_kinds(
 
 
 def _least_used(open_: Mapping[str, FactKind], level_counts: Mapping[Level, int]) -> list[FactKind]:
-    """The kinds left of those levels that have the fewest facts so far."""
+    """The remaining kinds of the levels with the fewest facts so far."""
     by_level: dict[Level, list[FactKind]] = {level: [] for level in level_counts}
     for kind in open_.values():
         by_level[kind.level].append(kind)
@@ -143,7 +144,7 @@ def _least_used(open_: Mapping[str, FactKind], level_counts: Mapping[Level, int]
 def _take(
     open_: dict[str, FactKind], among: list[FactKind], checked: bool, evenly: bool, rng: Random
 ) -> FactKind:
-    """Draw one by weight, and take away its category and what does not go with it."""
+    """Draws a kind by weight; removes its category and conflicting kinds from `open_`."""
     kind = rng.choice(among) if evenly else rng.choices(among, [k.weight for k in among])[0]
     excluded = _EXCLUDED.get(kind.name, frozenset()) if checked else frozenset()
     category = kind.category
@@ -154,7 +155,7 @@ def _take(
 
 
 def _excluded_by(name: str) -> frozenset[str]:
-    """What cannot stand beside a kind in a checked puzzle."""
+    """The conflicting kinds in a checked puzzle."""
     if name in _YEAR_PINS:
         return frozenset({"explicit_year"})
     return frozenset().union(*(group for group in CONFLICTS if name in group))

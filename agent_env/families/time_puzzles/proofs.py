@@ -1,4 +1,4 @@
-"""Which pages of the sealed web prove a puzzle's constraints, and by which dates."""
+"""The pages and dates of the sealed web that prove a puzzle's constraints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agent_env.temporal.facts.articles import (
 
 
 def proofs_of(facts: Sequence[Fact], sets: DaySets) -> tuple[Proof, ...]:
-    """One proof for each fact that must be looked up, in the order of the facts."""
+    """One proof for each fact with a lookup, in the order of the facts."""
     proofs = (_proof(number, fact, sets) for number, fact in enumerate(facts))
     return tuple(proof for proof in proofs if proof is not None)
 

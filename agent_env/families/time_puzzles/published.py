@@ -1,11 +1,11 @@
-"""Puzzle files: the published format in and out, and our own samples.jsonl.
+"""Reads and writes puzzle files: the published format, and our own samples.jsonl.
 
-A published file is a JSON array of objects with the KEYS below; `audit_meta` says what their
-`constraints_meta` may look like. Files of others are read liberally where only one thing can be
-meant: identifiers may be numbers, missing (their index stands in) or doubled; solutions may be
-dates with a time, `1990/1/2`, one text with commas, "None" or null; texts may be one string of
-lines; the year range may be a pair, an object, "1800-2050" or missing (1800 to 2050). Further keys
-are kept. Everything else that is broken is a DatasetError with file, index (from 0) and field.
+A published file is a JSON array of objects with the KEYS below; `audit_meta` lists the accepted
+forms of `constraints_meta`. Unambiguous variants are accepted: identifiers may be numbers, missing
+(replaced by the index) or repeated; solutions may be dates with a time, `1990/1/2`, one text with
+commas, "None" or null; texts may be one string of lines; the year range may be a pair, an object,
+"1800-2050" or missing (1800 to 2050). Other keys are kept. Any other defect is a DatasetError with
+file, index (from 0) and field.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from agent_env.errors import DatasetError
 from agent_env.families.time_puzzles.audit_fields import (
@@ -47,18 +47,18 @@ KEYS = (
 
 
 class PublishedPuzzle(TimePuzzle):
-    """A puzzle and what its file had beyond our record; that part is not written with samples."""
+    """A puzzle of a published file; the further fields are not written with samples."""
 
     identifier: str | int = Field(exclude=True)
-    """As the file has it; `id` is made of it."""
+    """The file's own identifier, from which `id` is derived."""
     event_years: tuple[int, ...] = Field(default=(), exclude=True)
-    """Years that the file gives its multi_year event."""
+    """The file's years of its multi_year event."""
     original: dict[str, JsonValue] = Field(exclude=True)
-    """The object as it stood in the file."""
+    """The file's own object."""
 
 
 def read_puzzles(path: Path) -> tuple[TimePuzzle, ...]:
-    """The puzzles of a file of either kind; a file that begins with `[` is a published one."""
+    """The puzzles of a file of either format; a published one starts with `[`."""
     data = _bytes(path)
     if data.lstrip()[:1] == b"[":
         return _published(path, data)
@@ -66,26 +66,26 @@ def read_puzzles(path: Path) -> tuple[TimePuzzle, ...]:
 
 
 def read_published(path: Path) -> tuple[TimePuzzle, ...]:
-    """The puzzles of a published file; ids are unique and fit to name files."""
+    """The puzzles of a published file, with unique ids that are valid file names."""
     return _published(path, _bytes(path))
 
 
 def write_published(puzzles: Sequence[TimePuzzle], tables: FactTables | None = None) -> bytes:
-    """The puzzles in the published format; one that was read from it keeps its keys. `tables`, if
-    given, name the years of multi_year events."""
+    """The puzzles in the published format; a PublishedPuzzle keeps its keys. `tables` give the
+    years of multi_year events."""
     rows = [_object(puzzle, tables) for puzzle in puzzles]
     return json.dumps(rows, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def puzzle_bytes(puzzles: Sequence[TimePuzzle]) -> bytes:
-    """A file in the format that the puzzles came in."""
+    """A file in the format of the puzzles' source."""
     if any(isinstance(puzzle, PublishedPuzzle) for puzzle in puzzles):
         return write_published(puzzles)
     return b"".join(puzzle.model_dump_json().encode() + b"\n" for puzzle in puzzles)
 
 
 def identifier_of(puzzle: TimePuzzle) -> str | int:
-    """What the puzzle is called in its file."""
+    """The puzzle's identifier in its file."""
     return puzzle.identifier if isinstance(puzzle, PublishedPuzzle) else puzzle.id
 
 
@@ -100,25 +100,16 @@ def _bytes(path: Path) -> bytes:
 
 
 def _samples(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
-    puzzles: dict[str, TimePuzzle] = {}
-    for number, line in enumerate(data.splitlines(), start=1):
-        if not line.strip():
-            continue
+    from agent_env.episodes.run_folder import parse_samples
+
+    samples = parse_samples(path, data, TimePuzzle)
+    puzzles = tuple(sample for sample in samples if isinstance(sample, TimePuzzle))
+    for puzzle in puzzles:
         try:
-            puzzle = TimePuzzle.model_validate_json(line)
             as_year_range(puzzle.years)
-        except ValidationError as exc:
-            first = exc.errors()[0]
-            field = ".".join(map(str, first["loc"]))
-            raise DatasetError(path, number, f"{field or 'line'}: {first['msg']}") from exc
         except FieldError as exc:
-            raise DatasetError(path, number, f"years: {exc.reason}") from exc
-        if puzzle.id in puzzles:
-            raise DatasetError(path, number, f"id: '{puzzle.id}' stands in the file twice")
-        puzzles[puzzle.id] = puzzle
-    if not puzzles:
-        raise DatasetError(path, None, "holds no puzzle")
-    return tuple(puzzles.values())
+            raise DatasetError(path, None, f"sample {puzzle.id}, years: {exc.reason}") from exc
+    return puzzles
 
 
 def _published(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
@@ -172,7 +163,7 @@ def _needed(row: Mapping[str, Any], key: str) -> Any:
 
 
 def _free_id(identifier: str, used_ids: set[str]) -> str:
-    """An id that can name a file and that no earlier puzzle has, whatever the letters' case."""
+    """An id that is a valid file name and unique, ignoring case."""
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).lstrip("._-")[:100] or "puzzle"
     name, number = base, 1
     while name.casefold() in used_ids:
@@ -187,7 +178,7 @@ def _entries(row: Mapping[str, Any]) -> list[MetaEntry]:
     if isinstance(meta, Mapping):  # type → parameters
         meta = [{"value": v, "type": k} for k, v in meta.items()]
     if not isinstance(meta, list) or not meta:
-        raise FieldError("constraints_meta", "is no list of meta entries")
+        raise FieldError("constraints_meta", "is not a list of meta entries")
     entries = []
     for at, raw in enumerate(meta):
         try:
@@ -202,10 +193,10 @@ def _texts(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
     if isinstance(value, str):
         value = [line.strip().removeprefix("- ") for line in value.splitlines() if line.strip()]
     if not isinstance(value, list) or not value:
-        raise FieldError(key, "is no list of texts")
+        raise FieldError(key, "is not a list of texts")
     for at, text in enumerate(value):
         if not isinstance(text, str) or not text.strip():
-            raise FieldError(f"{key}[{at}]", f"{text!r} is no text")
+            raise FieldError(f"{key}[{at}]", f"{text!r} is not a text")
     return tuple(value)
 
 

@@ -1,4 +1,4 @@
-"""Whole sets of puzzles: scheduled, without repeats, the same for any number of processes."""
+"""Puzzle sets: scheduled, without duplicates, independent of the number of processes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from agent_env.temporal.facts.tables import FactTables
 
 CHUNK = 25
 REDRAWS = 20
-"""How often a puzzle that stands in the set already is drawn again."""
+"""Further draws for a puzzle that is already in the set."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetOptions:
-    """What a set of puzzles is made of."""
+    """Parameters of a puzzle set."""
 
     count: int
     seed: int
@@ -33,11 +33,11 @@ class SetOptions:
 
 @dataclass(frozen=True, slots=True)
 class PuzzleSet:
-    """What was made, and what could not be."""
+    """Generated puzzles, and the reasons for missing ones."""
 
     puzzles: tuple[TimePuzzle, ...]
     missing: tuple[str, ...]
-    """Why a puzzle is missing, one text for each."""
+    """One reason for each missing puzzle."""
 
 
 def make_set(
@@ -46,8 +46,8 @@ def make_set(
     processes: int = 1,
     on_puzzle: Callable[[], None] = lambda: None,
 ) -> PuzzleSet:
-    """The puzzles in order; each depends on the seed and its own number, and on nothing else but
-    that a repeat is drawn again."""
+    """The puzzles in order; each depends only on the seed and its number, except that duplicates
+    are drawn again."""
     puzzles: list[TimePuzzle] = []
     missing: list[str] = []
     keys: set[str] = set()
@@ -70,15 +70,14 @@ def make_set(
 
 
 def _key(puzzle: TimePuzzle | str) -> str:
-    """Two puzzles with the same facts are one, in whatever order they state them; a reason why
-    there is none is its own key."""
+    """The key of duplicates: the facts regardless of order; a reason is its own key."""
     if isinstance(puzzle, str):
         return puzzle
     return "\n".join(sorted(fact.model_dump_json() for fact in puzzle.facts))
 
 
 class _Maker:
-    """Makes the puzzles of one set by number."""
+    """Generates the puzzles of one set by number."""
 
     def __init__(self, tables: FactTables, options: SetOptions) -> None:
         self._options = options
@@ -87,7 +86,7 @@ class _Maker:
         self._shapes: list[Shape] = list(schedule(shapes, options.facts, options.solutions))
 
     def make(self, number: int, redraw: int = 0) -> TimePuzzle | str:
-        """Puzzle `number`, from 1, or why there is none."""
+        """Puzzle `number`, from 1, or the reason why it is missing."""
         shape = self._shapes[(number - 1) % len(self._shapes)]
         seed = self._options.seed
         rng = Random(f"{seed}/{number}" + (f"/{redraw}" if redraw else ""))

@@ -1,6 +1,6 @@
-"""Other ways to read a fact. A robust puzzle has the same answer under each of them.
+"""Alternative readings of a fact, which do not change the answer of a robust puzzle.
 
-The wording states which reading is meant; these are what a reader may take instead.
+The wording states the intended reading.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from agent_env.temporal.systems.chinese import Chinese
 
 
 class Readings:
-    """The other day sets of facts that people read in more than one way."""
+    """Day sets of alternative readings."""
 
     def __init__(self, sets: DaySets) -> None:
         self._sets = sets
         self._cache: dict[ft.Fact, tuple[tuple[str, DaySet], ...]] = {}
 
     def others(self, fact: ft.Fact) -> tuple[tuple[str, DaySet], ...]:
-        """Name and day set of each reading that the wording does not mean."""
+        """Name and day set of each alternative reading."""
         readings = self._cache.get(fact)
         if readings is None:
             readings = self._cache[fact] = tuple(self._others(fact))

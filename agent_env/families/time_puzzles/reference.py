@@ -1,4 +1,4 @@
-"""How the scripted reference solves a puzzle of constraints: looks up, computes, answers."""
+"""The scripted reference policy for Time Puzzles: lookup, computation, answer."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ from agent_env.families.time_puzzles.reference_reading import (
 )
 
 SURE_FIT = 0.85
-"""How well a page must fit to be taken at once."""
+"""Fit at which a page is accepted immediately."""
 GOOD_FIT = 0.6
-"""How well the best of a search must fit to be taken without another search."""
+"""Fit at which a search's best page is accepted without another search."""
 FAIR_FIT = 0.3
-"""How well the best of all must fit to be taken at last."""
+"""Least fit of an accepted page."""
 ENOUGH_SEARCHES = 2
-"""After so many, a page that lacks a name is taken if it fits well otherwise."""
+"""Searches after which a page with a good fit is accepted without all names."""
 MAX_OPENED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class LookupState:
-    """A lookup's state: its clause, or the next call that may give it, or neither."""
+    """A lookup's state: its clause, or the next call for it, or neither."""
 
     clause: Clause | None = None
     call: Call | None = None
     url: str | None = None
-    """The page that the clause was read from."""
+    """The clause's page."""
 
 
 @dataclass(slots=True)
 class Best:
-    """The best fitting page so far, and what it says."""
+    """The page with the best fit so far."""
 
     fitness: float = 0.0
     found: LookupState = LookupState()
 
     def offer(self, fitness: float, state: LookupState) -> None:
-        """Keep it if it fits better; the first of equals stays."""
+        """Keeps the state if its fit is better; the first of equal ones remains."""
         if fitness > self.fitness:
             self.fitness, self.found = fitness, state
 
 
 def next_step(turn: Turn) -> Step | None:
-    """The step in a puzzle of constraints; None where the question is none."""
+    """The policy's next step; None for messages of another family."""
     tools, history = turn.offered, look_back(turn.messages)
     find = find_thoroughly if turn.thorough else find_once
     prompt = read_prompt(history.prompt)
@@ -77,7 +77,7 @@ def next_step(turn: Turn) -> Step | None:
 
 
 def find_thoroughly(lookup: Lookup, history: Seen, tools: set[str]) -> LookupState:
-    """Go through the queries and their hits until a page fits."""
+    """Goes through queries and hits until a page fits."""
     sure, unsure = Best(), Best()
     for number, query in enumerate(queries(lookup), start=1):
         if query not in history.searches:
@@ -107,7 +107,7 @@ def find_thoroughly(lookup: Lookup, history: Seen, tools: set[str]) -> LookupSta
 
 
 def find_once(lookup: Lookup, history: Seen, tools: set[str]) -> LookupState:
-    """One search, and the first hit's snippet is trusted."""
+    """One search; trusts the first hit's snippet."""
     query = queries(lookup)[0]
     if query not in history.searches:
         call = ("web_search", {"query": query})
@@ -121,7 +121,7 @@ def find_once(lookup: Lookup, history: Seen, tools: set[str]) -> LookupState:
 
 
 def context_fact(lookup: Lookup, history: Seen) -> LookupState | None:
-    """What the pages that came with the question say: the one that fits best is taken."""
+    """The clause of the best fitting page in the prompt's context."""
     best: tuple[float, LookupState] | None = None
     for url, text in history.given.items():
         clause, fitness = clause_from(text, lookup), fit(text, lookup)
@@ -131,7 +131,7 @@ def context_fact(lookup: Lookup, history: Seen) -> LookupState | None:
 
 
 def queries(lookup: Lookup) -> list[str]:
-    """What to search for, in order: all of it, its names, then ever fewer of its words."""
+    """Search queries in order: the phrase, its names, then fewer and fewer of its words."""
     phrase = lookup.phrase
     if lookup.what == "presidency":
         return [f"presidency of {phrase}", phrase]
@@ -148,7 +148,7 @@ def _finish(
     prompt: ParsedPrompt,
     states: list[LookupState],
 ) -> Step:
-    """Compute with what is known, in Python where it may, and answer."""
+    """Computes the dates, with the Python tool where allowed, and answers."""
     clauses = [*prompt.clauses, *(f.clause for f in states if f.clause is not None)]
     missing = [k for k, f in zip(prompt.lookups, states, strict=True) if f.clause is None]
     if "python" in tools and history.printed is None:
@@ -167,7 +167,7 @@ def _finish(
 
 @lru_cache(maxsize=1000)
 def _solve(clauses: str, first: str, last: str) -> tuple[str, ...]:
-    """The same clauses come back in every condition, repeat and replay."""
+    """Cached, because clauses recur in every condition, repeat and replay."""
     return tuple(sums.solve(json.loads(clauses), first, last))
 
 
@@ -178,7 +178,7 @@ def _program(clauses: list[Clause], prompt: ParsedPrompt) -> str:
 
 
 def _printed_dates(printed: str | None) -> list[str] | None:
-    """The dates that the program printed; None where it did not run or failed."""
+    """The dates that the program printed; None if it did not run or failed."""
     if printed is None:
         return None
     if printed.strip() == "no date":
@@ -188,14 +188,14 @@ def _printed_dates(printed: str | None) -> list[str] | None:
 
 
 def _guess(dates: list[str], missing: list[Lookup], prompt: str) -> list[str]:
-    """Where an event is unknown, one of the values that it could have, by lot."""
+    """The dates of one pseudo-randomly drawn value of each unknown event."""
     for lookup in missing:
         if lookup.shares == "span" or not dates:
             continue
         part = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}[lookup.shares]
         values = sorted({day[part] for day in dates})
-        lot = int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:4], "big")
-        value = values[lot % len(values)]
+        draw = int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:4], "big")
+        value = values[draw % len(values)]
         dates = [day for day in dates if day[part] == value]
     return dates
 

@@ -1,4 +1,4 @@
-"""Reads dates off pages and snippets, and judges whether a page is about what was asked."""
+"""Parses dates from pages and snippets, and measures their fit to a lookup."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _SUSPECT = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)])\. ")
 _LINK = re.compile(r"^- .*$", re.M)
 _FRAME = re.compile(r"^My notes: | (?:begins|ends)$")
-"""What notes and reports put around the name of their subject."""
+"""Additions of notes and reports to the name of their subject."""
 _NAME = re.compile(r"(?<!\w)[^\W_a-z][\w'’-]*(?:\.? [^\W_a-z][\w'’-]*)*")
-"""Words that begin with a capital or a digit, as many as follow each other."""
+"""Consecutive words that begin with a capital or a digit."""
 _HEADING = re.compile(r"\A(.*)\nhttps?://\S+$", re.M)
 NAME_WEIGHT = 2
-"""How much more a name or number of what was asked for counts than another word."""
+"""Weight of a name or number, relative to another word."""
 _WORD = re.compile(r"[^\W_]+")
 _SMALL = frozenset(
     """the a an of in on at to and or by for from with as was were is that which who whose whom had
@@ -39,7 +39,7 @@ _SMALL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A date as found; month and day are None where the text does not give them."""
+    """A date at the precision of its text."""
 
     year: int
     month: int | None = None
@@ -52,14 +52,14 @@ class Day:
 
 
 def words(text: str) -> list[str]:
-    """Words worth comparing, in lower case, each once."""
+    """Distinct words without stop words, in lower case."""
     candidates = (word for word in _WORD.findall(text.lower()) if word not in _SMALL)
     return list(dict.fromkeys(candidates))
 
 
 def fit(text: str, lookup: Lookup) -> float:
-    """How much of what was asked the text speaks of, 0 to 1, names and numbers counting more where
-    that helps; 0 for copies, namesakes and lists. What a page merely links to does not count."""
+    """Share of the lookup's words in the text, 0 to 1, the larger of the plain and the weighted
+    share (names and numbers count more); links are ignored; 0 for copies, namesakes and lists."""
     if _SUSPECT.search(text):
         return 0.0
     text_words = set(_WORD.findall(_LINK.sub("", text).lower()))
@@ -71,45 +71,44 @@ def fit(text: str, lookup: Lookup) -> float:
 
 
 def names_in(phrase: str) -> list[str]:
-    """The words of its names and its numbers, in lower case."""
+    """The words of names and numbers in a phrase, in lower case."""
     names = (word.lower() for word in _WORD.findall(phrase) if not word[0].islower())
     return [word for word in dict.fromkeys(names) if word not in _SMALL]
 
 
 def has_names(text: str, lookup: Lookup) -> bool:
-    """Whether no name or number of what was asked is missing; a name of several words counts
-    where they stand together."""
+    """Whether the text has all names and numbers of the lookup; words of a name together."""
     text_words = f" {' '.join(_WORD.findall(_LINK.sub('', text).lower()))} "
     runs = _NAME.findall(lookup.phrase)
     return all(f" {' '.join(_WORD.findall(run.lower()))} " in text_words for run in runs)
 
 
 def title_of(text: str) -> str:
-    """What an opened page is about, by the title above its address; empty for a snippet."""
+    """The title of an opened page, above its address; empty for a snippet."""
     match = _HEADING.match(text)
     return _FRAME.sub("", match[1]) if match else ""
 
 
 def is_titled(text: str, lookup: Lookup) -> bool:
-    """Whether the page bears the very name that was asked for."""
+    """Whether the page's title is the lookup's name."""
     phrase = lookup.phrase
     title = f"presidency of {phrase}" if lookup.what == "presidency" else phrase
     return set(words(title_of(text))) == set(words(title))
 
 
 def is_about_more(text: str, lookup: Lookup) -> bool:
-    """Whether the title has the name asked for and more, so that it may be another thing's."""
+    """Whether the title has further words than the lookup's name."""
     return set(words(title_of(text))) > set(words(lookup.phrase))
 
 
 def clause_from(text: str, lookup: Lookup) -> Clause | None:
-    """What the text says of the thing looked up, as a clause; None where it does not say."""
+    """The text's statement about the lookup as a clause; None without one."""
     if lookup.what == "presidency":
         return _spans(_rows(text, "First day in office"), _rows(text, "Last day in office"), text)
     if lookup.what == "life":
         return _spans(_rows(text, "Born"), _rows(text, "Died"), text)
     if re.search(r"^Born: ", text, re.M):
-        return None  # a person is no event
+        return None  # a person is not an event
     if lookup.edge == "any":
         return _years(text)
     days = _rows(text, f"{lookup.edge} day") or _edge_days(text, lookup)
@@ -117,7 +116,7 @@ def clause_from(text: str, lookup: Lookup) -> Clause | None:
 
 
 def _years(text: str) -> Clause | None:
-    """The years that a page lists, or all those from its first to its last day."""
+    """The years that a page lists, or those from its first to its last day."""
     listed = re.search(r"^Years: (.+)$", text, re.M)
     if listed:
         return ["years", sorted({int(year) for year in re.findall(r"\b\d{4}\b", listed[1])})]
@@ -158,7 +157,7 @@ def _rows(text: str, name: str) -> list[Day]:
 
 
 def _edge_days(text: str, lookup: Lookup) -> list[Day]:
-    """What the lead says of the edge: one that begins tells no end, and the other way round."""
+    """The lead's dates of the lookup's edge; a lead with `began` has no end, and vice versa."""
     lead = _lead(text)
     days = days_in(lead)
     if len(days) == 1 and re.search(r"\b(began|ended)\b", lead):
@@ -168,8 +167,7 @@ def _edge_days(text: str, lookup: Lookup) -> list[Day]:
 
 
 def _lead(text: str) -> str:
-    """The first sentence with a date in it, or the beginning; when a page was printed says
-    nothing of what it is about, and neither does its address."""
+    """The first sentence with a date, else the beginning; print dates and addresses are skipped."""
     for line in text.splitlines():
         if line.startswith(("Printed on ", "http")):
             continue
@@ -180,7 +178,7 @@ def _lead(text: str) -> str:
 
 
 def days_in(text: str) -> list[Day]:
-    """All dates in a text, in order; a bare year only where the whole text is one."""
+    """All dates in a text, in order; a bare year only if it is the whole text."""
     days = []
     for match in _DATE.finditer(text):
         number = next(n for n in "1234" if match[f"y{n}"])

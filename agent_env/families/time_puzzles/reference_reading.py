@@ -1,4 +1,4 @@
-"""Reads the constraints of a prompt into clauses and into things to be looked up."""
+"""Parses the constraints of a prompt into clauses and lookups."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ WORLD_CUPS = [1930, 1934, 1938, *range(1950, 2027, 4)]
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Something that has to be found out."""
+    """A fact to look up."""
 
     what: Literal["event", "life", "presidency"]
     phrase: str
     shares: Literal["year", "month", "day", "span"]
-    """What the date has in common with it; `span` is lying between its two ends."""
+    """What the date has in common with it; `span`: it lies between the two ends."""
     edge: Literal["first", "last", "any"] = "any"
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedPrompt:
-    """What a prompt asks."""
+    """The parsed constraints of a prompt."""
 
     first: str
     last: str
     clauses: tuple[Clause, ...]
     lookups: tuple[Lookup, ...]
     unread: tuple[str, ...]
-    """Constraints that were not understood."""
+    """Constraints of unknown form."""
 
 
 def read_prompt(text: str) -> ParsedPrompt:
     """The constraints of a prompt: the list items below the line that announces them. Without such
-    a line, a list that is for the most part not understood is none of constraints."""
+    a line, a list of mostly unknown items is not one of constraints."""
     span = re.search(r"(\d{4})-01-01 to (\d{4})-12-31 count", text)
     first, last = span.groups() if span else ("1800", "2050")
     clauses: list[Clause] = []
@@ -93,7 +93,7 @@ def _announces(line: str) -> bool:
 
 
 def read_constraint(text: str) -> Clause | Lookup | None:
-    """One constraint; None where it is not understood."""
+    """One constraint, parsed; None for an unknown form."""
     for pattern, make in _READERS:
         if (match := re.search(pattern, text[:_LONGEST], re.I)) is not None:
             return make(match, text)

@@ -1,4 +1,4 @@
-"""Which dates satisfy a list of clauses; plain Python, so that it also runs pasted in a sandbox.
+"""The dates that satisfy a list of clauses; the sandbox runs this file as it is.
 
 A clause is a list: its kind, then its values.
 """
@@ -7,12 +7,12 @@ import calendar
 import datetime
 from typing import Any
 
-CHEAP_LAST = ("lunar_months", "zodiac")  # computed from the moon, so tried last
+EXPENSIVE = ("lunar_months", "zodiac")  # computed from the moon, so tried last
 
 
 def solve(clauses: list[list[Any]], first: str, last: str) -> list[str]:
     """ISO dates between two ISO dates, both included, that satisfy every clause."""
-    ordered = sorted(clauses, key=lambda clause: clause[0] in CHEAP_LAST)
+    ordered = sorted(clauses, key=lambda clause: clause[0] in EXPENSIVE)
     year_tests = [c for c in ordered if c[0] in ("years", "leap")]
     others = [c for c in ordered if c not in year_tests]
     low, high = datetime.date.fromisoformat(first), datetime.date.fromisoformat(last)

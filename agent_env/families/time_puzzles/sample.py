@@ -11,30 +11,30 @@ from agent_env.families.time_puzzles.facts import Fact
 from agent_env.records.schema import Record, Sample
 
 GENERATOR_VERSION = 2
-"""Raised whenever the same seed would give other puzzles."""
+"""Raised whenever the same seed gives other puzzles."""
 
 
 class Checks(Record):
-    """What was verified of a puzzle."""
+    """Verified properties of a puzzle."""
 
     closed: bool
-    """The answer is the same over 1583 to 2400, where no range of years is stated."""
+    """The answer is the same over 1583 to 2400, without a range of years."""
     necessary: bool
-    """Without any one of its facts the answer would be another."""
+    """Without any single fact the answer differs."""
     event_bits: float | None
-    """log2 of how much larger the answer would be without the event; None without an answer."""
+    """log2 of the answer's growth without the event; None without an answer."""
     event_values: int
-    """Values that the event could have, as far as the other facts tell; a guesser draws one."""
+    """Number of values of the event that the other facts allow; a guesser draws one."""
     robust: bool
     """The answer is the same under every listed reading."""
     readings: tuple[str, ...] = ()
-    """The readings under which it would be another."""
+    """Readings that change the answer."""
     faithful: bool
     """Both wordings have the same answer."""
 
 
 class TimePuzzle(Sample):
-    """Constraints in two wordings, and the facts behind them."""
+    """Constraints in two wordings, with their facts."""
 
     task: Literal["time-puzzles"] = "time-puzzles"
     constraints: tuple[str, ...] = Field(min_length=1)
@@ -45,14 +45,14 @@ class TimePuzzle(Sample):
     solution_count: int
     fact_count: int
     event: str = ""
-    """The event to be looked up."""
+    """The event to look up."""
     event_level: str = ""
     seed_date: str = ""
-    """The hidden date around which the facts were drawn; empty where there is no solution."""
+    """The hidden date on which the facts hold; empty without a solution."""
     years: str = Field(default="1800-2050", pattern=r"^\d{4}-\d{4}$")
-    """Years among which the answer lies."""
+    """Range of years of the answer."""
     checks: Checks | None = None
-    """None where nothing was verified."""
+    """None for an unchecked puzzle."""
     generator: int = GENERATOR_VERSION
     digest: str = ""
     """SHA-256 of facts, constraints and gold, first 16 digits."""

@@ -46,14 +46,14 @@ your answer: MY ANSWER: followed by the dates as YYYY-MM-DD, separated by commas
 None if no date fits."""
 
 PROMPTS = {"default": FULL, "paper": PAPER}
-"""`paper` says what the paper's prompt says and no more: neither the range of years."""
+"""`paper` has the content of the paper's prompt, without the range of years."""
 
 METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
 """Defined for every answer."""
 STRICT = "strict_match"
-"""Exact match of an answer in exactly the form that the prompt asks for; else 0."""
+"""Exact match of an answer in exactly the requested form; else 0."""
 DAYS_OFF = "days_off"
-"""Defined where gold and answer both name dates, or neither does; see scoring.date_matching."""
+"""Defined where gold and answer both have dates, or neither; see `scoring.date_matching`."""
 
 
 def make_task(prompt: str = "default") -> Task:
@@ -111,8 +111,8 @@ def examples(puzzle: TimePuzzle) -> tuple[Example, ...]:
 
 
 def score(sample: Sample, episode: Episode) -> Score:
-    """Exact match, F1 and Jaccard (Appendix B.1) of the answer in whatever clear form, 0 where it
-    cannot be read; exact match in the form asked for; and how many days off a read answer is."""
+    """Exact match, F1 and Jaccard (Appendix B.1) of an answer in any clear form, 0 if unparsable;
+    exact match in the requested form; distance in days."""
     gold = frozenset(sample.gold)
     common = {
         "sample": sample.id,

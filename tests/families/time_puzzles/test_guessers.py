@@ -8,12 +8,10 @@ import pytest
 
 from agent_env.families.time_puzzles.facts import ExplicitYear, Month
 from agent_env.families.time_puzzles.guessers import (
-    always_none,
     case_of,
     chance_of,
     guess_rates,
-    ignore_event,
-    random_value,
+    rates_of,
 )
 
 from .by_hand import AUSTERLITZ, GOOD, SETS, TABLES, WATERLOO, by_hand
@@ -23,8 +21,9 @@ IMPOSSIBLE = by_hand("impossible", WATERLOO, ExplicitYear(year=1816))
 
 
 def test_without_the_event_a_needed_one_leaves_more_days() -> None:
-    assert len(ignore_event(GOOD[0], SETS)) == 251
-    assert ignore_event(NEEDLESS, SETS) == NEEDLESS.gold
+    assert case_of(GOOD[0], SETS).rest.bit_count() == 251
+    needless = case_of(NEEDLESS, SETS)
+    assert needless.rest == needless.gold
 
 
 def test_a_random_value_is_one_of_those_that_the_other_facts_allow() -> None:
@@ -36,14 +35,14 @@ def test_a_random_value_is_one_of_those_that_the_other_facts_allow() -> None:
 
 def test_drawn_values_hit_as_often_as_computed() -> None:
     puzzle = by_hand("march", AUSTERLITZ, ExplicitYear(year=1977), Month(month=3))
-    rng = Random(4)
-    hits = sum(random_value(puzzle, SETS, rng) == puzzle.gold for _ in range(3100))
-    assert 70 <= hits <= 130  # 100 expected
+    rates = rates_of([case_of(puzzle, SETS)] * 3100, SETS, Random(4))
+    assert 70 <= rates.random_value_drawn <= 130  # 100 expected
 
 
 def test_none_is_right_only_where_there_is_no_date() -> None:
-    assert always_none(GOOD[0], SETS) == ()
+    assert rates_of([case_of(GOOD[0], SETS)], SETS, Random(0)).always_none == 0
     assert IMPOSSIBLE.gold == ()
+    assert rates_of([case_of(IMPOSSIBLE, SETS)], SETS, Random(0)).always_none == 1
     assert chance_of(case_of(IMPOSSIBLE, SETS), SETS) == 0
 
 

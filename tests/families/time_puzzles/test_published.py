@@ -45,7 +45,7 @@ from agent_env.families.time_puzzles.sample import TimePuzzle
 from tests import TESTS
 from tests.families.time_puzzles.sets import generate
 
-from .by_hand import GOOD, TABLES
+from .by_hand import GOOD, TABLES, generate
 
 FOREIGN = TESTS / "data" / "published" / "foreign.json"
 
@@ -194,8 +194,11 @@ def test_years_of_an_event_may_be_a_list_or_spans(value: Any, tmp_path: Path) ->
         ({"constraints_meta": [{"type": "moon_phase"}]}, r"constraints_meta\[0\]\.type: 'moon_p"),
         ({"constraints_meta": [{"type": "month", "value": 13}]}, r"\[0\]\.month: 13 is unknown"),
         ({"constraints_meta": [{"type": "weekday"}]}, r"constraints_meta\[0\]\.weekday: is missi"),
-        ({"constraints_meta": [{"type": "decade", "value": 1995}]}, "1995 begins no decade"),
-        ({"constraints_meta": [{"type": "decade", "value": "90s"}]}, "decade: '90s' is no whole"),
+        ({"constraints_meta": [{"type": "decade", "value": 1995}]}, "1995 does not begin a decade"),
+        (
+            {"constraints_meta": [{"type": "decade", "value": "90s"}]},
+            "decade: '90s' is not a whole",
+        ),
         ({"constraints_meta": [{"type": "lunar_month", "value": 13}]}, r"\[0\]\.month: 13: Input"),
         (
             {"constraints_meta": [{"type": "day_of_month", "value": 3, "operator": "!"}]},
@@ -220,12 +223,15 @@ def test_years_of_an_event_may_be_a_list_or_spans(value: Any, tmp_path: Path) ->
             },
             r"\[0\]\.value: 1948 lies before 1950",
         ),
-        ({"constraints_meta": [{"type": "person_alive", "person": []}]}, r"person: \[\] is no tex"),
-        ({"constraints_meta": 3}, "constraints_meta: is no list"),
+        (
+            {"constraints_meta": [{"type": "person_alive", "person": []}]},
+            r"person: \[\] is not a tex",
+        ),
+        ({"constraints_meta": 3}, "constraints_meta: is not a list"),
         ({"solutions": ["2001-02-30"]}, r"solutions\[0\]: '2001-02-30' is not a date"),
-        ({"solution_count": "few"}, "solution_count: 'few' is no whole number"),
+        ({"solution_count": "few"}, "solution_count: 'few' is not a whole number"),
         ({"year_range": [2050, 1800]}, "year_range: 1800 lies before 2050"),
-        ({"constraints": [3]}, r"constraints\[0\]: 3 is no text"),
+        ({"constraints": [3]}, r"constraints\[0\]: 3 is not a text"),
         ({"identifier": {}}, "identifier: {} is neither a text nor a number"),
     ],
 )
@@ -253,7 +259,7 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[]", "holds no puzzle"),
-        ("", "holds no puzzle"),
+        ("", "holds no sample"),
         ("[{]", "is not JSON"),
         ("[3]", "index 0, puzzle: is not an object"),
         ("[" * 100_000, "is not JSON"),
