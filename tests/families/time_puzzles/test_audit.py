@@ -30,7 +30,7 @@ from agent_env.families.time_puzzles.sample import Checks, TimePuzzle
 from tests import TESTS
 from tests.families.time_puzzles.sets import generate
 
-from .by_hand import AUSTERLITZ, GOOD, TABLES, VICTORIA, WATERLOO, by_hand, generate
+from .by_hand import AUSTERLITZ, GOOD, TABLES, VICTORIA, WATERLOO, by_hand
 
 DATA = TESTS / "data" / "published"
 JUNE, THE_18TH = Month(month=6), DayOfMonthSpecific(day=18)

@@ -45,7 +45,7 @@ from agent_env.families.time_puzzles.sample import TimePuzzle
 from tests import TESTS
 from tests.families.time_puzzles.sets import generate
 
-from .by_hand import GOOD, TABLES, generate
+from .by_hand import GOOD, TABLES
 
 FOREIGN = TESTS / "data" / "published" / "foreign.json"
 
