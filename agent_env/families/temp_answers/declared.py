@@ -12,26 +12,15 @@ from agent_env.families.temp_answers.scoring.time_answers import read_value
 from agent_env.families.temp_answers.scoring.time_parser import read_text
 from agent_env.families.temp_answers.scoring.time_units import Amount, parse_unit
 
+_DATE_FORMATS = ("%b %d, %y", "%d %b %y", "%y-%m-%d", "%m/%d/%y", "%d/%m/%y", "yyyy-mm-dd",
+                 "mm/dd/yyyy", "dd/mm/yyyy")  # fmt: skip
 LINE_FORMATS: dict[str, tuple[AnswerKind, str]] = {
-    "yyyy": ("year", "years"),
-    "%y": ("year", "years"),
-    "%b %d, %y": ("date", "days"),
-    "%d %b %y": ("date", "days"),
-    "%y-%m-%d": ("date", "days"),
-    "%m/%d/%y": ("date", "days"),
-    "%d/%m/%y": ("date", "days"),
-    "yyyy-mm-dd": ("date", "days"),
-    "mm/dd/yyyy": ("date", "days"),
-    "dd/mm/yyyy": ("date", "days"),
-    "%b %y": ("month", "months"),
-    "%y-%m": ("month", "months"),
-    "yyyy-mm": ("month", "months"),
-    "hh:mm:ss": ("duration", "seconds"),
-    "mm:ss": ("duration", "seconds"),
+    **dict.fromkeys(("yyyy", "%y"), ("year", "years")),
+    **dict.fromkeys(_DATE_FORMATS, ("date", "days")),
+    **dict.fromkeys(("%b %y", "%y-%m", "yyyy-mm"), ("month", "months")),
+    **dict.fromkeys(("hh:mm:ss", "mm:ss"), ("duration", "seconds")),
     "hh:mm": ("duration", "minutes"),
-    "%h:%m:%s": ("time", "seconds"),
-    "%h:%m": ("time", "seconds"),
-    "%i:%m %p": ("time", "seconds"),
+    **dict.fromkeys(("%h:%m:%s", "%h:%m", "%i:%m %p"), ("time", "seconds")),
 }
 """Answer kind and unit by lower-case format."""
 DEFAULT_NAMES = {

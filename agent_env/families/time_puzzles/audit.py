@@ -197,10 +197,10 @@ class _Auditor:
             window = window_of(year_bounds(puzzle), self.sets.days)
             if resolved.event_cause:
                 solve_facts(resolved.stated, window, self.sets)  # needed for the causes
-            solved = solve_facts(resolved.facts, window, self.sets)
+            solution = solve_facts(resolved.facts, window, self.sets)
         except (KeyError, ValueError):  # an unknown name or number of a calendar
             return Finding(identifier, notes=(*notes, "unknown_name", NOT_JUDGED))
-        return self._full_finding(puzzle, resolved, solved, notes)
+        return self._full_finding(puzzle, resolved, solution, notes)
 
     def _is_out_of_reach(self, puzzle: TimePuzzle) -> bool:
         """Whether the puzzle's years, and its gold, exceed the years that can be judged."""
@@ -215,15 +215,15 @@ class _Auditor:
         self,
         puzzle: TimePuzzle,
         resolved: ResolvedFacts,
-        solved: SolvedPuzzle,
+        solution: SolvedPuzzle,
         notes: tuple[str, ...],
     ) -> Finding:
-        wrong = self._causes.of(puzzle, solved, resolved)
-        unnecessary = self._checker.unnecessary(solved.rests, solved.answer)
-        events = [i for i, fact in enumerate(solved.facts) if isinstance(fact, KbEvent)]
-        is_open = not self._checker.is_closed(solved.facts, solved.answer)
-        readings = self._checker.other_answers(solved.facts, solved.rests, solved.answer)
-        chance = self._chance(puzzle, solved)
+        wrong = self._causes.of(puzzle, solution, resolved)
+        unnecessary = self._checker.unnecessary(solution.rests, solution.answer)
+        events = [i for i, fact in enumerate(solution.facts) if isinstance(fact, KbEvent)]
+        is_open = not self._checker.is_closed(solution.facts, solution.answer)
+        readings = self._checker.other_answers(solution.facts, solution.rests, solution.answer)
+        chance = self._chance(puzzle, solution)
         without_event = any(index in unnecessary for index in events)
         defects = {
             "event_value": resolved.event_cause == "event_value",
@@ -232,7 +232,7 @@ class _Auditor:
             "any_unnecessary": bool(unnecessary),
             "convention_dependent": not set(readings) <= _declared_readings(puzzle),
             "guessable": chance is not None and (chance > MAX_CHANCE or without_event),
-            "wording": self._wording_differs(puzzle, solved),
+            "wording": self._wording_differs(puzzle, solution),
         }
         own = {"open_universe": is_open, "convention_dependent": bool(readings)}
         noted = tuple(name for name, holds in own.items() if holds and not defects[name])
@@ -241,7 +241,7 @@ class _Auditor:
             wrong_gold=wrong,
             defects=tuple(name for name, holds in defects.items() if holds),
             notes=(*notes, *noted),
-            solutions=tuple(day.isoformat() for day in self.sets.days.dates(solved.answer)),
+            solutions=tuple(day.isoformat() for day in self.sets.days.dates(solution.answer)),
             open_universe=is_open,
             event_unnecessary=without_event,
             any_unnecessary=bool(unnecessary),
@@ -249,27 +249,27 @@ class _Auditor:
             guess_chance=chance,
         )
 
-    def _chance(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> float | None:
+    def _chance(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> float | None:
         """Probability that a random value gives the recomputed answer."""
-        event = event_of(solved.facts)
+        event = event_of(solution.facts)
         if event is None:
-            self.cases.append(Case(None, solved.answer, gold_days(puzzle, self.sets)))
+            self.cases.append(Case(None, solution.answer, gold_days(puzzle, self.sets)))
             return None
-        rest = solved.rests[solved.facts.index(event)]
+        rest = solution.rests[solution.facts.index(event)]
         self.cases.append(Case(event, rest, gold_days(puzzle, self.sets)))
-        return chance_of(Case(event, rest, solved.answer), self.sets)
+        return chance_of(Case(event, rest, solution.answer), self.sets)
 
-    def _wording_differs(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> bool:
-        if self._texts.differ(puzzle, solved):
+    def _wording_differs(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> bool:
+        if self._texts.differ(puzzle, solution):
             return True
-        return self._texts.is_ours(puzzle) and not self._is_faithful(puzzle, solved)
+        return self._texts.is_ours(puzzle) and not self._is_faithful(puzzle, solution)
 
-    def _is_faithful(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> bool:
+    def _is_faithful(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> bool:
         """Whether the explicit wording has the same answer, within the prompt's range of years."""
         first, last = year_bounds(puzzle)
-        facts: list[Fact] = [*solved.facts, YearRange(start=first, end=last)]
-        rests = [*solved.rests, solved.answer]
-        return self._checker.is_faithful(facts, rests, solved.answer)
+        facts: list[Fact] = [*solution.facts, YearRange(start=first, end=last)]
+        rests = [*solution.rests, solution.answer]
+        return self._checker.is_faithful(facts, rests, solution.answer)
 
 
 def _is_declared_open(puzzle: TimePuzzle) -> bool:

@@ -41,7 +41,7 @@ class Causes:
         self._early = sets.days.span(sets.days.first, LIBRARIES_RIGHT_FROM)
 
     def of(
-        self, puzzle: TimePuzzle, solved: SolvedPuzzle, resolved: ResolvedFacts
+        self, puzzle: TimePuzzle, solution: SolvedPuzzle, resolved: ResolvedFacts
     ) -> tuple[str, ...]:
         """The causes, empty for a right gold; `solved` is the solution of `resolved.facts`."""
         dates, readable = _dates(puzzle.gold)
@@ -52,74 +52,76 @@ class Causes:
             causes.append("year_range")
         if not readable:
             causes.append("other")
-        elif not self._is_right(inside, solved):
-            causes += self._explained(inside, solved, resolved)
+        elif not self._is_right(inside, solution):
+            causes += self._explained(inside, solution, resolved)
         if puzzle.solution_count != len(puzzle.gold):
             causes.append("solution_count")
         return tuple(dict.fromkeys(causes))
 
-    def _is_right(self, gold: DaySet, solved: SolvedPuzzle) -> bool:
+    def _is_right(self, gold: DaySet, solution: SolvedPuzzle) -> bool:
         """Whether the gold is the answer, possibly with days of a current term in office."""
-        return gold & ~self._days_of_open_terms(solved) == solved.answer
+        return gold & ~self._days_of_open_terms(solution) == solution.answer
 
-    def _days_of_open_terms(self, solved: SolvedPuzzle) -> DaySet:
+    def _days_of_open_terms(self, solution: SolvedPuzzle) -> DaySet:
         """The further days that satisfy the puzzle if a current term lasts to the range's end."""
         days = 0
-        for fact, rest in zip(solved.facts, solved.rests, strict=True):
+        for fact, rest in zip(solution.facts, solution.rests, strict=True):
             if isinstance(fact, UsPresident):
                 for start, end in self._sets.terms.get(fact.person, ()):
                     if end is None:
                         days |= rest & self._sets.days.span(start, self._sets.days.last)
-        return days & ~solved.answer
+        return days & ~solution.answer
 
-    def _explained(self, gold: DaySet, solved: SolvedPuzzle, resolved: ResolvedFacts) -> list[str]:
+    def _explained(
+        self, gold: DaySet, solution: SolvedPuzzle, resolved: ResolvedFacts
+    ) -> list[str]:
         """The causes of `gold`: the file's date of the event, another mistake, or both."""
-        mistakes = [*self._hypotheses(gold, solved)]
-        if self._is_one_of_several_years(gold, solved):
+        mistakes = [*self._hypotheses(gold, solution)]
+        if self._is_one_of_several_years(gold, solution):
             # unlikely for a file that states all years of the event
             mistakes.insert(len(mistakes) if resolved.years_stated else 0, "event_in_several_years")
         cause = resolved.event_cause
         if cause is None:
             return [*mistakes, "other"][:1]
-        by_file = solve_facts(resolved.stated, solved.window, self._sets)
+        by_file = solve_facts(resolved.stated, solution.window, self._sets)
         if gold == by_file.answer:
             return [cause]
         return mistakes[:1] or [cause, *self._hypotheses(gold, by_file), "other"][:2]
 
-    def _hypotheses(self, gold: DaySet, solved: SolvedPuzzle) -> Iterator[str]:
-        differing = gold ^ solved.answer
-        if self._is_lunar(gold, solved) and not differing & ~self._early:
+    def _hypotheses(self, gold: DaySet, solution: SolvedPuzzle) -> Iterator[str]:
+        differing = gold ^ solution.answer
+        if self._is_lunar(gold, solution) and not differing & ~self._early:
             yield "lunar_calendar"
-        yield from self._by_reading(gold, solved)
-        if self._is_lunar(gold, solved) and gold & ~solved.answer:
+        yield from self._by_reading(gold, solution)
+        if self._is_lunar(gold, solution) and gold & ~solution.answer:
             yield "lunar_calendar"
-        if any(gold == solve(solved.sets, window) for window in self._windows):
+        if any(gold == solve(solution.sets, window) for window in self._windows):
             yield "year_range"
 
-    def _by_reading(self, gold: DaySet, solved: SolvedPuzzle) -> Iterator[str]:
-        for fact, rest in zip(solved.facts, solved.rests, strict=True):
+    def _by_reading(self, gold: DaySet, solution: SolvedPuzzle) -> Iterator[str]:
+        for fact, rest in zip(solution.facts, solution.rests, strict=True):
             for name, days in self._readings.others(fact):
                 if rest & days == gold:
                     yield name
 
-    def _is_one_of_several_years(self, gold: DaySet, solved: SolvedPuzzle) -> bool:
+    def _is_one_of_several_years(self, gold: DaySet, solution: SolvedPuzzle) -> bool:
         """Whether the gold is the answer for a single year of the event."""
-        for fact, rest in zip(solved.facts, solved.rests, strict=True):
+        for fact, rest in zip(solution.facts, solution.rests, strict=True):
             if isinstance(fact, KbEvent) and fact.aspect == "multi_year" and gold:
                 year = self._sets.days.day(gold.bit_length() - 1).year
                 return rest & self._sets.days.year(year) == gold
         return False
 
-    def _is_lunar(self, gold: DaySet, solved: SolvedPuzzle) -> bool:
+    def _is_lunar(self, gold: DaySet, solution: SolvedPuzzle) -> bool:
         """Whether the gold satisfies all facts except perhaps the lunar ones."""
         others = [
             days
-            for fact, days in zip(solved.facts, solved.sets, strict=True)
+            for fact, days in zip(solution.facts, solution.sets, strict=True)
             if not isinstance(fact, LUNAR)
         ]
-        if len(others) == len(solved.sets):
+        if len(others) == len(solution.sets):
             return False
-        return not gold & ~solve(others, solved.window)
+        return not gold & ~solve(others, solution.window)
 
 
 def _dates(gold: Sequence[str]) -> tuple[set[date], bool]:

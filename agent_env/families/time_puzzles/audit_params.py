@@ -156,10 +156,10 @@ def _part(value: object, level: str) -> int:
     """The common part of an event's date: a number, a month's name, or from a whole date."""
     if isinstance(value, str) and re.match(r"\d{4}-\d\d", value):
         try:
-            found = getattr(PartialDate.parse(value[:10]), level)
+            part = getattr(PartialDate.parse(value[:10]), level)
         except ValueError as exc:
             raise FieldError("value", str(exc)) from exc
-        return as_int(found, "value")
+        return as_int(part, "value")
     if level == "month":
         return int(_lookup(value, "value", MONTH_NAMES))
     number = as_year(value, "value")

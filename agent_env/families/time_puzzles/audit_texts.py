@@ -45,21 +45,21 @@ class TextJudge:
         same = sum(self._implicit(fact) == text for fact, text in pairs)
         return 2 * same >= len(puzzle.constraints)
 
-    def differ(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> bool:
+    def differ(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> bool:
         """Whether any text means other days than its fact."""
-        if not len(puzzle.constraints) == len(puzzle.explicit_constraints) == len(solved.facts):
+        if not len(puzzle.constraints) == len(puzzle.explicit_constraints) == len(solution.facts):
             return True
         if self.is_ours(puzzle):
-            return self._not_as_worded(puzzle, solved)
+            return self._not_as_worded(puzzle, solution)
         texts = enumerate(puzzle.explicit_constraints)
-        return any(self._means_other_days(text, index, solved) for index, text in texts)
+        return any(self._means_other_days(text, index, solution) for index, text in texts)
 
-    def _not_as_worded(self, puzzle: TimePuzzle, solved: SolvedPuzzle) -> bool:
+    def _not_as_worded(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> bool:
         for index, fact in enumerate(puzzle.facts):
             implicit = self._implicit(fact)
             if implicit is not None and implicit != puzzle.constraints[index]:
                 return True
-            explicit = self._explicit(solved.facts[index], solved.rests[index])
+            explicit = self._explicit(solution.facts[index], solution.rests[index])
             if explicit is not None and explicit != puzzle.explicit_constraints[index]:
                 return True
         return False
@@ -76,10 +76,10 @@ class TextJudge:
         except (KeyError, TooManySpans):
             return None
 
-    def _means_other_days(self, text: str, index: int, solved: SolvedPuzzle) -> bool:
-        readings = self._possible_sets(text, solved.facts[index])
+    def _means_other_days(self, text: str, index: int, solution: SolvedPuzzle) -> bool:
+        readings = self._possible_sets(text, solution.facts[index])
         return bool(readings) and all(
-            solved.rests[index] & days != solved.answer for days in readings
+            solution.rests[index] & days != solution.answer for days in readings
         )
 
     def _possible_sets(self, text: str, fact: ft.Fact) -> list[DaySet]:

@@ -190,10 +190,10 @@ class Candidates:
 
         def entries(day: date, rng: Random) -> list[Entry]:
             value = key(day)
-            found = cache.get(value)
-            if found is None:
-                found = cache[value] = [self._entry(fact) for fact in make(value)]
-            return found
+            entries_of_key = cache.get(value)
+            if entries_of_key is None:
+                entries_of_key = cache[value] = [self._entry(fact) for fact in make(value)]
+            return entries_of_key
 
         return self._kind(name, make(key(self._sets.days.first))[0], entries)
 

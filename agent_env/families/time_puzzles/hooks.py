@@ -1,4 +1,4 @@
-"""What the analysis asks of Time Puzzles: breakdowns, clusters, faults of an answer."""
+"""Analysis hooks of Time Puzzles: breakdowns, clusters, faults of an answer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ CALENDARS = {
 
 
 def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
-    """Solution count, number of facts, fact types, calendars, the event's level, and the world
-    where the sample names one."""
+    """By solution count, number of facts, fact types, calendars, event level, and world if any."""
     if not isinstance(sample, TimePuzzle):
         return {}
     calendars = {name for fact in sample.facts if (name := _calendar(fact)) is not None}
@@ -36,12 +35,12 @@ def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
 
 
 def cluster(sample: Sample) -> str:
-    """The event: puzzles about the same one stand and fall together."""
+    """The event."""
     return getattr(sample, "event", "")
 
 
 def fault_finder() -> PuzzleFaults:
-    """Finds faults with the shipped fact tables."""
+    """A finder with the packaged fact tables."""
     from agent_env.temporal.facts.tables import shipped_tables
 
     return PuzzleFaults(shipped_tables())

@@ -38,7 +38,7 @@ class PuzzleOptions(Record):
 
 
 def set_options(count: int, seed: int, options: PuzzleOptions) -> SetOptions:
-    """What the generator needs; ConfigError where an option is no such thing."""
+    """The generator's parameters. Raises ConfigError for an invalid option."""
     first, last = parse_range("years", options.years, 1583, 2400)
     return SetOptions(
         count=count,
@@ -52,15 +52,14 @@ def set_options(count: int, seed: int, options: PuzzleOptions) -> SetOptions:
 
 
 def tables_of(options: PuzzleOptions) -> FactTables:
-    """The shipped tables, with a user's events instead of ours where they are given, and with the
-    table's people where it has any."""
+    """The packaged tables; a user's table replaces the events, and adds its people."""
     tables = shipped_tables()
     events = options.facts_table
     return tables if events is None else read_world(events, tables)
 
 
 def processes_of(options: PuzzleOptions) -> int:
-    """How many processes make the set."""
+    """The number of processes."""
     return options.processes or os.cpu_count() or 1
 
 
@@ -87,6 +86,6 @@ def _calendars(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(CALENDAR_KINDS)
     for name in names:
         if name not in CALENDAR_KINDS:
-            known = ", ".join(CALENDAR_KINDS)
-            raise ConfigError(f"unknown calendar '{name}'; known: all, {known}")
+            calendar_names = ", ".join(CALENDAR_KINDS)
+            raise ConfigError(f"unknown calendar '{name}'; known: all, {calendar_names}")
     return tuple(dict.fromkeys(names))

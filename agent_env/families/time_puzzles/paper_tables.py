@@ -48,8 +48,8 @@ def _pairs(comparison: Comparison) -> list[tuple[Arm, Arm]]:
 
 
 def _one_run_a_model(comparison: Comparison) -> bool:
-    found = {(arm.run, arm.model) for arm in comparison.study.arms}
-    return len({model for _, model in found}) == len(found)
+    runs = {(arm.run, arm.model) for arm in comparison.study.arms}
+    return len({model for _, model in runs}) == len(runs)
 
 
 def _macro(comparison: Comparison, arm: Arm, quantity: str) -> float | None:
@@ -59,8 +59,8 @@ def _macro(comparison: Comparison, arm: Arm, quantity: str) -> float | None:
     groups = comparison.groups.get(SOLUTIONS) or {"all": list(range(len(column)))}
     if quantity in QUANTITIES and not comparison.is_known(arm, quantity):
         return None
-    known = [column[rows][~np.isnan(column[rows])] for rows in groups.values()]
-    return fmean(float(part.mean()) for part in known) if all(p.size for p in known) else None
+    parts = [column[rows][~np.isnan(column[rows])] for rows in groups.values()]
+    return fmean(float(part.mean()) for part in parts) if all(p.size for p in parts) else None
 
 
 def _minus(pair: list[float | None]) -> float | None:
@@ -73,14 +73,16 @@ def exact_against_others(comparison: Comparison) -> ResultTable:
     first, *others = (
         m for m in comparison.study.metrics if m not in comparison.study.error_metrics
     )
-    seen = [o for arm in comparison.study.arms for o in arm.observations if o.counts]
-    pairs = {c.second: c for c in between_metrics(comparison) if c.first == first} if seen else {}
+    finished = [o for arm in comparison.study.arms for o in arm.observations if o.counts]
+    pairs = (
+        {c.second: c for c in between_metrics(comparison) if c.first == first} if finished else {}
+    )
     rows = []
-    for other in others if seen else ():
-        kept = [o.metrics for o in seen if other in o.metrics]
-        if not kept:
+    for other in others if finished else ():
+        metrics_of_pair = [o.metrics for o in finished if other in o.metrics]
+        if not metrics_of_pair:
             continue
-        deltas = [100 * (metrics[first] - metrics[other]) for metrics in kept]
+        deltas = [100 * (metrics[first] - metrics[other]) for metrics in metrics_of_pair]
         rho = pairs[other].spearman
         spread: Cell = stdev(deltas) if len(deltas) > 1 else None
         equal = 100 * sum(abs(d) < 1e-9 for d in deltas) / len(deltas)
@@ -97,13 +99,13 @@ def over_solutions(comparison: Comparison) -> ResultTable:
     """Figure 4 as figures: every arm over the solution counts."""
     if SOLUTIONS not in comparison.groups:
         return ResultTable("figure4", "", (), ())
-    found = comparison.by_group(SOLUTIONS, comparison.metric)
+    by_count = comparison.by_group(SOLUTIONS, comparison.metric)
     rows = tuple(
         (arm.label, arm.condition.wording,
-         *(e[i].cell for e in found.values()))
+         *(e[i].cell for e in by_count.values()))
         for i, arm in enumerate(comparison.study.arms)
     )  # fmt: skip
-    columns = (Column("condition"), Column("wording"), *(Column(v) for v in found))
+    columns = (Column("condition"), Column("wording"), *(Column(v) for v in by_count))
     title = f"{comparison.metric} over solution counts (the paper's Figures 2 and 4)"
     return ResultTable("figure4", title, columns, rows)
 

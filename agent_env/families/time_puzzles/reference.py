@@ -52,12 +52,12 @@ class Best:
     """The page with the best fit so far."""
 
     fitness: float = 0.0
-    found: LookupState = LookupState()
+    state: LookupState = LookupState()
 
     def offer(self, fitness: float, state: LookupState) -> None:
         """Keeps the state if its fit is better; the first of equal ones remains."""
         if fitness > self.fitness:
-            self.fitness, self.found = fitness, state
+            self.fitness, self.state = fitness, state
 
 
 def next_step(turn: Turn) -> Step | None:
@@ -100,10 +100,10 @@ def find_thoroughly(lookup: Lookup, history: Seen, tools: set[str]) -> LookupSta
             else:
                 sure.offer(fitness, LookupState(clause, url=url))
         if sure.fitness >= GOOD_FIT:
-            return sure.found
+            return sure.state
         if number >= ENOUGH_SEARCHES and unsure.fitness > GOOD_FIT:
-            return unsure.found
-    return max(sure, unsure, key=lambda best: best.fitness).found
+            return unsure.state
+    return max(sure, unsure, key=lambda best: best.fitness).state
 
 
 def find_once(lookup: Lookup, history: Seen, tools: set[str]) -> LookupState:

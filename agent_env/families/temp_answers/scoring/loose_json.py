@@ -42,9 +42,11 @@ def pick_fields(text: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
         distinct = {json.dumps(v[0]): (v[0], text[at : v[1]]) for at, v in values if v is not None}
         if len(distinct) != 1:
             return None
-        ((value, written),) = distinct.values()
+        ((value, value_text),) = distinct.values()
         for place in places[_MOST:]:
-            if not (text.startswith(written, place) and _CLOSES.match(text, place + len(written))):
+            if not (
+                text.startswith(value_text, place) and _CLOSES.match(text, place + len(value_text))
+            ):
                 return None
         picked[key] = value
     return picked or None
