@@ -1,6 +1,6 @@
-"""The two scripted policies: one that goes on looking until it knows, one that looks once.
+"""The two scripted policies: one that searches until it is sure, one that searches once.
 
-What is done about a question is its family's: `Family.reference` names the function.
+Each family has its own step function, which `Family.reference` names.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class Reference:
 
     name = "reference"
     thorough = True
-    """Whether it goes on looking until it is sure, or takes the first that fits."""
+    """Whether it looks until it is sure, or takes the first that fits."""
 
     def __init__(self, steps: Sequence[str] | None = None) -> None:
-        """`steps` are the families' functions as MODULE:NAME; None takes those of every task."""
+        """`steps` are the families' functions as MODULE:NAME; None means those of every task."""
         self._steps = steps
 
     async def generate(
@@ -32,12 +32,12 @@ class Reference:
         tools: Sequence[ToolSpec],
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
-        """The next step, told by the messages alone; a policy that needs no call makes none."""
+        """The next step, from the messages alone."""
         turn = Turn(messages, () if options.tool_choice == "none" else tools, self.thorough)
         return _reply(messages, *next(self._turns(turn)))
 
     def _turns(self, turn: Turn) -> Iterator[Step]:
-        """What the families would do, each only where it knows the question; at last a shrug."""
+        """The step of each family that knows the question; at last an apology."""
         if self._steps is None:
             self._steps = steps_of(TASKS)
         for path in self._steps:
@@ -55,17 +55,17 @@ class ReferenceStatic(Reference):
 
 
 def steps_of(tasks: Iterable[str]) -> list[str]:
-    """Where these tasks' steps stand; lists of constraints are the least marked, so that puzzles
-    come last."""
+    """The paths of these tasks' step functions; puzzles come last, as their prompts have the fewest
+    marks."""
     paths = (load_family(task).reference for task in tasks)
     return list(dict.fromkeys(path for path in paths if path))[::-1]
 
 
-def _reply(messages: Sequence[Message], text: str, wanted: Sequence[Call]) -> Reply:
+def _reply(messages: Sequence[Message], text: str, tool_calls: Sequence[Call]) -> Reply:
     count = sum(len(message.tool_calls) for message in messages)
     calls = tuple(
         ToolCall(id=f"call_{count + i}", name=name, arguments=json.dumps(arguments))
-        for i, (name, arguments) in enumerate(wanted, start=1)
+        for i, (name, arguments) in enumerate(tool_calls, start=1)
     )
     message = Message(role="assistant", content=text, tool_calls=calls)
     return Reply(
@@ -76,14 +76,11 @@ def _reply(messages: Sequence[Message], text: str, wanted: Sequence[Call]) -> Re
 
 
 def _usage(messages: Sequence[Message], reply: Message) -> Usage:
-    """What a server might have counted; an estimate, as there are no real tokens."""
+    """An estimate, as there are no real tokens."""
     count = Estimate().count
-    sent = sum(count(m.content) + _calls_size(m) for m in messages)
-    return Usage(
-        input_tokens=sent,
-        output_tokens=count(reply.content) + _calls_size(reply),
-        source="estimate",
-    )
+    input_tokens = sum(count(m.content) + _calls_size(m) for m in messages)
+    output_tokens = count(reply.content) + _calls_size(reply)
+    return Usage(input_tokens=input_tokens, output_tokens=output_tokens, source="estimate")
 
 
 def _calls_size(message: Message) -> int:

@@ -1,4 +1,4 @@
-"""What a scripted policy is sent, and what the messages tell of the episode so far."""
+"""The input of a scripted policy, and the episode so far as the messages record it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent_env.families.reference.given import split_given
+from agent_env.families.reference.context_pages import split_pages
 from agent_env.records.schema import Message, ToolCall, ToolSpec
 
 Call = tuple[str, Mapping[str, object]]
 """A tool and its arguments."""
-
-
 Step = tuple[str, Sequence[Call]]
-"""What is said, and the calls that are asked for."""
+"""The text of the reply, and its calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a policy is sent."""
+    """The input of a policy."""
 
     messages: Sequence[Message]
     tools: Sequence[ToolSpec]
     thorough: bool
-    """Whether every event of a list is looked at, or the first that fits."""
+    """Whether it looks until it is sure, or takes the first that fits."""
 
     @property
     def offered(self) -> set[str]:
@@ -34,49 +32,50 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Seen:
-    """What the messages tell of the episode so far."""
+class History:
+    """The episode so far, from the messages."""
 
     prompt: str = ""
-    given: dict[str, str] = field(default_factory=dict)
-    """By address: pages that came with the question."""
+    context_pages: dict[str, str] = field(default_factory=dict)
+    """By address: pages in the prompt."""
     searches: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     """By query: addresses and snippets, best first."""
     pages: dict[str, str] = field(default_factory=dict)
-    """By address: what the page says; empty where it could not be opened."""
+    """By address: the page's text; empty where it could not be opened."""
     printed: str | None = None
     """Output of the last program."""
     checked: bool = False
-    """Whether the calendar was asked."""
+    """Whether the calendar tool was called."""
 
 
-def look_back(messages: Sequence[Message]) -> Seen:
-    """What was asked and what the tools have said."""
-    seen = Seen()
+def read_history(messages: Sequence[Message]) -> History:
+    """The prompt and the results of the tools."""
+    history = History()
     calls: dict[str, ToolCall] = {}
     for message in messages:
-        if message.role == "user" and (not seen.prompt or "\nConstraints:\n" in message.content):
-            seen.given, seen.prompt = split_given(message.content)  # after any worked examples
+        if message.role == "user" and (not history.prompt or "\nConstraints:\n" in message.content):
+            pages, history.prompt = split_pages(message.content)  # after any worked examples
+            history.context_pages = pages
         calls |= {call.id: call for call in message.tool_calls}
         if message.role == "tool" and message.tool_call_id in calls:
-            _take_in(seen, calls[message.tool_call_id], message.content)
-    return seen
+            _record(history, calls[message.tool_call_id], message.content)
+    return history
 
 
-def _take_in(seen: Seen, call: ToolCall, output: str) -> None:
+def _record(history: History, call: ToolCall, output: str) -> None:
     arguments = _arguments(call)
     if call.name == "web_search" and "query" in arguments:
-        seen.searches[arguments["query"]] = _hits(output)
+        history.searches[arguments["query"]] = _hits(output)
     elif call.name == "open_page" and "url" in arguments:
-        seen.pages[arguments["url"]] = "" if output.startswith("Error:") else output
+        history.pages[arguments["url"]] = "" if output.startswith("Error:") else output
     elif call.name == "python":
-        seen.printed = output
+        history.printed = output
     elif call.name == "calendars":
-        seen.checked = True
+        history.checked = True
 
 
 def _arguments(call: ToolCall) -> dict[str, str]:
-    """What the call gives; nothing where its reply broke off within it."""
+    """The call's arguments; empty where the reply broke off within them."""
     try:
         arguments = json.loads(call.arguments)
     except ValueError:

@@ -75,10 +75,7 @@ def _holders(name: str, place: str, post: str, any_place: str) -> Domain:
     """Posts of which each has one holder at a time."""
     at = f"{{{post}}} of {{{place}}}"
     one = QuestionForm(
-        (place, post),
-        ("name",),
-        "person",
-        f"as {at}",
+        (place, post), ("name",), "person", f"as {at}",
         (
             f"Who, as {at}, {{cond}}?",
             f"Which {at} {{cond}}?",
@@ -89,31 +86,25 @@ def _holders(name: str, place: str, post: str, any_place: str) -> Domain:
             f"Today is {{now}}. Who is currently the {at}?",
             f"Name the person who, on {{now}}, is the {at}.",
         ),
-    )
+    )  # fmt: skip
     within = QuestionForm(
-        (place,),
-        ("name",),
-        "person",
-        f"in any listed post of {{{place}}}",
+        (place,), ("name",), "person", f"in any listed post of {{{place}}}",
         (
             f"Who, in any listed post of {{{place}}}, {{cond}}?",
             f"Which holder of a listed post of {{{place}}} {{cond}}?",
             f"Name anyone who, in some listed post of {{{place}}}, {{cond}}.",
         ),
         listed=True,
-    )
+    )  # fmt: skip
     across = QuestionForm(
-        (post,),
-        ("name",),
-        "person",
-        f"as {{{post}}} of a listed {any_place}",
+        (post,), ("name",), "person", f"as {{{post}}} of a listed {any_place}",
         (
             f"Who, as {{{post}}} of any listed {any_place}, {{cond}}?",
             f"Which {{{post}}} of a listed {any_place} {{cond}}?",
             f"Name anyone who, as {{{post}}} of some listed {any_place}, {{cond}}.",
         ),
         listed=True,
-    )
+    )  # fmt: skip
     return Domain(name, OFFICE, (Tfd.of((place, post), ("name",)),), (one, within, across))
 
 
@@ -123,10 +114,7 @@ CLUBS = Domain(
     (Tfd.of(("player",), ("club", "position")),),
     (
         QuestionForm(
-            ("player",),
-            ("club",),
-            "club",
-            "of {player}",
+            ("player",), ("club",), "club", "of {player}",
             (
                 "For which club did {player} play in a spell that {cond}?",
                 "Which club had {player} for a spell that {cond}?",
@@ -140,10 +128,7 @@ CLUBS = Domain(
             row="the spell of {player} with {who}",
         ),
         QuestionForm(
-            ("club",),
-            ("player",),
-            "player",
-            "with {club}",
+            ("club",), ("player",), "player", "with {club}",
             (
                 "Who played for {club} in a spell that {cond}?",
                 "Which player had a spell with {club} that {cond}?",
@@ -152,10 +137,7 @@ CLUBS = Domain(
             listed=True,
         ),
         QuestionForm(
-            ("club", "position"),
-            ("player",),
-            "player",
-            "as {position} with {club}",
+            ("club", "position"), ("player",), "player", "as {position} with {club}",
             (
                 "Who played for {club} as {position} in a spell that {cond}?",
                 "Which {position} of {club} had a spell there that {cond}?",
@@ -164,7 +146,7 @@ CLUBS = Domain(
             listed=True,
         ),
     ),
-)
+)  # fmt: skip
 
 LAWS = Domain(
     "laws",
@@ -172,10 +154,7 @@ LAWS = Domain(
     (Tfd.of(("country", "matter"), ("status",)),),
     (
         QuestionForm(
-            ("country", "matter"),
-            ("status",),
-            "status",
-            "on {matter} in {country}",
+            ("country", "matter"), ("status",), "status", "on {matter} in {country}",
             (
                 "What was the legal status of {matter} in {country} under a rule that {cond}?",
                 "Which legal status did {matter} have in {country} by a rule that {cond}?",
@@ -189,10 +168,7 @@ LAWS = Domain(
             row="the rule that made {matter} {who} in {country}",
         ),
         QuestionForm(
-            ("matter", "status"),
-            ("country",),
-            "country",
-            "by which {matter} was {status}",
+            ("matter", "status"), ("country",), "country", "by which {matter} was {status}",
             (
                 "In which listed country was {matter} {status} under a rule that {cond}?",
                 "Which listed country had {matter} {status} by a rule that {cond}?",
@@ -201,10 +177,7 @@ LAWS = Domain(
             listed=True,
         ),
         QuestionForm(
-            ("matter",),
-            ("country",),
-            "country",
-            "on {matter}",
+            ("matter",), ("country",), "country", "on {matter}",
             (
                 "Which listed country had a rule on {matter} that {cond}?",
                 "In which listed country was there a rule on {matter} that {cond}?",
@@ -213,7 +186,7 @@ LAWS = Domain(
             listed=True,
         ),
     ),
-)
+)  # fmt: skip
 
 STAYS = Domain(
     "stays",
@@ -221,10 +194,7 @@ STAYS = Domain(
     (Tfd.of(("patient",), ("ward", "doctor")),),
     (
         QuestionForm(
-            ("patient",),
-            ("ward",),
-            "ward",
-            "of {patient}",
+            ("patient",), ("ward",), "ward", "of {patient}",
             (
                 "On which ward was {patient} during a stay that {cond}?",
                 "Which ward had {patient} for a stay that {cond}?",
@@ -233,10 +203,7 @@ STAYS = Domain(
             row="the stay of {patient} on the {who} ward",
         ),
         QuestionForm(
-            ("patient",),
-            ("doctor",),
-            "doctor",
-            "of {patient}",
+            ("patient",), ("doctor",), "doctor", "of {patient}",
             (
                 "Which doctor treated {patient} during a stay that {cond}?",
                 "Who was the doctor of {patient} for a stay that {cond}?",
@@ -245,10 +212,7 @@ STAYS = Domain(
             row="the stay of {patient} under {who}",
         ),
         QuestionForm(
-            ("ward",),
-            ("patient",),
-            "patient",
-            "on the {ward} ward",
+            ("ward",), ("patient",), "patient", "on the {ward} ward",
             (
                 "Which patient had a stay on the {ward} ward that {cond}?",
                 "Who was on the {ward} ward for a stay that {cond}?",
@@ -257,10 +221,7 @@ STAYS = Domain(
             listed=True,
         ),
         QuestionForm(
-            ("doctor",),
-            ("patient",),
-            "patient",
-            "under {doctor}",
+            ("doctor",), ("patient",), "patient", "under {doctor}",
             (
                 "Which patient had a stay under {doctor} that {cond}?",
                 "Who was treated by {doctor} during a stay that {cond}?",
@@ -269,7 +230,7 @@ STAYS = Domain(
             listed=True,
         ),
     ),
-)
+)  # fmt: skip
 
 OFFICES = _holders("offices", "country", "role", "country")
 ORGANISATIONS = _holders("organisations", "organisation", "post", "organisation")

@@ -56,13 +56,13 @@ class QueryPool:
     omissions: Mapping[str, int]
     """Groups that are not asked about, by reason, and rows without an answer."""
 
-    def seed_rows(self, rng: Random, wished: Relation, two: bool) -> Seed:
+    def seed_rows(self, rng: Random, target: Relation, two: bool) -> Seed:
         """A group and one or two of its rows to build b around; no row where no two of any group
         can stand in the relation to one b."""
         if not two:
             group = rng.choice(self.groups)
             return group, [rng.choice(group.rows)]
-        return self.pairs.draw(rng, wished) or (self.groups[0], [])
+        return self.pairs.draw(rng, target) or (self.groups[0], [])
 
 
 SHARED_BOUND: Mapping[Relation, str] = {
@@ -83,9 +83,9 @@ class _Pairs:
             for bound, rows in _rows_by_bound(group):
                 self._sharing[bound].append((group, rows))
 
-    def draw(self, rng: Random, wished: Relation) -> Seed | None:
+    def draw(self, rng: Random, target: Relation) -> Seed | None:
         """Two or three such rows with their group; None where this draw finds none."""
-        if (bound := SHARED_BOUND.get(wished)) is not None:
+        if (bound := SHARED_BOUND.get(target)) is not None:
             if not self._sharing[bound]:
                 return None
             group, rows = rng.choice(self._sharing[bound])
@@ -98,7 +98,7 @@ class _Pairs:
             row
             for row in group.rows
             if row is not one
-            and (wished not in SHARED_DAYS or one.interval.meet(row.interval) is not None)
+            and (target not in SHARED_DAYS or one.interval.meet(row.interval) is not None)
         ]
         return (group, [one, rng.choice(others)]) if others else None
 

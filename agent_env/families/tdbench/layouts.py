@@ -6,7 +6,7 @@ finished episodes for which the metric is defined, `-` where there is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -185,12 +185,7 @@ def _by_hops(answers: Sequence[ScoredAnswer]) -> Columns:
     return columns
 
 
-PROMPT_NAMES: Mapping[str, str] = {
-    "default": "original",
-    "retrieval": "RAG",
-    "cot": "CoT",
-    "time-cot": "Time-CoT",
-}
+PROMPT_NAMES = {"default": "original", "retrieval": "RAG", "cot": "CoT", "time-cot": "Time-CoT"}
 
 
 def _prompts(answers: Sequence[ScoredAnswer]) -> list[tuple[str, str]]:

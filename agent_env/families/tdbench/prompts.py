@@ -25,12 +25,6 @@ RETRIEVAL_LIMIT = 6
 TEMPLATE = "{context}{examples}Question: {question}\n\n{wish}"
 """What a prompt is made of; a user's own may leave out all but the question."""
 
-_UNITS = {
-    "day": ("to the day", "day"),
-    "month": ("to the month", "month"),
-    "year": ("to the year", "year"),
-}
-
 CURRENT_WISH = """\
 Answer as of {now}. Write the answer on one line, then the word "since" and the month and year \
 in which this came to hold, like this: NAME, since May 2004. If you do not know, write "unsure". \
@@ -106,8 +100,7 @@ def _form(sample: TdbenchSample) -> str:
         return NUMBER_WISH
     if sample.kind == "current":
         return CURRENT_WISH.format(now=sample.now)
-    precision, unit = _UNITS[sample.granularity]
-    return WISH.format(precision=precision, unit=unit)
+    return WISH.format(precision=f"to the {sample.granularity}", unit=sample.granularity)
 
 
 # Rows before the question ----------------------------------------------------------------------

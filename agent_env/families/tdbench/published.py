@@ -32,13 +32,9 @@ from agent_env.families.tdbench.published_sql import (
 from agent_env.records.schema import Stored
 
 RELATIONS = {
-    "meet": "meets",
-    "overlap": "overlaps",
-    "equal": "equals",
-    "start": "starts",
-    "finish": "finishes",
-    "contain": "contains",
-}
+    "meet": "meets", "overlap": "overlaps", "equal": "equals", "start": "starts",
+    "finish": "finishes", "contain": "contains",
+}  # fmt: skip
 """Allen's names for those that the published files shorten."""
 
 

@@ -193,9 +193,9 @@ def _context(name: str, group: Sequence[int], count: int) -> tuple[int, ...]:
     """The group and some other rows, in an order that depends on the query's name."""
     rng = Random(name)
     rest = [number for number in range(count) if number not in set(group)]
-    chosen = [*group, *rng.sample(rest, min(IRRELEVANT, len(rest)))]
-    rng.shuffle(chosen)
-    return tuple(chosen)
+    indices = [*group, *rng.sample(rest, min(IRRELEVANT, len(rest)))]
+    rng.shuffle(indices)
+    return tuple(indices)
 
 
 def _hops(

@@ -63,7 +63,7 @@ def ends_after(end: Any, day: Any) -> Any:
     return exp.or_(end > day, end.is_(exp.Null()))
 
 
-def holds(wished: Relation, start: Any, end: Any, b_start: Any, b_end: Any) -> Any:
+def holds(target: Relation, start: Any, end: Any, b_start: Any, b_end: Any) -> Any:
     """That the row from `start` to `end` stands in the relation to b."""
     ends_later = ends_after(end, b_end)
     tests: dict[Relation, list[Any]] = {
@@ -81,7 +81,7 @@ def holds(wished: Relation, start: Any, end: Any, b_start: Any, b_end: Any) -> A
         "met-by": [start.eq(b_end)],
         "after": [start > b_end],
     }
-    return exp.and_(*tests[wished])
+    return exp.and_(*tests[target])
 
 
 def key_marks(keys: Sequence[str]) -> tuple[str, ...]:
@@ -108,11 +108,11 @@ def _base(table: str, keys: Sequence[str], answers: Sequence[str]) -> Any:
 
 
 def relation_sql(
-    table: str, keys: Sequence[str], answers: Sequence[str], wished: Relation
+    table: str, keys: Sequence[str], answers: Sequence[str], target: Relation
 ) -> SqlTemplate:
     """The query for one relation; its values are `asked_N`, `b_start` and `b_end`."""
     b = (placeholder("b_start"), placeholder("b_end"))
-    test = holds(wished, column("start"), column("end"), *b)
+    test = holds(target, column("start"), column("end"), *b)
     return SqlTemplate(_base(table, keys, answers).where(test), (*key_marks(keys), *BOUNDS))
 
 

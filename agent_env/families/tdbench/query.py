@@ -25,15 +25,9 @@ IRRELEVANT = (4, 12)
 """How many irrelevant rows are shown, at least and at most, where the table has them."""
 BOTH: tuple[Role, ...] = ("start", "end")
 ROLES: dict[str, tuple[Role, ...]] = {
-    "after": ("start",),
-    "met-by": ("start",),
-    "current": ("start",),
-    "nth": ("start",),
-    "count": ("start",),
-    "before": ("end",),
-    "meets": ("end",),
-    "duration": (),
-}
+    "after": ("start",), "met-by": ("start",), "current": ("start",), "nth": ("start",),
+    "count": ("start",), "before": ("end",), "meets": ("end",), "duration": (),
+}  # fmt: skip
 """Which dates a time reference must give; both for relations that are not listed. The full
 `started-by` and `finished-by` name both bounds, so both are asked for."""
 
@@ -169,15 +163,15 @@ def make_samples(
 
 def context_rows(rng: Random, relevant: tuple[int, ...], count: int) -> tuple[int, ...]:
     """The relevant rows of a table of `count` rows with some others, in random order."""
-    chosen = list(dict.fromkeys(relevant))
+    indices = list(dict.fromkeys(relevant))
     least, most = IRRELEVANT
-    size = len(chosen) + min(count - len(chosen), min(most, max(least, len(chosen))))
-    while len(chosen) < size:
+    size = len(indices) + min(count - len(indices), min(most, max(least, len(indices))))
+    while len(indices) < size:
         index = rng.randrange(count)
-        if index not in chosen:
-            chosen.append(index)
-    rng.shuffle(chosen)
-    return tuple(chosen)
+        if index not in indices:
+            indices.append(index)
+    rng.shuffle(indices)
+    return tuple(indices)
 
 
 def _gold_row(table: TemporalTable, gold: GroupRow) -> GoldRow:

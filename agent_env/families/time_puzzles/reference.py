@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agent_env.families.reference.turns import Call, Seen, Step, Turn, look_back
+from agent_env.families.reference.turns import Call, History, Step, Turn, read_history
 from agent_env.families.time_puzzles import reference_sums as sums
 from agent_env.families.time_puzzles.reference_evidence import (
     clause_from,
@@ -62,7 +62,7 @@ class Best:
 
 def next_step(turn: Turn) -> Step | None:
     """The policy's next step; None for messages of another family."""
-    tools, history = turn.offered, look_back(turn.messages)
+    tools, history = turn.offered, read_history(turn.messages)
     find = find_thoroughly if turn.thorough else find_once
     prompt = read_prompt(history.prompt)
     if not prompt.clauses and not prompt.lookups:  # all days would fit
@@ -76,7 +76,7 @@ def next_step(turn: Turn) -> Step | None:
     return _finish(tools, history, prompt, states)
 
 
-def find_thoroughly(lookup: Lookup, history: Seen, tools: set[str]) -> LookupState:
+def find_thoroughly(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
     """Goes through queries and hits until a page fits."""
     sure, unsure = Best(), Best()
     for number, query in enumerate(queries(lookup), start=1):
@@ -106,7 +106,7 @@ def find_thoroughly(lookup: Lookup, history: Seen, tools: set[str]) -> LookupSta
     return max(sure, unsure, key=lambda best: best.fitness).state
 
 
-def find_once(lookup: Lookup, history: Seen, tools: set[str]) -> LookupState:
+def find_once(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
     """One search; trusts the first hit's snippet."""
     query = queries(lookup)[0]
     if query not in history.searches:
@@ -120,10 +120,10 @@ def find_once(lookup: Lookup, history: Seen, tools: set[str]) -> LookupState:
     return LookupState(clause, url=url if clause is not None else None)
 
 
-def context_fact(lookup: Lookup, history: Seen) -> LookupState | None:
+def context_fact(lookup: Lookup, history: History) -> LookupState | None:
     """The clause of the best fitting page in the prompt's context."""
     best: tuple[float, LookupState] | None = None
-    for url, text in history.given.items():
+    for url, text in history.context_pages.items():
         clause, fitness = clause_from(text, lookup), fit(text, lookup)
         if clause is not None and fitness > max(FAIR_FIT, best[0] if best else 0.0):
             best = fitness, LookupState(clause, url=url)
@@ -144,7 +144,7 @@ def queries(lookup: Lookup) -> list[str]:
 
 def _finish(
     tools: set[str],
-    history: Seen,
+    history: History,
     prompt: ParsedPrompt,
     states: list[LookupState],
 ) -> Step:

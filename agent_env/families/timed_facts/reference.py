@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from agent_env.families.reference.turns import Step, Turn, look_back
+from agent_env.families.reference.turns import Step, Turn, read_history
 from agent_env.families.timed_facts.extraction import write_extraction
 from agent_env.families.timed_facts.extractor import RuleExtraction, extract, reference_text
 from agent_env.families.timed_facts.facts import Fact
@@ -239,7 +239,7 @@ def next_step(turn: Turn) -> Step | None:
     question = question_in(turn.messages)
     if question is None:
         return None
-    history = look_back(turn.messages)
+    history = read_history(turn.messages)
     call = next_call(question, history.searches, history.pages, turn.offered)
     if call is not None:
         return "I look up whom it is about.", [call]

@@ -1,7 +1,7 @@
-"""Reads answers: names, yes or no, numbers, days; what cannot be read is told apart from wrong.
+"""Parses answers: names, yes or no, numbers, days; unreadable answers are distinct from wrong ones.
 
-The last line that begins with `MY ANSWER:` counts, with the next line where nothing stands behind
-the mark. Without one, a reply of a single short line is taken as a whole.
+The last line that begins with `MY ANSWER:` counts; if nothing stands behind the mark, the next line
+does. Without a mark, a reply of a single short line is taken as a whole.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SHORT = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParsedAnswer:
     """An answer in normal form, and the rule that read it."""
 
     answer: tuple[str, ...] | None
@@ -46,16 +46,16 @@ class Read:
     rule: str
 
 
-def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Read:
-    """What a reply answers to a question of this template; `subjects` are all who may be named."""
+def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> ParsedAnswer:
+    """The answer of a reply to a question of this template; `subjects` are all possible names."""
     line, where = _line(text or "")
     if line is None:
-        return Read(None, where)
+        return ParsedAnswer(None, where)
     plain = re.sub(r"[*_`\"“”]|\\boxed", "", line).strip(" \t.!()[]{}")
     if not plain:
-        return Read(None, "nothing stands behind the mark")
+        return ParsedAnswer(None, "nothing stands behind the mark")
     if (hedge := _HEDGE.search(plain)) is not None:
-        return Read(None, f"hedges ('{hedge.group().lower()}')")
+        return ParsedAnswer(None, f"hedges ('{hedge.group().lower()}')")
     if template == "who":
         return _names(plain, subjects, where)
     if template == "did":
@@ -64,7 +64,7 @@ def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Rea
 
 
 def _line(text: str) -> tuple[str | None, str]:
-    """The text of the answer, and where it was found or why it was not."""
+    """The text of the answer, and where it stands or why there is none."""
     markers = list(_MARKER.finditer(text))
     if markers:
         lines = [line.strip() for line in text[markers[-1].end() :].splitlines()]
@@ -77,51 +77,53 @@ def _line(text: str) -> tuple[str | None, str]:
     return whole, "the whole reply"
 
 
-def _names(plain: str, subjects: Sequence[str], where: str) -> Read:
-    known = {subject.lower(): subject for subject in subjects}
+def _names(plain: str, subjects: Sequence[str], where: str) -> ParsedAnswer:
+    by_name = {subject.lower(): subject for subject in subjects}
     parts = [
         part
         for part in re.split(r"(?:(?<!\s)\s++)?[,;&/]\s*+|(?<!\s)\s++and\s+|^and\s+", plain)
         if part
     ]
     bare = [re.sub(r"^(?:and|the)\s+", "", part, flags=re.I).strip(" '") for part in parts]
-    if all(part.lower() in known for part in bare):
-        return Read(tuple(sorted({known[part.lower()] for part in bare})), f"names {where}")
-    if _NOBODY.fullmatch(plain) and not _mentioned(plain, subjects):
-        return Read((), f"nobody {where}")
-    named = _mentioned(plain, subjects)
-    if named and _NEGATED.search(plain):
-        return Read(None, "names somebody and denies something")
+    if all(part.lower() in by_name for part in bare):
+        names = {by_name[part.lower()] for part in bare}
+        return ParsedAnswer(tuple(sorted(names)), f"names {where}")
+    mentions = _mentioned(plain, subjects)
+    if _NOBODY.fullmatch(plain) and not mentions:
+        return ParsedAnswer((), f"nobody {where}")
+    if mentions and _NEGATED.search(plain):
+        return ParsedAnswer(None, "names somebody and denies something")
     if all(len(part.split()) <= 3 and part[:1].isupper() for part in bare):
-        names = {known.get(part.lower(), part) for part in bare}
-        return Read(tuple(sorted(names)), f"names {where}, not all of them known")
-    if named:
-        return Read(tuple(sorted(named)), f"names in a sentence {where}")
-    return Read(None, "names nobody that is known")
+        names = {by_name.get(part.lower(), part) for part in bare}
+        return ParsedAnswer(tuple(sorted(names)), f"names {where}, not all of them known")
+    if mentions:
+        return ParsedAnswer(tuple(sorted(mentions)), f"names in a sentence {where}")
+    return ParsedAnswer(None, "names nobody that is known")
 
 
 def _mentioned(plain: str, subjects: Sequence[str]) -> set[str]:
     return {s for s in subjects if re.search(rf"(?<!\w){re.escape(s)}(?!\w)", plain, re.I)}
 
 
-def _yes_or_no(plain: str, where: str) -> Read:
+def _yes_or_no(plain: str, where: str) -> ParsedAnswer:
     words = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
-    said = {words[word.lower()] for word in re.findall(r"\b(?:yes|no|true|false)\b", plain, re.I)}
-    if len(said) == 1:
-        return Read((said.pop(),), f"yes or no {where}")
-    return Read(None, "says yes and no" if said else "says neither yes nor no")
+    matches = re.findall(r"\b(?:yes|no|true|false)\b", plain, re.I)
+    answers = {words[match.lower()] for match in matches}
+    if len(answers) == 1:
+        return ParsedAnswer((answers.pop(),), f"yes or no {where}")
+    return ParsedAnswer(None, "says yes and no" if answers else "says neither yes nor no")
 
 
-def _number(plain: str, where: str) -> Read:
+def _number(plain: str, where: str) -> ParsedAnswer:
     """One number; a negative or fractional one is read, and is wrong."""
-    digits = [_digits(found) for found in _NUMBER.findall(plain)]
-    words = [] if digits else _worded(plain)
-    found = dict.fromkeys([*digits, *words])
-    if len(found) == 1:
-        return Read((next(iter(found)),), f"a number {where}")
-    if not found and re.fullmatch(r"not (?:at all|once|a single time)\b.*", plain, re.I):
-        return Read(("0",), f"a number {where}")
-    return Read(None, "names several numbers" if found else "names no number")
+    digits = [_digits(text) for text in _NUMBER.findall(plain)]
+    words = [] if digits else _number_words(plain)
+    numbers = dict.fromkeys([*digits, *words])
+    if len(numbers) == 1:
+        return ParsedAnswer((next(iter(numbers)),), f"a number {where}")
+    if not numbers and re.fullmatch(r"not (?:at all|once|a single time)\b.*", plain, re.I):
+        return ParsedAnswer(("0",), f"a number {where}")
+    return ParsedAnswer(None, "names several numbers" if numbers else "names no number")
 
 
 def _digits(text: str) -> str:
@@ -130,7 +132,7 @@ def _digits(text: str) -> str:
     return (whole.lstrip("0") or "0") if whole.isdecimal() else whole
 
 
-def _worded(plain: str) -> list[str]:
+def _number_words(plain: str) -> list[str]:
     words = re.findall(r"[a-z]+(?:-[a-z]+)?", plain.lower())
     return [str(n) for n in map(_word_number, words) if n is not None]
 
@@ -144,12 +146,12 @@ def _word_number(word: str) -> int | None:
     return 10 * (2 + _TENS.index(tens)) + (_SMALL.index(unit) if unit else 0)
 
 
-def _day(plain: str, where: str) -> Read:
+def _day(plain: str, where: str) -> ParsedAnswer:
     if _NEVER.fullmatch(plain):
-        return Read((), f"never {where}")
+        return ParsedAnswer((), f"never {where}")
     reading = read_given(plain)
     if not reading.dates:
-        return Read(None, reading.rule)
+        return ParsedAnswer(None, reading.rule)
     if len(reading.dates) > 1:
-        return Read(None, "names several days")
-    return Read(reading.dates, f"a day {where}")
+        return ParsedAnswer(None, "names several days")
+    return ParsedAnswer(reading.dates, f"a day {where}")

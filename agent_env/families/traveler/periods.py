@@ -124,19 +124,11 @@ def _before_holiday(day: date, today: date) -> Expression:
 
 
 _MAKERS: dict[str, Callable[[date, date], Expression]] = {
-    "on-day": _on_day,
-    "in-month": _in_month,
-    "in-year": _in_year,
-    "today": _today,
-    "yesterday": _yesterday,
-    "this-month": _this_month,
-    "last-month": _last_month,
-    "this-year": _this_year,
-    "weekday": _weekday,
-    "last-week": _last_week,
-    "days-ago": _days_ago,
+    "on-day": _on_day, "in-month": _in_month, "in-year": _in_year, "today": _today,
+    "yesterday": _yesterday, "this-month": _this_month, "last-month": _last_month,
+    "this-year": _this_year, "weekday": _weekday, "last-week": _last_week, "days-ago": _days_ago,
     "before-holiday": _before_holiday,
-}
+}  # fmt: skip
 
 
 def holidays(year: int) -> dict[date, str]:

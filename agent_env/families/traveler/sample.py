@@ -16,12 +16,8 @@ Matches = Literal["none", "one", "many"]
 CATEGORIES: tuple[Category, ...] = ("explicit", "implicit", "vague")
 TEMPLATES: tuple[Template, ...] = ("who", "did", "how-often", "when")
 
-NOTHING: dict[str, tuple[str, ...]] = {
-    "who": (),
-    "did": ("no",),
-    "how-often": ("0",),
-    "when": (),
-}
+NOTHING: dict[str, tuple[str, ...]]
+NOTHING = {"who": (), "did": ("no",), "how-often": ("0",), "when": ()}
 """The constant answer of each template: nobody, no, 0, never."""
 
 

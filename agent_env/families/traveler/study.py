@@ -128,12 +128,13 @@ class StudyRunner:
         plan = self.study.plan
         for name in plan.configurations:
             await self._ask("configurations", plan.models[0], name)
-        kept = plan.chosen or _best(self.study.of("configurations"), plan.configurations, plan.keep)
-        self._update(kept=tuple(kept))
-        for name in kept:
+        ranked = self.study.of("configurations")
+        finalists = plan.chosen or _best(ranked, plan.configurations, plan.keep)
+        self._update(kept=tuple(finalists))
+        for name in finalists:
             for model in plan.models:
                 await self._ask("models", model, name)
-        final = plan.final or _best(self.study.of("configurations", "models"), kept, 1)[0]
+        final = plan.final or _best(self.study.of("configurations", "models"), finalists, 1)[0]
         self._update(final=final)
         for model in plan.models:
             await self._ask("final", model, final)
@@ -155,8 +156,8 @@ class StudyRunner:
             _check_begun(folder, model, self.study.plan, self.listener.note)
             await run_episodes(folder, self.concurrency, self.listener)
         else:
-            asked = self._options(stage, model, name, folder.path)
-            folder = await start_run(asked, self.listener)
+            options = self._options(stage, model, name, folder.path)
+            folder = await start_run(options, self.listener)
         self._record_run(stage, model, name, folder)
 
     def _options(self, stage: Stage, model: str, name: str, out: Path) -> RunOptions:
@@ -217,7 +218,7 @@ async def run_study(plan: StudyPlan, out: Path, listener: Listener, concurrency:
     before = read_study(out) if (out / FILE).exists() else Study(plan=plan)
     if before.plan != plan:
         raise ConfigError(f"{out / FILE} holds a study of another plan; name another --out")
-    started = Study(plan=plan)  # each run is looked at again, so that failed episodes are asked
+    started = Study(plan=plan)  # each run is opened again, for its failed episodes
     return await StudyRunner(out, started, listener, concurrency).run()
 
 
@@ -294,7 +295,7 @@ def read_rows(paths: Sequence[Path], note: Note) -> dict[Stage, list[ScoredEpiso
 
 
 def result_tables(paths: Sequence[Path], note: Note) -> list[SlideTable]:
-    """The slides' tables as far as something was asked for them, with accuracy by number of events
+    """The slides' tables for which there are episodes, with accuracy by number of events
     last."""
     rows = read_rows(paths, note)
     makers: tuple[tuple[Stage, Callable[[Sequence[ScoredEpisode]], SlideTable]], ...] = (

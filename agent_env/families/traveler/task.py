@@ -20,13 +20,8 @@ METRICS = ("accuracy", "of_ceiling", "ceiling", "always_no")
 """The score; score by ceiling; the best answer's score; the score of nobody, no, 0 or never."""
 
 PLACEHOLDERS = {
-    "question": True,
-    "events": False,
-    "now": False,
-    "manner": False,
-    "note": False,
-    "form": False,
-}
+    "question": True, **dict.fromkeys(("events", "now", "manner", "note", "form"), False)
+}  # fmt: skip
 
 
 def groups(sample: Sample) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.families.reference.policy import Reference, ReferenceStatic
-from agent_env.families.reference.turns import Seen, _hits
+from agent_env.families.reference.turns import History, _hits
 from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
@@ -57,20 +57,20 @@ def all_facts() -> list[Fact]:
 
 
 async def look_up(model: Reference, lookup: Lookup, web: SealedWeb) -> Clause | None:
-    search, browse, seen = WebSearch(web.search), OpenPage(web), Seen()
-    while (found := step(model, lookup, seen)).call is not None:
+    search, browse, history = WebSearch(web.search), OpenPage(web), History()
+    while (found := step(model, lookup, history)).call is not None:
         name, arguments = found.call
         if name == "web_search":
             output = (await search.run(dict(arguments))).output
-            seen.searches[arguments["query"]] = _hits(output)
+            history.searches[arguments["query"]] = _hits(output)
         else:
-            seen.pages[arguments["url"]] = (await browse.run(dict(arguments))).output
+            history.pages[arguments["url"]] = (await browse.run(dict(arguments))).output
     return found.clause
 
 
-def step(model: Reference, lookup: Lookup, seen: Seen) -> LookupState:
+def step(model: Reference, lookup: Lookup, history: History) -> LookupState:
     find = find_thoroughly if model.thorough else find_once
-    return find(lookup, seen, {"web_search", "open_page"})
+    return find(lookup, history, {"web_search", "open_page"})
 
 
 def right_share(model: Reference, web: SealedWeb) -> float:
@@ -195,8 +195,8 @@ def test_a_program_that_fails_is_replaced_by_own_sums() -> None:
 
 
 def test_a_page_that_cannot_be_opened_is_passed_over() -> None:
-    seen = Seen(prompt="x", searches={"the Falklands War": [("https://a.example/", "x")]})
-    seen.pages["https://a.example/"] = ""
+    history = History(prompt="x", searches={"the Falklands War": [("https://a.example/", "x")]})
+    history.pages["https://a.example/"] = ""
     lookup = Lookup("event", "the Falklands War", "year", "first")
-    found = find_thoroughly(lookup, seen, {"web_search", "open_page"})
+    found = find_thoroughly(lookup, history, {"web_search", "open_page"})
     assert found.call == ("web_search", {"query": "Falklands War"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from agent_env.families.reference.given import split_given
+from agent_env.families.reference.context_pages import split_pages
 from agent_env.families.reference.policy import Reference, ReferenceStatic
 from agent_env.records.schema import Message
 
@@ -38,10 +38,10 @@ def said(content: str, model: Reference) -> list[str]:
 
 
 def test_pages_and_question_are_told_apart() -> None:
-    pages, question = split_given(given(WAR, COPY))
+    pages, question = split_pages(given(WAR, COPY))
     assert pages == {"https://a.example/war": WAR, "https://b.example/war": COPY}
     assert question == QUESTION
-    assert split_given(QUESTION) == ({}, QUESTION)
+    assert split_pages(QUESTION) == ({}, QUESTION)
 
 
 def test_a_given_page_answers_and_is_named_as_the_source() -> None:

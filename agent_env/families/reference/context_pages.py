@@ -1,4 +1,4 @@
-"""Reads the pages that came with a question, by the marks that stand in the message itself."""
+"""Reads the pages that a prompt contains, by the marks in the message itself."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 _FIRST = re.compile(r"=== ([0-9a-f]{12}) pages found on the web\n")
 
 
-def split_given(content: str) -> tuple[dict[str, str], str]:
-    """The pages by address, title and address first as open_page shows them, and the question."""
+def split_pages(content: str) -> tuple[dict[str, str], str]:
+    """The pages by address, each in the form of open_page, and the question."""
     first = _FIRST.match(content)
     if first is None:
         return {}, content
