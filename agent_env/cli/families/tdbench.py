@@ -53,7 +53,7 @@ def tables(
     domain: Annotated[str | None, typer.Option(help="Only questions of this domain.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Lay runs out as a table or figure of the paper; figures are percentages.
+    """Print runs as a table or figure of the paper, in percent.
 
     Example: agent-env tdbench tables runs/a runs/b --layout 4
     """
@@ -80,7 +80,7 @@ def _print_import(report: ImportReport) -> None:
     if len(report.differences) > MAX_LISTED:
         print(f"… and {len(report.differences) - MAX_LISTED} more; --json lists all")
     for text in report.ignored:
-        say(f"passed over {text}")
+        say(f"ignored {text}")
     if report.unworded:
         say(f"{report.unworded} questions have no wording, so no sample was made of them")
     if report.out is not None:

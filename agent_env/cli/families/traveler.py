@@ -14,19 +14,20 @@ traveler = typer.Typer(help="TRAVELER: its study and its tables.", no_args_is_he
 
 @traveler.command()
 def study(
-    out: Annotated[Path, typer.Option(help="The study's folder; the same one goes on.")],
+    out: Annotated[Path, typer.Option(help="The study's folder; an interrupted study continues.")],
     model: Annotated[
-        list[str] | None, typer.Option(help="As for run; the first ranks. Repeatable.")
+        list[str] | None,
+        typer.Option(help="As for run; the first ranks configurations. Repeatable."),
     ] = None,
     configurations: Annotated[
         str, typer.Option(help="all twelve, or names such as zero-shot+date-only+json,…")
     ] = "all",
-    keep: Annotated[int, typer.Option(min=1, help="How many go on to all models.")] = 4,
+    keep: Annotated[int, typer.Option(min=1, help="Number of configurations for all models.")] = 4,
     chosen: Annotated[
-        str | None, typer.Option(help="Names of those that go on, in place of the best.")
+        str | None, typer.Option(help="Configurations for all models, in place of the best.")
     ] = None,
     final: Annotated[
-        str | None, typer.Option(help="Name of the last stage's, in place of the best.")
+        str | None, typer.Option(help="Configuration of the last stage, in place of the best.")
     ] = None,
     per_cell: Annotated[
         int, typer.Option(min=1, help="Questions of each number of events and category.")
@@ -70,7 +71,7 @@ def study(
     try:
         asyncio.run(run_study(plan, out, listener, concurrency))
     except KeyboardInterrupt:
-        say("the same command goes on with the study")
+        say("the same command continues the study")
         raise
     _print([out], "text", None)
 
@@ -98,7 +99,7 @@ def _print(runs: list[Path], form: str, curves: Path | None) -> None:
     one_of(form, ("text", "markdown", "csv", "json"), "--format")
     results = result_tables(runs, say)
     if not results:
-        raise ConfigError("no episode finished, so there is nothing to tell")
+        raise ConfigError("no episode finished, so there are no results")
     if form == "json":
         print(json.dumps([asdict(table) for table in results]))
     else:

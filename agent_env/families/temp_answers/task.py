@@ -14,6 +14,7 @@ from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import is_transitional, measure, within
 from agent_env.families.temp_answers.wording import messages
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
+from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.task import AnalysisHooks, Task
 
 METRICS = ("exact_match", "smape", "mase", "within_1", "off_by_one", "format_kept")
@@ -72,9 +73,10 @@ def is_prefilled(question: TimeQuestion, condition: Condition, options: AnswerOp
 def score(sample: Sample, episode: Episode) -> Score:
     """By the `v2` answer parser; an unparsable answer scores 0 and counts 100 % in sMAPE."""
     question = time_question(sample)
-    common = {"sample": sample.id, "condition": episode.condition, "repeat": episode.repeat}
-    if episode.status != "finished":
-        return Score.model_validate({**common, "outcome": episode.status})
+    return episode_score(sample, episode, lambda text: _measure(question, episode))
+
+
+def _measure(question: TimeQuestion, episode: Episode) -> dict[str, object]:
     answer = read_answer(question, episode)
     error = measure(answer, question.amount, question.spec, question.scale)
     metrics: dict[str, float | None] = {
@@ -88,15 +90,12 @@ def score(sample: Sample, episode: Episode) -> Score:
         "transitional": float(is_transitional(error.error, question.spec, question.years_only)),
     }
     is_parsed = answer.outcome == "parsed"
-    return Score.model_validate(
-        {
-            **common,
-            "outcome": "read" if is_parsed else "unreadable",
-            "answer": (str(answer.amount),) if is_parsed and answer.amount is not None else None,
-            "rule": answer.rule if is_parsed else f"{answer.outcome}: {answer.rule}",
-            "metrics": {name: value for name, value in metrics.items() if value is not None},
-        }
-    )
+    return {
+        "outcome": "read" if is_parsed else "unreadable",
+        "answer": (str(answer.amount),) if is_parsed and answer.amount is not None else None,
+        "rule": answer.rule if is_parsed else f"{answer.outcome}: {answer.rule}",
+        "metrics": {name: value for name, value in metrics.items() if value is not None},
+    }
 
 
 def read_answer(question: TimeQuestion, episode: Episode) -> TimeAnswer:

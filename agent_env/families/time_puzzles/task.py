@@ -10,6 +10,7 @@ from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.date_answers import read_dates
 from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
+from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.task import Example, Task
 
 NAME = "time-puzzles"
@@ -113,35 +114,23 @@ def examples(puzzle: TimePuzzle) -> tuple[Example, ...]:
 def score(sample: Sample, episode: Episode) -> Score:
     """Exact match, F1 and Jaccard (Appendix B.1) of an answer in any clear form, 0 if unparsable;
     exact match in the requested form; distance in days."""
+    is_final = episode.stop_reason in (None, "answered")
     gold = frozenset(sample.gold)
-    common = {
-        "sample": sample.id,
-        "condition": episode.condition,
-        "repeat": episode.repeat,
-    }
-    if episode.status != "finished":
-        return Score.model_validate({**common, "outcome": episode.status})
-    reading = read_dates(episode.answer, is_final=episode.stop_reason in (None, "answered"))
+    return episode_score(sample, episode, lambda text: _measure(gold, text, is_final))
+
+
+def _measure(gold: frozenset[str], text: str | None, is_final: bool) -> dict[str, object]:
+    reading = read_dates(text, is_final=is_final)
     if reading.dates is None:
         zeros = dict.fromkeys(("exact_match", STRICT, *METRICS), 0.0)
-        return Score.model_validate(
-            {**common, "outcome": "unreadable", "rule": reading.rule, "metrics": zeros}
-        )
+        return {"outcome": "unreadable", "rule": reading.rule, "metrics": zeros}
     predicted = frozenset(reading.dates)
     exact = exact_match(gold, predicted)
     values = {"exact_match": exact, STRICT: exact if reading.is_as_asked else 0.0}
     values |= {name: metric(gold, predicted) for name, metric in METRICS.items()}
     if (days := days_off(gold, predicted)) is not None:
         values[DAYS_OFF] = days
-    return Score.model_validate(
-        {
-            **common,
-            "outcome": "read",
-            "answer": reading.dates,
-            "rule": reading.rule,
-            "metrics": values,
-        }
-    )
+    return {"outcome": "read", "answer": reading.dates, "rule": reading.rule, "metrics": values}
 
 
 def _puzzle(sample: Sample) -> TimePuzzle:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agent_env.families.timed_facts.extraction import Extraction, ExtractionError, read_extraction
 from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.solver import solve
 from agent_env.families.timed_facts.strategies import NO_EXTRACTION, NO_PROGRAM
 from agent_env.records.schema import Episode, Sample, Score
+from agent_env.scoring.episode_score import episode_score
 from agent_env.scoring.names import (
     NamesRead,
     normalise,
@@ -31,17 +30,17 @@ EXTRACTION_METRICS = ("fact_precision", "fact_recall", "solver_on_gold", "solver
 def score(sample: Sample, episode: Episode) -> Score:
     """The metrics of the answer, and those of the extraction if there is one."""
     question = timed(sample)
-    common = {"sample": sample.id, "condition": episode.condition, "repeat": episode.repeat}
-    if episode.status != "finished":
-        return Score.model_validate({**common, "outcome": episode.status})
-    reading = _parse_answer(question, episode.answer)
-    if reading.names is None:
-        metrics = dict.fromkeys(METRICS, 0.0) | _extraction(question, episode)
-        fields: dict[str, Any] = {"outcome": "unreadable", "rule": reading.rule, "metrics": metrics}
-        return Score.model_validate({**common, **fields})
-    metrics = measure(question, reading) | _extraction(question, episode)
-    fields = {"outcome": "read", "answer": reading.names, "rule": reading.rule, "metrics": metrics}
-    return Score.model_validate({**common, **fields})
+
+    def fields(text: str | None) -> dict[str, object]:
+        reading = _parse_answer(question, text)
+        if reading.names is None:
+            metrics = dict.fromkeys(METRICS, 0.0) | _extraction(question, episode)
+            return {"outcome": "unreadable", "rule": reading.rule, "metrics": metrics}
+        metrics = measure(question, reading) | _extraction(question, episode)
+        names, rule = reading.names, reading.rule
+        return {"outcome": "read", "answer": names, "rule": rule, "metrics": metrics}
+
+    return episode_score(sample, episode, fields)
 
 
 def _parse_answer(question: TimedQuestion, answer: str | None) -> NamesRead:
