@@ -17,7 +17,7 @@ def study(
     out: Annotated[Path, typer.Option(help="The study's folder; an interrupted study continues.")],
     model: Annotated[
         list[str] | None,
-        typer.Option(help="As for run; the first ranks configurations. Repeatable."),
+        typer.Option(help="As for run; the first ranks prompts. Repeatable."),
     ] = None,
     configurations: Annotated[
         str, typer.Option(help="all twelve, or names such as zero-shot+date-only+json,…")

@@ -17,7 +17,7 @@ ONGOING = "ongoing"
 
 
 class EventSample(Sample):
-    """An event with the dates that its table states, as they are written there."""
+    """An event with its table's dates, unchanged."""
 
     event: str
     kind: str
@@ -25,7 +25,7 @@ class EventSample(Sample):
     end: str = ""
     """Empty beside a start: it still lasts."""
     years: str = ""
-    """All years in which it held, as spans such as `1908;1948~1950`."""
+    """All years in which it took place, as spans such as `1908;1948~1950`."""
     now: str
     """The day as of which it still lasts."""
 

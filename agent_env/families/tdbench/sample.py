@@ -1,4 +1,4 @@
-"""One question from a temporal table, with all that is needed to check it again."""
+"""One question from a temporal table, with everything that is needed to check it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Role = Literal["start", "end"]
 Granularity = Literal["year", "month", "day"]
 Cardinality = Literal["unique", "multiple", "none"]
 Kind = Literal["relation", "current", "nth", "longest", "count", "duration", "hops"]
-"""`relation`: one of Allen's 13 with an interval b; `current`: as of now; `nth`: whose turn it was,
-or who began for the n-th time; `longest`; `count`: how often; `duration`: for how many days two
-rows overlap; `hops`: a join whose first facts are not named in the question."""
+"""`relation`: one of Allen's 13 with an interval b; `current`: as of now; `nth`: the n-th row;
+`count`: the answer that comes for the n-th time; `longest`; `duration`: the number of days that two
+rows share; `hops`: a join whose first facts the question does not name."""
 
 
 def cardinality_of(count: int) -> Cardinality:
@@ -31,11 +31,11 @@ class GoldRow(Record):
     answer: str
     """The value asked for; several attributes are joined by `, `."""
     start: str
-    """YYYY, YYYY-MM or YYYY-MM-DD, as the granularity says: when it began."""
+    """When it began: YYYY, YYYY-MM or YYYY-MM-DD, by granularity."""
     end: str | None
-    """When it ended, the first day (month, year) on which it held no more; None while it lasts."""
+    """When it ended: the first day (month, year) on which it no longer held; None while it lasts."""
     row: int
-    """Its place in the first table of `materials`, from 0."""
+    """Its index in the first table of `materials`, from 0."""
 
 
 class Hop(Record):
@@ -43,7 +43,7 @@ class Hop(Record):
     answer's own."""
 
     asks: str
-    """What this hop finds out, in words, such as `the host of the 24th Games`."""
+    """The fact in words, such as `the host of the 24th Games`."""
     gold: tuple[str, ...]
     """Its right values; for a period, its two dates too."""
     start: str | None = None
@@ -51,10 +51,10 @@ class Hop(Record):
 
 
 class TdbenchSample(Sample):
-    """`gold` holds the distinct answers in order; it is empty where no row answers."""
+    """`gold` holds the distinct answers in order; it is empty where there is no answer."""
 
     query: str
-    """Names the query; all phrasings of it share this and the gold."""
+    """The query's name; all its phrasings share it and the gold."""
     phrasing: int
     """0, 1, 2, … within the query."""
     question: str
@@ -64,9 +64,9 @@ class TdbenchSample(Sample):
     """One of Allen's 13 names, or the kind where there is no b."""
     cardinality: Cardinality
     asked: dict[str, str]
-    """The question attributes and their values."""
+    """Key columns and their values."""
     answers: tuple[str, ...]
-    """The answer attributes."""
+    """Answer columns."""
     answer_type: Literal["name", "number"] = "name"
     """A `number` is counted or in days; it has no time reference."""
     b_start: str | None = None
@@ -77,28 +77,28 @@ class TdbenchSample(Sample):
     now: str
     """YYYY-MM-DD: the table is as of this day."""
     golds: tuple[GoldRow, ...]
-    """The rows that answer; none where there is no answer."""
+    """The rows that answer; () where there is no answer."""
     others: tuple[str, ...]
-    """Wrong values: what the other rows of the same group answer, without the gold."""
+    """Wrong answers: those of the other rows of the group, without the gold."""
     outdated: tuple[str, ...] = ()
     """For `current`: those of the others that held before now."""
     roles: tuple[Role, ...] = ()
-    """Which dates a time reference must give for each gold row; the end of a row that still lasts
-    is not asked for. Empty where T is undefined."""
+    """Which dates a time reference must state for each gold row, except the end of a row that still
+    lasts. Empty where T is undefined."""
     hops: tuple[Hop, ...] = ()
     sql: dict[str, str] = Field(default_factory=dict)
     """The query's text for `sqlite` and for `duckdb`."""
     context: tuple[tuple[int, ...], ...] = ()
-    """For each table of `materials`: the rows shown with the question in the open-book setting, by
-    their places there, in the order shown; never all empty."""
+    """For each table of `materials`: indices of the rows in the open-book prompt, in its order;
+    never all empty."""
     relevant: tuple[tuple[int, ...], ...] = ()
     """Those of them that the query without its temporal condition finds."""
     fictional: bool = False
-    """Whether the table is invented, so that nobody can know the answer by heart."""
+    """Whether the table is invented, so that no model can know the answer."""
     worded_by: str = "template"
     """`template`, or the model that worded the question."""
     wording_prompt: str | None = None
-    """Digest of the prompt by which a model worded it; None for a template's words."""
+    """Digest of the prompt for the wording; None for a template's words."""
     generator: int | None = None
     """Version of the generator that made it; None for published sets and those made before."""
 

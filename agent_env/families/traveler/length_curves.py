@@ -1,6 +1,6 @@
 """Accuracy by the number of events, a panel for each category.
 
-Lines differ in colour, dash and marker, so that they can be told apart in grey too. The dotted line
+Lines differ in colour, dash and marker, so that they are distinct in grey too. The dotted line
 is the ceiling of the best possible answers, the thin one the constant answer. Every point has its
 95 % CI; no line goes through a point of a single question.
 """
@@ -22,7 +22,7 @@ PANEL = (3.4, 3.0)
 
 
 def length_curves(rows: Sequence[ScoredEpisode]) -> Figure:
-    """The figure; panels stand for the categories that were asked."""
+    """The figure, with a panel for each category of the rows."""
     categories = [c for c in CATEGORIES if any(row.category == c for row in rows)]
     figure = Figure(
         figsize=(PANEL[0] * max(len(categories), 1), PANEL[1] + 1), layout="constrained"

@@ -22,10 +22,10 @@ NOTHING = {"who": (), "did": ("no",), "how-often": ("0",), "when": ()}
 
 
 class TravelerSample(Sample):
-    """A question, its event set by digest, and what its answer is judged by.
+    """A question, its event set by digest, and what its score needs.
 
-    `gold` is the answer in normal form: names in order, `yes` or `no`, a number, a day; () stands
-    for nobody and never. Of a vague question it is the best answer that there is.
+    `gold` is the answer in normal form: names in order, `yes` or `no`, a number, a day; () for nobody
+    and never. For a vague question it is the most probable answer.
     """
 
     category: Category
@@ -35,7 +35,7 @@ class TravelerSample(Sample):
     expression: str
     """Kind of the time expression, such as `in-month` or `just`; `none` for the last time."""
     matches: Matches
-    """How many events (subjects, for Who) fit; of a vague question, by the best answer."""
+    """Number of matching events (subjects, for Who); for a vague question, by the best answer."""
     event: str
     subject: str | None
     """None where the question asks for it."""
@@ -48,12 +48,12 @@ class TravelerSample(Sample):
     """First day that the expression covers; None for vague ones and for the last time."""
     until: str | None = None
     subjects: tuple[str, ...]
-    """Everybody who could be named."""
+    """All possible names."""
     chances: dict[str, tuple[float, ...]] = Field(default_factory=dict)
     """Of a vague question, by subject: the probability of the adverbial for each event that fits
     in all else. Of the one subject asked for, or of all."""
     curves: str | None = None
-    """Where these come from: `parametric` or a file's name and digest."""
+    """Their origin: `parametric` or a file's name and digest."""
     generator: int | None = None
     """Version of the generator that made it; None for published sets and those made before."""
 

@@ -2,8 +2,8 @@
 
 Stage 1 asks explicit and implicit questions about sets of 5 and 50 events under each configuration
 and ranks them; stage 2 asks the best ones of every model; the final stage asks everything under the
-one that is best in the mean over the models. OUT/study.json holds the plan and what came of it;
-the same command goes on where it was stopped.
+one that is best in the mean over the models. OUT/study.json holds the plan and the results; the same
+command continues an interrupted study.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class StudyRunner:
         return self.study
 
     async def _ask(self, stage: Stage, model: str, name: str) -> None:
-        """One run, unless an earlier stage made it; an interrupted one goes on."""
+        """One run, unless an earlier stage made it; an interrupted one continues."""
         early = [run for run in self.study.of("configurations", "models") if stage != "final"]
         if any((run.model, run.configuration) == (model, name) for run in early):
             return
@@ -202,7 +202,7 @@ class StudyRunner:
 
 
 def _check_begun(folder: RunFolder, model: str, plan: StudyPlan, note: Note) -> None:
-    """ConfigError where the folder holds another's run, or one of another model."""
+    """ConfigError where the folder holds another run than the study's."""
     from agent_env.wiring.trust import check_trust, how_to_trust
 
     manifest = folder.manifest()
@@ -213,7 +213,7 @@ def _check_begun(folder: RunFolder, model: str, plan: StudyPlan, note: Note) -> 
 
 
 async def run_study(plan: StudyPlan, out: Path, listener: Listener, concurrency: int = 8) -> Study:
-    """Run or go on with a study; ConfigError where the folder holds another."""
+    """Runs or continues a study; ConfigError where the folder holds another."""
     check(plan)
     before = read_study(out) if (out / FILE).exists() else Study(plan=plan)
     if before.plan != plan:
@@ -250,7 +250,7 @@ def named_configurations(text: str) -> tuple[str, ...]:
 
 
 def read_study(out: Path) -> Study:
-    """What OUT/study.json says."""
+    """The study in OUT/study.json."""
     try:
         return Study.model_validate_json(read_file(out, out / FILE))
     except OSError as exc:
@@ -271,8 +271,7 @@ def read_run(run: Run, note: Note) -> tuple[list[ScoredEpisode], int]:
 
 
 def read_rows(paths: Sequence[Path], note: Note) -> dict[Stage, list[ScoredEpisode]]:
-    """By stage, the finished episodes of runs and of whole studies; a run by itself is of every
-    stage."""
+    """The finished episodes of runs and studies by stage; a single run belongs to every stage."""
     from agent_env.runs.run import Run
 
     rows_of: dict[Stage, list[ScoredEpisode]] = {"configurations": [], "models": [], "final": []}

@@ -14,7 +14,7 @@ from agent_env.records.schema import Condition, MaterialTable
 
 VAGUE_PHRASES = {"recently": "recently", "some time ago": "some time ago",
                  "long time ago": "a long time ago"}  # fmt: skip
-"""At the end of a question; `just` stands before the verb."""
+"""At the end of a question; `just` precedes the verb."""
 
 FORMS: dict[str, str] = {
     "who": "the name of everybody who did, separated by commas, or nobody",
