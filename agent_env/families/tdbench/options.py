@@ -48,8 +48,8 @@ class TdbenchOptions(Record):
     cardinalities: tuple[Cardinality, ...] = ("unique", "multiple", "none")
     """Numbers of answers; each is equally frequent for every relation."""
     asks: Literal["all", "dependent"] = "all"
-    """`dependent`: only questions whose columns determine the answer at any time (a TFD), none about
-    the rows that the table happens to list; for the closed-book setting."""
+    """`dependent`: only questions whose columns determine the answer at any time (a TFD), none
+    about the rows that the table happens to list; for the closed-book setting."""
     book: Literal["open", "closed"] = "open"
     """`open`: the prompt shows rows, unless the condition has a tool to find them; `closed`: it
     shows none."""

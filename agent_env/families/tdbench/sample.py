@@ -33,7 +33,7 @@ class GoldRow(Record):
     start: str
     """When it began: YYYY, YYYY-MM or YYYY-MM-DD, by granularity."""
     end: str | None
-    """When it ended: the first day (month, year) on which it no longer held; None while it lasts."""
+    """When it ended: the first day (month, year) on which it held no more; None while it lasts."""
     row: int
     """Its index in the first table of `materials`, from 0."""
 

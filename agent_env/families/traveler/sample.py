@@ -24,8 +24,8 @@ NOTHING = {"who": (), "did": ("no",), "how-often": ("0",), "when": ()}
 class TravelerSample(Sample):
     """A question, its event set by digest, and what its score needs.
 
-    `gold` is the answer in normal form: names in order, `yes` or `no`, a number, a day; () for nobody
-    and never. For a vague question it is the most probable answer.
+    `gold` is the answer in normal form: names in order, `yes` or `no`, a number, a day; () for
+    nobody and never. For a vague question it is the most probable answer.
     """
 
     category: Category

@@ -2,8 +2,8 @@
 
 Stage 1 asks explicit and implicit questions about sets of 5 and 50 events under each configuration
 and ranks them; stage 2 asks the best ones of every model; the final stage asks everything under the
-one that is best in the mean over the models. OUT/study.json holds the plan and the results; the same
-command continues an interrupted study.
+one that is best in the mean over the models. OUT/study.json holds the plan and the results; the
+same command continues an interrupted study.
 """
 
 from __future__ import annotations
