@@ -17,8 +17,8 @@ from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_dates import impossible
 from agent_env.families.temp_answers.scoring.time_numbers import in_words, value_of
 from agent_env.records.schema import Episode, Message, Sample, ToolCall
-from agent_env.scoring.evidence import follow
-from agent_env.scoring.name_answers import prepared, read_names, read_number
+from agent_env.scoring.evidence import trail_of
+from agent_env.scoring.name_answers import normalised, parse_known_names, parse_number
 from agent_env.scoring.names import split_names
 from agent_env.scoring.time_references import time_references
 from agent_env.tasks.conditions import parse_condition
@@ -90,7 +90,7 @@ def test_each_scorer_takes_less_than_a_cpu_second_and_raises_nothing(name: str) 
         assert scored.outcome in ("read", "unreadable"), (text[:40], scored.rule)
         seconds = cpu_seconds(lambda told=told, sample=sample: task.scorer(sample, told))
         diagnose(sample, told, scored, condition, task.right_metric, finder)
-        follow(sample, told, scored, web_tools(condition))
+        trail_of(sample, told, scored, web_tools(condition))
         slow += [(text[:40], seconds)] if seconds >= 1 else []
     assert slow == []
 
@@ -106,8 +106,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "dates": impossible,
     "dates with their roles": time_references,
     "names": lambda t: split_names(t, ["Bob", "Smith, John"]),
-    "names in prose": lambda t: read_names(prepared(t), ["Bob", "a"]),
-    "a number": lambda t: read_number(t, ()),
+    "names in prose": lambda t: parse_known_names(normalised(t), ["Bob", "a"]),
+    "a number": lambda t: parse_number(t, ()),
 }
 
 
@@ -134,7 +134,7 @@ def test_brackets_inside_each_other_are_no_recursion(name: str, depth: int) -> N
 @pytest.mark.parametrize("text", ["1" * 5000, "²", "1x", "foo", "ſix", "1e999", ""])
 def test_what_is_no_number_has_no_value(text: str) -> None:
     assert value_of(text) is None
-    assert read_number(text, ()) is None
+    assert parse_number(text, ()) is None
 
 
 def test_words_that_are_no_number_have_no_value() -> None:

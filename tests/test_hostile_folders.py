@@ -303,7 +303,7 @@ def test_files_of_a_run_are_read_by_one_function() -> None:
     }  # fmt: skip
     rooms = ("episodes/*.py", "episodes/trace/*.py", "episodes/calls/*.py", "episodes/again/*.py")
     sources = [file for room in (*rooms, "viewer/*.py") for file in package.glob(room)]
-    names = ("start", "score", "again", "study", "opened")
+    names = ("start", "score", "resume", "replay", "fork", "study", "opened")
     sources += [package / "runs" / f"{name}.py" for name in names]
     found = {str(file.relative_to(package)): _reads(file) for file in sources if _reads(file)}
     assert found == users_own

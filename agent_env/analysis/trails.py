@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from agent_env.analysis.result_tables import Column, ResultTable
-from agent_env.scoring.evidence import VERDICTS, Lookup, Trail
+from agent_env.scoring.evidence import DIAGNOSES, Lookup, Trail
 
 STAGES = ("returned", "opened", "cited", "shown", "used")
 
@@ -35,7 +35,7 @@ class TrailSummary:
         return {
             "episodes": self.episodes,
             "without_verdict": self.without,
-            "verdicts": {name: self.verdicts[name] for name in VERDICTS},
+            "verdicts": {name: self.verdicts[name] for name in DIAGNOSES},
             "lookups": len(self.lookups),
             **{stage: self.share(stage) for stage in STAGES},
         }
@@ -62,12 +62,12 @@ def summarise_trails(trails: Sequence[Trail], conditions: Sequence[str]) -> list
 def trail_table(summaries: Sequence[TrailSummary], title: str) -> ResultTable:
     """Verdicts by episode, and how far lookups came."""
     columns = (
-        Column("condition"), Column("episodes", 0), *(Column(name, 0) for name in VERDICTS),
+        Column("condition"), Column("episodes", 0), *(Column(name, 0) for name in DIAGNOSES),
         Column("no verdict", 0), Column("lookups", 0), *(Column(stage) for stage in STAGES),
     )  # fmt: skip
     rows = tuple(
         (
-            row.condition, row.episodes, *(row.verdicts[name] for name in VERDICTS), row.without,
+            row.condition, row.episodes, *(row.verdicts[name] for name in DIAGNOSES), row.without,
             len(row.lookups), *(row.share(stage) for stage in STAGES),
         )
         for row in summaries

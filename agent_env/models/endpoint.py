@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.cleaning import Json, clean, encoded, loaded
 from agent_env.models.failures import Failures
-from agent_env.models.json_fields import record, usage
+from agent_env.models.json_fields import usage_of
 from agent_env.models.overflow import OUTPUT_LIMITS
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Endpoint:
     async def post(self, path: str, body: Json) -> Json:
         """The reply as the server wrote it."""
         most = next((n for name in OUTPUT_LIMITS if isinstance(n := body.get(name), int)), None)
-        allowed_s, asked = self._pace.whole_s(most), time.monotonic()
+        allowed_s, sent_at = self._pace.whole_s(most), time.monotonic()
         try:
             with self._client() as client:
                 async with asyncio.timeout(allowed_s):
@@ -73,8 +73,8 @@ class Endpoint:
             failure = self.failures.of_exception(exc, body)
         else:
             answer = self._parsed(text, body)
-            told = usage(record(answer, "usage"), "input_tokens", "output_tokens")
-            self._pace.came(told.output_tokens, time.monotonic() - asked)
+            if (usage := usage_of(answer)) is not None:
+                self._pace.came(usage.output_tokens, time.monotonic() - sent_at)
             return answer
         raise failure  # out here, so that the SDK's error is not its context
 

@@ -36,7 +36,7 @@ def usage(of: Json, inputs: str, outputs: str) -> Usage:
 
 
 def usage_of(answer: Json) -> Usage | None:
-    """What a reply that cannot be used cost all the same, where it says so."""
+    """The usage of a reply of either API; None where it has none."""
     told = record(answer, "usage")
     names = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
     chat, ours = usage(told, *names[:2]), usage(told, *names[2:])

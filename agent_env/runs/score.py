@@ -281,7 +281,7 @@ def late_samples(samples: Sequence[Sample], facts: ModelFacts | None) -> AfterCu
 def follow_run(run: Run, note: Callable[[str], None]) -> tuple[tuple[str, ...], list[Trail]]:
     """The conditions in which something has to be looked up on the web, and the
     trails of their episodes."""
-    from agent_env.scoring.evidence import follow
+    from agent_env.scoring.evidence import trail_of
     from agent_env.tasks.tool_registry import web_tools
 
     scored = score_folder(run, note)
@@ -293,7 +293,7 @@ def follow_run(run: Run, note: Callable[[str], None]) -> tuple[tuple[str, ...], 
     if not searching:
         raise ConfigError(f"{run.path} has no condition in which a model looks something up")
     trails = [
-        follow(run.samples_by_id[e.sample], e, s, searching[e.condition])
+        trail_of(run.samples_by_id[e.sample], e, s, searching[e.condition])
         for e, s in scored
         if e.condition in searching
     ]

@@ -1,1 +1,1 @@
-"""Pure metrics: how far an answer is from its gold."""
+"""Answer parsers and metrics that several families share; pure functions."""

@@ -1,9 +1,9 @@
-"""Finds the part of a reply that holds its answer, whatever is asked for.
+"""Finds the part of a reply that holds the answer, for any type of answer.
 
-Reasoning in tags or channels is left out, and so is what follows a token that ends the turn. The
-last line that begins with `MY ANSWER:` counts. Where a reply has none, the last of the other clear
-forms does: `MY ANSWER:` within a line, `\\boxed{}`, `<answer>`, a JSON key or a line `answer:`,
-or the whole of a short reply. Every step takes time linear in the length of the text.
+Reasoning in tags or channels and text after an end-of-turn token are ignored. The last line that
+begins with `MY ANSWER:` counts; without one, the last of the other clear forms: `MY ANSWER:` within
+a line, `\\boxed{}`, `<answer>`, a JSON key or a line `answer:`, or the whole of a short reply.
+Every step takes time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 LONGEST = 20_000
-"""Characters of an answer; the rest of a longer one is cut off, and its part says so."""
+"""Maximum characters of an answer; a longer one is cut, and its part is marked `is_cut`."""
 SHORT = 2_000
-"""Characters of a reply that can be an answer as a whole."""
+"""Maximum characters of a reply that can be the answer as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Part:
 
     text: str
     where: str
-    """Which form it has, for the scoring rule."""
+    """The form in which it was found, for the scoring rule."""
     is_marked: bool
     """Whether it stands behind `MY ANSWER:` at the start of a line; no other part counts then."""
     is_cut: bool = False
@@ -33,9 +33,9 @@ class Part:
 
 
 def answer_parts(reply: str, is_final: bool = True) -> Iterator[Part]:
-    """The parts that may hold the answer, the likeliest first. Where the model did not end the
-    reply itself (`is_final` false), only `MY ANSWER:` counts."""
-    text = spoken(reply)
+    """Yields the parts that may hold the answer, the likeliest first. `is_final`: the model ended
+    the reply itself; if not, only `MY ANSWER:` counts."""
+    text = user_text(reply)
     marks = list(_MINE.finditer(text))
     if marks and (turn := _SPEAKER.search(text, marks[0].end())) is not None:
         text = text[: turn.start()]  # small models go on with the user's next turn, and answer it
@@ -63,9 +63,9 @@ _ROLE = re.compile(r"(?:assistant|model|ai)?:?", re.I)
 _SPEAKER = re.compile(r"\n[ \t#*]{0,8}(?:user|human|instruction)\b[ \t*]{0,4}(?::|\n)", re.I)
 
 
-def spoken(reply: str) -> str:
-    """What the model says to the user: no reasoning in tags or channels, and nothing behind the
-    token that ends its turn."""
+def user_text(reply: str) -> str:
+    """The text meant for the user: without reasoning in tags or channels, up to the token that
+    ends the turn."""
     text = reply
     if "<|channel|>" in text:
         finals = list(_FINAL_CHANNEL.finditer(text))
@@ -81,42 +81,41 @@ def spoken(reply: str) -> str:
 
 
 def _without_reasoning(text: str) -> str:
-    """A tag that is never closed hides all that follows it; one that was never opened, all that
-    stands before it."""
-    kept: list[str] = []
+    """An unclosed tag hides all the text after it, an unopened one all the text before it."""
+    outside: list[str] = []
     at, is_inside = 0, False
     for tag in _TAG.finditer(text):
         if not any(tag.groups()):
             if not is_inside:
-                kept.append(text[at : tag.start()])
+                outside.append(text[at : tag.start()])
             is_inside = True
             continue
         if not is_inside:
-            kept.clear()
+            outside.clear()
         at, is_inside = tag.end(), False
-    return "".join(kept if is_inside else [*kept, text[at:]])
+    return "".join(outside if is_inside else [*outside, text[at:]])
 
 
 # Where the answer begins ------------------------------------------------------------------------
 
 _MARKS = 50
-"""So many of the last `MY ANSWER:` are looked at."""
+"""How many of the last `MY ANSWER:` are examined."""
 _LEAD = 200
-"""Characters before a mark that are looked at."""
+"""Characters before a mark that are examined."""
 _MINE = re.compile(
     r"my[ \t_*]{1,4}(?:final[ \t]{1,2})?answers?[ \t]{0,4}(?:is|are)?[*_`\"' \t]{0,6}"
     r"[:：][*_`]{0,4}",
     re.I,
 )
 _FORM = re.compile(r"\s{0,4}(?:followed by|<|\[?(?:YYYY|dates?\]))", re.I)
-"""The instruction repeated, not followed."""
+"""The instruction, merely repeated."""
 _OPENING = " \t>*_`#-•+{"
 _NUMBERING = re.compile(r"\(?\d{1,3}[.):][ \t]")
 _LEADS = frozenset(
     "so thus therefore hence finally and then now here final conclusion in answer line output "
     "response is the this gives with we have i get our".split()
 )
-_SUPPOSED = re.compile(
+_HYPOTHETICAL = re.compile(
     r"\b(?:if|unless|whether|would|could|might|may|maybe|perhaps|suppose|assume|assuming|should"
     r"|must|write|say|finish|end|not|like|as|eg|example|format)\b|n't\b|e\.g\.",
     re.I,
@@ -124,7 +123,7 @@ _SUPPOSED = re.compile(
 
 
 def _lead(text: str, at: int) -> str:
-    """What stands before a mark on its line."""
+    """The text before a mark on its line."""
     line = text.rfind("\n", max(0, at - _LEAD), at) + 1
     return text[line or max(0, at - _LEAD) : at]
 
@@ -135,12 +134,12 @@ def _opens_line(lead: str) -> bool:
 
 
 def _stands_alone(lead: str, mark: str) -> bool:
-    """Whether the mark begins a sentence, is a key of JSON, or is led in by a few words such as
-    "So,"; not within quotes and not where something is supposed."""
+    """Whether the mark begins a sentence, is a JSON key, or follows a few words such as "So,";
+    false within quotes and in a hypothetical sentence."""
     if lead.rstrip(" \t*_")[-1:] in tuple("\"'“‘`"):
         return _is_key(lead, mark)
     sentence = re.split(r"[.!?]\s", lead)[-1].strip(_OPENING)
-    if _SUPPOSED.search(sentence):
+    if _HYPOTHETICAL.search(sentence):
         return False
     words = re.findall(r"[^\W\d_]+", sentence.lower())
     return sentence[-1:] in tuple(":;,.!") or _LEADS.issuperset(words)
@@ -169,29 +168,29 @@ def _part(rest: str, where: str, is_marked: bool = False) -> Part:
 
 
 def _block(rest: str) -> tuple[str, str]:
-    """The answer's own line, or the first below it; a fence, a table or lines that go on with a
-    list are taken whole. Beside it, what follows."""
+    """The answer's own line or the first below it (a fence, table or list whole), and the text
+    after it."""
     lines = rest[:LONGEST].split("\n")
-    kept: list[str] = []
+    block: list[str] = []
     is_fenced = is_gap = False
     for number, line in enumerate(lines):
         if _FENCE.fullmatch(line):
-            if is_fenced or kept:
-                return "\n".join(kept), "\n".join(lines[number + is_fenced :]) + rest[LONGEST:]
+            if is_fenced or block:
+                return "\n".join(block), "\n".join(lines[number + is_fenced :]) + rest[LONGEST:]
             is_fenced = True
         elif not re.search(r"\w|∅|\[\s?\]|\{\s?\}|\.\.|…", line):
-            is_gap = is_gap or (bool(kept) and not re.search(r"[|\[\]{}()]", line))
-        elif not kept or is_fenced or _goes_on(line, kept[0], is_gap):
-            kept.append(line)
+            is_gap = is_gap or (bool(block) and not re.search(r"[|\[\]{}()]", line))
+        elif not block or is_fenced or _goes_on(line, block[0], is_gap):
+            block.append(line)
             is_gap = False
         else:
-            return "\n".join(kept), "\n".join(lines[number:]) + rest[LONGEST:]
-    return "\n".join(kept), rest[LONGEST:]
+            return "\n".join(block), "\n".join(lines[number:]) + rest[LONGEST:]
+    return "\n".join(block), rest[LONGEST:]
 
 
 def _goes_on(line: str, first: str, is_gap: bool) -> bool:
-    """Whether a line below the answer's first belongs to it: it begins with a date, is a row of a
-    table, or is indented within a list. Only a list goes on across a blank line."""
+    """Whether a line below the answer's first belongs to it: it begins with a date, is a table row,
+    or is indented within a list. Only a list continues across a blank line."""
     is_list = _bullet_end(first) > 0
     if is_gap and not (is_list and _bullet_end(line)):
         return False
@@ -201,8 +200,7 @@ def _goes_on(line: str, first: str, is_gap: bool) -> bool:
 
 
 def _bullet_end(line: str) -> int:
-    found = _BULLET.match(line)
-    return 0 if found is None else found.end()
+    return bullet.end() if (bullet := _BULLET.match(line)) else 0
 
 
 # Answers without MY ANSWER: ---------------------------------------------------------------------
@@ -222,36 +220,32 @@ _CLOSING = " \t\n`}])\"'*_.$|"
 
 def _other_form(text: str) -> Part | None:
     """The last of the clear forms; the whole of a short reply where there is none."""
-    found = [form for form in (_boxed(text), _tagged(text), _labelled(text)) if form is not None]
-    if found:
-        return max(found, key=lambda form: form[0])[1]
+    finders = (_box_form, _tag_form, _label_form)
+    if forms := [form for find in finders if (form := find(text)) is not None]:
+        return max(forms, key=lambda form: form[0])[1]
     bare = text.strip()
     return Part(bare, "as the whole reply", False) if 0 < len(bare) <= SHORT else None
 
 
-def _boxed(text: str) -> tuple[int, Part] | None:
-    """The last box, with those right before it."""
+def _box_form(text: str) -> tuple[int, Part] | None:
+    """The last box and those directly before it."""
     boxes = list(_BOX.finditer(text))[-_MARKS:]
     inner: list[str] = []
     begin = len(text)
     for box in reversed(boxes):
         end = _closing_brace(text, box.end())
         if end is None:
-            return None if not inner else (boxes[-1].start(), _of_boxes(inner))
+            break
         between = text[end:begin].strip(" \t\n$}{,;.&*-•()\\[]").lower()
         if inner and between not in ("", "and"):
             break
         inner.insert(0, text[box.end() : end - 1])
         begin = box.start()
-    return (boxes[-1].start(), _of_boxes(inner)) if inner else None
-
-
-def _of_boxes(inner: list[str]) -> Part:
-    return Part(", ".join(inner), "in a box", False)
+    return (boxes[-1].start(), Part(", ".join(inner), "in a box", False)) if inner else None
 
 
 def _closing_brace(text: str, at: int) -> int | None:
-    """The place behind the brace that closes the one before `at`."""
+    """The index after the brace that closes the one before `at`."""
     depth = 1
     for brace in re.finditer(r"[{}]", text[at : at + SHORT]):
         depth += 1 if brace[0] == "{" else -1
@@ -260,20 +254,20 @@ def _closing_brace(text: str, at: int) -> int | None:
     return None
 
 
-def _tagged(text: str) -> tuple[int, Part] | None:
+def _tag_form(text: str) -> tuple[int, Part] | None:
     tags = list(_ANSWER_TAG.finditer(text))
-    opened = next((tag for tag in reversed(tags) if not tag[1]), None)
-    if opened is None:
+    opening = next((tag for tag in reversed(tags) if not tag[1]), None)
+    if opening is None:
         return None
-    closed = next((tag.start() for tag in tags if tag[1] and tag.start() > opened.end()), len(text))
-    inner = text[opened.end() : closed]
+    end = next((tag.start() for tag in tags if tag[1] and tag.start() > opening.end()), len(text))
+    inner = text[opening.end() : end]
     if len(inner) > SHORT:
         return None
-    return opened.start(), Part(inner.strip(), "in an answer tag", False)
+    return opening.start(), Part(inner.strip(), "in an answer tag", False)
 
 
-def _labelled(text: str) -> tuple[int, Part] | None:
-    """Behind `answer:`, where that opens or closes the reply, or is a key of JSON."""
+def _label_form(text: str) -> tuple[int, Part] | None:
+    """The text after `answer:` where that opens or closes the reply, or is a JSON key."""
     for label in reversed(list(_LABEL.finditer(text))[-_MARKS:]):
         lead, rest = _lead(text, label.start()), text[label.end() :]
         if not (_opens_line(lead) or _stands_alone(lead, label[0])):
@@ -289,7 +283,7 @@ def _labelled(text: str) -> tuple[int, Part] | None:
 
 
 def _json_value(rest: str) -> str | None:
-    """The string, or the strings of the list, that a JSON value begins with."""
+    """The string, or list of strings, at the start of the text, parsed as JSON."""
     try:
         value, _ = json.JSONDecoder().raw_decode(rest[:LONGEST].lstrip())
     except (ValueError, RecursionError):

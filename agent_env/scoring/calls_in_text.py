@@ -1,8 +1,8 @@
 """Finds tool calls that a model wrote as text: the usual sign that the server's parser does not fit
-the model, so that the model asks for a tool and nobody runs it.
+the model, so that no tool runs.
 
-The forms are those of model families; a mere mention of a tag in a sentence is none. What stands
-before `</think>` is not looked at.
+The forms are those of model families; the mere mention of a tag in a sentence does not count. Text
+before `</think>` is ignored.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ TAGS: dict[str, re.Pattern[str]] = {
     "```tool_code": re.compile(r"^```tool_(?:code|call)[ \t]*\n\s*\S", re.M),
     "functools[…]": re.compile(r"\bfunctools\s*\[\s*\{"),
 }
-"""By the name of the form, what a call in it begins with."""
+"""How a call begins, by the name of its form."""
 
-FENCED = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.M | re.S)
+FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.M | re.S)
 NAMES = ("name", "function", "tool", "tool_name")
 ARGUMENTS = ("arguments", "parameters", "args", "tool_input")
 OBJECT = re.compile(
@@ -40,21 +40,21 @@ BARE_JSON = "bare JSON"
 
 
 def call_in_text(text: str | None, tools: Collection[str] = ()) -> str | None:
-    """The form of a call that stands in the text, such as `<tool_call>` or `fenced JSON`; None
-    where there is none. Where `tools` are given, a call in JSON must name one of them."""
+    """The form of the call in the text, such as `<tool_call>` or `fenced JSON`; None without a
+    call. With `tools`, a call in JSON must name one of them."""
     if not text:
         return None
     text = text.rpartition("</think>")[2]
     for form, pattern in TAGS.items():
         if pattern.search(text):
             return form
-    if any(_is_call(block[1], tools) for block in FENCED.finditer(text)):
+    if any(_is_call(block[1], tools) for block in FENCE.finditer(text)):
         return FENCED_JSON
     return BARE_JSON if _is_call(text, tools) else None
 
 
 def answer_with_call(episode: Episode) -> str | None:
-    """The form of the call in the episode's answer; None where tools were not offered, too."""
+    """The form of the call in the episode's answer; None without a call or without tools."""
     return call_in_text(episode.answer, episode.tools) if episode.tools else None
 
 
@@ -68,20 +68,19 @@ def _is_call(text: str, tools: Collection[str]) -> bool:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return any(
-        _is_call_object(each, tools) for each in (value if isinstance(value, list) else [value])
-    )
+    values = value if isinstance(value, list) else [value]
+    return any(_is_call_object(each, tools) for each in values)
 
 
 def _is_call_object(value: object, tools: Collection[str]) -> bool:
-    """Whatever the order of the fields, also as {"type": "function", "function": {…}}."""
+    """In any order of the fields; also {"type": "function", "function": {…}}."""
     if not isinstance(value, dict):
         return False
     if isinstance(inner := value.get("function"), dict):
         return _is_call_object(inner, tools)
     name = next((value[key] for key in NAMES if isinstance(value.get(key), str)), None)
-    given = any(isinstance(value.get(key), dict | str) for key in ARGUMENTS)
-    return name is not None and given and _is_known(name, tools)
+    has_arguments = any(isinstance(value.get(key), dict | str) for key in ARGUMENTS)
+    return name is not None and has_arguments and _is_known(name, tools)
 
 
 def _is_known(name: str, tools: Collection[str]) -> bool:

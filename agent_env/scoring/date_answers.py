@@ -1,7 +1,7 @@
-"""Reads the set of dates that a reply gives as its answer, fairly but without guessing.
+"""Parses the set of dates that a reply gives as its answer, without guessing.
 
-`answer_parts` says where in a reply the answer stands, `written_dates` which dates a text names.
-Behind `MY ANSWER:` other words may stand beside the dates; in every other form they may not.
+`answer_parts` finds the answer in a reply, `written_dates` the dates in a text. Other words beside
+the dates are allowed after `MY ANSWER:`, in no other form.
 """
 
 from __future__ import annotations
@@ -14,46 +14,46 @@ from agent_env.scoring.written_dates import written_dates
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What an answer says, and how that was found out."""
+class DateAnswer:
+    """The dates of an answer, and the rule that found them."""
 
     dates: tuple[str, ...] | None
-    """ISO dates in order; () for "there is none"; None where the answer cannot be read."""
+    """ISO dates in order; () for "there is none"; None for an answer that cannot be parsed."""
     rule: str
-    """Which rule matched, or why none did."""
+    """The rule that matched, or why none did."""
     is_as_asked: bool = False
-    """Whether the last line is `MY ANSWER:` with ISO dates and commas, or None, and no more."""
+    """Whether the last line is just `MY ANSWER:` with ISO dates and commas, or None."""
 
 
 _ISO = r"\d{4}-\d{2}-\d{2}"
 _AS_ASKED = re.compile(rf"MY ANSWER: (?:None|{_ISO}(?:, ?{_ISO})*+)")
 
 
-def read_dates(text: str | None, is_final: bool = True) -> Reading:
-    """The dates that a reply gives as its answer; `is_final` where the model ended it itself."""
+def parse_date_answer(text: str | None, is_final: bool = True) -> DateAnswer:
+    """Parses a reply; `is_final`: the model ended it itself."""
     if text is None or not text.strip():
-        return Reading(None, "no text")
+        return DateAnswer(None, "no text")
     for part in answer_parts(text, is_final):
-        reading = _of_part(part)
-        if reading.dates is not None:
+        parsed = _of_part(part)
+        if parsed.dates is not None:
             is_as_asked = _AS_ASKED.fullmatch(text.strip().rpartition("\n")[2]) is not None
-            return Reading(reading.dates, reading.rule, is_as_asked)
+            return DateAnswer(parsed.dates, parsed.rule, is_as_asked)
         if part.is_marked:
-            return reading
-    return Reading(None, "no line that begins with MY ANSWER:")
+            return parsed
+    return DateAnswer(None, "no line that begins with MY ANSWER:")
 
 
-def read_given(text: str) -> Reading:
-    """The dates of a text that is an answer, such as what stands behind a label."""
+def parse_date_text(text: str) -> DateAnswer:
+    """Parses a text that is an answer, such as the text after a label."""
     return _of_part(Part(text[:LONGEST], "after MY ANSWER:", True, is_cut=len(text) > LONGEST))
 
 
-def _of_part(part: Part) -> Reading:
+def _of_part(part: Part) -> DateAnswer:
     if part.is_cut:
-        return Reading(None, f"is longer than {LONGEST:,} characters")
-    found = written_dates(part.text, only_dates=not part.is_marked)
-    if found.dates is None:
-        return Reading(None, found.problem)
-    if not found.dates and part.is_marked:
-        return Reading((), "none")
-    return Reading(found.dates, f"{'dates' if found.dates else 'none'} {part.where}")
+        return DateAnswer(None, f"is longer than {LONGEST:,} characters")
+    written = written_dates(part.text, only_dates=not part.is_marked)
+    if written.dates is None:
+        return DateAnswer(None, written.problem)
+    if not written.dates and part.is_marked:
+        return DateAnswer((), "none")
+    return DateAnswer(written.dates, f"{'dates' if written.dates else 'none'} {part.where}")

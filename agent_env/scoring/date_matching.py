@@ -1,8 +1,8 @@
-"""How far two sets of dates are apart in days, beside Jaccard and F1, which know only equal dates.
+"""Distance in days between two sets of dates; Jaccard and F1 count equal dates only.
 
-The sets are matched one to one so that the sum of distances is least. On a line the sorted dates
-match in order; where one set is larger, the best choice of its dates is found by dynamic
-programming. A date that is left without a partner costs `unmatched_days`.
+The sets are matched one to one with the least sum of distances. Sorted dates match in order; if one
+set is larger, dynamic programming finds the best choice of its dates. An unmatched date costs
+`unmatched_days`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from datetime import date
 UNMATCHED_DAYS = 365.0
 
 
-def days_off(gold: AbstractSet[str], given: AbstractSet[str]) -> float | None:
-    """Mean distance in days of the best matching, a date without a partner counting 365; 0 for
-    equal sets. None where one set alone is empty: nothing is at no distance from a date."""
-    if gold == given:
+def days_off(gold: AbstractSet[str], answer: AbstractSet[str]) -> float | None:
+    """Mean distance in days of the best matching, 365 for an unmatched date; 0 for equal sets.
+    None where exactly one set is empty: no distance is defined."""
+    if gold == answer:
         return 0.0
-    return match_dates(gold, given).mean_days if gold and given else None
+    return match_dates(gold, answer).mean_days if gold and answer else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +28,22 @@ class Matching:
     """The best one-to-one matching of two sets of dates."""
 
     mean_days: float
-    """Total distance over the size of the larger set; 0 for two empty sets."""
+    """Total distance divided by the size of the larger set; 0 for two empty sets."""
     matched: int
     matched_days: int
     """Total distance of the matched pairs."""
     unmatched: int
-    """Dates of the larger set without a partner."""
+    """Unmatched dates of the larger set."""
 
 
 def match_dates(
-    gold: Iterable[str], given: Iterable[str], unmatched_days: float = UNMATCHED_DAYS
+    gold: Iterable[str], answer: Iterable[str], unmatched_days: float = UNMATCHED_DAYS
 ) -> Matching:
-    """Of ISO dates; symmetric, and 0 only for equal sets."""
-    few, many = sorted((_days(gold), _days(given)), key=len)
-    left = len(many) - len(few)
-    total = _least_total(few, many)
-    size = len(many)
-    mean = (total + left * unmatched_days) / size if size else 0.0
-    return Matching(mean, len(few), total, left)
+    """The matching of two sets of ISO dates; symmetric, 0 only for equal sets."""
+    few, many = sorted((_days(gold), _days(answer)), key=len)
+    unmatched, total = len(many) - len(few), _least_total(few, many)
+    mean = (total + unmatched * unmatched_days) / len(many) if many else 0.0
+    return Matching(mean, len(few), total, unmatched)
 
 
 def _days(dates: Iterable[str]) -> list[int]:
@@ -53,9 +51,9 @@ def _days(dates: Iterable[str]) -> list[int]:
 
 
 def _least_total(few: list[int], many: list[int]) -> int:
-    """Least sum of distances of all of `few` to distinct ones of `many`, both sorted."""
+    """Least sum of distances between all of `few` and distinct dates of `many`, both sorted."""
     slack = len(many) - len(few)
-    best = [0] * (slack + 1)  # best[s]: the days so far are matched, s of `many` were passed over
+    best = [0] * (slack + 1)  # best[s]: cost so far with s of `many` skipped
     for k, day in enumerate(few):
         row, least = [], None
         for s in range(slack + 1):

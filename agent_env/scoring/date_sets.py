@@ -1,4 +1,4 @@
-"""How far a set of dates is from the gold set (Time Puzzles, Appendix B.1)."""
+"""Metrics of a predicted set of dates against the gold set (Time Puzzles, Appendix B.1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def exact_match(gold: AbstractSet[str], predicted: AbstractSet[str]) -> float:
 
 
 def f1(gold: AbstractSet[str], predicted: AbstractSet[str]) -> float:
-    """Harmonic mean of precision and recall; 1 for two empty sets, 0 where one is empty."""
+    """Harmonic mean of precision and recall; 1 for two empty sets, 0 if one is empty."""
     if not gold and not predicted:
         return 1.0
     return 2 * len(gold & predicted) / (len(gold) + len(predicted))

@@ -1,19 +1,18 @@
-"""Was what had to be looked up found, read and used? From the trace alone; no model judges.
+"""Attributes wrong answers to retrieval, reading or reasoning, from the trace alone.
 
-For each constraint that must be looked up, four claims are checked against the episode:
+Claims checked for each constraint that must be looked up:
 
 - returned: a search listed a page that proves it; opened: the model opened one; cited: the answer
   or the reply's citations name one;
-- shown: every date that it needs stands in what the web tools put out, in any notation;
-- used: the model wrote the right date (for a year: the year) in its own words or code, or every
-  date that it answered agrees with it; of a question from a table, the dates that it asks for.
+- shown: the results of the web tools have every date that it needs, in any notation;
+- used: the model's own text or code has the right date (for a year: the year), or every date of its
+  answer agrees with it; for a question from a table, the dates that the question asks for.
 
-A wrong answer is then a failure of the first stage that failed for any constraint:
-*retrieval* where a date was not shown and no proving page was opened, *reading* where a proving
-page was opened or the date was shown and yet not used, *reasoning* where all was used. A right
-answer is *fine* where all was shown and *unproved* where it was not (a guess, or memory). Where
-nothing that the model read is in the trace, as with a search that a provider runs by itself, an
-answer that is wrong is *unseen*.
+The diagnosis of a wrong answer is the first stage that failed for any constraint: *retrieval* (a
+date not shown and no proving page opened), *reading* (a proving page opened or the date shown, but
+not used), *reasoning* (all used). A right answer is *fine* if all was shown, else *unproved* (a
+guess, or memory). A wrong answer is *unseen* if the trace has no text that the model read, as with
+a provider's own search.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from typing import Literal
 
 from agent_env.records.schema import Episode, Proof, Sample, Score
 
-Verdict = Literal["fine", "unproved", "retrieval", "reading", "reasoning", "unseen"]
-VERDICTS: tuple[Verdict, ...] = (
+Diagnosis = Literal["fine", "unproved", "retrieval", "reading", "reasoning", "unseen"]
+DIAGNOSES: tuple[Diagnosis, ...] = (
     "fine", "unproved", "retrieval", "reading", "reasoning", "unseen",
 )  # fmt: skip
 MONTHS = (
@@ -37,7 +36,7 @@ MONTHS = (
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What became of one constraint."""
+    """The claims about one constraint."""
 
     constraint: int
     returned: bool
@@ -49,69 +48,65 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """What became of one episode."""
+    """The diagnosis of one episode."""
 
     sample: str
     condition: str
     repeat: int
-    verdict: Verdict | None
-    """None where the episode did not finish or nothing had to be looked up."""
+    verdict: Diagnosis | None
+    """None if the episode did not finish or nothing had to be looked up."""
     lookups: tuple[Lookup, ...]
 
 
-def follow(sample: Sample, episode: Episode, score: Score, web_tools: Container[str]) -> Trail:
-    """The episode's trail; `score` is its score by the sample's task, `web_tools` are the names of
-    those whose results show the web."""
-    read = _outputs(episode, web_tools)
-    own = _own_words(episode, web_tools)
-    lookups = tuple(_lookup(proof, episode, score, read, own) for proof in sample.proofs)
+def trail_of(sample: Sample, episode: Episode, score: Score, web_tools: Container[str]) -> Trail:
+    """The episode's trail; `score`: by the sample's task; `web_tools`: names of the tools whose
+    results show the web."""
+    shown, own = _tool_text(episode, web_tools), _model_text(episode, web_tools)
+    lookups = tuple(_lookup(proof, episode, score, shown, own) for proof in sample.proofs)
     verdict = None
     if lookups and episode.status == "finished" and score.outcome != "scorer_failed":
-        hidden = not read and _provider_searched(episode, lookups)
-        verdict = _verdict(lookups, _is_right(sample, score), hidden)
+        is_right = score.answer is not None and set(score.answer) == set(sample.gold)
+        is_hidden = not shown and _provider_searched(episode, lookups)
+        verdict = _verdict(lookups, is_right, is_hidden)
     return Trail(episode.sample, episode.condition, episode.repeat, verdict, lookups)
 
 
-def _is_right(sample: Sample, score: Score) -> bool:
-    return score.answer is not None and set(score.answer) == set(sample.gold)
-
-
 def _provider_searched(episode: Episode, lookups: Sequence[Lookup]) -> bool:
-    """Whether pages were found by a search that the provider ran; on the live web they need not be
-    those that the sample names."""
-    if any(found.cited or found.opened for found in lookups):
-        return True
-    return episode.hosted_calls > 0 and bool(episode.pages or episode.citations)
+    """Whether a search of the provider's found pages; on the live web they need not be those that
+    the sample names."""
+    is_hosted = episode.hosted_calls > 0 and bool(episode.pages or episode.citations)
+    return is_hosted or any(lookup.cited or lookup.opened for lookup in lookups)
 
 
-def _verdict(lookups: Sequence[Lookup], right: bool, is_hidden: bool) -> Verdict:
-    if right:
-        return "fine" if all(found.shown for found in lookups) else "unproved"
+def _verdict(lookups: Sequence[Lookup], is_right: bool, is_hidden: bool) -> Diagnosis:
+    if is_right:
+        return "fine" if all(lookup.shown for lookup in lookups) else "unproved"
     if is_hidden:
         return "unseen"
-    if any(not found.shown and not found.opened for found in lookups):
+    if any(not lookup.shown and not lookup.opened for lookup in lookups):
         return "retrieval"
-    if any(not found.shown or not found.used for found in lookups):
+    if any(not lookup.shown or not lookup.used for lookup in lookups):
         return "reading"
     return "reasoning"
 
 
-def _lookup(proof: Proof, episode: Episode, score: Score, read: str, own: str) -> Lookup:
+def _lookup(proof: Proof, episode: Episode, score: Score, shown: str, own: str) -> Lookup:
     urls = set(proof.urls)
     by = {how: {r.url for r in episode.pages if r.how == how} for how in ("returned", "opened")}
     cited = urls & set(episode.citations) or any(url in (episode.answer or "") for url in urls)
+    is_used = _is_written(proof, own)
     return Lookup(
         constraint=proof.constraint,
         returned=bool(urls & by["returned"]),
         opened=bool(urls & by["opened"]),
         cited=bool(cited),
-        shown=all(stands_in(date, read) for date in proof.dates),
-        used=_is_written(proof, own) or (proof.used is None and _agrees(proof, score.answer)),
+        shown=all(stands_in(date, shown) for date in proof.dates),
+        used=is_used or (proof.used is None and _agrees(proof, score.answer)),
     )
 
 
-def _outputs(episode: Episode, web_tools: Container[str]) -> str:
-    """What the web tools put out."""
+def _tool_text(episode: Episode, web_tools: Container[str]) -> str:
+    """The results of the web tools."""
     names = {call.id: call.name for message in episode.messages for call in message.tool_calls}
     texts = (
         message.content
@@ -121,8 +116,8 @@ def _outputs(episode: Episode, web_tools: Container[str]) -> str:
     return "\n".join(texts)
 
 
-def _own_words(episode: Episode, web_tools: Container[str]) -> str:
-    """What the model wrote, reasoning and code included, searches not."""
+def _model_text(episode: Episode, web_tools: Container[str]) -> str:
+    """The model's text, reasoning and code; without searches."""
     parts: list[str] = []
     for message in episode.messages:
         if message.role == "assistant":
@@ -131,14 +126,14 @@ def _own_words(episode: Episode, web_tools: Container[str]) -> str:
     return "\n".join(parts)
 
 
-def _is_written(proof: Proof, own: str) -> bool:
-    wanted = proof.dates if proof.used is None else proof.used
-    dates = [date[:4] for date in wanted] if proof.shares == "year" else wanted
-    return all(stands_in(date, own) for date in dates)
+def _is_written(proof: Proof, model_text: str) -> bool:
+    needed = proof.dates if proof.used is None else proof.used
+    dates = [date[:4] for date in needed] if proof.shares == "year" else needed
+    return all(stands_in(date, model_text) for date in dates)
 
 
 def stands_in(date: str, text: str) -> bool:
-    """Whether a text has the date in a usual notation, such as 20 July 1969 or July 20th, 1969."""
+    """Whether the text has the date in a usual notation, such as 20 July 1969, July 20th, 1969."""
     return re.search(_pattern(date), text, re.I) is not None
 
 
@@ -158,7 +153,7 @@ def _pattern(date: str) -> str:
 
 
 def _agrees(proof: Proof, answer: Iterable[str] | None) -> bool:
-    """Whether there are answered dates and all of them satisfy the constraint."""
+    """Whether the answer has dates and all of them satisfy the constraint."""
     dates = tuple(answer or ())
     return bool(dates) and all(_satisfies(proof, date) for date in dates)
 
@@ -175,8 +170,8 @@ def _satisfies(proof: Proof, date: str) -> bool:
         case "day":
             return date[8:] == first[8:]
         case "years":
-            years = [known[:4] for known in proof.dates]
-            if all(len(known) == 4 for known in proof.dates):
+            years = [each[:4] for each in proof.dates]
+            if all(len(each) == 4 for each in proof.dates):
                 return date[:4] in years
             return years[0] <= date[:4] <= years[-1]
     pairs = zip(proof.dates[::2], proof.dates[1::2], strict=True)

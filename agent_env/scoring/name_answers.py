@@ -1,9 +1,9 @@
-"""Reads which of the known names an answer gives: on word boundaries, without what it denies.
+"""Parses which of the known names an answer gives.
 
 Names are compared as words without case, accents and punctuation, the longest first: "Illegal" is
 not "Legal", and "Not legal" is not "Legal" where both are known. A name that is denied ("not X",
-"rather than X") or only referred to ("who succeeded X") is not given. Not seen: an unknown name
-beside a known one in prose; in a list it is.
+"rather than X") or only referred to ("who succeeded X") is not given. Unknown names beside known
+ones are found in lists, not in prose.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ class Mention:
 
     name: str
     at: tuple[int, int]
-    """Where it stands: first character, and the one after the last."""
+    """Character span: start and end."""
     how: Literal["given", "denied", "aside"]
 
 
 @dataclass(frozen=True, slots=True)
-class NameReading:
-    """What an answer gives. Where it gives nothing and does not say so either, `rule` says why."""
+class NameAnswer:
+    """The names of an answer. If it has none and does not say so, `rule` has the reason."""
 
     names: tuple[str, ...] = ()
-    """Known names given, each once, in the order of the text."""
+    """Known names given, without duplicates, in the order of the text."""
     others: tuple[str, ...] = ()
-    """Entries of its list, or its first words, that are no known name."""
+    """Unknown entries of its list, or its first words."""
     none: bool = False
-    """It says that there is no answer."""
+    """Whether it states that there is no answer."""
     unsure: bool = False
-    """It says that it does not know."""
+    """Whether it states that it does not know."""
     mentions: tuple[Mention, ...] = ()
     rule: str = ""
 
@@ -109,56 +109,52 @@ _HEAD = re.compile(
 )
 
 
-def prepared(text: str) -> str:
-    """The text as positions count in it: composed letters, plain dashes and blanks."""
+def normalised(text: str) -> str:
+    """The text with composed letters, plain dashes and blanks; positions refer to this text."""
     return flat(unicodedata.normalize("NFC", text))
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a name as they are compared."""
+    """The words of a name in the form that is compared."""
     return tuple(_folded(token) for token in _TOKEN.findall(unicodedata.normalize("NFC", text)))
 
 
 def answer_part(text: str) -> int:
-    """Where the answer itself begins: behind the last `Answer:` or `the answer is`, else 0."""
+    """Where the answer itself begins: after the last `Answer:` or `the answer is`, else 0."""
     for mark in reversed(list(_MARKER.finditer(text))):
         if text[mark.end() :].strip(" \t\n*_`."):
             return mark.end()
     return 0
 
 
-def read_names(text: str | None, known: Sequence[str]) -> NameReading:
-    """What a text, as `prepared` gives it, answers in terms of the known names."""
+def parse_known_names(text: str | None, known: Sequence[str]) -> NameAnswer:
+    """The known names that a text, as `normalised` returns it, gives as its answer."""
     if text is None or not text.strip():
-        return NameReading(rule="no text")
+        return NameAnswer(rule="no text")
     begin = answer_part(text)
     part = text[begin:]
-    found = find_names(text, known)
-    mine = tuple(m for m in found if m.at[0] >= begin)
-    opening = min((m.at[0] - begin for m in mine), default=len(part))
-    if (said := _STARTS_NONE.match(part)) is not None and said.end() <= opening:
-        return NameReading(none=True, mentions=found, rule="begins with no answer")
-    if (said := _STARTS_UNSURE.match(part)) is not None and said.end() <= opening:
-        return NameReading(unsure=True, mentions=found, rule="begins with unsure")
+    mentions = find_names(text, known)
+    mine = tuple(m for m in mentions if m.at[0] >= begin)
+    first = min((m.at[0] - begin for m in mine), default=len(part))
+    if (opening := _STARTS_NONE.match(part)) is not None and opening.end() <= first:
+        return NameAnswer(none=True, mentions=mentions, rule="begins with no answer")
+    if (opening := _STARTS_UNSURE.match(part)) is not None and opening.end() <= first:
+        return NameAnswer(unsure=True, mentions=mentions, rule="begins with unsure")
     names = tuple(dict.fromkeys(m.name for m in mine if m.how == "given"))
-    entries = _unknown_entries(text, begin, found)
+    entries = _unknown_entries(text, begin, mentions)
     if names or entries:
-        return NameReading(names, entries, mentions=found, rule="names")
-    return _without_names(part, found)
-
-
-def _without_names(part: str, found: tuple[Mention, ...]) -> NameReading:
+        return NameAnswer(names, entries, mentions=mentions, rule="names")
     if _SAYS_UNSURE.search(part):
-        return NameReading(unsure=True, mentions=found, rule="says that it is unsure")
+        return NameAnswer(unsure=True, mentions=mentions, rule="says that it is unsure")
     if _SAYS_NONE.search(part):
-        return NameReading(none=True, mentions=found, rule="says that there is no answer")
+        return NameAnswer(none=True, mentions=mentions, rule="says that there is no answer")
     head = _HEAD.match(part.strip(" \t\n*_`\"'#>-."))
     others = (head[0].strip(" *_`\"'.")[:80],) if head is not None else ()
-    return NameReading(others=tuple(filter(None, others)), mentions=found, rule="no known name")
+    return NameAnswer(others=tuple(filter(None, others)), mentions=mentions, rule="no known name")
 
 
 def find_names(text: str, known: Sequence[str]) -> tuple[Mention, ...]:
-    """All mentions of the known names, the longest at each place."""
+    """All mentions of the known names, the longest at each position."""
     index = _index(tuple(known))
     tokens = [(m.start(), m.end(), _folded(m[0])) for m in _TOKEN.finditer(text)]
     mentions: list[Mention] = []
@@ -176,13 +172,13 @@ def find_names(text: str, known: Sequence[str]) -> tuple[Mention, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _index(known: tuple[str, ...]) -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """Names by their first word, the longest first; of two that are spelled alike, the first."""
-    spelled: dict[tuple[str, ...], str] = {}
-    for name in known:
-        spelled.setdefault(words(name), name)
+def _index(known_names: tuple[str, ...]) -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    """Names by their first word, the longest first; of names spelled alike, the first."""
+    names: dict[tuple[str, ...], str] = {}
+    for name in known_names:
+        names.setdefault(words(name), name)
     index: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for parts, name in sorted(spelled.items(), key=lambda pair: -len(pair[0])):
+    for parts, name in sorted(names.items(), key=lambda pair: -len(pair[0])):
         if parts:
             index.setdefault(parts[0], []).append((parts, name))
     return index
@@ -193,7 +189,7 @@ def _how(text: str, span: tuple[int, int]) -> Literal["given", "denied", "aside"
     return "aside" if how == "given" and _ASIDE_BEHIND.match(text, span[1]) else how
 
 
-@lru_cache(maxsize=4096)  # a text that loops says the same before each mention
+@lru_cache(maxsize=4096)  # a text that loops repeats the words before a mention
 def _how_behind(words: str) -> Literal["given", "denied", "aside"]:
     before = re.split(r"[.;:\n]\s", words)[-1]
     if _DENIED.search(before):
@@ -201,17 +197,17 @@ def _how_behind(words: str) -> Literal["given", "denied", "aside"]:
     return "aside" if _ASIDE.search(before) else "given"
 
 
-def _unknown_entries(text: str, begin: int, found: Sequence[Mention]) -> tuple[str, ...]:
-    """The entries of a list that hold no known name and are no remark on one."""
+def _unknown_entries(text: str, begin: int, mentions: Sequence[Mention]) -> tuple[str, ...]:
+    """The list entries without a known name that are no remark on one."""
     bullets = list(_BULLET.finditer(text, begin))
     indent = min((len(b[1]) for b in bullets), default=0)
     entries = []
-    starts = [m.at[0] for m in found]
+    starts = [m.at[0] for m in mentions]
     for bullet in bullets:
-        named = bisect_left(starts, bullet.start()) < bisect_left(starts, bullet.end())
+        has_name = bisect_left(starts, bullet.start()) < bisect_left(starts, bullet.end())
         line = bullet[2]
-        said = _STARTS_NONE.match(line) or _STARTS_UNSURE.match(line) or _NO_ENTRY.match(line)
-        if named or said or len(bullet[1]) > indent:
+        is_remark = _STARTS_NONE.match(line) or _STARTS_UNSURE.match(line) or _NO_ENTRY.match(line)
+        if has_name or is_remark or len(bullet[1]) > indent:
             continue
         head = _HEAD.match(line.strip(" *_`\"'"))
         if head is not None and re.search(r"[^\W\d_]", head[0]):
@@ -242,35 +238,35 @@ _EITHER = re.compile(r"\s*(?:or|to|-|/)\s*", re.I)
 _COUNTED = re.compile(r"[\s*_`]*(?:times|days?|terms?|stints?)\b", re.I)
 
 
-def read_number(text: str | None, dates: Sequence[tuple[int, int]]) -> int | None:
-    """The number that a text, as `prepared` gives it, answers; `dates` are passed over. None where
-    there is none, or where several stand and none of them is counted in times or days."""
+def parse_number(text: str | None, dates: Sequence[tuple[int, int]]) -> int | None:
+    """The number in a text, as `normalised` returns it, outside the spans `dates`; None for no
+    number, or for several of which none is a count of times or days."""
     if text is None:
         return None
     begin = answer_part(text)
-    taken = sorted(dates)
-    found = [m for m in _NUMBER.finditer(text, begin) if not _is_within(m.start(), taken)]
-    counted = [m for m in found if _COUNTED.match(text, m.end()) or "ce" in m[0][-2:].lower()]
-    gaps = (text[a.end() : b.start()] for a, b in pairwise(found))
+    date_spans = sorted(dates)
+    numbers = [m for m in _NUMBER.finditer(text, begin) if not _is_within(m.start(), date_spans)]
+    counts = [m for m in numbers if _COUNTED.match(text, m.end()) or "ce" in m[0][-2:].lower()]
+    gaps = (text[a.end() : b.start()] for a, b in pairwise(numbers))
     if any(_EITHER.fullmatch(gap) for gap in gaps):
         return None
-    values = {_number(m[0]) for m in found}
-    if len(values) > 1 and counted:
-        values = {_number(m[0]) for m in counted}
-    if len(values) > 1 and found and not text[begin : found[0].start()].strip(" \t\n*_`"):
-        values = {_number(found[0][0])}  # the number itself comes first, then how it was counted
+    values = {_number(m[0]) for m in numbers}
+    if len(values) > 1 and counts:
+        values = {_number(m[0]) for m in counts}
+    if len(values) > 1 and numbers and not text[begin : numbers[0].start()].strip(" \t\n*_`"):
+        values = {_number(numbers[0][0])}  # the number itself comes first, then its derivation
     return values.pop() if len(values) == 1 else None
 
 
 def _is_within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether the place lies in one of the spans, which are sorted and do not overlap."""
+    """Whether the index lies in one of the spans, which are sorted and do not overlap."""
     before = bisect_right(spans, (place, place))
     nearest = spans[max(0, before - 1) : before + 1]
     return any(start <= place < end for start, end in nearest)
 
 
 def _number(text: str) -> int | None:
-    """Its value; None where it has more digits than any count."""
+    """Its value; None for more digits than any count has."""
     plain = text.lower().replace(",", "")
     if len(plain) > _MOST_DIGITS:
         return None

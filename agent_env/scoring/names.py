@@ -1,8 +1,8 @@
-"""Answers that are names: how they are read, compared and measured.
+"""Answers that are lists of names: parser and metrics.
 
-Two names are one if they agree after normalisation: letter case, accents and articles (a, an, the)
+Names are equal if they agree after normalisation: letter case, accents and articles (a, an, the)
 do not count, `&` is `and`, dots and apostrophes vanish (`A.J. Auxerre` is `AJ Auxerre`), all other
-punctuation is a space. Pure functions; nothing is guessed beyond that.
+punctuation is a space.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _NONE = frozenset({"none", "unanswerable", "no answer", "nobody", "unknown", "no
 _SEPARATOR = re.compile(r"[,;\n]")
 _AND = re.compile(r"(?<!\s)\s++and\s+")
 _MARKS = 8
-"""Pieces of a name that hold no word, and characters of it to one that count, at the most."""
+"""Maximum pieces of a name without a word, and characters of it for one that counts."""
 LONGEST = 20_000
-"""Characters of an answer that are read as names."""
+"""Maximum characters of an answer that are parsed."""
 SHORT = 300
-"""Characters up to which a text without an answer line may be the answer itself."""
+"""Maximum characters of a text without an answer line that may be the answer itself."""
 
 
 @lru_cache(maxsize=1024)  # one score asks for the same few names some 20 times
 def normalise(name: str) -> str:
-    """What is compared; see the module for the rules."""
+    """The name in the form that is compared; see the module for the rules."""
     words = _words(name)
     return " ".join([word for word in words if word not in ARTICLES] or words)
 
@@ -53,88 +53,85 @@ def _words(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class NamesRead:
-    """What an answer names, and how that was found out."""
+class NameList:
+    """The names of an answer, and the rule that found them."""
 
     names: tuple[str, ...] | None
-    """As written; () for "there is none"; None where no answer can be read."""
+    """As written; () for "there is none"; None for an answer that cannot be parsed."""
     rule: str
-    said: str = ""
+    text: str = ""
     """The text of the answer, before it was split."""
 
 
-def read_names(text: str | None, known: Iterable[str] = ()) -> NamesRead:
-    """The names behind the last `Answer:`; a short text without one is the answer itself.
-
-    `known` are names that may hold a comma, `and` or a semicolon, the gold ones among them: a
-    stretch that is one of them is not split.
-    """
+def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
+    """The names after the last `Answer:`; a short text without one is the answer itself. `known`:
+    names that are never split at a comma, `and` or a semicolon, the gold ones among them."""
     if text is None or not text.strip():
-        return NamesRead(None, "no text")
+        return NameList(None, "no text")
     marks = list(_MARK.finditer(text))
     if marks:
-        said, rule = text[marks[-1].end() :], "answer line"
+        answer, rule = text[marks[-1].end() :], "answer line"
     elif len(text) <= SHORT and text.strip().count("\n") <= 2:
-        said, rule = text, "whole text"
+        answer, rule = text, "whole text"
     else:
-        return NamesRead(None, "no line that begins with Answer:")
-    end = _END.search(said)
-    return _read(said[: end.start()] if end else said, rule, known)
+        return NameList(None, "no line that begins with Answer:")
+    end = _END.search(answer)
+    return _read(answer[: end.start()] if end else answer, rule, known)
 
 
-def _read(said: str, rule: str, known: Iterable[str]) -> NamesRead:
-    said = said.strip().strip("`*").strip()
-    if said.startswith("["):
-        names = _json_list(said)
+def _read(answer: str, rule: str, known: Iterable[str]) -> NameList:
+    answer = answer.strip().strip("`*").strip()
+    if answer.startswith("["):
+        names = _json_list(answer)
         if names is None:
-            return NamesRead(None, "a list that is not JSON", said)
-        return NamesRead(tuple(n for n in names if normalise(n) not in _NONE), f"{rule}, JSON")
-    said = said.split("\n\n", 1)[0].strip() if rule == "answer line" else said
-    if len(said) > LONGEST:
-        said, rule = said[:LONGEST], f"{rule}, cut to {LONGEST:,} characters"
-    if normalise(said) in _NONE:
-        return NamesRead((), rule, said)
-    return NamesRead(split_names(said, known), rule, said)
+            return NameList(None, "a list that is not JSON", answer)
+        return NameList(tuple(n for n in names if normalise(n) not in _NONE), f"{rule}, JSON")
+    answer = answer.split("\n\n", 1)[0].strip() if rule == "answer line" else answer
+    if len(answer) > LONGEST:
+        answer, rule = answer[:LONGEST], f"{rule}, cut to {LONGEST:,} characters"
+    if normalise(answer) in _NONE:
+        return NameList((), rule, answer)
+    return NameList(split_names(answer, known), rule, answer)
 
 
-def _json_list(said: str) -> list[str] | None:
+def _json_list(text: str) -> list[str] | None:
     try:
-        found, _ = json.JSONDecoder().raw_decode(said)
-        return [str(name) for name in found] if isinstance(found, list) else None
+        names, _ = json.JSONDecoder().raw_decode(text)
+        return [str(name) for name in names] if isinstance(names, list) else None
     except (ValueError, RecursionError):
         return None
 
 
-def split_names(said: str, known: Iterable[str] = ()) -> tuple[str, ...]:
-    """The names in a text, separated by commas, semicolons, new lines, and `and` where a known
-    name stands on a side of it; the longest stretch that is a known name is one name."""
-    if not _SEPARATOR.search(said.strip()) and " and " not in said:
-        return (_cleaned(said),)
-    names = _Known.of(known)
-    if names.has(said):
-        return (_cleaned(said),)
-    pieces = [piece.strip() for piece in _SEPARATOR.split(said) if piece.strip()]
+def split_names(text: str, known_names: Iterable[str] = ()) -> tuple[str, ...]:
+    """The names in a text, separated by commas, semicolons, line breaks, and by `and` beside a
+    known name; the longest part that is a known name is one name."""
+    if not _SEPARATOR.search(text.strip()) and " and " not in text:
+        return (_cleaned(text),)
+    known = _KnownNames.of(known_names)
+    if known.has(text):
+        return (_cleaned(text),)
+    pieces = [piece.strip() for piece in _SEPARATOR.split(text) if piece.strip()]
     words = [_words(piece) for piece in pieces]
-    found: list[str] = []
+    names: list[str] = []
     at = 0
     while at < len(pieces):
-        taken = names.longest(words, at)
-        name = ", ".join(pieces[at : at + taken])
-        found += [name] if taken > 1 else _at_and(name, names)
-        at += taken
-    return tuple(dict.fromkeys(filter(normalise, map(_cleaned, found))))
+        count = known.longest(words, at)
+        name = ", ".join(pieces[at : at + count])
+        names += [name] if count > 1 else _at_and(name, known)
+        at += count
+    return tuple(dict.fromkeys(filter(normalise, map(_cleaned, names))))
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """Normalised names, and how long the longest are: longer texts are none of them."""
+class _KnownNames:
+    """Normalised names and the greatest length among them, past which no text is looked up."""
 
     names: Set[str]
     words: int
     letters: int
 
     @classmethod
-    def of(cls, known: Iterable[str]) -> _Known:
+    def of(cls, known: Iterable[str]) -> _KnownNames:
         names = frozenset(map(normalise, known))
         words = max((name.count(" ") + 1 for name in names), default=0)
         return cls(names, words, max(map(len, names), default=0) * _MARKS + 100)
@@ -144,68 +141,68 @@ class _Known:
         return len(text) <= self.letters and normalise(text) in self.names
 
     def longest(self, words: Sequence[Sequence[str]], at: int) -> int:
-        """How many pieces from `at` on are one of the names; 1 where none are."""
-        taken, said = 1, list(words[at])
-        for many, own in enumerate(words[at + 1 : at + self.words + _MARKS], start=2):
-            said += own
-            content = [word for word in said if word not in ARTICLES] or said
+        """How many pieces from `at` on form one of the names; 1 if none do."""
+        count, words_so_far = 1, list(words[at])
+        for number, piece in enumerate(words[at + 1 : at + self.words + _MARKS], start=2):
+            words_so_far += piece
+            content = [word for word in words_so_far if word not in ARTICLES] or words_so_far
             if len(content) > self.words + 1:
                 break
             joined = " ".join(content)
             if joined in self.names or joined.removeprefix("and ") in self.names:
-                taken = many
-        return taken
+                count = number
+        return count
 
 
 def _cleaned(name: str) -> str:
-    """Without the marks of a list, quotes and emphasis."""
+    """The name without list marks, quotes and emphasis."""
     return re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", name.strip()).strip(" \"'*`").strip()
 
 
-def _at_and(piece: str, names: _Known) -> list[str]:
+def _at_and(piece: str, names: _KnownNames) -> list[str]:
     parts: list[str] = []
     while True:
         piece = re.sub(r"^and\s+", "", piece) if not names.has(piece) else piece
         if names.has(piece):
             return [*parts, piece]
         for match in _AND.finditer(piece):
-            left, right = match.start(), len(piece) - match.end()
-            if (left <= names.letters and names.has(piece[:left])) or (
-                right <= names.letters and names.has(piece[match.end() :])
+            left_length, right_length = match.start(), len(piece) - match.end()
+            if (left_length <= names.letters and names.has(piece[:left_length])) or (
+                right_length <= names.letters and names.has(piece[match.end() :])
             ):
-                parts.append(piece[:left])
+                parts.append(piece[:left_length])
                 piece = piece[match.end() :]
                 break
         else:
             return [*parts, piece]
 
 
-def strict_match(gold: Set[str], said: Set[str]) -> float:
-    """1 if all gold answers are named and nothing else; of normalised names."""
-    return float(gold == said)
+def strict_match(gold: Set[str], names: Set[str]) -> float:
+    """1 if the normalised names are equal, else 0."""
+    return float(gold == names)
 
 
-def set_f1(gold: Set[str], said: Set[str]) -> float:
-    """Harmonic mean of precision and recall over normalised names; 1 where both are empty."""
-    if not gold or not said:
-        return float(gold == said)
-    return 2 * len(gold & said) / (len(gold) + len(said))
+def set_f1(gold: Set[str], names: Set[str]) -> float:
+    """Harmonic mean of precision and recall over normalised names; 1 for two empty sets."""
+    if not gold or not names:
+        return float(gold == names)
+    return 2 * len(gold & names) / (len(gold) + len(names))
 
 
-def squad_match(gold: Iterable[str], said: str) -> float:
+def squad_match(gold: Iterable[str], answer: str) -> float:
     """SQuAD's exact match of the whole text with the best of the gold answers."""
-    return float(said in set(gold)) if gold else float(not said)
+    return float(answer in set(gold) if gold else not answer)
 
 
-def token_f1(gold: Sequence[str], said: str) -> float:
+def token_f1(gold: Sequence[str], answer: str) -> float:
     """SQuAD's token F1 with the best of the gold answers; without gold, 1 for an empty text."""
     if not gold:
-        return float(not said)
-    words = Counter(said.split())
+        return float(not answer)
+    words = Counter(answer.split())
     return max(_overlap(Counter(name.split()), words) for name in gold)
 
 
-def _overlap(gold: Counter[str], said: Counter[str]) -> float:
-    both = sum((gold & said).values())
-    total = sum(gold.values()) + sum(said.values())
+def _overlap(gold: Counter[str], answer: Counter[str]) -> float:
+    both = sum((gold & answer).values())
+    total = sum(gold.values()) + sum(answer.values())
     return 2 * both / total if total else 1.0

@@ -1,9 +1,9 @@
-"""Reads the dates that a text gives for a beginning or an end: which day, month or year, as what.
+"""Parses the dates in a text and their role, start or end of a time span.
 
-Dates are read in any English or ISO notation, to the precision at which they stand there. The role
-comes from the words around a date (`since`, `from … to`, `ended on`, `(start)`); a date after a
-comparing word (`before`, `after`, `as of`) and one without such words have none. Numbers that can
-mean two days, such as 01/02/2003, are not read.
+Dates are parsed in any English or ISO notation, to the precision given. The words around a date
+give the role (`since`, `from … to`, `ended on`, `(start)`); a date after a comparison (`before`,
+`after`, `as of`) and one without such words have none. Ambiguous numbers such as 01/02/2003 are
+skipped.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Role = Literal["start", "end"]
 
 @dataclass(frozen=True, slots=True)
 class TimeReference:
-    """A date in a text, and what it is said to be."""
+    """A date in a text, with its role."""
 
     role: Role | None
-    """None where the words around it say neither."""
+    """None if the words around it give neither."""
     date: PartialDate | None
-    """None for `present`, which is an end only: it still lasts."""
+    """None for `present`, which is an end only: the span still lasts."""
     at: tuple[int, int]
-    """Where it stands: first character, and the one after the last."""
+    """Character span: start and end."""
 
 
 _NAMES = (
@@ -40,7 +40,7 @@ _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"[12]\d{3}"
 _TIME = r"(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?Z?)?"
 _DATE = re.compile(
-    # what no date can begin with is passed over fast
+    # fast skip of characters that no date begins with
     r"(?<![\w.])(?<!\d,)(?=[\djfmasondpti])(?:"
     rf"(?P<y1>{_YEAR})(?P<sep>[-/.])(?P<m1>\d{{1,2}})(?P=sep)(?P<d1>\d{{1,2}})(?!\d){_TIME}"
     rf"|(?P<y2>{_YEAR})-(?P<m2>0\d|1[0-2])(?![\d-])"
@@ -104,31 +104,29 @@ _LINKING = re.compile(
 _CLAUSE = re.compile(r"(?:^|[,:]|\band)\s*(?:in|on)\s+$", re.I)
 _SENTENCE = re.compile(r"\n|(?<=[a-z0-9)*\]][.!?;])\s+(?=[A-Z*\-(\[])|;")
 WINDOW = 90
-"""Characters before a date in which its role is looked for."""
+"""Characters before a date that are searched for its role."""
 
 
 def time_references(text: str) -> tuple[TimeReference, ...]:
-    """All dates of the text in their order, each with its role."""
+    """All dates of the text in order, each with its role."""
     if not re.search(r"\d{4}", text):
         return ()
     plain = flat(text)
-    found = list(_DATE.finditer(plain))
-    dates = _with_borrowed_years(found)
-    kept = [(m, d) for m, d in zip(found, dates, strict=True) if d is not None or m["open"]]
-    return tuple(_with_roles(plain, kept))
+    matches = list(_DATE.finditer(plain))
+    pairs = zip(matches, _with_borrowed_years(matches), strict=True)
+    return tuple(_with_roles(plain, [(m, d) for m, d in pairs if d is not None or m["open"]]))
 
 
 def flat(text: str) -> str:
-    """The text with plain dashes and blanks; positions stay those of the text."""
+    """The text with plain dashes and blanks; positions are unchanged."""
     return text.translate(_DASHES)
 
 
-def _with_borrowed_years(found: list[re.Match[str]]) -> list[PartialDate | None]:
-    """The dates; a day or month without a year takes that of the next date (5 May to 7 June
-    1962)."""
+def _with_borrowed_years(matches: list[re.Match[str]]) -> list[PartialDate | None]:
+    """The dates; one without a year takes that of the next date (5 May to 7 June 1962)."""
     dates: list[PartialDate | None] = []
     following: PartialDate | None = None
-    for match in reversed(found):
+    for match in reversed(matches):
         following = _date(match, following)
         dates.append(following)
     return dates[::-1]
@@ -151,8 +149,8 @@ def _date(match: re.Match[str], following: PartialDate | None) -> PartialDate | 
         number = next(n for n in "45678" if n == "8" or group(f"m{n}"))
         if group("y9"):
             return PartialDate(int(group("y9")))
-        named = group(f"y{number}") if number != "7" else None
-        year = int(named) if named else (following.year if following is not None else None)
+        year_text = group(f"y{number}") if number != "7" else None
+        year = int(year_text) if year_text else (following.year if following is not None else None)
         month = group(f"m{number}") if number != "8" else None
         day = group(f"d{number}") if number in "45" else None
     if year is None:
@@ -182,20 +180,20 @@ def _month(text: str | None) -> int | None:
     return 1 + [name[:3] for name in _NAMES].index(text[:3].lower())
 
 
-Found = tuple[re.Match[str], PartialDate | None]
+DateMatch = tuple[re.Match[str], PartialDate | None]
 
 
-def _with_roles(plain: str, kept: list[Found]) -> list[TimeReference]:
+def _with_roles(plain: str, dates: list[DateMatch]) -> list[TimeReference]:
     breaks = [m.end() for m in _SENTENCE.finditer(plain)]
     result: list[TimeReference] = []
-    taken: Role | None = None  # the role that a range gives to its second date
-    for number, (match, date) in enumerate(kept):
-        before = kept[number - 1][0].end() if number else 0
-        after = kept[number + 1][0] if number + 1 < len(kept) else None
+    range_role: Role | None = None  # of a range, for its second date
+    for number, (match, date) in enumerate(dates):
+        before = dates[number - 1][0].end() if number else 0
+        after = dates[number + 1][0] if number + 1 < len(dates) else None
         sentence = breaks[bisect_right(breaks, match.start()) - 1] if breaks else 0
         sentence = sentence if sentence <= match.start() else 0
-        roles, ahead = _roles(plain, match, max(before, sentence), after, taken, date)
-        taken = ahead
+        roles, ahead = _roles(plain, match, max(before, sentence), after, range_role, date)
+        range_role = ahead
         result += [TimeReference(role, date, match.span()) for role in roles]
         if match["e9"]:  # 2009-17
             end = PartialDate(int(match["y9"][:2] + match["e9"]))
@@ -206,72 +204,72 @@ def _with_roles(plain: str, kept: list[Found]) -> list[TimeReference]:
 def _roles(
     plain: str,
     match: re.Match[str],
-    since: int,
+    begin: int,
     after: re.Match[str] | None,
-    taken: Role | None,
+    range_role: Role | None,
     date: PartialDate | None,
 ) -> tuple[tuple[Role | None, ...], Role | None]:
-    """The date's role or roles, and the one that it leaves to the next date of a range."""
-    if taken is not None:
-        return (taken,), None
-    said = plain[max(since, match.start() - WINDOW) : match.start()]
-    cue = _cue(said)
+    """The date's roles, and the role of the next date if the two form a range."""
+    if range_role is not None:
+        return (range_role,), None
+    words = plain[max(begin, match.start() - WINDOW) : match.start()]
+    cue = _cue(words)
     if match["e9"]:
-        return (("start",) if cue is None or not _adjacent(said) else (None,)), None
+        return (("start",) if cue is None or not _adjacent(words) else (None,)), None
     if date is None:
         return (("end",) if cue != "neither" else (None,)), None
     gap = plain[match.end() : after.start()] if after is not None else ""
     if after is not None and _TO.fullmatch(gap):
-        compared = cue == "neither" and _adjacent(said)
-        return ((None,), None) if compared else (("start",), "end")
-    between = re.search(r"\bbetween[\s*_`]*(?:the\s+\w+s?\s+)?$", said, re.I)
+        is_compared = cue == "neither" and _adjacent(words)
+        return ((None,), None) if is_compared else (("start",), "end")
+    between = re.search(r"\bbetween[\s*_`]*(?:the\s+\w+s?\s+)?$", words, re.I)
     if between is not None and _AND.fullmatch(gap):
-        verb = _cue(said[: between.start()])
+        verb = _cue(words[: between.start()])
         return ((None,), None) if verb in ("start", "end") else (("start",), "end")
     if (suffix := _AFTER.match(plain, match.end())) is not None:
         word = (suffix["a"] or suffix["b"] or "start").lower()
         return (("end",) if word.startswith(("end", "until")) else ("start",)), None
-    if _BOTH.search(said):
+    if _BOTH.search(words):
         return ("start", "end"), None
-    opens = _CLAUSE.search(said) is not None
+    opens = _CLAUSE.search(words) is not None
     if opens and (behind := _cue_behind(plain, match.end(), after)) is not None:
         return (behind,), None
     if cue in ("start", "end"):
         return (cue,), None  # type: ignore[return-value]
     if cue is None and after is not None and _is_row(plain, match, after, gap):
         return ("start",), "end"
-    if cue is None and _LINKING.fullmatch(said) is not None:
+    if cue is None and _LINKING.fullmatch(words) is not None:
         return (_cue_behind(plain, match.end(), after),), None
     return (None,), None
 
 
 def _cue_behind(plain: str, end: int, after: re.Match[str] | None) -> Role | None:
-    """Of a date that opens its sentence: what the first such word behind it says (In May 2010 he
-    took office)."""
+    """The role by the first cue after a date that opens its sentence (In May 2010 he took
+    office)."""
     stop = min(end + WINDOW, after.start() if after is not None else len(plain))
-    said = plain[end:stop]
-    ending = _SENTENCE.search(said)
-    found = _CUE.search(said[: ending.start()] if ending is not None else said)
-    return found.lastgroup if found and found.lastgroup in ("start", "end") else None  # type: ignore[return-value]
+    words = plain[end:stop]
+    ending = _SENTENCE.search(words)
+    cue = _CUE.search(words[: ending.start()] if ending is not None else words)
+    return cue.lastgroup if cue and cue.lastgroup in ("start", "end") else None  # type: ignore[return-value]
 
 
-def _cue(said: str) -> str | None:
-    """start, end, neither, or None: what the last such word before the date says."""
-    cues = list(_CUE.finditer(said))
+def _cue(words: str) -> str | None:
+    """`start`, `end` or `neither` by the last cue in the text before a date; None without one."""
+    cues = list(_CUE.finditer(words))
     if not cues:
         return None
     of_another = any(c[0].lower().startswith(("predecessor", "successor")) for c in cues[-2:])
     return "neither" if of_another else cues[-1].lastgroup
 
 
-def _adjacent(said: str) -> bool:
-    """Whether nothing but small words stands between the last cue and the date."""
-    last = list(_CUE.finditer(said))[-1]
-    return _LINKING.match(said[last.end() :]) is not None
+def _adjacent(words: str) -> bool:
+    """Whether only function words stand between the last cue and the date."""
+    last = list(_CUE.finditer(words))[-1]
+    return _LINKING.match(words[last.end() :]) is not None
 
 
 def _is_row(plain: str, match: re.Match[str], after: re.Match[str], gap: str) -> bool:
-    """Two dates in neighbouring cells or in parentheses, and no third: a start and an end."""
+    """Whether two dates, and no third, are in neighbouring cells or in parentheses."""
     if not _CELLS.fullmatch(gap):
         return False
     opening = plain[max(0, match.start() - WINDOW) : match.start()].rstrip(" *_`\"'")[-1:]
@@ -280,10 +278,10 @@ def _is_row(plain: str, match: re.Match[str], after: re.Match[str], gap: str) ->
 
 
 def sentence_starts(text: str) -> tuple[int, ...]:
-    """Where the sentences, lines and clauses after a semicolon begin, but for the first."""
+    """Where the second and further sentences, lines and clauses after a semicolon begin."""
     return tuple(match.end() for match in _SENTENCE.finditer(text))
 
 
 def says_role(text: str) -> bool:
-    """Whether any word of the text gives a date behind it a role."""
+    """Whether a cue in the text gives a role to a date after it."""
     return any(cue.lastgroup != "neither" for cue in _CUE.finditer(text))

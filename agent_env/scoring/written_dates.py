@@ -1,8 +1,8 @@
-"""Reads the dates of a text that is an answer: ISO-like and English forms, lists and ranges.
+"""Parses the dates of an answer text: ISO-like and English forms, lists and ranges.
 
-A form is read where it can mean only one day. A text that names an impossible day, leaves numbers
-or months over, hedges between dates or breaks off is unreadable. No pattern has a quantifier
-without a bound; white space is collapsed first.
+Only unambiguous forms are parsed. A text with an impossible day, further numbers or months, hedges
+between dates or an unfinished list is unreadable. Every quantifier of the patterns is bounded;
+white space is collapsed first.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from datetime import date, timedelta
 
 @dataclass(frozen=True, slots=True)
 class WrittenDates:
-    """The dates of a text, or why there are none."""
+    """The dates of a text, or why they cannot be parsed."""
 
     dates: tuple[str, ...] | None
-    """ISO dates in order; () for "there is none"; None where the text cannot be read."""
+    """ISO dates in order; () for "there is none"; None for an unreadable text."""
     problem: str = ""
-    """Why it cannot be read."""
+    """Why the text is unreadable."""
 
 
 LONGEST_RANGE = 31
-"""Days that "from … to …" may name."""
+"""Maximum days of "from … to …"."""
 
 
 def written_dates(text: str, only_dates: bool = False) -> WrittenDates:
-    """The dates that the text names. With `only_dates` it may hold no other words than those
-    around a list of dates, such as "the dates are"."""
+    """The dates in the text. With `only_dates`, only words around a list of dates are allowed
+    beside them, such as "the dates are"."""
     plain = _plain(text)
-    bare = _without_notes(plain)
+    bare = _NOTE.sub(" ", plain)
     notes = [note[0] for note in _NOTE.finditer(plain)] if bare.strip(_PUNCTUATION) else []
     content = bare if notes or bare.strip(_PUNCTUATION) else plain
     if _says_none(content, only_dates) and not any(_DATE.search(note) for note in notes):
         return WrittenDates(())
-    found = _found(content)
-    days = _days(found)
-    others = {day for note in notes for day in _days(_found(note))} - days
-    problem = _problem(content, found, only_dates) or (
+    spans = _date_spans(content)
+    days = _days(spans)
+    others = {day for note in notes for day in _days(_date_spans(note))} - days
+    problem = _problem(content, spans, only_dates) or (
         "names other dates in brackets" if others else ""
     )
     if problem:
@@ -73,7 +73,7 @@ _EMPTY = re.compile(r"∅|\{ ?\}|\[ ?\]|set\(\)")
 
 
 def _plain(text: str) -> str:
-    """Without emphasis, quotes, LaTeX and HTML; each line without its bullet and spare blanks."""
+    """The text without emphasis, quotes, LaTeX, HTML, bullets and repeated blanks."""
     plain = text.translate(_DASHES)
     for pattern, becomes in _NOTATION:
         plain = pattern.sub(becomes, plain)
@@ -86,15 +86,11 @@ def _plain(text: str) -> str:
 
 
 def _row(line: str) -> str:
-    """The cells of a table's row without its number."""
+    """The cells of a table row, without the row number."""
     cells = [cell.strip() for cell in line.strip("| ").split("|")]
     if len(cells) > 1 and re.fullmatch(r"\d{1,3}\.?", cells[0]):
         cells = cells[1:]
     return ", ".join(cells)
-
-
-def _without_notes(plain: str) -> str:
-    return _NOTE.sub(" ", plain)
 
 
 # No date ----------------------------------------------------------------------------------------
@@ -120,12 +116,12 @@ _UNSURE = re.compile(
 
 
 def _says_none(content: str, only_dates: bool) -> bool:
-    """Whether the text says that there is no date; unless `only_dates`, perhaps with a reason."""
-    said = " ".join(content.split()).strip(_PUNCTUATION).lower()
-    opening = _NONE.match(said)
+    """Whether the text states that there is no date; a reason is allowed unless `only_dates`."""
+    words = " ".join(content.split()).strip(_PUNCTUATION).lower()
+    opening = _NONE.match(words)
     if opening is None:
         return False
-    behind = said[opening.end() :].lstrip()
+    behind = words[opening.end() :].lstrip()
     if _NONE_WORDS.issuperset(re.findall(r"\w+", behind)) and "?" not in behind:
         return True
     return (
@@ -164,48 +160,48 @@ _ITEM = re.compile(rf"(?P<m>{_MONTH})|(?P<d>{_DAY})|(?P<to>{_TO})", re.I)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _DateSpan:
     """A date, or dates written as one list or range."""
 
     at: tuple[int, int]
     days: tuple[date, ...]
-    """Empty where there is no such day."""
+    """Empty for an impossible day."""
     problem: str = ""
 
 
-def _found(content: str) -> list[_Found]:
-    """All dates; those at both ends of a range stand as one, with the days between."""
-    found: list[_Found] = []
+def _date_spans(content: str) -> list[_DateSpan]:
+    """All dates; a range is one span with all its days."""
+    spans: list[_DateSpan] = []
     for match in _DATE.finditer(content):
-        each = _one(match)
-        if found and re.fullmatch(_TO, content[found[-1].at[1] : each.at[0]], re.I):
-            each = _range(found.pop(), each, content)
-        found.append(each)
-    return found
+        span = _one(match)
+        if spans and re.fullmatch(_TO, content[spans[-1].at[1] : span.at[0]], re.I):
+            span = _range(spans.pop(), span, content)
+        spans.append(span)
+    return spans
 
 
-def _range(first: _Found, last: _Found, content: str) -> _Found:
+def _range(first: _DateSpan, last: _DateSpan, content: str) -> _DateSpan:
     begin = first.at[0] - 5 * content[: first.at[0]].lower().endswith("from ")
     problem = first.problem or last.problem
     if problem:
-        return _Found((begin, last.at[1]), (), problem)
-    span, problem = _between(first.days[-1], last.days[0])
-    return _Found((begin, last.at[1]), (*first.days, *span, *last.days), problem)
+        return _DateSpan((begin, last.at[1]), (), problem)
+    between, problem = _between(first.days[-1], last.days[0])
+    return _DateSpan((begin, last.at[1]), (*first.days, *between, *last.days), problem)
 
 
-def _days(found: list[_Found]) -> set[date]:
-    return {day for each in found for day in each.days}
+def _days(spans: list[_DateSpan]) -> set[date]:
+    return {day for span in spans for day in span.days}
 
 
-def _one(match: re.Match[str]) -> _Found:
+def _one(match: re.Match[str]) -> _DateSpan:
     try:
-        return _Found(match.span(), *_read(match))
+        return _DateSpan(match.span(), *_days_of(match))
     except ValueError:
-        return _Found(match.span(), (), "names a day that does not exist")
+        return _DateSpan(match.span(), (), "names a day that does not exist")
 
 
-def _read(match: re.Match[str]) -> tuple[tuple[date, ...], str]:
-    """The days, and a problem; ValueError for a day that does not exist."""
+def _days_of(match: re.Match[str]) -> tuple[tuple[date, ...], str]:
+    """The days and a problem, or ""; ValueError for a day that does not exist."""
     if (text := match["iso"]) is not None:
         year, month, day = re.split(r" ?[-/.] ?", text)
         return (date(int(year), _month(month), int(day)),), ""
@@ -221,7 +217,7 @@ def _read(match: re.Match[str]) -> tuple[tuple[date, ...], str]:
 
 
 def _numeric(first: int, second: int, year: int) -> tuple[tuple[date, ...], str]:
-    """A date in numbers, year last: read where only one order of day and month is possible."""
+    """A date in numbers, year last; a problem if day and month may be in either order."""
     if first != second and first <= 12 and second <= 12:
         return (), "writes a date that can mean two days"
     day, month = (first, second) if second <= 12 else (second, first)
@@ -229,8 +225,8 @@ def _numeric(first: int, second: int, year: int) -> tuple[tuple[date, ...], str]
 
 
 def _listed(text: str, year: int, is_month_first: bool) -> tuple[tuple[date, ...], str]:
-    """Days of one year, such as "July 6, 13 and August 3": each month holds for the days behind
-    it, or before it where the day comes first."""
+    """Days of one year, such as "July 6, 13 and August 3": a month applies to the days after it,
+    or before it if the day comes first."""
     items = list(_ITEM.finditer(text))
     if not is_month_first:
         items.reverse()
@@ -274,7 +270,7 @@ def _number(text: str) -> int:
     return int(re.sub(r"\D", "", text))
 
 
-# What else the text says ------------------------------------------------------------------------
+# The rest of the text ---------------------------------------------------------------------------
 
 _HEDGE = re.compile(
     r"\b(?:not|or|maybe|may|might|perhaps|possibly|probably|likely|either|except|excluding|if|unless"
@@ -297,20 +293,20 @@ _OWN_WORDS = frozenset(
 )
 
 
-def _problem(content: str, found: list[_Found], only_dates: bool) -> str:
-    """Why the text cannot be read, or ""."""
-    if not found:
+def _problem(content: str, spans: list[_DateSpan], only_dates: bool) -> str:
+    """Why the text is unreadable, or ""."""
+    if not spans:
         return "names no date"
-    if problem := next((each.problem for each in found if each.problem), ""):
+    if problem := next((span.problem for span in spans if span.problem), ""):
         return problem
-    left = _left(content, found)
-    if _UNFINISHED.search(left):
+    rest = _text_between(content, spans)
+    if _UNFINISHED.search(rest):
         return "breaks off in a list"
-    if re.search(r"\d", left):
+    if re.search(r"\d", rest):
         return "leaves numbers that are no full date"
-    if (hedge := _HEDGE.search(left)) is not None:
+    if (hedge := _HEDGE.search(rest)) is not None:
         return f"hedges between dates ('{hedge[0].lower()}')"
-    words = re.findall(r"\w+", left.lower())
+    words = re.findall(r"\w+", rest.lower())
     if "none" in words:
         return "names dates and none"
     if any(word in _MONTHS for word in words):
@@ -319,8 +315,8 @@ def _problem(content: str, found: list[_Found], only_dates: bool) -> str:
     return f"says more than dates ('{other[:40]}')" if other else ""
 
 
-def _left(content: str, found: list[_Found]) -> str:
+def _text_between(content: str, spans: list[_DateSpan]) -> str:
     """The text without its dates."""
-    ends = [0, *(each.at[1] for each in found)]
-    begins = [*(each.at[0] for each in found), len(content)]
+    ends = [0, *(span.at[1] for span in spans)]
+    begins = [*(span.at[0] for span in spans), len(content)]
     return " ~ ".join(content[a:b] for a, b in zip(ends, begins, strict=True))

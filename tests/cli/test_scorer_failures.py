@@ -19,7 +19,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.runs.run import Run
-from agent_env.scoring.evidence import follow
+from agent_env.scoring.evidence import trail_of
 from agent_env.tasks.task import Task
 from tests import TESTS
 from tests.analysis.studies import study_of
@@ -99,7 +99,7 @@ def test_the_diagnosis_and_the_evidence_blame_nobody(
     sample = samples[episode.sample]
     found = diagnose(sample, episode, score, known["web"], task.right_metric, None)
     assert (found.kind, found.stage) == ("scorer_failed", score.rule)
-    assert follow(sample, episode, score, ()).verdict is None
+    assert trail_of(sample, episode, score, ()).verdict is None
 
 
 def test_a_comparison_counts_it_in_no_figure_not_even_as_zero() -> None:

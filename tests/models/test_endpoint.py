@@ -11,6 +11,7 @@ from agent_env.errors import ConfigError, ModelError
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.fake_server.server import serve
 from agent_env.models.request_fields import Parameters
+from agent_env.models.streams import Pace
 from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.testing import ScriptedModel, answer
 from tests.models.raw_server import (
@@ -218,6 +219,23 @@ def test_a_server_that_is_not_there_is_named_with_advice(kind, stream):
     with pytest.raises(ModelError, match="check that it runs and that the base URL is right") as e:
         asyncio.run(run())
     assert (e.value.status, e.value.retryable) == (None, True)
+
+
+@each_adapter
+def test_the_pace_of_a_reply_in_one_piece_is_learnt_from_the_usage_names_of_its_api(
+    kind, monkeypatch
+):
+    paces: list[int | None] = []
+    monkeypatch.setattr(Pace, "came", lambda pace, tokens, seconds: paces.append(tokens))
+    names = (
+        ("prompt_tokens", "completion_tokens")
+        if kind is ChatCompletions
+        else ("input_tokens", "output_tokens")
+    )
+    answer = json.loads(whole(kind, "Friday").partition(b"\r\n\r\n")[2])
+    ask(kind, reply(answer | {"usage": dict(zip(names, (7, 3), strict=True))}))
+    ask(kind, whole(kind, "Friday"))
+    assert paces == [3]
 
 
 @two_ways

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, Score, ToolCall
-from agent_env.scoring.evidence import Lookup, follow, stands_in
+from agent_env.scoring.evidence import Lookup, stands_in, trail_of
 
 URL = "https://encyclopedia.example/article/War"
 PROOF = Proof(constraint=0, urls=(URL,), dates=("1982-04-02",), shares="year")
@@ -42,7 +42,7 @@ def trail(
 ) -> tuple[object, Lookup]:
     sample = Sample(id="s", task="t", gold=GOLD, proofs=(proof,))
     score = Score(sample="s", condition="web", repeat=1, outcome="read", answer=answer)
-    found = follow(sample, made, score, WEB_TOOLS)
+    found = trail_of(sample, made, score, WEB_TOOLS)
     return found.verdict, found.lookups[0]
 
 
@@ -118,7 +118,8 @@ def test_an_episode_that_failed_or_a_sample_without_proofs_has_no_verdict() -> N
     assert trail(episode(PAGE, status="failed"), None)[0] is None
     score = Score(sample="s", condition="web", repeat=1, outcome="read", answer=GOLD)
     assert (
-        follow(Sample(id="s", task="t", gold=GOLD), episode(PAGE), score, WEB_TOOLS).verdict is None
+        trail_of(Sample(id="s", task="t", gold=GOLD), episode(PAGE), score, WEB_TOOLS).verdict
+        is None
     )
 
 

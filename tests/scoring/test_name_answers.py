@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.scoring.name_answers import prepared, read_names, read_number
+from agent_env.scoring.name_answers import normalised, parse_known_names, parse_number
 from agent_env.scoring.time_references import time_references
 
 LAW = ("Legal", "Illegal")
@@ -12,7 +12,7 @@ PEOPLE = ("Barack Obama", "George W. Bush", "Bill Clinton", "Massimo D'Alema", "
 
 
 def names(text, known=PEOPLE):
-    return read_names(prepared(text), known).names
+    return parse_known_names(normalised(text), known).names
 
 
 def test_names_end_where_words_end():
@@ -51,7 +51,7 @@ def test_what_is_denied_or_only_referred_to_is_not_given(text, wanted):
     ],
 )
 def test_no_answer_is_heard(text):
-    reading = read_names(prepared(text), PEOPLE)
+    reading = parse_known_names(normalised(text), PEOPLE)
     assert reading.none
     assert reading.names == ()
 
@@ -61,13 +61,13 @@ def test_no_answer_is_heard(text):
     ["unsure", "I don't know, maybe Barack Obama", "I am not sure.", "I cannot determine it"],
 )
 def test_unsure_is_heard(text):
-    reading = read_names(prepared(text), PEOPLE)
+    reading = parse_known_names(normalised(text), PEOPLE)
     assert reading.unsure
     assert reading.names == ()
 
 
 def test_a_list_shows_what_is_not_known():
-    reading = read_names(
+    reading = parse_known_names(
         "- Barack Obama (2009)\n  - Start: 2009\n- John Smith (2001 to 2003)\n- Since 2001", PEOPLE
     )
     assert reading.names == ("Barack Obama",)
@@ -75,9 +75,9 @@ def test_a_list_shows_what_is_not_known():
 
 
 def test_an_unknown_name_alone_is_a_wrong_answer_and_no_silence():
-    reading = read_names("John Smith, since May 2020", PEOPLE)
+    reading = parse_known_names("John Smith, since May 2020", PEOPLE)
     assert (reading.names, reading.others) == ((), ("John Smith",))
-    assert read_names(" \n", PEOPLE).rule == "no text"
+    assert parse_known_names(" \n", PEOPLE).rule == "no text"
 
 
 @given(st.lists(st.sampled_from(PEOPLE), unique=True, min_size=1))
@@ -89,7 +89,7 @@ def test_a_list_of_names_reads_as_itself(given_names):
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_reader(text):
-    read_names(prepared(text), PEOPLE)
+    parse_known_names(normalised(text), PEOPLE)
 
 
 @pytest.mark.parametrize(
@@ -105,4 +105,4 @@ def test_no_text_breaks_the_reader(text):
     ],
 )
 def test_a_number_is_read_beside_dates(text, wanted):
-    assert read_number(prepared(text), [ref.at for ref in time_references(text)]) == wanted
+    assert parse_number(normalised(text), [ref.at for ref in time_references(text)]) == wanted

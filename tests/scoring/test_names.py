@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agent_env.scoring.names import (
     normalise,
-    read_names,
+    parse_name_list,
     set_f1,
     split_names,
     squad_match,
@@ -75,7 +75,7 @@ def test_a_list_is_split_but_known_names_stay_whole(said: str, names: list[str])
 def test_the_answer_is_read_where_it_stands(
     text: str | None, names: tuple[str, ...] | None
 ) -> None:
-    assert read_names(text).names == names
+    assert parse_name_list(text).names == names
 
 
 def test_metrics_of_sets_are_as_counted_by_hand() -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from agent_env.families.event_facts.sample import ONGOING
-from agent_env.scoring.date_answers import read_given
+from agent_env.scoring.date_answers import parse_date_text
 from agent_env.temporal.facts.tables import parse_years
 from agent_env.temporal.facts.writing import spans_text
 from agent_env.temporal.partial import PartialDate
@@ -53,7 +53,7 @@ def read_bound(line: str) -> str:
         pass  # not written the ISO way; it may still be a date
     if (match := _MONTH_YEAR.fullmatch(plain)) is not None:
         return str(PartialDate(int(match[2]), _MONTHS.index(match[1]) + 1))
-    reading = read_given(text)
+    reading = parse_date_text(text)
     if reading.dates is None or len(reading.dates) != 1:
         why = reading.rule if not reading.dates else "names several dates"
         raise Unreadable(f"'{line}': {why}")

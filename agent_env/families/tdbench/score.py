@@ -27,12 +27,12 @@ from agent_env.scoring.date_sets import f1
 from agent_env.scoring.episode_score import episode_score
 from agent_env.scoring.name_answers import (
     Mention,
-    NameReading,
+    NameAnswer,
     answer_part,
     find_names,
-    prepared,
-    read_names,
-    read_number,
+    normalised,
+    parse_known_names,
+    parse_number,
 )
 from agent_env.scoring.time_references import (
     TimeReference,
@@ -66,7 +66,7 @@ class ParsedAnswer:
     """The names and dates of an answer."""
 
     text: str
-    names: NameReading
+    names: NameAnswer
     references: tuple[TimeReference, ...]
     owners: tuple[str | None, ...]
     """By reference: the gold or wrong name that it belongs to; None where no name is near."""
@@ -100,8 +100,8 @@ def measure(
 
 def parse_answer(sample: TdbenchSample, text: str) -> ParsedAnswer:
     """The names and dates of the text; of a very long one, of its last part."""
-    plain = prepared(text[-MAX_CHARACTERS:])
-    names = read_names(plain, (*sample.gold, *sample.others))
+    plain = normalised(text[-MAX_CHARACTERS:])
+    names = parse_known_names(plain, (*sample.gold, *sample.others))
     references = time_references(plain)
     return ParsedAnswer(plain, names, references, tuple(_owners(plain, names.mentions, references)))
 
@@ -116,14 +116,14 @@ def _values(sample: TdbenchSample, parsed: ParsedAnswer) -> tuple[str, ...]:
 
 def _number(parsed: ParsedAnswer) -> int | None:
     """The number beside the dates; one that could be a year, such as 1096, where it is alone."""
-    number = read_number(parsed.text, [ref.at for ref in parsed.references])
+    number = parse_number(parsed.text, [ref.at for ref in parsed.references])
     if number is not None:
         return number
     full = [ref.at for ref in parsed.references if ref.date is None or ref.date.month is not None]
-    return read_number(parsed.text, full)
+    return parse_number(parsed.text, full)
 
 
-def _is_right(sample: TdbenchSample, values: Sequence[str], names: NameReading) -> bool:
+def _is_right(sample: TdbenchSample, values: Sequence[str], names: NameAnswer) -> bool:
     if sample.cardinality == "none":
         return names.none and not values
     return set(values) == set(sample.gold)

@@ -7,7 +7,7 @@ from agent_env.families.time_puzzles.examples import WORKED
 from agent_env.families.time_puzzles.hooks import HOOKS
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
-from agent_env.scoring.date_answers import read_dates
+from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 from agent_env.scoring.episode_score import episode_score
@@ -120,7 +120,7 @@ def score(sample: Sample, episode: Episode) -> Score:
 
 
 def _measure(gold: frozenset[str], text: str | None, is_final: bool) -> dict[str, object]:
-    reading = read_dates(text, is_final=is_final)
+    reading = parse_date_answer(text, is_final=is_final)
     if reading.dates is None:
         zeros = dict.fromkeys(("exact_match", STRICT, *METRICS), 0.0)
         return {"outcome": "unreadable", "rule": reading.rule, "metrics": zeros}

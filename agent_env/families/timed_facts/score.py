@@ -10,9 +10,9 @@ from agent_env.families.timed_facts.strategies import NO_EXTRACTION, NO_PROGRAM
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.scoring.episode_score import episode_score
 from agent_env.scoring.names import (
-    NamesRead,
+    NameList,
     normalise,
-    read_names,
+    parse_name_list,
     set_f1,
     squad_match,
     strict_match,
@@ -43,20 +43,20 @@ def score(sample: Sample, episode: Episode) -> Score:
     return episode_score(sample, episode, fields)
 
 
-def _parse_answer(question: TimedQuestion, answer: str | None) -> NamesRead:
+def _parse_answer(question: TimedQuestion, answer: str | None) -> NameList:
     for mark in (NO_EXTRACTION, NO_PROGRAM):
         if answer is not None and answer.startswith(mark):
-            return NamesRead(None, answer.split("\n", 1)[0][:200])
+            return NameList(None, answer.split("\n", 1)[0][:200])
     names = (*question.gold, *question.negatives, *(fact.value for fact in question.facts))
-    reading = read_names(answer, names)
+    reading = parse_name_list(answer, names)
     if question.level == "L1" and reading.names is not None:
-        return NamesRead((_one_date(reading),), reading.rule, reading.said)
+        return NameList((_one_date(reading),), reading.rule, reading.text)
     return reading
 
 
-def _one_date(reading: NamesRead) -> str:
+def _one_date(reading: NameList) -> str:
     """An answer of L1 in the gold's form, `Jun, 2001`, where it is a month."""
-    text = (reading.said or ", ".join(reading.names or ())).strip(" .`*\"'")
+    text = (reading.text or ", ".join(reading.names or ())).strip(" .`*\"'")
     try:
         span = read_span(text)
     except ValueError:
@@ -64,7 +64,7 @@ def _one_date(reading: NamesRead) -> str:
     return write_month(span.first) if span.first == span.last else text
 
 
-def measure(question: TimedQuestion, reading: NamesRead) -> dict[str, float]:
+def measure(question: TimedQuestion, reading: NameList) -> dict[str, float]:
     """The METRICS of a parsed answer."""
     gold = [normalise(name) for name in question.gold]
     answers = [normalise(name) for name in reading.names or ()]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_env.scoring.date_answers import read_given
+from agent_env.scoring.date_answers import parse_date_text
 
 _MARKER = re.compile(
     r"^(?:[^\S\n]|[>*_`#-])*+my\s+answers?\s*+(?:is)?[*_`]*+\s*+[:：][*_`]*+", re.I | re.M
@@ -149,7 +149,7 @@ def _word_number(word: str) -> int | None:
 def _day(plain: str, where: str) -> ParsedAnswer:
     if _NEVER.fullmatch(plain):
         return ParsedAnswer((), f"never {where}")
-    reading = read_given(plain)
+    reading = parse_date_text(plain)
     if not reading.dates:
         return ParsedAnswer(None, reading.rule)
     if len(reading.dates) > 1:

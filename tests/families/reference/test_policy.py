@@ -25,7 +25,7 @@ from agent_env.graph.loop import AgentLoop, Attempt
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits, Model
 from agent_env.records.schema import Message, Reply, ToolSpec
-from agent_env.scoring.date_answers import read_dates
+from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.tasks.conditions import parse_condition
 from agent_env.temporal.days import PUZZLE_DAYS
 from agent_env.temporal.facts.tables import shipped_tables
@@ -102,7 +102,7 @@ def answers(
     async def one(puzzle: TimePuzzle) -> tuple[str, ...] | None:
         strategy = make_strategy(parse_condition(condition), make_task().prompt)
         made = Attempt(model=model, toolbox=ToolSet(tools), strategy=strategy, limits=Limits())
-        return read_dates((await AgentLoop().run(puzzle, made)).answer).dates
+        return parse_date_answer((await AgentLoop().run(puzzle, made)).answer).dates
 
     return [asyncio.run(one(puzzle)) for puzzle in puzzles]
 
