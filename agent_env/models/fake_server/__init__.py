@@ -7,11 +7,7 @@ It is written from the documented wire formats and shares no type with the adapt
 so that a mistake in the one does not hide a mistake in the other.
 """
 
-from agent_env.models.fake_server.faults import parse_errors
-from agent_env.models.fake_server.hosting import Hosting
-from agent_env.models.fake_server.policies import model_policy, script_policy
-from agent_env.models.fake_server.server import FakeServer, serve
-from agent_env.models.fake_server.talk import (
+from agent_env.models.fake_server.conversation import (
     Answer,
     Call,
     HostedCall,
@@ -21,6 +17,10 @@ from agent_env.models.fake_server.talk import (
     Tokens,
     Turn,
 )
+from agent_env.models.fake_server.faults import parse_errors
+from agent_env.models.fake_server.hosting import Hosting
+from agent_env.models.fake_server.policies import model_policy, script_policy
+from agent_env.models.fake_server.server import FakeServer, serve
 
 __all__ = [
     "Answer",

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on one connection: requests come out, replies go in."""
+"""HTTP/1.1 on one connection."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import h11  # comes with httpx; parses, and leaves the socket to us
 
-LARGEST = 64 * 1024 * 1024  # bytes of a request
+MAX_BODY = 64 * 1024 * 1024  # bytes of a request
 JSON = "application/json"
 EVENTS = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One request, whole."""
+class HttpRequest:
+    """One HTTP request."""
 
     method: str
     path: str
@@ -32,8 +32,8 @@ class Channel:
         self._writer = writer
         self._http = h11.Connection(h11.SERVER)
 
-    async def requests(self) -> AsyncIterator[Request]:
-        """One after the other, each to be answered before the next."""
+    async def requests(self) -> AsyncIterator[HttpRequest]:
+        """The requests in order; each must be answered before the next."""
         try:
             while (request := await self._request()) is not None:
                 yield request
@@ -41,17 +41,17 @@ class Channel:
                     return
                 self._http.start_next_cycle()
         except (h11.ProtocolError, ConnectionError):
-            return  # a client that is gone or speaks no HTTP gets no answer
+            return  # the client is gone or speaks no HTTP
 
     async def reply(
         self, status: int, body: bytes, kind: str = JSON, headers: Iterable[tuple[str, str]] = ()
     ) -> None:
-        """A reply of known length."""
+        """Sends a reply of known length."""
         head = _head(status, kind, [("content-length", str(len(body))), *headers])
         await self._send(head, h11.Data(data=body), h11.EndOfMessage())
 
     async def stream(self, events: Iterable[bytes], delay_s: float = 0.0) -> None:
-        """A reply in pieces."""
+        """Sends a reply in pieces."""
         await self._send(_head(200, EVENTS, [("cache-control", "no-cache")]))
         for event in events:
             if delay_s:
@@ -60,21 +60,21 @@ class Channel:
         await self._send(h11.EndOfMessage())
 
     async def cut(self, events: list[bytes], kind: str) -> None:
-        """The first half of a reply; the connection is closed when the caller returns."""
-        sent = b"".join(events)
-        head = _head(200, kind, [("content-length", str(len(sent)))])
-        await self._send(head, h11.Data(data=sent[: len(sent) // 2]))
+        """Sends the first half of a reply; the connection is closed when the caller returns."""
+        body = b"".join(events)
+        head = _head(200, kind, [("content-length", str(len(body)))])
+        await self._send(head, h11.Data(data=body[: len(body) // 2]))
 
-    async def gone(self) -> None:
-        """Returns when the client hangs up."""
+    async def wait_for_close(self) -> None:
+        """Waits until the client closes the connection."""
         while await self._reader.read(65536):
             pass
 
     def close(self) -> None:
-        """Hangs up."""
+        """Closes the connection."""
         self._writer.close()
 
-    async def _request(self) -> Request | None:
+    async def _request(self) -> HttpRequest | None:
         head: h11.Request | None = None
         body = bytearray()
         while True:
@@ -84,7 +84,7 @@ class Channel:
                     head = event
                 case h11.Data():
                     body += event.data
-                    if len(body) > LARGEST:
+                    if len(body) > MAX_BODY:
                         return None
                 case h11.EndOfMessage() if head is not None:
                     return _request(head, bytes(body))
@@ -97,15 +97,14 @@ class Channel:
         return event
 
     async def _send(self, *events: h11.Event) -> None:
-        """In one piece, which costs either side one wake-up."""
+        """Sends in one piece, which wakes either side once."""
         self._writer.write(b"".join(self._http.send(event) or b"" for event in events))
         await self._writer.drain()
 
 
-def _request(head: h11.Request, body: bytes) -> Request:
-    named = dict(head.headers)
-    key = named.get(b"authorization")
-    return Request(
+def _request(head: h11.Request, body: bytes) -> HttpRequest:
+    key = dict(head.headers).get(b"authorization")
+    return HttpRequest(
         head.method.decode("latin-1"),
         head.target.decode("latin-1").partition("?")[0],
         body,

@@ -1,7 +1,7 @@
-"""A chat message in the pieces in which it is streamed.
+"""The pieces in which a chat message is streamed.
 
-Texts come in slices, lists of blocks item by item with the text of each in slices, calls first
-without and then with slices of their arguments; anything else comes whole, once.
+Texts come in slices; lists of blocks item by item, their texts in slices; calls first without
+arguments, then with slices of them; anything else once and complete.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agent_env.models.fake_server.talk import slices
+from agent_env.models.fake_server.conversation import Json, slices
 
 LAST = ("refusal", "content", "annotations", "tool_calls")
 
 
-def deltas(message: dict[str, Any], whole_calls: bool) -> Iterator[dict[str, Any]]:
-    """The pieces; `whole_calls` sends each call in one, without index, as Gemini does."""
+def deltas(message: Json, whole_calls: bool) -> Iterator[Json]:
+    """The pieces; with `whole_calls` each call is one piece without index, as Gemini sends it."""
     yield {"role": "assistant", "content": ""}
     first = [name for name in message if name not in ("role", *LAST)]
     for name in (*first, *LAST[:2]):
@@ -29,7 +29,7 @@ def deltas(message: dict[str, Any], whole_calls: bool) -> Iterator[dict[str, Any
             yield from _pieces_of_call(index, call)
 
 
-def _pieces_of(name: str, value: Any) -> Iterator[dict[str, Any]]:
+def _pieces_of(name: str, value: Any) -> Iterator[Json]:
     match value:
         case None:
             return
@@ -42,7 +42,7 @@ def _pieces_of(name: str, value: Any) -> Iterator[dict[str, Any]]:
             yield {name: value}
 
 
-def _pieces_of_block(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _pieces_of_block(block: Json) -> Iterator[Json]:
     if "text" not in block:
         yield block
         return
@@ -54,7 +54,7 @@ def _pieces_of_block(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield frame | late
 
 
-def _pieces_of_call(index: int, call: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _pieces_of_call(index: int, call: Json) -> Iterator[Json]:
     function = call["function"]
     bare = call | {"function": function | {"arguments": ""}}
     yield {"tool_calls": [{"index": index} | bare]}

@@ -1,11 +1,11 @@
-"""How the server is set up: what its owner chose, or got wrong, under anybody's rules."""
+"""The server's configuration by its owner, independent of the mode."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from agent_env.models.fake_server.conversation import ModelRequest, Refusal, input_tokens
 from agent_env.models.fake_server.modes import FULL_VLLM_BOTH, Mode
-from agent_env.models.fake_server.talk import Asked, Refusal, input_tokens
 
 FULL_RESPONSES = (
     "Your input exceeds the context window of this model. Please adjust your input and try again."
@@ -14,44 +14,48 @@ FULL_RESPONSES = (
 
 @dataclass(frozen=True, slots=True)
 class Hosting:
-    """The owner's choices; by default a server without limits that serves any model."""
+    """The configuration; by default a server without limits that serves any model."""
 
     key: str | None = None
-    """The only key that is taken; None takes any, or none."""
+    """The only key accepted; None accepts any, or none."""
     context_tokens: int | None = None
-    """What the prompt and the reply may have together."""
+    """The context window: tokens of prompt and reply together."""
     drops_tools: bool = False
-    """Whether tools never reach the prompt, without a word, as where a chat template has none."""
+    """Whether tools are silently dropped, as with a chat template that has none."""
     loading_s: float = 0.0
-    """How long after its start the server says that it loads the model."""
+    """How long after its start the server answers that it is loading the model."""
     redirects_to: str | None = None
-    """The host to which every request is sent on, such as http://127.0.0.1:9999."""
+    """The host to which all requests are redirected, such as http://127.0.0.1:9999."""
     serves: str | None = None
-    """The one model there is: others are refused, or, in modes that do not look, it answers."""
+    """The only model: others are refused, or it answers for them where the mode checks no model."""
     answers_as: str | None = None
-    """The model's name in replies, whatever was asked for."""
+    """The model's name in replies, whatever the request names."""
     hides_truncation: bool = False
-    """Whether Responses says `completed` of replies that were cut at their limit."""
+    """Whether the Responses API reports truncated replies as `completed`."""
     piece_delay_s: float = 0.0
-    """The wait before each piece of a streamed reply."""
+    """The delay before each piece of a streamed reply."""
 
 
-def admitted(hosting: Hosting, mode: Mode, asked: Asked, over_responses: bool) -> Asked:
-    """The request as it reaches the model; raises Refusal where it does not."""
-    if hosting.serves is not None and asked.model != hosting.serves:
+def admit(
+    hosting: Hosting, mode: Mode, request: ModelRequest, over_responses: bool
+) -> ModelRequest:
+    """The request as the model gets it; raises Refusal where the configuration does."""
+    if hosting.serves is not None and request.model != hosting.serves:
         if mode.checks_model:
-            text = f"The model `{asked.model}` does not exist."
+            text = f"The model `{request.model}` does not exist."
             raise Refusal(404, text, "model", code="model_not_found")
-        asked = replace(asked, model=hosting.serves)
+        request = replace(request, model=hosting.serves)
     if hosting.drops_tools:
-        asked = replace(asked, offers=(), tool_texts=(), choice="auto")
+        request = replace(request, offers=(), tool_texts=(), choice="auto")
     if hosting.context_tokens is None:
-        return asked
-    return _fitted(hosting.context_tokens, mode, asked, over_responses)
+        return request
+    return _fit_context(hosting.context_tokens, mode, request, over_responses)
 
 
-def _fitted(limit: int, mode: Mode, asked: Asked, over_responses: bool) -> Asked:
-    tokens, wanted = input_tokens(asked), asked.max_tokens
+def _fit_context(
+    limit: int, mode: Mode, request: ModelRequest, over_responses: bool
+) -> ModelRequest:
+    tokens, most = input_tokens(request), request.max_tokens
     if tokens >= limit:
         words = FULL_RESPONSES if over_responses and mode.error_style == "openai" else mode.overflow
         extra = {}
@@ -61,6 +65,6 @@ def _fitted(limit: int, mode: Mode, asked: Asked, over_responses: bool) -> Asked
         text = words.format(limit=limit, tokens=tokens)
         field = "input_tokens" if mode.error_style == "vllm" else "messages"
         raise Refusal(400, text, field, code="context_length_exceeded", extra=extra)
-    if mode.error_style == "vllm" and wanted is not None and tokens + wanted > limit:
-        raise Refusal(400, FULL_VLLM_BOTH.format(limit=limit, tokens=tokens, wanted=wanted))
-    return replace(asked, max_tokens=min(wanted or limit, limit - tokens))
+    if mode.error_style == "vllm" and most is not None and tokens + most > limit:
+        raise Refusal(400, FULL_VLLM_BOTH.format(limit=limit, tokens=tokens, wanted=most))
+    return replace(request, max_tokens=min(most or limit, limit - tokens))

@@ -1,8 +1,7 @@
-"""Whose rules the server enforces. Each mode is data; the rules themselves stand in other files.
+"""Whose rules the server enforces, as data; `validation` enforces them.
 
-A provider's rule is enforced in its own words where it answers with an error. Where it says that
-a reply only gets worse without the reasoning (GLM, MiniMax, OpenRouter, vLLM), this server refuses
-all the same, because a rehearsal should not hide it.
+Errors have the provider's own words. Where a provider documents only worse replies without the
+reasoning (GLM, MiniMax, OpenRouter, vLLM), this server refuses, so that a rehearsal shows it.
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_env.errors import ConfigError
+from agent_env.models.fake_server.conversation import ReasoningFormat
 from agent_env.models.fake_server.reasoning import (
     CallSignature,
     Details,
     TextField,
     ThinkTags,
-    UnheardOf,
+    UndocumentedFields,
 )
-from agent_env.models.fake_server.talk import Shape
 
 Demand = Literal["none", "calls", "calls of this turn", "tools"]
 """Which assistant messages must carry their reasoning: those with calls, those with calls since
@@ -62,30 +61,30 @@ class Mode:
     """One provider's or server's rules."""
 
     about: str
-    """What it enforces, for help and docs."""
-    reasoning: Shape | None = None
-    """How reasoning is written; None for plain text in `reasoning`, where the policy has some."""
-    split: Shape | None = None
-    """How it is written where the request asks for it by `reasoning_split`."""
+    """A summary for the docs."""
+    reasoning: ReasoningFormat | None = None
+    """How reasoning is written; None for plain text in `reasoning` where the policy gives some."""
+    split: ReasoningFormat | None = None
+    """The same for requests with `reasoning_split`."""
     field: str = "reasoning"
-    """The field to be named in errors."""
+    """The field that errors name."""
     demand: Demand = "none"
     missing: str = WORSE
     altered: str = WORSE
     refuses_echo: Literal["400", "422"] | None = None
-    """Whether reasoning that comes back is refused, and with which status."""
+    """The status with which reasoning in a request is refused; None where it is not."""
     forced_choice: Literal["obeyed", "ignored"] = "obeyed"
     """What becomes of tool_choice `required` or a tool's name."""
     refuses_forced: str | None = None
-    """The error that a forced tool choice gets while thinking is on; `{choice}` stands for it."""
+    """The error for a forced tool choice while thinking is on."""
     strict_fields: bool = False
     """Whether unknown fields of a request are refused."""
     token_limit: Literal["any", "max_completion_tokens"] = "any"
-    """Which name the limit of a reply must have; by default either."""
+    """The name that the length limit must have."""
     strict_order: bool = True
     """Whether every call must be answered, once, before the next turn."""
     checks_model: bool = True
-    """Whether a model that is not served is refused, where the owner says which is served."""
+    """Whether requests for other models than the one served are refused."""
     error_style: ErrorStyle = "openai"
     overflow: str = FULL_OPENAI
 
@@ -185,8 +184,8 @@ MODES: dict[str, Mode] = {
         refuses_echo="422",
     ),
     "future": Mode(
-        "fields that nobody knows, on the message, its calls and their functions, must come back",
-        UnheardOf(),
+        "undocumented fields on the message, its calls and their functions must come back",
+        UndocumentedFields(),
         field="deliberation_log",
         demand="calls",
     ),

@@ -1,21 +1,22 @@
-"""Who plays the model: a script, or anything that is a Model."""
+"""Policies that play the model: a script, or any Model."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from agent_env.errors import DatasetError, ModelError
-from agent_env.models.fake_server.talk import (
+from agent_env.models.fake_server.conversation import (
     Answer,
     Call,
     HostedCall,
+    HostedKind,
     Offer,
     Policy,
     Refusal,
@@ -23,39 +24,37 @@ from agent_env.models.fake_server.talk import (
     Turn,
     count_tokens,
 )
-from agent_env.models.fake_server.text_turns import in_text
+from agent_env.models.fake_server.text_calls import in_text
 from agent_env.protocols import Model
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 
-HostedKind = Literal["search", "open_page", "find_in_page", "code"]
-
 
 def script_policy(file: Path) -> Policy:
-    """Plays the replies of a file, one JSON object a line or one JSON array of them; raises
-    DatasetError where one is no reply.
+    """Plays the replies of a file, one JSON object a line or one JSON array; raises DatasetError
+    for an invalid reply.
 
-    The first line whose `match` is found in the last message answers it. Where none is, the
-    k-th line without `match` answers a conversation in which the model has spoken k times, so
-    that concurrent and repeated requests get what they would get alone.
+    The first line whose `match` occurs in the last message answers it. Otherwise line k of those
+    without `match` answers a conversation with k replies so far, so that concurrent and repeated
+    requests get the same answers as single ones.
     """
     lines = _lines(file)
-    matched = [line for line in lines if line.match is not None]
+    conditional = [line for line in lines if line.match is not None]
     ordered = [line for line in lines if line.match is None]
 
     async def policy(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
-        for line in matched:
+        for line in conditional:
             if re.search(line.match or "", turns[-1].text):
                 return line.answer()
-        spoken = sum(turn.role == "assistant" for turn in turns)
-        if spoken < len(ordered):
-            return ordered[spoken].answer()
-        raise Refusal(400, f"{file.name} has no reply for step {spoken + 1}")
+        replies = sum(turn.role == "assistant" for turn in turns)
+        if replies < len(ordered):
+            return ordered[replies].answer()
+        raise Refusal(400, f"{file.name} has no reply for step {replies + 1}")
 
     return policy
 
 
 def model_policy(model: Model) -> Policy:
-    """Plays a model of this package; the tools offered are counted as input, as servers do."""
+    """Plays a model of this package; tool descriptions count as input, as at real servers."""
 
     async def policy(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
         tools = [
@@ -63,101 +62,54 @@ def model_policy(model: Model) -> Policy:
             for offer in offers
         ]
         try:
-            answer = _answer(await model.generate([_heard(turn) for turn in turns], tools))
+            answer = _answer(await model.generate([_message(turn) for turn in turns], tools))
         except ModelError as exc:
             raise Refusal(exc.status or 500, str(exc)) from exc
         if not isinstance(answer.usage, Tokens):
             return answer
-        described = [o.name + o.description + json.dumps(o.parameters) for o in offers]
-        more = count_tokens(described)
+        descriptions = [o.name + o.description + json.dumps(o.parameters) for o in offers]
+        more = count_tokens(descriptions)
         return replace(answer, usage=replace(answer.usage, input=answer.usage.input + more))
 
     return in_text(policy)
 
 
-class ScriptedCall(BaseModel):
-    """A tool call of a script."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    arguments: dict[str, Any] | str = Field(default_factory=dict)
-    """An object, or text that is sent as it is."""
-    id: str = ""
+def _call(value: Any) -> Any:
+    """A script's call, whose arguments may be an object; text is sent as it is."""
+    if isinstance(value, dict) and isinstance(value.get("arguments", {}), dict):
+        return {**value, "arguments": json.dumps(value.get("arguments", {}))}
+    return value
 
 
-class ScriptedHosted(BaseModel):
-    """What a hosted tool did, in a script; just one of the first four."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    search: str | None = None
-    open_page: str | None = None
-    find_in_page: str | None = None
-    code: str | None = None
-    pattern: str = ""
-    gave: tuple[str, ...] = ()
-    """Addresses of a search's sources, or what code printed."""
-
-    @model_validator(mode="after")
-    def _is_one(self) -> ScriptedHosted:
-        if len(self._said()) != 1:
-            raise ValueError("say one of search, open_page, find_in_page, code")
-        return self
-
-    def _said(self) -> dict[HostedKind, str]:
-        said: dict[HostedKind, str | None] = {
-            "search": self.search,
-            "open_page": self.open_page,
-            "find_in_page": self.find_in_page,
-            "code": self.code,
-        }
-        return {kind: about for kind, about in said.items() if about is not None}
-
-    def call(self) -> HostedCall:
-        """The call as the server takes it."""
-        ((kind, about),) = self._said().items()
-        return HostedCall(kind, about, self.pattern, self.gave)
-
-
-class ScriptedTokens(BaseModel):
-    """The usage of a scripted reply."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    input: int
-    output: int
-    cached: int | None = None
-    reasoning: int | None = None
+def _hosted_call(value: Any) -> Any:
+    """A script's call of a hosted tool: its kind names the field that says what it is about."""
+    if not isinstance(value, dict):
+        return value
+    kinds = [kind for kind in get_args(HostedKind) if value.get(kind) is not None]
+    if len(kinds) != 1:
+        raise ValueError(f"write one of {', '.join(get_args(HostedKind))}")
+    rest = {name: each for name, each in value.items() if name not in get_args(HostedKind)}
+    return {"kind": kinds[0], "about": value[kinds[0]], **rest}
 
 
 class ScriptLine(BaseModel):
-    """One reply of a script."""
+    """One reply of a script; the fields are those of Answer."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     match: str | None = None
     """A regular expression that is searched for in the last message."""
     text: str = ""
-    calls: tuple[ScriptedCall, ...] = ()
+    calls: tuple[Annotated[Call, BeforeValidator(_call)], ...] = ()
     reasoning: str | None = None
-    usage: ScriptedTokens | Literal["counted", "absent"] = "counted"
+    usage: Tokens | Literal["counted", "absent"] = "counted"
     finish: Literal["length", "refused"] | None = None
-    hosted: tuple[ScriptedHosted, ...] = ()
+    hosted: tuple[Annotated[HostedCall, BeforeValidator(_hosted_call)], ...] = ()
     cited: tuple[str, ...] = ()
 
     def answer(self) -> Answer:
         """The line as the server takes it."""
-        usage = self.usage
-        return Answer(
-            text=self.text,
-            calls=tuple(Call(call.name, _written(call.arguments), call.id) for call in self.calls),
-            reasoning=self.reasoning,
-            usage=usage if isinstance(usage, str) else Tokens(**usage.model_dump()),
-            finish=self.finish,
-            hosted=tuple(each.call() for each in self.hosted),
-            cited=self.cited,
-        )
+        return Answer(**{f.name: getattr(self, f.name) for f in fields(Answer)})
 
 
 def _lines(file: Path) -> list[ScriptLine]:
@@ -167,10 +119,10 @@ def _lines(file: Path) -> list[ScriptLine]:
         why = getattr(exc, "strerror", None) or exc
         raise DatasetError(file, None, f"cannot be read as UTF-8 text: {why}") from exc
     rows = _of_array(file, "\n".join(rows)) if rows and rows[0].startswith("[") else rows
-    found = [_line(file, number, row) for number, row in enumerate(rows, 1) if row.strip()]
-    if not found:
+    lines = [_line(file, number, row) for number, row in enumerate(rows, 1) if row.strip()]
+    if not lines:
         raise DatasetError(file, None, 'no reply in it; write lines like {"text": "Hello"}')
-    return found
+    return lines
 
 
 def _of_array(file: Path, text: str) -> list[str]:
@@ -193,11 +145,7 @@ def _line(file: Path, number: int, row: str) -> ScriptLine:
     return line
 
 
-def _written(arguments: dict[str, Any] | str) -> str:
-    return arguments if isinstance(arguments, str) else json.dumps(arguments)
-
-
-def _heard(turn: Turn) -> Message:
+def _message(turn: Turn) -> Message:
     calls = (ToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in turn.calls)
     return Message(
         role=turn.role, content=turn.text, tool_calls=tuple(calls), tool_call_id=turn.call_id
@@ -205,20 +153,20 @@ def _heard(turn: Turn) -> Message:
 
 
 def _answer(reply: Reply) -> Answer:
-    said, usage = reply.message, reply.usage
-    known = usage.input_tokens is not None and usage.output_tokens is not None
-    told = known and usage.source != "estimate"  # the server's own estimate counts the tools too
+    message, usage = reply.message, reply.usage
+    is_complete = usage.input_tokens is not None and usage.output_tokens is not None
+    has_usage = is_complete and usage.source != "estimate"  # our own estimate counts tools too
     return Answer(
-        text=said.content,
-        calls=tuple(Call(call.name, call.arguments, call.id) for call in said.tool_calls),
-        reasoning=said.reasoning,
+        text=message.content,
+        calls=tuple(Call(call.name, call.arguments, call.id) for call in message.tool_calls),
+        reasoning=message.reasoning,
         usage=Tokens(
             usage.input_tokens or 0,
             usage.output_tokens or 0,
             usage.cached_tokens,
             usage.reasoning_tokens,
         )
-        if told
+        if has_usage
         else "counted",
         finish=reply.finish_reason if reply.finish_reason in ("length", "refused") else None,
     )

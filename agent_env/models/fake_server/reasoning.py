@@ -1,8 +1,8 @@
-"""How a provider writes the reasoning of a reply, and whether it came back as it was sent.
+"""How providers write the reasoning of a reply, and whether a client sent it back unchanged.
 
-Each shape says what an assistant message carries, and what is wrong with one that comes back:
-`missing`, `altered`, or nothing. What it was is known from the ids of the message's tool calls; a
-message without one of our ids, such as a few-shot example, is only looked at for presence.
+Each format writes an assistant message and reports what is wrong with one that was sent back:
+`missing`, `altered`, or None. The original is known from the ids of the message's tool calls; for a
+message without one of our ids, such as a few-shot example, only presence is checked.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agent_env.models.fake_server.seals import binding, seal, signature
-from agent_env.models.fake_server.talk import Object
+from agent_env.models.fake_server.conversation import Object
+from agent_env.models.fake_server.signatures import binding, seal, signature
 
 Fault = Literal["missing", "altered"]
 Fields = dict[str, Any]
@@ -64,13 +64,13 @@ class Details:
         blocks = message.get("reasoning_details")
         if not isinstance(blocks, list) or not blocks:
             return "missing"
-        bound = binding(message)
-        if bound is None:
+        link = binding(message)
+        if link is None:
             return None
-        merged = _merged(blocks)
-        text = str(merged[0].get("text"))
-        whole = merged == self._blocks(text, bound[0])
-        return None if whole and seal(bound[0], text) == bound[1] else "altered"
+        joined = _join_pieces(blocks)
+        text = str(joined[0].get("text"))
+        whole = joined == self._blocks(text, link[0])
+        return None if whole and seal(link[0], text) == link[1] else "altered"
 
     def _blocks(self, reasoning: str, nonce: str) -> list[Fields]:
         text: Fields = {
@@ -112,7 +112,7 @@ class CallSignature:
 
 
 @dataclass(frozen=True, slots=True)
-class UnheardOf:
+class UndocumentedFields:
     """Fields of every kind, at every level, that nobody has documented yet."""
 
     def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
@@ -123,45 +123,45 @@ class UnheardOf:
         return message | _message_extra(nonce, reasoning) | ({"tool_calls": calls} if calls else {})
 
     def fault(self, message: Object) -> Fault | None:
-        bound = binding(message)
-        if bound is None:
+        link = binding(message)
+        if link is None:
             return None
         log = message.get("deliberation_log")
-        pairs = [(_message_extra(bound[0], log if isinstance(log, str) else ""), message)]
+        pairs = [(_message_extra(link[0], log if isinstance(log, str) else ""), message)]
         for call in message["tool_calls"]:
             pairs += [(_call_extra(call["id"]), call), (_sum_of(call["id"]), call["function"])]
-        if any(name not in there for wanted, there in pairs for name in wanted):
+        if any(name not in actual for expected, actual in pairs for name in expected):
             return "missing"
-        alike = all(
-            _whole(there[name]) == value
-            for wanted, there in pairs
-            for name, value in wanted.items()
+        is_equal = all(
+            _whole(actual[name]) == value
+            for expected, actual in pairs
+            for name, value in expected.items()
         )
-        return None if alike and seal(bound[0], str(log)) == bound[1] else "altered"
+        return None if is_equal and seal(link[0], str(log)) == link[1] else "altered"
 
 
 def _fault_of_text(message: Object, text: str | None) -> Fault | None:
     if text is None:
         return "missing"
-    bound = binding(message)
-    return None if bound is None or seal(bound[0], text) == bound[1] else "altered"
+    link = binding(message)
+    return None if link is None or seal(link[0], text) == link[1] else "altered"
 
 
 def _whole(value: Any) -> Any:
     blocks = isinstance(value, list) and value and isinstance(value[0], dict)
-    return _merged(value) if blocks else value
+    return _join_pieces(value) if blocks else value
 
 
-def _merged(blocks: Sequence[Mapping[str, Any]]) -> list[Fields]:
-    """Blocks as they would be in a reply of one piece: clients may send back a stream's pieces."""
-    merged: list[Fields] = []
+def _join_pieces(blocks: Sequence[Mapping[str, Any]]) -> list[Fields]:
+    """The blocks of a reply in one piece: clients may send back a stream's pieces."""
+    joined: list[Fields] = []
     for block in blocks:
-        if merged and merged[-1].get("index") == block.get("index"):
-            text = str(merged[-1].get("text", "")) + str(block.get("text", ""))
-            merged[-1] |= dict(block) | ({"text": text} if "text" in merged[-1] else {})
+        if joined and joined[-1].get("index") == block.get("index"):
+            text = str(joined[-1].get("text", "")) + str(block.get("text", ""))
+            joined[-1] |= dict(block) | ({"text": text} if "text" in joined[-1] else {})
         else:
-            merged.append(dict(block))
-    return merged
+            joined.append(dict(block))
+    return joined
 
 
 def _message_extra(nonce: str, reasoning: str) -> Fields:

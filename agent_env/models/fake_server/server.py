@@ -1,4 +1,4 @@
-"""The server: takes requests, asks the policy, answers or fails as told.
+"""The server: receives requests, calls the policy, sends its answer or a fault.
 
 Guarantees: it listens on the given host only, downloads and stores nothing, and writes no key.
 Not covered: HTTP/2, TLS, stored responses.
@@ -15,26 +15,33 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
-from agent_env.models.fake_server.channel import Channel, Request
+from agent_env.models.fake_server.channel import Channel, HttpRequest
 from agent_env.models.fake_server.chat_api import ChatApi
-from agent_env.models.fake_server.error_bodies import error_body
+from agent_env.models.fake_server.conversation import (
+    Answer,
+    Json,
+    ModelRequest,
+    Object,
+    Policy,
+    Refusal,
+    Tokens,
+)
 from agent_env.models.fake_server.faults import Faults
-from agent_env.models.fake_server.hosting import Hosting, admitted
+from agent_env.models.fake_server.hosting import Hosting, admit
 from agent_env.models.fake_server.modes import mode_named
-from agent_env.models.fake_server.obedience import cut, obey
-from agent_env.models.fake_server.partial import (
+from agent_env.models.fake_server.policies import model_policy
+from agent_env.models.fake_server.request_options import apply_tool_choice, truncate
+from agent_env.models.fake_server.responses_api import ResponsesApi
+from agent_env.models.fake_server.sending import (
     PARTIAL,
     as_json,
+    error_body,
     send_body,
     send_events,
     send_fault,
 )
-from agent_env.models.fake_server.policies import model_policy
-from agent_env.models.fake_server.responses_api import ResponsesApi
-from agent_env.models.fake_server.seals import call_id, nonce_of
-from agent_env.models.fake_server.status_api import models, props
-from agent_env.models.fake_server.talk import Answer, Asked, Object, Policy, Refusal, Tokens
-from agent_env.models.fake_server.tokenize_api import Tokenizing, tokenize
+from agent_env.models.fake_server.server_endpoints import Tokenizing, models, props, tokenize
+from agent_env.models.fake_server.signatures import call_id, nonce_of
 from agent_env.protocols import Model
 
 RESPONSES = "/v1/responses"
@@ -53,13 +60,13 @@ def serve(
 
 
 class Api(Protocol):
-    """One of the two ways to ask for a reply."""
+    """One of the two model APIs."""
 
-    def read(self, body: Object) -> Asked: ...
+    def read(self, body: Object) -> ModelRequest: ...
 
-    def whole(self, asked: Asked, answer: Answer, number: int) -> dict[str, Any]: ...
+    def whole(self, request: ModelRequest, answer: Answer, number: int) -> Json: ...
 
-    def stream(self, asked: Asked, answer: Answer, number: int) -> Iterable[bytes]: ...
+    def stream(self, request: ModelRequest, answer: Answer, number: int) -> Iterable[bytes]: ...
 
 
 class FakeServer:
@@ -87,14 +94,14 @@ class FakeServer:
         self.authorizations: deque[str | None] = deque(maxlen=1000)
         """The Authorization header of each request, None where it had none; kept in memory only."""
         self.answers_as = hosting.answers_as
-        """The model's name in replies from now on; None repeats the name that was asked for."""
+        """The model's name in replies from now on; None repeats the request's."""
         self._policy = policy
         self._address = (host, port)
         self._latency_s = latency_s
         self._faults = Faults(errors or {}, seed)
         self._model = model
         self._tokenizer = tokenizer
-        """Whose way of counting is served; None for none."""
+        """The dialect of POST /tokenize; None for none."""
         self._tells_usage = tells_usage
         self._mode = mode_named(mode)
         self._hosting = hosting
@@ -147,31 +154,31 @@ class FakeServer:
         finally:
             channel.close()
 
-    async def _respond(self, channel: Channel, request: Request) -> None:
-        self.counts[request.path] += 1
-        self.authorizations.append(request.authorization)
+    async def _respond(self, channel: Channel, http: HttpRequest) -> None:
+        self.counts[http.path] += 1
+        self.authorizations.append(http.authorization)
         try:
-            await self._route(channel, request)
+            await self._route(channel, http)
         except (KeyError, TypeError, AttributeError) as exc:
-            wrong = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
-            await self._refuse(channel, wrong)
+            refusal = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
+            await self._refuse(channel, refusal)
         except Refusal as refusal:
             self.counts["refused"] += 1
             await self._refuse(channel, refusal)
 
-    async def _route(self, channel: Channel, request: Request) -> None:
+    async def _route(self, channel: Channel, http: HttpRequest) -> None:
         host = self._hosting
         if host.redirects_to is not None:
-            target = host.redirects_to + request.path
+            target = host.redirects_to + http.path
             await channel.reply(307, b"", headers=[("location", target)])
             return
         loading = self._clock() - self._started_s < host.loading_s
-        if loading and request.path != "/v1/models":  # which llama.cpp lists meanwhile
+        if loading and http.path != "/v1/models":  # which llama.cpp lists meanwhile
             raise Refusal(503, "Loading model", extra={"type": "unavailable_error"})
-        given = request.authorization
-        if request.path != "/health" and host.key is not None and given != f"Bearer {host.key}":
+        has_key = host.key is None or http.authorization == f"Bearer {host.key}"
+        if http.path != "/health" and not has_key:
             raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
-        match request.method, request.path:
+        match http.method, http.path:
             case "GET", "/health":
                 await channel.reply(200, as_json({"status": "ok"}))
             case "GET", "/v1/models":
@@ -179,40 +186,40 @@ class FakeServer:
             case "GET", "/props" if self._mode.error_style == "llama.cpp":
                 await channel.reply(200, as_json(props(host, self._model)))
             case "POST", "/tokenize" | "/apply-template" if self._tokenizer:
-                body = self._body(request.body)
-                counted = tokenize(self._tokenizer, request.path, body, host)
-                await channel.reply(200, as_json(counted))
+                body = self._body(http.body)
+                counts = tokenize(self._tokenizer, http.path, body, host)
+                await channel.reply(200, as_json(counts))
             case "POST", path if path in self._apis:
-                await self._generate(channel, self._apis[path], request)
+                await self._generate(channel, self._apis[path], http)
             case _:
-                raise Refusal(404, f"nothing at {request.method} {request.path}")
+                raise Refusal(404, f"nothing at {http.method} {http.path}")
 
     async def _refuse(self, channel: Channel, refusal: Refusal) -> None:
         body = error_body(self._mode.error_style, refusal)
         await channel.reply(refusal.status, as_json(body))
 
-    async def _generate(self, channel: Channel, api: Api, request: Request) -> None:
-        number = self.counts[request.path]
-        asked = self._read(api, request)
-        fault = self._faults.draw(request.body)
+    async def _generate(self, channel: Channel, api: Api, http: HttpRequest) -> None:
+        number = self.counts[http.path]
+        request = self._read(api, http)
+        fault = self._faults.draw(http.body)
         await asyncio.sleep(self._latency_s)
         if fault is None or fault in PARTIAL:
-            answer = await self._answer(asked, number)
-            asked = replace(asked, model=self.answers_as or asked.model)
-            if asked.stream:
-                events = api.stream(asked, answer, number)
+            answer = await self._answer(request, number)
+            request = replace(request, model=self.answers_as or request.model)
+            if request.stream:
+                events = api.stream(request, answer, number)
                 await send_events(channel, events, fault, self._hosting.piece_delay_s)
             else:
-                await send_body(channel, api.whole(asked, answer, number), fault)
+                await send_body(channel, api.whole(request, answer, number), fault)
         else:
             await send_fault(channel, fault)
         self.counts[fault or "answered"] += 1
 
-    def _read(self, api: Api, request: Request) -> Asked:
-        value = self._body(request.body)
+    def _read(self, api: Api, http: HttpRequest) -> ModelRequest:
+        value = self._body(http.body)
         self.recent.append(value)
-        asked = replace(api.read(value), nonce=nonce_of(request.body))
-        return admitted(self._hosting, self._mode, asked, request.path == RESPONSES)
+        request = replace(api.read(value), nonce=nonce_of(http.body))
+        return admit(self._hosting, self._mode, request, http.path == RESPONSES)
 
     def _body(self, body: bytes) -> Any:
         try:
@@ -220,32 +227,35 @@ class FakeServer:
         except (ValueError, RecursionError) as exc:
             raise Refusal(400, f"the body is not JSON: {exc}") from exc
 
-    async def _answer(self, asked: Asked, number: int) -> Answer:
+    async def _answer(self, request: ModelRequest, number: int) -> Answer:
         try:
-            answer = await self._policy(asked.turns, asked.offers)
+            answer = await self._policy(request.turns, request.offers)
         except Refusal:
             raise
-        except Exception as exc:  # whatever a policy does wrong, its client shall read of it
+        except Exception as exc:  # whatever a policy does wrong is reported to its client
             raise Refusal(500, f"the policy failed: {exc!r}") from exc
         usage = answer.usage if self._tells_usage else "absent"
-        return _named(asked, cut(asked, obey(asked, _thought(asked, answer, usage))), number)
+        answer = apply_tool_choice(request, _with_reasoning(request, answer, usage))
+        return _with_call_ids(request, truncate(request, answer), number)
 
 
-def _thought(asked: Asked, answer: Answer, usage: Tokens | Literal["counted", "absent"]) -> Answer:
-    """The answer with reasoning, where the mode's model always has some."""
+def _with_reasoning(
+    request: ModelRequest, answer: Answer, usage: Tokens | Literal["counted", "absent"]
+) -> Answer:
+    """The answer with reasoning where the mode's model always has some."""
     reasoning = answer.reasoning
-    if asked.thinks and not reasoning:
+    if request.thinks and not reasoning:
         what = ", ".join(call.name for call in answer.calls) or "answer"
-        reasoning = f"Message {len(asked.turns)} of {asked.nonce}: next I {what}."
+        reasoning = f"Message {len(request.turns)} of {request.nonce}: next I {what}."
     return replace(answer, reasoning=reasoning, usage=usage)
 
 
-def _named(asked: Asked, answer: Answer, number: int) -> Answer:
-    """The answer with ids for its calls; where reasoning must come back, they are bound to it."""
-    bound = asked.shape is not None
+def _with_call_ids(request: ModelRequest, answer: Answer, number: int) -> Answer:
+    """The answer with ids for its calls, bound to its reasoning where that must come back."""
+    is_bound = request.reasoning_format is not None
     ids = [
-        call_id(asked.nonce, answer.reasoning or "", place)
-        if bound
+        call_id(request.nonce, answer.reasoning or "", place)
+        if is_bound
         else call.id or f"call_{number}_{place}"
         for place, call in enumerate(answer.calls)
     ]

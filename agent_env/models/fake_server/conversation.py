@@ -1,4 +1,4 @@
-"""What is said over either API, in words that belong to neither."""
+"""Requests, answers and policies, as neither API writes them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+Json = dict[str, Any]
 Object = Mapping[str, Any]
 """An object of foreign JSON."""
+Role = Literal["system", "user", "assistant", "tool"]
+HostedKind = Literal["search", "open_page", "find_in_page", "code"]
+ROLES: dict[str, Role] = {
+    "system": "system", "developer": "system", "user": "user", "assistant": "assistant",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +31,7 @@ class Call:
 class Turn:
     """One message of the conversation so far."""
 
-    role: Literal["system", "user", "assistant", "tool"]
+    role: Role
     text: str = ""
     calls: tuple[Call, ...] = ()
     call_id: str | None = None
@@ -38,13 +44,13 @@ class Offer:
 
     name: str
     description: str
-    parameters: dict[str, Any]
+    parameters: Json
     """JSON schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What the server says it has counted."""
+    """The usage that the server reports."""
 
     input: int
     output: int
@@ -54,13 +60,13 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class HostedCall:
-    """What the provider's own tool did within an answer."""
+    """A call of the provider's own tool within an answer."""
 
-    kind: Literal["search", "open_page", "find_in_page", "code"]
+    kind: HostedKind
     about: str
     """The query, the address, or the code."""
     pattern: str = ""
-    """What was looked for in the page."""
+    """The text searched for in the page."""
     gave: tuple[str, ...] = ()
     """Addresses of the sources of a search, or what the code printed."""
 
@@ -72,93 +78,67 @@ class HostedCall:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the policy answers."""
+    """The answer of a policy."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
     reasoning: str | None = None
     usage: Tokens | Literal["counted", "absent"] = "counted"
-    """`counted` lets the server report its own rough count, `absent` nothing."""
+    """`counted`: the server reports its own rough count; `absent`: none."""
     finish: Literal["length", "refused"] | None = None
-    """Why the reply ended, where it is not the usual reason."""
+    """Why the reply ended, where not for the usual reason."""
     hosted: tuple[HostedCall, ...] = ()
     """What the provider's own tools did before the text was written."""
     cited: tuple[str, ...] = ()
     """Addresses that the text cites."""
 
 
-class Shape(Protocol):
+class ReasoningFormat(Protocol):
     """One provider's way to write reasoning."""
 
-    def write(self, message: dict[str, Any], reasoning: str, nonce: str) -> dict[str, Any]:
+    def write(self, message: Json, reasoning: str, nonce: str) -> Json:
         """The assistant message with its reasoning."""
 
     def fault(self, message: Object) -> Literal["missing", "altered"] | None:
-        """What is wrong with a message that came back."""
+        """What is wrong with the reasoning of a message that the client sent back."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request, once understood."""
+class ModelRequest:
+    """A request of either API."""
 
     model: str
     turns: tuple[Turn, ...]
     offers: tuple[Offer, ...]
     stream: bool
     wants_usage: bool
-    """Whether a stream shall end with the usage."""
+    """Whether a stream ends with the usage."""
     choice: str = "auto"
     """`auto`, `none`, `required`, or the name of the tool that must be called."""
     parallel: bool = True
     """Whether a reply may hold several calls."""
     max_tokens: int | None = None
-    """The limit of the reply."""
     copies: int = 1
-    """How many choices the reply shall hold."""
+    """Number of choices in the reply."""
     tool_texts: tuple[str, ...] = ()
-    """The tools as they reach the prompt."""
+    """The tools as the prompt holds them."""
     thinks: bool = False
-    """Whether each reply has reasoning, given by the policy or not."""
-    shape: Shape | None = None
+    """Whether each reply has reasoning, even where the policy gives none."""
+    reasoning_format: ReasoningFormat | None = None
     """How reasoning is written over Chat Completions; None for text in `reasoning`."""
     nonce: str = ""
-    """What marks the reply to this request."""
+    """Identifies the reply to this request."""
     hosted: frozenset[str] = frozenset()
-    """Types of the provider's own tools that are offered."""
+    """Types of the provider's own tools in the request."""
     include: frozenset[str] = frozenset()
-    """What shall stand in the reply beside the usual."""
-
-
-def choice_in(body: Object) -> str:
-    """The tool choice; raises Refusal where it is no such thing, or is made where no tool is
-    offered, or names one that is not."""
-    choice, tools = body.get("tool_choice"), body.get("tools") or ()
-    if choice is None:
-        return "auto"
-    if isinstance(choice, Mapping):
-        return _named(choice, tools)
-    if choice not in ("auto", "required", "none"):
-        raise Refusal(400, f"tool_choice {choice!r} is unknown", "tool_choice")
-    if not tools:
-        raise Refusal(400, "tool_choice is only allowed when tools are specified", "tool_choice")
-    return str(choice)
-
-
-def _named(choice: Object, tools: Sequence[Object]) -> str:
-    if choice.get("type", "function") != "function":
-        return "auto"  # a hosted tool, or a choice among several
-    name = (choice.get("function") or choice).get("name")
-    if name not in [(tool.get("function") or tool).get("name") for tool in tools]:
-        text = f"Tool choice '{name}' not found in 'tools' parameter."
-        raise Refusal(400, text, "tool_choice")
-    return str(name)
+    """Optional parts of the reply that the request asks for."""
 
 
 class Policy(Protocol):
-    """Who plays the model."""
+    """Plays the model."""
 
     async def __call__(self, turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
-        """The next thing said; may raise Refusal."""
+        """The next answer; may raise Refusal."""
 
 
 class Refusal(Exception):
@@ -176,48 +156,62 @@ class Refusal(Exception):
         self.status = status
         self.field = field
         self.code = code
-        """The provider's name for the error; the status stands for it where there is none."""
+        """The provider's name of the error; None for the status."""
         self.extra = dict(extra or {})
         """More fields of the error."""
 
 
-def tokens(asked: Asked, answer: Answer) -> Tokens | None:
+def turn_of(role: object, content: object, field: str, calls: tuple[Call, ...] = ()) -> Turn:
+    """A message's turn; raises Refusal for a role that is unknown."""
+    if role not in ROLES:
+        raise Refusal(400, f"role {role!r} is unknown", field)
+    return Turn(ROLES[str(role)], text_of(content), calls)
+
+
+def text_of(content: object) -> str:
+    """The text of a message's content: a text itself, or a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", part.get("refusal", ""))) for part in content)
+    return content if isinstance(content, str) else ""
+
+
+def usage_of(request: ModelRequest, answer: Answer) -> Tokens | None:
     """The usage to report: the policy's, or a count of four bytes a token."""
     if answer.usage == "absent":
         return None
     if isinstance(answer.usage, Tokens):
         return answer.usage
     output = count_tokens(output_texts(answer))
-    if answer.finish == "length" and asked.max_tokens is not None:
-        output = max(output, asked.max_tokens)
-    return Tokens(input=input_tokens(asked), output=output * asked.copies)
+    if answer.finish == "length" and request.max_tokens is not None:
+        output = max(output, request.max_tokens)
+    return Tokens(input=input_tokens(request), output=output * request.copies)
 
 
-def input_tokens(asked: Asked) -> int:
-    """The conversation and the tools that reach the prompt, by our rough count."""
-    return count_tokens([*heard_texts(asked.turns), *asked.tool_texts])
+def input_tokens(request: ModelRequest) -> int:
+    """The conversation and the tools of the prompt, by our rough count."""
+    return count_tokens([*texts_of(request.turns), *request.tool_texts])
 
 
 def output_texts(answer: Answer) -> list[str]:
     """Everything that counts as output."""
-    return [answer.text, answer.reasoning or "", *_wanted(answer.calls)]
+    return [answer.text, answer.reasoning or "", *_call_texts(answer.calls)]
 
 
-def heard_texts(turns: Sequence[Turn]) -> list[str]:
+def texts_of(turns: Sequence[Turn]) -> list[str]:
     """The texts and calls of a conversation."""
-    return [part for turn in turns for part in (turn.text, *_wanted(turn.calls))]
+    return [part for turn in turns for part in (turn.text, *_call_texts(turn.calls))]
 
 
 def count_tokens(texts: Sequence[str]) -> int:
-    """Four bytes of a text are a token."""
+    """The number of tokens, at four bytes each."""
     return sum(-(-len(text.encode(errors="replace")) // 4) for text in texts)
 
 
 def slices(text: str, length: int = 16, most: int = 500) -> list[str]:
-    """The text in the pieces in which it is streamed; long texts come in longer ones."""
+    """The pieces in which a text is streamed, at most `most`."""
     length = max(length, -(-len(text) // most))
     return [text[start : start + length] for start in range(0, len(text), length)]
 
 
-def _wanted(calls: Sequence[Call]) -> list[str]:
+def _call_texts(calls: Sequence[Call]) -> list[str]:
     return [call.name + call.arguments for call in calls]

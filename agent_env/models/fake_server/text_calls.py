@@ -1,8 +1,7 @@
-"""Lets a policy that calls tools answer a client that has none: the calls stand in the text.
+"""Tool calls in the text, for clients of the text protocol.
 
-Written from the format in docs/models.md, apart from the adapter that the client uses. A
-conversation is taken for one of these where its system text shows how a `tool_call` block looks,
-or where the assistant has written one.
+Written from the format in docs/models.md, independently of the client's adapter. A conversation
+uses the protocol where its system text or an assistant's message holds a `tool_call` block.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent_env.models.fake_server.talk import Answer, Call, Offer, Policy, Turn
+from agent_env.models.fake_server.conversation import Answer, Call, Offer, Policy, Turn
 
 FORBIDDEN = "Do not write a tool_call block in your next message."
 OPENING = "```tool_call\n"
@@ -23,16 +22,16 @@ RESULT = re.compile(
 
 
 def in_text(policy: Policy) -> Policy:
-    """The policy, which hears and says calls in text where its client does."""
+    """The policy, reading and writing calls in text where its client does."""
 
-    async def spoken(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+    async def policy_in_text(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
         if offers or not any(
             t.role in ("system", "assistant") and OPENING in t.text for t in turns
         ):
             return await policy(turns, offers)
-        return _written(await policy(list(_heard(turns)), list(_offered(turns))))
+        return _with_blocks(await policy(list(_without_blocks(turns)), list(_offered(turns))))
 
-    return spoken
+    return policy_in_text
 
 
 def _offered(turns: Sequence[Turn]) -> Iterator[Offer]:
@@ -47,7 +46,7 @@ def _offered(turns: Sequence[Turn]) -> Iterator[Offer]:
             yield Offer(tool["name"], tool["description"], tool["parameters"])
 
 
-def _heard(turns: Sequence[Turn]) -> Iterator[Turn]:
+def _without_blocks(turns: Sequence[Turn]) -> Iterator[Turn]:
     calls: tuple[Call, ...] = ()
     for number, turn in enumerate(turns):
         if turn.role == "user" and calls:
@@ -61,19 +60,19 @@ def _heard(turns: Sequence[Turn]) -> Iterator[Turn]:
 
 
 def _calls(text: str, number: int) -> Iterator[Call]:
-    for place, written in enumerate(CALL.findall(text), start=1):
-        wish = json.loads(written)
-        yield Call(wish["name"], json.dumps(wish["arguments"]), f"text_{number}_{place}")
+    for place, block in enumerate(CALL.findall(text), start=1):
+        call = json.loads(block)
+        yield Call(call["name"], json.dumps(call["arguments"]), f"text_{number}_{place}")
 
 
 def _results(text: str, calls: Sequence[Call]) -> Iterator[Turn]:
-    for found in RESULT.finditer(text):
-        yield Turn("tool", found[3], call_id=calls[int(found[2]) - 1].id)
+    for match in RESULT.finditer(text):
+        yield Turn("tool", match[3], call_id=calls[int(match[2]) - 1].id)
     if rest := RESULT.sub("", text).strip():
         yield Turn("user", rest)
 
 
-def _written(answer: Answer) -> Answer:
-    wishes = [{"name": call.name, "arguments": json.loads(call.arguments)} for call in answer.calls]
-    blocks = [f"{OPENING}{json.dumps(wish)}\n```" for wish in wishes]
+def _with_blocks(answer: Answer) -> Answer:
+    calls = [{"name": call.name, "arguments": json.loads(call.arguments)} for call in answer.calls]
+    blocks = [f"{OPENING}{json.dumps(call)}\n```" for call in calls]
     return replace(answer, text="\n\n".join(filter(None, [answer.text, *blocks])), calls=())
