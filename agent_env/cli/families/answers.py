@@ -4,39 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent_env.cli.options import with_options
+from agent_env.cli.run import AsJson
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import Cell
-    from agent_env.families.temp_answers.commands import ScoredAnswers
+    from agent_env.families.temp_answers.commands import ScoredAnswers, ScoreOptions
     from agent_env.families.temp_answers.responses import ResponseFile
 
 
+@with_options("agent_env.families.temp_answers.commands:ScoreOptions")
 def score_answers(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Response files (CSV, JSON lines), or folders of runs of temp-answers."
-        ),
-    ],
-    mode: Annotated[
-        str | None, typer.Option(help="paper (the published rules) or v2 (ours); default: both.")
-    ] = None,
-    mapping: Annotated[
-        Path | None, typer.Option(help="JSON that says which column of your file is what.")
-    ] = None,
-    centroids: Annotated[
-        Path | None, typer.Option(help="Centroids for paper's MASE, instead of clustering.")
-    ] = None,
-    questions: Annotated[
-        list[Path] | None, typer.Option(help="Question files; rows of no question are reported.")
-    ] = None,
+    options: ScoreOptions,
     disagreements: Annotated[
         Path | None, typer.Option(help="Write here a CSV of what the modes judge differently.")
     ] = None,
@@ -46,16 +31,7 @@ def score_answers(
     figures: Annotated[
         Path | None, typer.Option(help="Draw the paper's figures into this folder, SVG and PNG.")
     ] = None,
-    clock: Annotated[
-        str | None,
-        typer.Option(help="YYYY-MM-DD: today, for paper's date finder. Default: 2025-01-01."),
-    ] = None,
-    intervals: Annotated[
-        bool, typer.Option("--intervals/--no-intervals", help="With or without intervals.")
-    ] = True,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, for machines.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score time answers as numbers: exact match, sMAPE, MASE, errors and their causes.
 
@@ -63,15 +39,6 @@ def score_answers(
     """
     from agent_env.families.temp_answers import commands
 
-    options = commands.ScoreOptions(
-        files=tuple(files),
-        modes=commands.MODES if mode is None else (mode,),
-        mapping=mapping,
-        centroids=centroids,
-        questions=tuple(questions or ()),
-        clock=_day(clock),
-        intervals=intervals,
-    )
     scored = commands.score_answers(options)
     if disagreements is not None:
         _write(disagreements, scored)
@@ -205,14 +172,3 @@ def _print_disagreements(scored: ScoredAnswers) -> None:
             f"  {count:6} {cause}; first {first.file} row {first.row.line}: label "
             f"{first.row.label}, paper {first.paper}, v2 {first.v2}"
         )
-
-
-def _day(text: str | None) -> date | None:
-    from agent_env.errors import ConfigError
-
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ConfigError(f"--clock '{text}' is not a date; write YYYY-MM-DD") from None

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError, DatasetError
@@ -34,21 +34,55 @@ from agent_env.families.temp_answers.study.modes import (
     score_v2,
 )
 from agent_env.records.escaping import csv_text
+from agent_env.records.options import Opt
 
 MODES = ("paper", "v2")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f"--clock '{text}' is not a date; write YYYY-MM-DD") from None
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreOptions:
     """The user's options."""
 
-    files: tuple[Path, ...]
-    modes: tuple[str, ...] = MODES
-    mapping: Path | None = None
-    centroids: Path | None = None
-    questions: tuple[Path, ...] = ()
-    clock: date | None = None
-    intervals: bool = True
+    files: Annotated[
+        tuple[Path, ...],
+        Opt("Response files (CSV, JSON lines), or folders of runs of temp-answers.", argument=True),
+    ]
+    modes: Annotated[
+        tuple[str, ...],
+        Opt(
+            "paper (the published rules) or v2 (ours); default: both.",
+            flag="--mode",
+            typed=str | None,
+            default=None,
+            read=lambda mode: (mode,),
+        ),
+    ] = MODES
+    mapping: Annotated[Path | None, Opt("JSON that says which column of your file is what.")] = None
+    centroids: Annotated[Path | None, Opt("Centroids for paper's MASE, instead of clustering.")] = (
+        None
+    )
+    questions: Annotated[
+        tuple[Path, ...], Opt("Question files; rows of no question are reported.")
+    ] = ()
+    clock: Annotated[
+        date | None,
+        Opt(
+            "YYYY-MM-DD: today, for paper's date finder. Default: 2025-01-01.",
+            typed=str | None,
+            read=_day,
+        ),
+    ] = None
+    intervals: Annotated[
+        bool,
+        Opt("With or without confidence intervals."),
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from agent_env.models.fake_server.conversation import ModelRequest, Refusal, input_tokens
 from agent_env.models.fake_server.modes import FULL_VLLM_BOTH, Mode
+from agent_env.records.options import Opt
 
 FULL_RESPONSES = (
     "Your input exceeds the context window of this model. Please adjust your input and try again."
@@ -16,24 +18,39 @@ FULL_RESPONSES = (
 class Hosting:
     """The configuration; by default a server without limits that serves any model."""
 
-    key: str | None = None
-    """The only key accepted; None accepts any, or none."""
-    context_tokens: int | None = None
-    """The context window: tokens of prompt and reply together."""
-    drops_tools: bool = False
-    """Whether tools are silently dropped, as with a chat template that has none."""
-    loading_s: float = 0.0
-    """How long after its start the server answers that it is loading the model."""
-    redirects_to: str | None = None
-    """The host to which all requests are redirected, such as http://127.0.0.1:9999."""
-    serves: str | None = None
-    """The only model: others are refused, or it answers for them where the mode checks no model."""
-    answers_as: str | None = None
-    """The model's name in replies, whatever the request names."""
-    hides_truncation: bool = False
-    """Whether the Responses API reports truncated replies as `completed`."""
-    piece_delay_s: float = 0.0
-    """The delay before each piece of a streamed reply."""
+    key: Annotated[str | None, Opt("The only API key that is taken.")] = None
+    """None accepts any key, or none."""
+    serves: Annotated[
+        str | None,
+        Opt(
+            "The one model: others are refused, by lenient and llama.cpp replaced.",
+            flag="--serve-model",
+        ),
+    ] = None
+    answers_as: Annotated[
+        str | None,
+        Opt("The model's name in replies, whatever the request names.", flag="--answer-as"),
+    ] = None
+    context_tokens: Annotated[
+        int | None, Opt("Tokens of prompt and reply; more is an error.", flag="--context", min=1)
+    ] = None
+    drops_tools: Annotated[
+        bool, Opt("Drop tools from the prompt without an error.", flag="--drop-tools")
+    ] = False
+    loading_s: Annotated[float, Opt("Answer 503 `Loading model` for so many seconds.", min=0.0)] = (
+        0.0
+    )
+    piece_delay_s: Annotated[
+        float, Opt("Seconds before each piece of a streamed reply.", min=0.0)
+    ] = 0.0
+    redirects_to: Annotated[
+        str | None,
+        Opt("Redirect each request, such as to http://127.0.0.1:9999.", flag="--redirect-to"),
+    ] = None
+    hides_truncation: Annotated[
+        bool,
+        Opt("Responses: report truncated replies as `completed`.", flag="--hide-truncation"),
+    ] = False
 
 
 def admit(
