@@ -24,7 +24,7 @@ from agent_env.records.trace_events import (
     ModelCalled,
     ToolCalled,
 )
-from agent_env.tasks.judging import shown_gold
+from agent_env.tasks.judging import gold_text
 
 SAMPLING = (
     "temperature", "top_p", "seed", "reasoning_effort", "max_output_tokens",
@@ -81,7 +81,7 @@ def verdict_lines(
     if score is not None:
         yield f"== answer read: {_answer(score)} · rule: {score.rule or 'none'}"
     if sample is not None:
-        yield f"== gold: {_cut(shown_gold(sample), None)}"
+        yield f"== gold: {_cut(gold_text(sample), None)}"
     if score is not None:
         told = " · ".join(f"{name} {value:.4g}" for name, value in score.metrics.items())
         yield f"== score: {told or score.outcome}"

@@ -15,7 +15,7 @@ import typer
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from agent_env.episodes.rescoring import Rescored
+    from agent_env.episodes.rescoring import Rescoring
     from agent_env.records.schema import Score
     from agent_env.runs.run import Run
     from agent_env.runs.start import Listener
@@ -88,7 +88,7 @@ def say(text: str) -> None:
 
 def print_scores(
     run: Run, as_json: bool, prices: Path | None = None, changes: bool = False
-) -> Rescored:
+) -> Rescoring:
     """The run's scores, at other prices than its own and with their `changes` against the earlier
     ones if so wished; exit code 1 where episodes were run and none came to its end."""
     from agent_env.runs.score import read_scores
@@ -108,7 +108,7 @@ def print_scores(
     return read.rescored
 
 
-def _tell_changes(rescored: Rescored) -> None:
+def _tell_changes(rescored: Rescoring) -> None:
     """How many verdicts are other ones now, and the first of them."""
     if not rescored.compared:
         return

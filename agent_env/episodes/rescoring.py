@@ -32,7 +32,7 @@ class ScorerVersion(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ScoreChange:
     """An episode whose verdict is another now."""
 
     before: Score
@@ -52,7 +52,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Rescored:
+class Rescoring:
     """New scores against earlier ones."""
 
     scorer: ScorerVersion
@@ -60,7 +60,7 @@ class Rescored:
     """None where there were no scores, or nothing says what made them."""
     compared: int
     """Episodes that were scored before and are now."""
-    changed: tuple[Changed, ...]
+    changed: tuple[ScoreChange, ...]
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
@@ -86,25 +86,25 @@ def version_of(scorer: Scorer) -> ScorerVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierScores:
     """What scores.jsonl says before it is made again."""
 
     scores: dict[tuple[str, str, int], Score]
     scorer: ScorerVersion | None
 
 
-def earlier_scores(folder: RunFolder) -> Earlier:
+def earlier_scores(folder: RunFolder) -> EarlierScores:
     """The scores there are; lines that cannot be read count as not scored before."""
-    return Earlier({_key(score): score for score in _read(folder)}, _made_by(folder))
+    return EarlierScores({_key(score): score for score in _read(folder)}, _made_by(folder))
 
 
-def against(earlier: Earlier, scores: Sequence[Score], scorer: Scorer) -> Rescored:
+def against(earlier: EarlierScores, scores: Sequence[Score], scorer: Scorer) -> Rescoring:
     """The new scores against the earlier ones. An episode that had not ended then is no change,
     nor is a metric that was not measured then."""
     pairs = [(earlier.scores[_key(now)], now) for now in scores if _key(now) in earlier.scores]
     ended = [(old, now) for old, now in pairs if old.outcome in ("read", "unreadable")]
-    changed = tuple(Changed(old, now) for old, now in ended if old != _as_before(old, now))
-    return Rescored(version_of(scorer), earlier.scorer, len(ended), changed)
+    changed = tuple(ScoreChange(old, now) for old, now in ended if old != _as_before(old, now))
+    return Rescoring(version_of(scorer), earlier.scorer, len(ended), changed)
 
 
 def _as_before(old: Score, now: Score) -> Score:

@@ -8,12 +8,12 @@ from pathlib import Path
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
-from agent_env.tasks.family import Made, by_digest
+from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import find_tool, needs_web, traits_of
 
 
-def check_tables(conditions: Sequence[Condition], made: Made) -> None:
+def check_tables(conditions: Sequence[Condition], made: SampleSet) -> None:
     """ConfigError where a condition looks into a table that a sample does not have."""
     tables = by_digest(made.tables)
     asking = {t: c.name for c in reversed(conditions) for t in traits_of(c) if t.needs_table}
@@ -42,7 +42,7 @@ def check_wordings(task: Task, conditions: Sequence[Condition], samples: Sequenc
 
 def check_proofs(
     conditions: Sequence[Condition],
-    made: Made,
+    made: SampleSet,
     settings: WebSettings,
     note: Callable[[str], None],
 ) -> None:

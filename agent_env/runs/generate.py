@@ -20,7 +20,7 @@ from agent_env.models.addresses import base_urls, with_variable
 from agent_env.records.options import Opt, Part
 from agent_env.records.schema import Record
 from agent_env.runs.options import ApiKeyEnv
-from agent_env.tasks.family import Family, Made, Rewording, by_digest, read_options
+from agent_env.tasks.family import Family, Rewording, SampleSet, by_digest, read_options
 from agent_env.wiring.models import make_model
 from agent_env.wiring.registry import load, load_family
 
@@ -104,7 +104,7 @@ class Wording:
 class MadeSet:
     """A written set."""
 
-    made: Made
+    made: SampleSet
     summary: Path
     wording: Wording | None = None
     remarks: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ async def make_set(options: GenerateOptions, listener: Listener) -> MadeSet:
     return MadeSet(made, summary, wording, tuple(family.remarks(made.samples, chosen)))
 
 
-def write_samples(made: Made, out: Path) -> None:
+def write_samples(made: SampleSet, out: Path) -> None:
     """Write samples, whole or not at all; tables go into a file beside."""
     if made.tables:
         write_whole(materials_beside(out), samples_bytes(made.tables))
@@ -172,8 +172,8 @@ def _model(options: GenerateOptions, family: Family) -> str | None:
 
 
 async def _worded(
-    made: Made, model: str, options: GenerateOptions, listener: Listener
-) -> tuple[Made, Wording]:
+    made: SampleSet, model: str, options: GenerateOptions, listener: Listener
+) -> tuple[SampleSet, Wording]:
     from agent_env.analysis.totals import totals
     from agent_env.episodes.calls.options import CallOptions, interrupted
     from agent_env.episodes.trace.fold import fold
@@ -220,7 +220,11 @@ async def _worded(
 
 
 def _write(
-    made: Made, options: GenerateOptions, family: Family, chosen: Record, wording: Wording | None
+    made: SampleSet,
+    options: GenerateOptions,
+    family: Family,
+    chosen: Record,
+    wording: Wording | None,
 ) -> Path:
     """The set and its summary."""
     generators = {getattr(sample, "generator", None) for sample in made.samples}

@@ -32,7 +32,7 @@ from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
-from agent_env.tasks.judging import shown_gold
+from agent_env.tasks.judging import gold_text
 
 CLASSES = ("correct", "outdated", "incorrect", "unsure")
 CELL = 30_000
@@ -183,7 +183,7 @@ def _item(
     return Labelled(
         hashlib.sha256(key.encode()).hexdigest()[:12],
         asked[0] if asked else "",
-        shown_gold(sample),
+        gold_text(sample),
         episode.answer or "",
         verdict(score, metric),
         {judge: says for judge in judges if (says := last_says(episode, judge, metric)) in JUDGED},

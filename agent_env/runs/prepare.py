@@ -21,7 +21,7 @@ from agent_env.runs.checks import check_proofs, check_tables, check_wordings
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_conditions, with_first_steps
-from agent_env.tasks.family import Family, Made, by_digest, read_options
+from agent_env.tasks.family import Family, SampleSet, by_digest, read_options
 from agent_env.tasks.templates import read_text_file, with_texts
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web, tool_names
 from agent_env.tasks.where import select
@@ -191,7 +191,7 @@ def _copies(
     return take_in(parse_given(options.cited_from), samples, note)
 
 
-def _samples(options: RunOptions, family: Family, chosen: Record, task: Task) -> Made:
+def _samples(options: RunOptions, family: Family, chosen: Record, task: Task) -> SampleSet:
     """From the dataset or newly generated; filtered, then cut to the limit; with the tables that
     the samples name, and no other."""
     from agent_env.tasks.where import parse_where
@@ -208,10 +208,10 @@ def _samples(options: RunOptions, family: Family, chosen: Record, task: Task) ->
     tables = by_digest(made.tables)
     if missing := named - set(tables):
         raise ConfigError(f"the samples name a table that is not there: {min(missing)[:12]}…")
-    return Made(tuple(kept), tuple(tables[d] for d in tables if d in named))
+    return SampleSet(tuple(kept), tuple(tables[d] for d in tables if d in named))
 
 
-def _read_dataset(file: Path, family: Family, task: Task) -> Made:
+def _read_dataset(file: Path, family: Family, task: Task) -> SampleSet:
     """A samples.jsonl with its materials beside it, or a set in a published format."""
     from agent_env.episodes.run_folder import materials_beside, read_materials, read_samples
 
@@ -223,15 +223,15 @@ def _read_dataset(file: Path, family: Family, task: Task) -> Made:
         reason = f"sample '{other.id}' is a question of {other.task}, not of {task.name}"
         raise DatasetError(file, None, f"{reason}; run that task")
     beside = materials_beside(file)
-    return Made(samples, read_materials(beside) if beside.exists() else ())
+    return SampleSet(samples, read_materials(beside) if beside.exists() else ())
 
 
 def _generated(
     options: RunOptions, family: Family, chosen: Record, filters: Sequence[Filter]
-) -> tuple[Made, list[Sample]]:
+) -> tuple[SampleSet, list[Sample]]:
     """As many as wished that satisfy the filters, out of at most 64 times as many."""
     wanted = options.limit or DEFAULT_COUNT
-    made, kept = Made(()), list[Sample]()
+    made, kept = SampleSet(()), list[Sample]()
     for factor in (1, 4, 16, 64) if filters else (1,):
         made = family.make_samples(wanted * factor, options.seed, chosen)
         kept = select(made.samples, filters)
@@ -248,7 +248,7 @@ def _create(
     chosen: Record,
     conditions: tuple[Condition, ...],
     sandbox: SandboxBackend | None,
-    made: Made,
+    made: SampleSet,
     limits: dict[str, Any],
     about_calls: dict[str, Any],
     copies: Sequence[Copy] = (),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.tasks.family import by_digest, stored_options
+from agent_env.tasks.family import by_digest, checked_options
 from agent_env.tasks.templates import with_texts
 from agent_env.wiring.registry import load_family
 from agent_env.wiring.rooms import Parts, Rooms
@@ -40,7 +40,7 @@ class Run(RunFolder):
         """The task as the run was asked it: its prompt, its options, its tables."""
         manifest = self.manifest()
         family = load_family(manifest.task)
-        options = stored_options(family, manifest.options)
+        options = checked_options(family, manifest.options)
         task = family.make_task(manifest.prompt, options, by_digest(self.materials()))
         return with_texts(task, manifest.prompt_file, manifest.system_file)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.judges import JudgeAgreement
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.analysis.totals import Totals
-    from agent_env.episodes.rescoring import Rescored
+    from agent_env.episodes.rescoring import Rescoring
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
@@ -58,7 +58,7 @@ class RunScores:
     folder: RunFolder
     manifest: Manifest
     comparison: Comparison
-    rescored: Rescored
+    rescored: Rescoring
     judges: tuple[JudgeAgreement, ...]
     late: AfterCutoff | None
     facts: ModelFacts | None

@@ -1,5 +1,5 @@
-"""Conditions by name: parts joined by `+`, such as `web+ci`. The first step's tool choice may stand
-behind them, `web~auto`, where a run has the same condition with several."""
+"""Conditions by name: parts joined by `+`, such as `web+ci`, and optionally the first step's tool
+choice, `web~auto`, where a run has the same condition with several choices."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.tool_registry import find_tool, tool_names
 
 PARTS = ("base", "explicit", "cited", "web", "web-once", "cal", "events", "ci", "sql")
-"""Known parts, in the order in which a condition's name gives them; `base` stands alone, and
-`cited` may bear a name: `cited:NAME`. Behind them come other tools: each tool's name is a part, and
-so is the MODULE:NAME of a tool that is not built in."""
+"""Known parts, in the order of a condition's name; `base` stands alone, and `cited` may be
+`cited:NAME`. Other tools follow: each tool's name is a part, and so is the MODULE:NAME of a tool
+that is not built in."""
 
 ALIASES = {
     "web": ("web_search", "open_page"),
@@ -24,16 +24,16 @@ ALIASES = {
     "events": ("query_events",),
     "ci": ("python",),
 }
-"""Parts that have another name than the tools they stand for."""
+"""Parts with another name than their tools."""
 
 CONTEXT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-"""The NAME of `cited:NAME`; it becomes part of a folder's name."""
+"""The NAME of `cited:NAME`; part of a folder's name."""
 
 
 def parse_conditions(names: Sequence[str], contexts: Sequence[str] = ()) -> tuple[Condition, ...]:
-    """The conditions of these names; `contexts` are those that there are, as `cited` or
-    `cited:NAME`. A plain `cited` stands for each of them; one that no condition uses is refused."""
-    parsed = [parse_condition(each) for name in names for each in _spread(name, contexts)]
+    """The conditions of these names; `contexts`: those available, as `cited` or `cited:NAME`. A
+    plain `cited` stands for each of them; ConfigError for one that no condition uses."""
+    parsed = [parse_condition(each) for name in names for each in _for_each_context(name, contexts)]
     if len({c.name for c in parsed}) < len(parsed):
         raise ConfigError("a condition is named twice; use --repeats to ask more than once")
     for condition in parsed:
@@ -48,8 +48,8 @@ def parse_conditions(names: Sequence[str], contexts: Sequence[str] = ()) -> tupl
     return tuple(parsed)
 
 
-def _spread(name: str, contexts: Sequence[str]) -> list[str]:
-    """The name once for each context where it has a plain `cited`, else the name itself."""
+def _for_each_context(name: str, contexts: Sequence[str]) -> list[str]:
+    """The name once for each context if it has a plain `cited`, else the name itself."""
     parts = [part.strip() for part in name.split("+")]
     if "cited" not in parts or not contexts:
         return [name]
@@ -63,10 +63,10 @@ def _option(context: str) -> str:
 
 
 def parse_condition(text: str) -> Condition:
-    """The condition of this name; ConfigError names the part that is wrong."""
-    bare, tilde, wanted = text.partition("~")
+    """The condition of this name; ConfigError names the wrong part."""
+    bare, tilde, choice = text.partition("~")
     if tilde:
-        return _with_choice(parse_condition(bare), wanted, text)
+        return _with_choice(parse_condition(bare), choice, text)
     parts = [_short(part.strip()) for part in text.split("+")]
     kinds = [_kind(part) for part in parts]
     tools = {part: _tools(part, kind, text) for part, kind in zip(parts, kinds, strict=True)}
@@ -87,7 +87,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def _short(part: str) -> str:
-    """The alias of a tool that has one of its own, as conditions' names have it."""
+    """The alias of the tool where it has one, else the part itself."""
     return next((alias for alias, tools in ALIASES.items() if tools == (part,)), part)
 
 
@@ -97,8 +97,7 @@ def _place(part: str) -> tuple[int, str]:
 
 
 def _tools(part: str, kind: str, text: str) -> tuple[ToolTraits, ...]:
-    """The tools that the part stands for, imported where they are not built in; ConfigError where
-    there is no such part."""
+    """The tools of the part, imported where not built in; ConfigError for an unknown part."""
     if part in ALIASES or part in tool_names():
         return tuple(ToolTraits(name=name) for name in ALIASES.get(part, (part,)))
     if kind in PARTS:
@@ -123,7 +122,7 @@ def _tools(part: str, kind: str, text: str) -> tuple[ToolTraits, ...]:
 
 
 def _check(text: str, parts: Sequence[str], kinds: Sequence[str]) -> None:
-    """ConfigError where the parts do not go together."""
+    """ConfigError for parts that exclude each other."""
     if kinds.count("cited") > 1:
         raise ConfigError(f"condition '{text}': only one set of cited pages at a time")
     if len(set(parts)) < len(parts):
@@ -141,43 +140,43 @@ def _check(text: str, parts: Sequence[str], kinds: Sequence[str]) -> None:
 
 CHOICES: tuple[ToolChoice, ...] = ("required", "auto", "none")
 BOTH = "both"
-"""Stands for two conditions: one whose first step must call a tool, one whose first step may."""
+"""Two conditions: the first step must call a tool in one, and may in the other."""
 
 
-def _with_choice(condition: Condition, wanted: str, text: str) -> Condition:
-    choice = next((known for known in CHOICES if known == wanted.strip()), None)
+def _with_choice(condition: Condition, name: str, text: str) -> Condition:
+    choice = next((known for known in CHOICES if known == name.strip()), None)
     if choice is None:
-        raise ConfigError(f"condition '{text}': behind ~ stands {', '.join(CHOICES)}")
+        raise ConfigError(f"condition '{text}': after ~ write one of {', '.join(CHOICES)}")
     if not condition.tools:
         raise ConfigError(f"condition '{text}' offers no tools, so it has no choice")
-    name = f"{condition.name}~{choice}"
-    return condition.model_copy(update={"name": name, "first_step": choice})
+    update = {"name": f"{condition.name}~{choice}", "first_step": choice}
+    return condition.model_copy(update=update)
 
 
 def with_first_steps(
-    conditions: Sequence[Condition], asked: Sequence[str]
+    conditions: Sequence[Condition], choices: Sequence[str]
 ) -> tuple[Condition, ...]:
-    """The conditions with the first step's tool choice: as CONDITION=CHOICE among `asked` says, or
-    else a CHOICE there for all conditions, or else `required`. Without tools it is `auto`, and one
-    whose name says it keeps its own. For `both` there are two, NAME (required) and NAME~auto."""
+    """The conditions with the tool choice of their first step: by CONDITION=CHOICE among `choices`,
+    else by a CHOICE for all, else `required`; `auto` without tools; a choice in the name stays. For
+    `both` there are two conditions, NAME (required) and NAME~auto."""
     for_all = "required"
     named: dict[str, str] = {}
-    for text in asked:
-        name, equals, wanted = text.rpartition("=")
-        if wanted not in (*CHOICES, BOTH):
-            told = "write required, auto, none or both, or CONDITION=one of them"
-            raise ConfigError(f"--first-step {text}: {told}")
+    for text in choices:
+        name, equals, choice = text.rpartition("=")
+        if choice not in (*CHOICES, BOTH):
+            advice = "write required, auto, none or both, or CONDITION=one of them"
+            raise ConfigError(f"--first-step {text}: {advice}")
         if equals:
-            named[_asked_with_tools(name, conditions, text)] = wanted
+            named[_condition_name(name, conditions, text)] = choice
         else:
-            for_all = wanted
-    found = [new for c in conditions for new in _chosen(c, named.get(c.name, for_all))]
-    if twice := next((c.name for c in found if found.count(c) > 1), None):
+            for_all = choice
+    result = [new for c in conditions for new in _with_first_step(c, named.get(c.name, for_all))]
+    if twice := next((c.name for c in result if result.count(c) > 1), None):
         raise ConfigError(f"condition '{twice}' is there twice by --first-step both; name it once")
-    return tuple(found)
+    return tuple(result)
 
 
-def _chosen(condition: Condition, choice: str) -> list[Condition]:
+def _with_first_step(condition: Condition, choice: str) -> list[Condition]:
     """The condition with this choice on its first step; two for `both`."""
     if not condition.tools:
         return [condition.model_copy(update={"first_step": "auto"})]
@@ -189,23 +188,22 @@ def _chosen(condition: Condition, choice: str) -> list[Condition]:
     return [condition.model_copy(update={"first_step": choice})]
 
 
-def _asked_with_tools(name: str, conditions: Sequence[Condition], text: str) -> str:
-    """The name as the run has it."""
-    wanted = parse_condition(name).name
-    found = next((c for c in conditions if c.name == wanted), None)
-    if found is None:
+def _condition_name(name: str, conditions: Sequence[Condition], text: str) -> str:
+    """The name of the run's condition; ConfigError if it has none, or cannot have a choice."""
+    full_name = parse_condition(name).name
+    condition = next((c for c in conditions if c.name == full_name), None)
+    if condition is None:
         names = ", ".join(c.name for c in conditions)
         raise ConfigError(f"--first-step {text}: the run has no such condition, but {names}")
-    if not found.tools:
-        raise ConfigError(f"--first-step {text}: '{wanted}' offers no tools, so it has no choice")
-    if "~" in wanted:
+    if not condition.tools:
+        problem = "offers no tools, so it has no choice"
+        raise ConfigError(f"--first-step {text}: '{full_name}' {problem}")
+    if "~" in full_name:
         raise ConfigError(f"--first-step {text}: the name says its choice already")
-    return wanted
+    return full_name
 
 
 def _kind(part: str) -> str:
-    """The known part that this is: `cited` for `cited:NAME`."""
-    kind, colon, name = part.partition(":")
-    if kind == "cited" and colon:
-        return "cited" if CONTEXT_NAME.fullmatch(name) else part
-    return part
+    """The known part: `cited` for `cited:NAME`."""
+    kind, _, name = part.partition(":")
+    return kind if kind == "cited" and CONTEXT_NAME.fullmatch(name) else part

@@ -1,8 +1,8 @@
-"""How found pages are put before a question, and how they are told apart from it again.
+"""Puts pages before a question, and separates the two again.
 
 Guaranteed: the text has at most `budget` tokens by the given count; every cut is visible; the mark
-on the lines between pages stands in no page, so that no page can end itself or begin another.
-Not covered: whether a model obeys what a page says.
+on the lines between pages is in no page, so that no page can end itself or begin another.
+Not covered: whether a model obeys instructions in a page.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Cut = Literal["whole", "cut", "left_out", "no_text"]
-"""What became of a page; `left_out`: the budget was used up before it."""
+"""How much of a page fits; `left_out`: the budget was used up before it."""
 
 LEAST_ROOM = 40
-"""Tokens below which no further page is begun."""
+"""Minimum tokens for a further page."""
 LONGEST_TITLE = 200
 
 FIRST = "=== {mark} pages found on the web"
@@ -31,7 +31,7 @@ LAST = "=== {mark} end of the pages; the question follows\n"
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page as it may be shown."""
+    """A page for a context."""
 
     url: str
     title: str
@@ -39,37 +39,37 @@ class PageText:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """How much of a page is shown."""
+class PageExcerpt:
+    """The part of a page in a context."""
 
     cut: Cut
     chars: int = 0
-    """Characters of its text that are shown."""
+    """Characters of the page's text."""
     tokens: int = 0
-    """Of its part of the context, its frame included."""
+    """With the frame."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The context of one question; the text is empty where no page could be shown."""
+class ContextText:
+    """The context of one question; the text is empty if no page fits."""
 
     text: str
     tokens: int
-    shown: tuple[Shown, ...]
+    excerpts: tuple[PageExcerpt, ...]
     """For each page, in order."""
 
 
 def write_context(
     pages: Sequence[PageText], budget: int, page_budget: int, count: Callable[[str], int]
-) -> Written:
-    """The pages in the given order, each cut to `page_budget` tokens, all together to `budget`."""
+) -> ContextText:
+    """The pages in order, each cut to `page_budget` tokens, all together to `budget`."""
     mark, spare = _mark(pages), 0
     while True:
-        text, shown = _lay_out(pages, mark, budget - spare, page_budget, count)
+        text, excerpts = _lay_out(pages, mark, budget - spare, page_budget, count)
         tokens = count(text)
         if tokens <= budget:
-            return Written(text, tokens, tuple(shown))
-        spare += tokens - budget  # joined parts may have a few tokens more than each alone
+            return ContextText(text, tokens, tuple(excerpts))
+        spare += tokens - budget  # joined parts may have a few more tokens
 
 
 def put_before(context: str, question: str) -> str:
@@ -78,17 +78,17 @@ def put_before(context: str, question: str) -> str:
 
 
 def split(content: str) -> tuple[str, str]:
-    """The context and the question of a message's text; the context is empty where none stands."""
+    """The context, or "", and the question of a message's text."""
     first = re.match(FIRST.format(mark="([0-9a-f]{12})") + "\n", content)
     if first is None:
         return "", content
     end = LAST.format(mark=first[1])
-    context, found, question = content.partition(end)
-    return (context + end, question.removeprefix("\n")) if found else ("", content)
+    context, separator, question = content.partition(end)
+    return (context + end, question.removeprefix("\n")) if separator else ("", content)
 
 
 def _mark(pages: Sequence[PageText]) -> str:
-    """Twelve hexadecimal digits that follow from the pages and stand in none of them."""
+    """Twelve hexadecimal digits derived from the pages and in none of them."""
     whole = "\0".join(f"{page.url}\0{page.title}\0{page.text}" for page in pages)
     mark = hashlib.sha256(whole.encode(errors="replace")).hexdigest()
     while mark[:12] in whole:
@@ -102,31 +102,33 @@ def _lay_out(
     budget: int,
     page_budget: int,
     count: Callable[[str], int],
-) -> tuple[str, list[Shown]]:
-    """The text and what is shown; each part is counted by itself."""
+) -> tuple[str, list[PageExcerpt]]:
+    """The text and the excerpts; each part is counted by itself."""
     intro, last = INTRO.format(mark=mark), LAST.format(mark=mark)
-    left = budget - count(intro) - count(last)
+    remaining = budget - count(intro) - count(last)
     parts: list[str] = []
-    shown: list[Shown] = []
+    excerpts: list[PageExcerpt] = []
     for page in pages:
-        room = min(page_budget, left)
+        room = min(page_budget, remaining)
         if not page.text.strip():
-            shown.append(Shown("no_text"))
-        elif room < LEAST_ROOM or not (kept := _fitting(page, mark, len(parts) + 1, room, count)):
-            shown.append(Shown("left_out"))
+            excerpts.append(PageExcerpt("no_text"))
+        elif room < LEAST_ROOM or not (chars := _fitting(page, mark, len(parts) + 1, room, count)):
+            excerpts.append(PageExcerpt("left_out"))
         else:
-            part = _part(page, mark, len(parts) + 1, kept)
-            shown.append(Shown("whole" if kept == len(page.text) else "cut", kept, count(part)))
-            left -= shown[-1].tokens
+            part = _part(page, mark, len(parts) + 1, chars)
+            excerpts.append(
+                PageExcerpt("whole" if chars == len(page.text) else "cut", chars, count(part))
+            )
+            remaining -= excerpts[-1].tokens
             parts.append(part)
-    return (intro + "".join(parts) + last if parts else ""), shown
+    return (intro + "".join(parts) + last if parts else ""), excerpts
 
 
 def _fitting(page: PageText, mark: str, number: int, room: int, count: Callable[[str], int]) -> int:
-    """How many characters fit the room: up from a guess, then by halves, back to a blank."""
+    """How many characters fit into `room` tokens: doubling, bisection, then back to a blank."""
 
-    def fits(kept: int) -> bool:
-        return count(_part(page, mark, number, kept)) <= room
+    def fits(chars: int) -> bool:
+        return count(_part(page, mark, number, chars)) <= room
 
     whole = len(page.text)
     low, high = 0, min(whole, 4 * room)
@@ -141,11 +143,11 @@ def _fitting(page: PageText, mark: str, number: int, room: int, count: Callable[
     return blank if blank > low - 200 and blank > 0 else low
 
 
-def _part(page: PageText, mark: str, number: int, kept: int) -> str:
-    """A page between its two marked lines: title, address, a blank line, the text."""
+def _part(page: PageText, mark: str, number: int, chars: int) -> str:
+    """A page between its two marked lines: title, URL, a blank line, the text."""
     whole = len(page.text)
-    text = page.text[:kept].rstrip("\n")
-    cut = "" if kept == whole else f"\n[Cut here: {kept} of {whole} characters are shown.]"
+    text = page.text[:chars].rstrip("\n")
+    cut = "" if chars == whole else f"\n[Cut here: {chars} of {whole} characters are shown.]"
     title = _one_line(page.title)[:LONGEST_TITLE]
     return (
         f"=== {mark} page {number}\n{title}\n{_one_line(page.url)}\n\n{text}{cut}\n"

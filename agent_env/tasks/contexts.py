@@ -1,12 +1,12 @@
-"""Contexts: for each sample the text of pages that some run found, as a file that is handed on.
+"""Contexts: for each sample the text of the pages that another run found.
 
-A file is JSON lines: a ContextHeader, then a SampleContext for each sample of the source run.
+A file has JSON lines: a ContextHeader, then a SampleContext for each sample of the source run.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -16,18 +16,19 @@ from pydantic import BaseModel, ValidationError
 from agent_env.errors import ConfigError, DatasetError, first_problem
 from agent_env.records.schema import Condition, Message, Record, Sample
 from agent_env.tasks.context_text import Cut, put_before
+from agent_env.tasks.task import Prompt
 
 R = TypeVar("R", bound=BaseModel)
 
 Kind = Literal["cited", "opened", "returned"]
-"""How a page came into an episode: cited in the answer, else opened, else listed by a search."""
+"""How an episode got a page: cited in the answer, else opened, else listed by a search."""
 KINDS: tuple[Kind, ...] = ("cited", "opened", "returned")
 
 ORDER = "cited, opened, returned; within each by first appearance in the episode; a page once"
 
 
 class ContextHeader(Record):
-    """First line of a file: where its pages come from and by which rules they were cut."""
+    """First line of a file: the source of the pages and the rules by which they were cut."""
 
     kind: Literal["contexts"] = "contexts"
     v: Literal[1] = 1
@@ -41,55 +42,54 @@ class ContextHeader(Record):
     source_condition: str
     source_repeat: int
     source_web: str | None
-    """Which web the run had, as its run.json says."""
+    """The run's web, as in its run.json."""
     kinds: tuple[Kind, ...]
     order: str
     budget: int
-    """Tokens of one sample's context at most."""
+    """Maximum tokens of one sample's context."""
     page_budget: int
-    """Tokens of one page at most."""
+    """Maximum tokens of one page."""
     tokenizer: str
     samples: int
     empty: int
     """Samples without a page."""
     missing: int
-    """Pages that the traces name and no context can have: no store holds them, or a guard kept
-    them from the model."""
+    """Pages of the traces that no context can have: not stored, or blocked by a guard."""
     note: str | None = None
-    """What a reader must know of the pages."""
+    """A remark on the pages for the reader."""
 
 
 class ContextPage(Record):
-    """A page that an episode named and a store holds."""
+    """A page that an episode names and a store has."""
 
     url: str
     kind: Kind
     digest: str
     """SHA-256 of the stored bytes."""
     read_digest: str | None = None
-    """What the model opened under this address, where that was other bytes."""
+    """Digest of the bytes that the model opened under this URL, if they differ."""
     store: Literal["run", "fetched"]
-    """`fetched`: got by us after the run."""
+    """`fetched`: fetched by us after the run."""
     fetched_at: str
     tokens: int
     """Of its part of the context."""
     chars: int
-    """Characters of its text that are shown."""
+    """Characters of its text in the context."""
     of_chars: int
     cut: Cut
 
 
 class MissingPage(Record):
-    """A page that an episode named and the context cannot have."""
+    """A page that an episode names and the context cannot have."""
 
     url: str
     kind: Kind
     why: Literal["not_stored", "blocked"] = "not_stored"
-    """`blocked`: a guard kept it from the model, so it is kept from all."""
+    """`blocked`: a guard withheld it from the model."""
 
 
 class SampleContext(Record):
-    """What one sample is given."""
+    """The context of one sample."""
 
     sample: str
     sample_digest: str
@@ -97,7 +97,7 @@ class SampleContext(Record):
     episode: Literal["finished", "failed", "unfinished", "missing", "unreadable"]
     """How the source episode ended; pages are taken from finished ones only."""
     text: str
-    """What stands before the question, byte for byte; empty without a page."""
+    """The exact text before the question; empty without a page."""
     digest: str
     """SHA-256 of the text as UTF-8."""
     tokens: int
@@ -129,7 +129,7 @@ def sample_digest(sample: Sample) -> str:
 
 
 def read_contexts(file: Path) -> Contexts:
-    """The contexts of a file; the first defect is named by file, line and reason."""
+    """The contexts of a file; DatasetError with file, line and reason of the first defect."""
     try:
         return parse_contexts(file, file.read_bytes())
     except OSError as exc:
@@ -142,18 +142,18 @@ def parse_contexts(file: Path, data: bytes) -> Contexts:
     if not lines:
         raise DatasetError(file, None, "is empty; make it by: agent-env context build")
     header = _parse(file, 1, lines[0], ContextHeader)
-    found: dict[str, SampleContext] = {}
+    by_sample: dict[str, SampleContext] = {}
     for number, line in enumerate(lines[1:], start=2):
         context = _parse(file, number, line, SampleContext)
-        if context.sample in found:
-            raise DatasetError(file, number, f"sample '{context.sample}' stands twice")
+        if context.sample in by_sample:
+            raise DatasetError(file, number, f"sample '{context.sample}' is there twice")
         if text_digest(context.text) != context.digest:
             raise DatasetError(file, number, "the text was changed; its digest is another")
-        found[context.sample] = context
-    if len(found) != header.samples:
-        reason = f"holds {len(found)} samples, its header says {header.samples}; it was cut off"
+        by_sample[context.sample] = context
+    if len(by_sample) != header.samples:
+        reason = f"holds {len(by_sample)} samples, its header says {header.samples}; it was cut off"
         raise DatasetError(file, None, reason)
-    return Contexts(header, found)
+    return Contexts(header, by_sample)
 
 
 def _parse(file: Path, number: int, line: bytes, kind: type[R]) -> R:
@@ -165,7 +165,7 @@ def _parse(file: Path, number: int, line: bytes, kind: type[R]) -> R:
 
 
 def check_covers(file: Path, contexts: Contexts, samples: Sequence[Sample]) -> None:
-    """ConfigError where an asked sample has no context in the file, or is another sample there."""
+    """ConfigError for a sample without a context in the file, or with that of another sample."""
     missing = [sample.id for sample in samples if sample.id not in contexts.by_sample]
     source = contexts.header.source_run
     if missing:
@@ -179,9 +179,6 @@ def check_covers(file: Path, contexts: Contexts, samples: Sequence[Sample]) -> N
             f"{file} was built for other samples: {len(other)} of {len(samples)} differ, the first "
             f"is '{other[0]}'; ask those of {source} by --dataset"
         )
-
-
-Prompt = Callable[[Sample, Condition], tuple[Message, ...]]
 
 
 def with_context(prompt: Prompt, text: str) -> Prompt:

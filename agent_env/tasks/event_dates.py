@@ -1,4 +1,4 @@
-"""When the event that a sample asks about took place, as far as a table of ours says."""
+"""The date of the event that a sample asks about, from a table of ours."""
 
 from __future__ import annotations
 

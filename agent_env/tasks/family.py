@@ -1,7 +1,7 @@
-"""What a question family offers: its typed options, its task, its samples, its readers.
+"""What a question family offers: its typed options, task, samples and readers of published files.
 
-`wiring.TASKS` says where each stands. Options are a Record whose
-fields have defaults and a docstring each; the user writes them as KEY=VALUE.
+`wiring.TASKS` lists the families. Options are a Record whose fields have a default and a docstring
+each; the user writes them as KEY=VALUE.
 """
 
 from __future__ import annotations
@@ -26,84 +26,84 @@ class NoOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class SampleSet:
     """Samples, and the tables that they name in `materials`."""
 
     samples: tuple[Sample, ...]
     tables: tuple[MaterialTable, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """What the making dropped or did not find, in words, each with how often."""
+    """Number of questions dropped or not found, by reason."""
     missing: tuple[str, ...] = ()
-    """Why a sample is missing that was to be made, one text for each."""
+    """For each missing sample, the reason."""
 
 
 def by_digest(tables: Iterable[MaterialTable]) -> dict[str, MaterialTable]:
-    """The tables by the name that samples give them."""
+    """The tables by the digest in the samples."""
     return {table.digest: table for table in tables}
 
 
-def nothing_foreign(file: Path) -> Made | None:
-    """For a family that reads samples.jsonl only."""
+def nothing_foreign(file: Path) -> SampleSet | None:
+    """For a family without a published format."""
     return None
 
 
 def no_remarks(samples: Sequence[Sample], options: Any) -> Sequence[str]:
-    """For a family that says nothing more of a generated set."""
+    """For a family without remarks on its samples."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A question family as wiring finds it."""
+    """A question family."""
 
     name: str
     """As on the command line."""
     make_task: Callable[[str, Any, Materials], Task]
     """From the prompt's name, the options, and the tables that the samples name."""
-    make_samples: Callable[[int, int, Any], Made]
-    """So many, from a seed and the options; the same gives the same bytes. May give fewer."""
+    make_samples: Callable[[int, int, Any], SampleSet]
+    """From number, seed and options, reproducible byte for byte; may return fewer samples."""
     options: type[Record] = NoOptions
-    read_foreign: Callable[[Path], Made | None] = nothing_foreign
-    """Samples from a file in a published format; None where the file is none of them."""
+    read_foreign: Callable[[Path], SampleSet | None] = nothing_foreign
+    """Samples from a file in a published format; None for any other file."""
     write_foreign: Callable[[Sequence[Sample], Any], bytes] | None = None
-    """Samples and the options of their making as a file in the published format."""
+    """The bytes of a file in the published format, from samples and their options."""
     remarks: Callable[[Sequence[Sample], Any], Sequence[str]] = no_remarks
-    """Lines for the user about samples that were generated with these options."""
+    """Remarks for the user on samples generated with these options."""
     reference: str | None = None
-    """MODULE:NAME of what the scripted policies do about a question: from a `Turn` to a `Step`, or
-    None where the question is none of this family."""
+    """MODULE:NAME of the scripted policies' function: from a `Turn` to a `Step`, or to None if the
+    question is of another family."""
     rewording: str | None = None
-    """MODULE:NAME of a `Rewording`; None where a model cannot word the questions."""
+    """MODULE:NAME of a `Rewording`; None if a model cannot reword the questions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reworded:
-    """Samples in a model's words, as far as these passed the check."""
+class RewordingResult:
+    """Samples reworded by a model, where the wording passed the check."""
 
     samples: tuple[Sample, ...]
     refused: Mapping[str, int]
-    """Questions that keep the template's words, by reason."""
+    """Number of questions that keep the template's wording, by reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewording:
-    """How a family has its questions worded by a model, as samples of an inner task."""
+    """How a model rewords a family's questions, as samples of an inner task."""
 
     task: str
     prompt: str
     """The prompt's name."""
     prompt_digest: str
     samples: Callable[[Sequence[Sample], Materials], tuple[Sample, ...]]
-    """What the model is asked, from the questions and their tables."""
-    apply: Callable[[Sequence[Sample], Sequence[Sample], Mapping[str, str], str], Reworded]
-    """From the questions, what was asked, the replies by sample, and the model's name."""
+    """The inner samples, from the questions and their tables."""
+    apply: Callable[[Sequence[Sample], Sequence[Sample], Mapping[str, str], str], RewordingResult]
+    """From the questions, the inner samples, the replies by sample, and the model's name."""
 
 
-def read_options(family: Family, given: Sequence[str]) -> Record:
+def read_options(family: Family, texts: Sequence[str]) -> Record:
     """The family's options from KEY=VALUE texts; several values are separated by commas."""
     fields = family.options.model_fields
     values: dict[str, str | list[str]] = {}
-    for text in given:
+    for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         key = key.replace("-", "_")
         if not equals:
@@ -114,15 +114,11 @@ def read_options(family: Family, given: Sequence[str]) -> Record:
         if key in values:
             raise ConfigError(f"--option {key} is given twice; separate several values by commas")
         values[key] = _several(value) if _is_tuple(fields[key].annotation) else value
-    return _checked(family, values)
+    return checked_options(family, values)
 
 
-def stored_options(family: Family, stored: Mapping[str, Any]) -> Record:
-    """The options that a run's manifest holds."""
-    return _checked(family, dict(stored))
-
-
-def _checked(family: Family, values: Mapping[str, Any]) -> Record:
+def checked_options(family: Family, values: Mapping[str, Any]) -> Record:
+    """The family's options with these values, such as those of run.json; ConfigError if invalid."""
     try:
         return family.options.model_validate(values)
     except ValidationError as exc:

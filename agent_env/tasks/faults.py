@@ -1,25 +1,26 @@
-"""What is wrong with an answer, in terms of the question's constraints."""
+"""Errors of an answer, by the constraints of the question."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal
 
 from agent_env.records.schema import Record
 
 Source = Literal["lookup", "calculation"]
-"""Whether a constraint needs something looked up, or only computed."""
+"""Whether a constraint needs a lookup, or a calculation only."""
 
 
 class ConstraintRef(Record):
     """One constraint of a question."""
 
     index: int
-    """Place among the question's constraints, from 0; -1 for the range stated in the prompt."""
+    """Index among the question's constraints, from 0; -1 for the range stated in the prompt."""
     type: str
     text: str
     source: Source
     pages: tuple[str, ...] = ()
-    """URLs of the sample's evidence that prove this constraint, where one knows which."""
+    """URLs of the sample's evidence that prove this constraint, if known."""
 
 
 class WrongDate(Record):
@@ -34,9 +35,9 @@ class MissedDate(Record):
 
     date: str
     misread: ConstraintRef | None
-    """The constraint most likely misread; None where nothing points to one."""
+    """The constraint most likely misread; None if unknown."""
     rule: str
-    """How that was found: `violated elsewhere`, `other reading: NAME`, `left out by its value`,
+    """The rule that found it: `violated elsewhere`, `other reading: NAME`, `left out by its value`,
     `nothing found` or `no date given`."""
 
 
@@ -48,12 +49,9 @@ class Faults(Record):
 
     @property
     def blamed(self) -> tuple[ConstraintRef, ...]:
-        """The constraints that the faults point to, each once, most often named first."""
-        counts: dict[int, int] = {}
-        refs: dict[int, ConstraintRef] = {}
-        named = [ref for wrong in self.wrong for ref in wrong.violates]
-        named += [missed.misread for missed in self.missed if missed.misread is not None]
-        for ref in named:
-            refs[ref.index] = ref
-            counts[ref.index] = counts.get(ref.index, 0) + 1
+        """The constraints of the faults without duplicates, the most frequent first."""
+        all_refs = [ref for wrong in self.wrong for ref in wrong.violates]
+        all_refs += [missed.misread for missed in self.missed if missed.misread is not None]
+        refs = {ref.index: ref for ref in all_refs}
+        counts = Counter(ref.index for ref in all_refs)
         return tuple(refs[i] for i in sorted(counts, key=lambda i: (-counts[i], i)))

@@ -1,7 +1,7 @@
-"""What a judge is asked of an answer, and how its verdict is read.
+"""The prompt of a judge, and the parser of its verdict.
 
-The judge sees the question, the right answer and the answer that was given, and says whether the
-one agrees with the other; never who answered, nor what the scorer makes of it.
+The judge sees the question, the right answer and the model's answer, and says whether the two
+agree; it learns neither the model nor the score.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Literal
 
 from agent_env.records.schema import Episode, Message, Sample
 
-Says = Literal["right", "wrong", "unparsable"]
+JudgeVerdict = Literal["right", "wrong", "unparsable"]
 
 LONGEST = 20_000
-"""Characters of an answer that a judge reads, the last ones."""
+"""Maximum characters of an answer for the judge, from its end."""
 
 TEMPLATE = """\
 You check an answer that somebody gave to a question. The right answer is known and stands below. \
@@ -58,13 +58,13 @@ _EXTRA = {"answer": NAMES_ONLY, "answer_time": WITH_DATES}
 
 
 def judge_prompt(sample: Sample, episode: Episode, metric: str) -> tuple[Message, ...] | None:
-    """What is sent; None where the episode gave no text that could be judged."""
+    """The messages to send; None if the episode has no answer text."""
     if not (episode.answer or "").strip():
         return None
     answer = (episode.answer or "")[-LONGEST:]
-    mark = f"=== {hashlib.sha256(answer.encode()).hexdigest()[:12]} ==="  # no text holds its own
+    mark = f"=== {hashlib.sha256(answer.encode()).hexdigest()[:12]} ==="  # in no text
     text = TEMPLATE.format(
-        question=asked_question(sample, episode),
+        question=question_text(sample, episode),
         gold=_gold(sample, metric),
         mark=mark,
         answer=answer,
@@ -73,26 +73,25 @@ def judge_prompt(sample: Sample, episode: Episode, metric: str) -> tuple[Message
     return (Message(role="user", content=text),)
 
 
-def read_verdict(text: str) -> Says:
-    """By the last line that is not empty; a verdict that stands elsewhere, or in other words, is
-    none."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    found = _VERDICT.fullmatch(lines[-1]) if lines else None
-    if found is None:
+def read_verdict(text: str) -> JudgeVerdict:
+    """The verdict on the last line that is not empty, in the requested form; else `unparsable`."""
+    lines = text.strip().splitlines() or [""]
+    verdict = _VERDICT.fullmatch(lines[-1].strip())
+    if verdict is None:
         return "unparsable"
-    return "right" if found[1] == "CORRECT" else "wrong"
+    return "right" if verdict[1] == "CORRECT" else "wrong"
 
 
-def asked_question(sample: Sample, episode: Episode) -> str:
-    """The sample's question without what stood around it; else all that the model was asked."""
+def question_text(sample: Sample, episode: Episode) -> str:
+    """The sample's question without the prompt around it, if known; else the first user message."""
     question = getattr(sample, "question", None)
     if isinstance(question, str):
         return question
     return next((m.content for m in episode.messages if m.role == "user"), "")
 
 
-def shown_gold(sample: Sample) -> str:
-    """The gold for people: with its dates where the sample has rows of gold."""
+def gold_text(sample: Sample) -> str:
+    """The gold for people, with dates if the sample has rows of gold."""
     rows = getattr(sample, "golds", ())
     if rows:
         return "; ".join(f"{r.answer} ({r.start} to {r.end or 'present'})" for r in rows)
@@ -107,12 +106,9 @@ def _gold(sample: Sample, metric: str) -> str:
 
 
 def _dates(sample: Sample, row: object) -> str:
-    """Those that the question asks for; the end of what lasts is not asked for."""
+    """The dates that the question asks for; not the end of a span that still lasts."""
     length = 7 if getattr(sample, "kind", "") == "current" else 10
     bounds = {"start": "began", "end": "ended"}
-    told = ((word, getattr(row, side)) for side, word in bounds.items() if side in _roles(sample))
-    return ", ".join(f"{word} {day[:length]}" for word, day in told if day)
-
-
-def _roles(sample: Sample) -> tuple[str, ...]:
-    return getattr(sample, "roles", ())
+    sides = [side for side in bounds if side in getattr(sample, "roles", ())]
+    days = ((bounds[side], getattr(row, side)) for side in sides)
+    return ", ".join(f"{word} {day[:length]}" for word, day in days if day)

@@ -1,4 +1,4 @@
-"""What an option record says of its fields: names, types, defaults, the docstring of each."""
+"""Names, types, defaults and docstrings of the fields of an option record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OptionHelp:
     name: str
     type: str
     default: str | None
-    """None where there is none, or nothing to show."""
+    """None for no default, or an empty one."""
     help: str
 
 
@@ -27,14 +27,14 @@ def option_help(record: type[Record]) -> tuple[OptionHelp, ...]:
     """The record's fields in their order."""
     texts = _docstrings(record)
     return tuple(
-        OptionHelp(name, _type(each.annotation), _shown(each.default), texts.get(name, ""))
+        OptionHelp(name, _type(each.annotation), _default_text(each.default), texts.get(name, ""))
         for name, each in record.model_fields.items()
     )
 
 
 def _docstrings(record: type) -> dict[str, str]:
-    """The docstring that stands below each field, as one line."""
-    found: dict[str, str] = {}
+    """The docstring of each field, as one line."""
+    texts: dict[str, str] = {}
     for each in reversed(record.__mro__):
         if not issubclass(each, Record) or each is Record:
             continue
@@ -44,8 +44,8 @@ def _docstrings(record: type) -> dict[str, str]:
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 match below:
                     case ast.Expr(value=ast.Constant(value=str(text))):
-                        found[field.target.id] = " ".join(text.split())
-    return found
+                        texts[field.target.id] = " ".join(text.split())
+    return texts
 
 
 def _type(annotation: Any) -> str:
@@ -60,7 +60,7 @@ def _type(annotation: Any) -> str:
     return getattr(annotation, "__name__", "str").lower()
 
 
-def _shown(default: Any) -> str | None:
+def _default_text(default: Any) -> str | None:
     if isinstance(default, tuple):
         return ",".join(str(value) for value in default) or None
     if isinstance(default, bool):

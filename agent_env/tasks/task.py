@@ -1,4 +1,4 @@
-"""A question family as data: what is asked, how it is scored, how its results are analysed."""
+"""A task as data: prompt, scorer, metrics, strategies, and hooks for the analysis."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent_env.tasks.faults import Faults
 
 
 class FaultFinder(Protocol):
-    """Says which constraints an answer does not satisfy."""
+    """Finds the constraints that an answer violates."""
 
     def __call__(self, sample: Sample, answer: tuple[str, ...]) -> Faults: ...
 
@@ -28,28 +28,28 @@ def _no_cluster(sample: Sample) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisHooks:
-    """What the analysis asks of a family; the defaults fit any."""
+    """What the analysis needs from a family; the defaults fit any."""
 
     groups: Callable[[Sample], Mapping[str, tuple[str, ...]]] = _no_groups
-    """What a sample is broken down by; it may stand under several values of one name."""
+    """Groups for breakdowns, by name; a sample may have several values of one name."""
     cluster: Callable[[Sample], str] = _no_cluster
-    """What a sample shares with others, drawn together in resampling; "" for nothing."""
+    """The cluster of a sample, resampled as a whole; "" for none."""
     shared: str = ""
-    """What samples of one cluster share, as a noun."""
+    """What the samples of a cluster share, as a noun."""
     fault_finder: Callable[[], FaultFinder] | None = None
-    """Makes the finder, which may load tables; None where the family has none."""
+    """Makes the finder, which may load tables; None for a family without one."""
     statistics: tuple[str, ...] = ()
-    """The family's own, as MODULE:NAME of an `analysis.statistics.Statistic` each."""
+    """The family's own: MODULE:NAME of an `analysis.statistics.Statistic` each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question that is answered before the sample's own."""
+    """A worked example before the sample's question."""
 
     fields: Mapping[str, str]
     """The placeholders' texts."""
     answer: str
-    """What the assistant says to it."""
+    """The assistant's answer."""
 
 
 Prompt = Callable[[Sample, Condition], tuple[Message, ...]]
@@ -58,59 +58,59 @@ Prompt = Callable[[Sample, Condition], tuple[Message, ...]]
 
 @dataclass(frozen=True, slots=True)
 class StrategyParts:
-    """What a strategy is made of."""
+    """What a StrategyMaker gets."""
 
     prompt: Prompt
     condition: Condition
     examples: Prompt | None = None
-    """Worked examples of the family, as turns of user and assistant; None where it has none."""
+    """Worked examples as turns of user and assistant; None for a family without any."""
 
 
 StrategyMaker = Callable[[StrategyParts], Strategy | None]
-"""None for a strategy that only words the question: the tool loop does the rest. Raises ConfigError
-where the strategy cannot work with these parts."""
+"""None for a strategy that changes the prompt only: the tool loop runs it. Raises ConfigError for
+parts that the strategy cannot use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A question family as data."""
+    """Prompt, scorer and limits of a question family."""
 
     name: str
     sample_type: type[Sample]
     prompt: Prompt
     scorer: Scorer
     metrics: tuple[str, ...]
-    """What the scorer measures, the main one first."""
+    """Names of the scorer's metrics, the main one first."""
     default_conditions: tuple[str, ...]
     ceiling_metric: str | None = None
-    """The metric that is 1 for the best answer there can be, where the main one may stay below."""
+    """The metric that is 1 for a perfect answer, if the main one may be lower."""
     error_metrics: frozenset[str] = frozenset()
-    """Those of `metrics` that say how far off an answer is: the less the better, without a bound,
-    and absent from a score where they are not defined."""
+    """Those of `metrics` that measure an error: lower is better, unbounded, absent from a score
+    where undefined."""
     limits: Limits = Limits()  # noqa: RUF009, frozen
     placeholders: Mapping[str, bool] = field(default_factory=dict)
-    """What a user's own prompt may hold, and whether it must."""
+    """Placeholders of a user's own prompt, and whether each is required."""
     fields: Callable[[Sample, Condition], Mapping[str, str]] | None = None
-    """The placeholders' texts; None where the family takes no prompt of the user's."""
+    """The placeholders' texts; None for a family without user prompts."""
     wording: Callable[[Mapping[str, str]], str] | None = None
-    """The question made of the placeholders' texts."""
+    """The question from the placeholders' texts."""
     examples: Callable[[Sample, Condition], tuple[Example, ...]] | None = None
     """Worked examples for few-shot prompts, worded like the question."""
     setup: Callable[[Sample, Condition], str] | None = None
-    """Code with which a Python session of the sample begins; None where it begins empty."""
+    """Code that opens the sample's Python session; None for none."""
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)
-    """Strategies that only these questions can be asked by, beside those of every task."""
+    """Strategies of this task alone, beside those of every task."""
     analysis: AnalysisHooks = AnalysisHooks()
-    """How results are broken down and resampled, and wrong answers diagnosed."""
+    """Breakdowns, resampling and diagnosis of the results."""
 
     def score(self, sample: Sample, episode: Episode) -> Score:
-        """The episode's score. A scorer that raises ends no command: its error is the episode's
-        outcome. Only ConfigError passes, such as a missing extra, which the user can mend."""
+        """The episode's score. An error of the scorer becomes the episode's outcome; only
+        ConfigError is raised, such as for a missing extra."""
         try:
             return self.scorer(sample, episode)
         except ConfigError:
             raise
-        except Exception as exc:  # whatever a model's text may set off
+        except Exception as exc:  # a model's text may cause any error
             reason = " ".join(f"{type(exc).__name__}: {exc}".split())
             return Score(
                 sample=episode.sample,

@@ -1,4 +1,4 @@
-"""A user's own words around a family's questions: a prompt with placeholders, a system text."""
+"""A user's own prompt for a family's questions: a template with placeholders, a system text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agent_env.errors import ConfigError
@@ -14,11 +15,11 @@ from agent_env.records.schema import Condition, Message, Sample
 from agent_env.tasks.task import Task
 
 MARK = re.compile(r"\{\{|\}\}|\{(\w+)\}")
-"""A placeholder, or a brace that is meant as one."""
+"""A placeholder, or a literal brace."""
 
 
 def read_text_file(file: Path) -> TextFile:
-    """The file as it is stored with a run; ConfigError where it is no text."""
+    """The file as a run stores it; ConfigError if it is not text."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as exc:
@@ -32,14 +33,12 @@ def read_text_file(file: Path) -> TextFile:
 
 
 def with_template(task: Task, template: TextFile) -> Task:
-    """The task with its question worded by the template; ConfigError names what is wrong in it."""
+    """The task with its question worded by the template; ConfigError for an invalid template."""
     fields = task.fields
     if fields is None:
         raise ConfigError(f"{template.name}: task {task.name} takes no prompt of your own")
     check_template(template, task.placeholders)
-
-    def wording(values: Mapping[str, str]) -> str:
-        return fill(template.text, values)
+    wording = partial(fill, template.text)
 
     def prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         return (Message(role="user", content=wording(fields(sample, condition))),)
@@ -48,17 +47,17 @@ def with_template(task: Task, template: TextFile) -> Task:
 
 
 def example_turns(task: Task) -> Callable[[Sample, Condition], tuple[Message, ...]] | None:
-    """The family's worked examples as turns, worded like its question; None where it has none."""
+    """The family's worked examples as turns, worded like its question; None without examples."""
     examples, wording = task.examples, task.wording
     if examples is None or wording is None:
         return None
 
     def turns(sample: Sample, condition: Condition) -> tuple[Message, ...]:
-        found: list[Message] = []
+        messages: list[Message] = []
         for example in examples(sample, condition):
-            found.append(Message(role="user", content=wording(example.fields)))
-            found.append(Message(role="assistant", content=example.answer))
-        return tuple(found)
+            messages.append(Message(role="user", content=wording(example.fields)))
+            messages.append(Message(role="assistant", content=example.answer))
+        return tuple(messages)
 
     return turns
 
@@ -74,24 +73,24 @@ def with_system(task: Task, system: TextFile) -> Task:
 
 
 def with_texts(task: Task, template: TextFile | None, system: TextFile | None) -> Task:
-    """The task in the user's own words, where there are any."""
+    """The task with the user's template and system text, if given."""
     task = task if template is None else with_template(task, template)
     return task if system is None else with_system(task, system)
 
 
 def check_template(template: TextFile, known: Mapping[str, bool]) -> None:
-    """ConfigError where a placeholder is unknown, or one that must be there is missing."""
-    used = {found[1] for found in MARK.finditer(template.text)} - {None}
+    """ConfigError for an unknown or a missing placeholder."""
+    used = {mark[1] for mark in MARK.finditer(template.text)} - {None}
     names = ", ".join(f"{{{name}}}" for name in known)
     for name in sorted(used - set(known)):
         raise ConfigError(
             f"{template.name}: unknown placeholder {{{name}}}; known: {names};"
             " write {{ and }} for braces"
         )
-    for name in (name for name, needed in known.items() if needed and name not in used):
+    if name := next((n for n, is_required in known.items() if is_required and n not in used), ""):
         raise ConfigError(f"{template.name}: placeholder {{{name}}} is missing; known: {names}")
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """The template with its placeholders replaced; what is put in is not looked through again."""
-    return MARK.sub(lambda found: values[found[1]] if found[1] else found[0][0], template)
+    """The template with its placeholders replaced, in one pass."""
+    return MARK.sub(lambda mark: values[mark[1]] if mark[1] else mark[0][0], template)

@@ -1,7 +1,7 @@
 """Finds tools by name: a built-in one is a file in tools/builtin, any other is at MODULE:NAME.
 
-What a stored condition says of its tools is read from it; no module outside this package is
-imported for that, but only when a tool is opened to be used.
+Traits of foreign tools are read from the stored condition; a foreign module is imported only when
+its tool is used.
 """
 
 from __future__ import annotations
@@ -22,29 +22,28 @@ BUILT_IN = "agent_env.tools.builtin"
 @cache
 def tool_names() -> tuple[str, ...]:
     """The built-in tools."""
-    return tuple(sorted(found.name for found in iter_modules(import_module(BUILT_IN).__path__)))
+    return tuple(sorted(each.name for each in iter_modules(import_module(BUILT_IN).__path__)))
 
 
 def find_tool(name: str) -> ToolDeclaration:
-    """The declaration of a built-in tool, or the one at MODULE:NAME; ConfigError where it is not
-    there."""
+    """The declaration of a built-in tool, or the one at MODULE:NAME; ConfigError if missing."""
     module, colon, attribute = name.partition(":")
     if not colon:
         if name not in tool_names():
             raise ConfigError(f"no tool '{name}'; known: {', '.join(tool_names())}")
         module, attribute = f"{BUILT_IN}.{name}", "TOOL"
     try:
-        found = getattr(import_module(module), attribute)
+        tool = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as exc:
         raise ConfigError(f"tool '{name}' cannot be imported: {exc}") from exc
-    if not isinstance(found, ToolDeclaration):
-        raise ConfigError(f"tool '{name}' is no ToolDeclaration, but {type(found).__name__}")
-    return found
+    if not isinstance(tool, ToolDeclaration):
+        raise ConfigError(f"tool '{name}' is no ToolDeclaration, but {type(tool).__name__}")
+    return tool
 
 
 def traits_of(condition: Condition) -> tuple[ToolTraits, ...]:
-    """What the tools of the condition say of themselves, in the order in which they are offered; of
-    a tool that is known no more, the name."""
+    """The traits of the condition's tools, in order; only the name of a tool that no longer
+    exists."""
     own = {traits.name: traits for traits in condition.own_tools}
     return tuple(own.get(name) or _built_in(name) for name in condition.tools)
 
@@ -54,7 +53,7 @@ def _built_in(name: str) -> ToolTraits:
 
 
 def web_tools(condition: Condition) -> frozenset[str]:
-    """Those whose results are evidence of the web."""
+    """The tools whose results are evidence from the web."""
     return frozenset(traits.name for traits in traits_of(condition) if traits.shows_web)
 
 

@@ -11,14 +11,14 @@ from agent_env.records.schema import Sample
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A field and the values that it may have."""
+    """A field and its allowed values."""
 
     field: str
     values: tuple[str, ...]
 
 
 def parse_where(text: str) -> Filter:
-    """From `FIELD=A,B`."""
+    """Parses `FIELD=A,B`."""
     field, equals, values = text.partition("=")
     if not field or not equals or not values:
         raise ConfigError(f"--where '{text}' is not FIELD=A,B")
@@ -26,15 +26,15 @@ def parse_where(text: str) -> Filter:
 
 
 def select(samples: Sequence[Sample], filters: Sequence[Filter]) -> list[Sample]:
-    """The samples that satisfy all filters; a field that no sample has is a ConfigError."""
-    for chosen in filters:
+    """The samples that satisfy all filters; ConfigError for an unknown field."""
+    for each in filters:
         fields = type(samples[0]).model_fields
-        if chosen.field not in fields:
-            raise ConfigError(f"--where: no field '{chosen.field}'; known: {', '.join(fields)}")
+        if each.field not in fields:
+            raise ConfigError(f"--where: no field '{each.field}'; known: {', '.join(fields)}")
     return [s for s in samples if all(_satisfies(s, f) for f in filters)]
 
 
-def _satisfies(sample: Sample, wanted: Filter) -> bool:
-    value = getattr(sample, wanted.field)
+def _satisfies(sample: Sample, filter_: Filter) -> bool:
+    value = getattr(sample, filter_.field)
     values = value if isinstance(value, tuple) else (value,)
-    return any(str(part) in wanted.values for part in values)
+    return any(str(part) in filter_.values for part in values)

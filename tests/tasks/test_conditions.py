@@ -109,9 +109,9 @@ def test_a_name_may_say_the_first_steps_choice() -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("web~maybe", "behind ~ stands required, auto, none"),
+        ("web~maybe", "after ~ write one of required, auto, none"),
         ("base~auto", "condition 'base~auto' offers no tools, so it has no choice"),
-        ("web~auto~auto", "behind ~ stands"),
+        ("web~auto~auto", "after ~ write one of"),
         ("~auto", "no part ''"),
     ],
 )

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from agent_env.families.reference.context_pages import split_pages
 from agent_env.models.tokenizers import Estimate
 from agent_env.tasks.context_text import (
+    PageExcerpt,
     PageText,
-    Shown,
     put_before,
     split,
     write_context,
@@ -41,14 +41,14 @@ def test_a_page_stands_with_title_and_address_between_marked_lines() -> None:
         f"=== {mark} end of page 1",
         f"=== {mark} end of the pages; the question follows",
     ]
-    assert written.shown == (Shown("whole", 30, COUNT("\n".join(lines[4:10]) + "\n")),)
+    assert written.excerpts == (PageExcerpt("whole", 30, COUNT("\n".join(lines[4:10]) + "\n")),)
 
 
 def test_a_long_page_is_cut_at_a_word_and_says_so() -> None:
     written = write_context([page("many words " * 500)], 5000, 200, COUNT)
-    assert written.shown[0].cut == "cut"
-    assert written.shown[0].tokens <= 200
-    ending = f"\n[Cut here: {written.shown[0].chars} of 5500 characters are shown.]\n"
+    assert written.excerpts[0].cut == "cut"
+    assert written.excerpts[0].tokens <= 200
+    ending = f"\n[Cut here: {written.excerpts[0].chars} of 5500 characters are shown.]\n"
     assert written.text.count(ending) == 1
     assert written.text.partition(ending)[0].rsplit(" ", 1)[1] in ("many", "words")
 
@@ -56,14 +56,14 @@ def test_a_long_page_is_cut_at_a_word_and_says_so() -> None:
 def test_the_budget_is_spent_in_order_and_what_is_left_out_is_told() -> None:
     pages = [page("one " * 200, "a"), page("two " * 200, "b"), page("three " * 200, "c")]
     written = write_context(pages, 400, 300, COUNT)
-    assert [shown.cut for shown in written.shown] == ["whole", "cut", "left_out"]
+    assert [shown.cut for shown in written.excerpts] == ["whole", "cut", "left_out"]
     assert written.tokens <= 400
     assert "c.example" not in written.text
 
 
 def test_a_page_without_text_is_told_and_takes_no_room() -> None:
     written = write_context([page(" \n"), page("Born 1 May 1900.", "b")], 500, 500, COUNT)
-    assert [shown.cut for shown in written.shown] == ["no_text", "whole"]
+    assert [shown.cut for shown in written.excerpts] == ["no_text", "whole"]
     assert "a.example" not in written.text
 
 
@@ -100,7 +100,7 @@ def test_whatever_pages_say_the_budget_holds_and_the_question_is_found_again(
     read = list(split_pages(written.text)[0].values())
     kept = [
         (page, shown)
-        for page, shown in zip(pages, written.shown, strict=True)
+        for page, shown in zip(pages, written.excerpts, strict=True)
         if shown.cut in ("whole", "cut")
     ]
     for (page, shown), block in zip(kept, read, strict=True):

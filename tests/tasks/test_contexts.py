@@ -70,7 +70,7 @@ def test_a_file_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         (lambda lines: [], "is empty; make it by: agent-env context build"),
         (lambda lines: lines[1:], ":1: not a context file's header: "),
         (lambda lines: [lines[0], b"{", lines[2]], ":2: not a context: "),
-        (lambda lines: [*lines, lines[1]], ":4: sample 'one' stands twice"),
+        (lambda lines: [*lines, lines[1]], ":4: sample 'one' is there twice"),
         (lambda lines: lines[:2], "holds 1 samples, its header says 2; it was cut off"),
         (
             lambda lines: [lines[0], lines[1].replace(b'"pages\\n"', b'"other\\n"'), lines[2]],

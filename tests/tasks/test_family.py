@@ -11,7 +11,7 @@ from agent_env.episodes.run_folder import materials_beside, read_materials
 from agent_env.errors import ConfigError
 from agent_env.records.schema import MaterialTable, Record, Sample
 from agent_env.runs.generate import write_samples
-from agent_env.tasks.family import Family, Made, Materials, read_options, stored_options
+from agent_env.tasks.family import Family, Materials, SampleSet, checked_options, read_options
 from agent_env.tasks.task import Task
 from agent_env.wiring.registry import TASKS, load_family
 
@@ -31,12 +31,12 @@ def no_task(prompt: str, options: Options, tables: Materials) -> Task:
     raise AssertionError("not asked for here")
 
 
-def make(count: int, seed: int, options: Options) -> Made:
+def make(count: int, seed: int, options: Options) -> SampleSet:
     samples = (
         Sample(id=f"s-{seed}-{i}", task="tests", gold=("yes",), materials=(TABLE.digest,))
         for i in range(count)
     )
-    return Made(tuple(samples), (TABLE,))
+    return SampleSet(tuple(samples), (TABLE,))
 
 
 FAMILY = Family("tests", no_task, make, Options)
@@ -49,7 +49,7 @@ def test_options_are_typed() -> None:
 
 def test_options_survive_the_manifest() -> None:
     options = Options(sizes=(10, 20))
-    assert stored_options(FAMILY, options.model_dump(mode="json")) == options
+    assert checked_options(FAMILY, options.model_dump(mode="json")) == options
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ async def _context(
     texts = [PageText(named.url, page.title, page.text) for named, page, _ in found]
     written = write_context(texts, rules.budget, rules.page_budget, tokenizer.count)
     pages = []
-    for (named, page, store), shown in zip(found, written.shown, strict=True):
+    for (named, page, store), shown in zip(found, written.excerpts, strict=True):
         digest = sha256(page.body).hexdigest()
         pages.append(
             ContextPage(

@@ -23,7 +23,7 @@ _refs: TypeAdapter[tuple[PageRef, ...]] = TypeAdapter(tuple[PageRef, ...])
 _specs: TypeAdapter[tuple[ToolSpec, ...]] = TypeAdapter(tuple[ToolSpec, ...])
 
 
-def moved_out(event: Event, texts: Texts) -> Event:
+def with_texts_stored(event: Event, texts: Texts) -> Event:
     """The event with its long texts in the store; short ones stay where they are."""
     if isinstance(event, ToolCalled):
         return _call_moved_out(event, texts)
@@ -57,7 +57,7 @@ def _call_moved_out(event: ToolCalled, texts: Texts) -> ToolCalled:
     return event.model_copy(update=update) if moved else event
 
 
-def moved_in(event: Event, texts: Texts) -> Event:
+def with_texts(event: Event, texts: Texts) -> Event:
     found = {name: texts.get(digest) for name, digest in (event.texts or {}).items()}
     fields: dict[str, Any] = {"texts": None}
     if isinstance(event, ToolCalled):

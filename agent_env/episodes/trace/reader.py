@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent_env.episodes.trace.lines import Lines, TraceError, last_event, read_lines
-from agent_env.episodes.trace.long_texts import moved_in
+from agent_env.episodes.trace.long_texts import with_texts
 from agent_env.episodes.trace.texts import MissingText, Texts
 from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.records.safe_files import UnsafeFile, read_file
@@ -66,7 +66,7 @@ def resolved(path: Path, lines: Lines, texts: Texts | None) -> list[Event]:
     try:
         for number, event in enumerate(lines.events, start=1):
             try:
-                events.append(moved_in(event, store) if event.texts else event)
+                events.append(with_texts(event, store) if event.texts else event)
             except (MissingText, ValidationError) as exc:
                 sound = Lines(events, 0, 0)
                 raise TraceError(path, number, str(exc), sound, mendable=False) from exc

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent_env.episodes.trace.lines import read_lines, seal
-from agent_env.episodes.trace.long_texts import moved_out
+from agent_env.episodes.trace.long_texts import with_texts_stored
 from agent_env.episodes.trace.reader import _folder_of, _untouched, resolved
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import StorageError
@@ -117,7 +117,7 @@ class TraceWriter:
             **{name: value for name, value in fields.items() if value != ()},
         )
         if self._texts is not None:
-            event = moved_out(event, self._texts)
+            event = with_texts_stored(event, self._texts)
         line, crc = seal(_as_line(event), self._crc)
         try:
             _write_all(self._fd, line)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from agent_env.families.event_facts import check, screen
-from agent_env.tasks.family import Family, Made, NoOptions
+from agent_env.tasks.family import Family, NoOptions, SampleSet
 from agent_env.temporal.facts.tables import shipped_tables
 
 
-def _screen(count: int, seed: int, options: NoOptions) -> Made:
+def _screen(count: int, seed: int, options: NoOptions) -> SampleSet:
     rows = shipped_tables().events
-    return Made(screen.make_samples(rows, datetime.now(UTC).date())[:count])
+    return SampleSet(screen.make_samples(rows, datetime.now(UTC).date())[:count])
 
 
-def _check(count: int, seed: int, options: NoOptions) -> Made:
+def _check(count: int, seed: int, options: NoOptions) -> SampleSet:
     rows = shipped_tables().events
-    return Made(check.make_samples(rows, datetime.now(UTC).date())[:count])
+    return SampleSet(check.make_samples(rows, datetime.now(UTC).date())[:count])
 
 
 SCREEN = Family(screen.NAME, lambda prompt, options, tables: screen.make_task(prompt), _screen)

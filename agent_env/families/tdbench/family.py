@@ -11,7 +11,7 @@ from agent_env.families.tdbench.score import METRICS, make_scorer
 from agent_env.families.timed_facts.orders import with_orders
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Message, Sample
-from agent_env.tasks.family import Family, Made, Materials
+from agent_env.tasks.family import Family, Materials, SampleSet
 from agent_env.tasks.task import AnalysisHooks, Task
 
 LOOKUP_TOOLS = frozenset({"sql", "web_search"})
@@ -65,7 +65,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
     return with_orders(task)
 
 
-def _make_samples(count: int, seed: int, options: TdbenchOptions) -> Made:
+def _make_samples(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
     """Imported here, as only making questions needs sqlglot and DuckDB."""
     from agent_env.families.tdbench.generator import make
 

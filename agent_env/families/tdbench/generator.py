@@ -20,7 +20,7 @@ from agent_env.families.tdbench.sample import Kind, TdbenchSample
 from agent_env.families.tdbench.sources import Source, read_now, sources
 from agent_env.families.tdbench.specials import special_queries
 from agent_env.families.tdbench.user_hops import make_chain, user_hop_queries
-from agent_env.tasks.family import Made
+from agent_env.tasks.family import SampleSet
 from agent_env.temporal.allen import RELATIONS
 from agent_env.temporal.facts.table_pages import TablePages
 
@@ -28,7 +28,7 @@ VERSION = 2
 """Raised whenever the same seed would give other questions."""
 
 
-def make(count: int, seed: int, options: TdbenchOptions) -> Made:
+def make(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
     """At most `count` samples, all phrasings of a query in sequence, with their tables."""
     tables, now = sources(options, seed), read_now(options)
     materials = {source.table.name: source.table.material() for source in tables}
@@ -51,7 +51,9 @@ def make(count: int, seed: int, options: TdbenchOptions) -> Made:
         raise ConfigError(f"no question can be made: {why or 'the tables have no fitting rows'}")
     del samples[count:]
     used = {digest for sample in samples for digest in sample.materials}
-    return Made(tuple(samples), tuple(m for m in materials.values() if m.digest in used), reasons)
+    return SampleSet(
+        tuple(samples), tuple(m for m in materials.values() if m.digest in used), reasons
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from agent_env.families.tdbench.sample import tdbench_sample
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.family import Family, Made, NoOptions, Reworded, Rewording
+from agent_env.tasks.family import Family, NoOptions, Rewording, RewordingResult, SampleSet
 from agent_env.tasks.task import Task
 
 NAME = "tdbench-wording"
@@ -128,7 +128,7 @@ def reworded(
     queries: Iterable[Sample],
     replies: Mapping[str, str],
     model: str,
-) -> Reworded:
+) -> RewordingResult:
     """The set with the words of `replies`, which are by query; a query without one keeps its
     template."""
     wordings = (
@@ -145,7 +145,7 @@ def reworded(
             continue
         update = {"question": wording.text, "worded_by": model, "wording_prompt": PROMPT_DIGEST}
         results.append(sample.model_copy(update=update))
-    return Reworded(tuple(results), dict(reasons.most_common()))
+    return RewordingResult(tuple(results), dict(reasons.most_common()))
 
 
 def _wording_sample(sample: Sample) -> WordingSample:
@@ -168,7 +168,7 @@ def _make_task(prompt: str) -> Task:
     )
 
 
-def _no_samples(count: int, seed: int, options: NoOptions) -> Made:
+def _no_samples(count: int, seed: int, options: NoOptions) -> SampleSet:
     raise ConfigError("queries are worded by: agent-env generate tdbench --wording model:NAME")
 
 

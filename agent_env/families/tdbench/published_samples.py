@@ -33,7 +33,7 @@ from agent_env.families.tdbench.sample import (
     cardinality_of,
 )
 from agent_env.records.schema import MaterialTable
-from agent_env.tasks.family import Made
+from agent_env.tasks.family import SampleSet
 from agent_env.temporal.facts.temporal_table import LENGTHS
 
 ROLES: Mapping[str, tuple[Role, ...]] = {
@@ -45,7 +45,7 @@ IRRELEVANT = 4
 """Rows of other groups that the open book shows."""
 
 
-def published_samples(published: PublishedSet, now: date) -> Made:
+def published_samples(published: PublishedSet, now: date) -> SampleSet:
     """One sample for each phrasing of each question that can be run, and one for each blank."""
     tables = {id(table): _material(table) for table in published.tables}
     samples: list[TdbenchSample] = []
@@ -56,7 +56,7 @@ def published_samples(published: PublishedSet, now: date) -> Made:
     samples += [_blank(blank, now) for blank in published.blanks]
     used = {digest for sample in samples for digest in sample.materials}
     by_digest = {table.digest: table for table in tables.values() if table.digest in used}
-    return Made(tuple(samples), tuple(by_digest.values()))
+    return SampleSet(tuple(samples), tuple(by_digest.values()))
 
 
 def granularity(table: Columns) -> Granularity:

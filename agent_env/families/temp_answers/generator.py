@@ -18,7 +18,7 @@ from agent_env.families.temp_answers.drafts import Draft
 from agent_env.families.temp_answers.sample import NAME, SPLITS, Split, TimeQuestion
 from agent_env.families.temp_answers.scoring.time_errors import scale_of
 from agent_env.records.schema import MaterialTable, Record
-from agent_env.tasks.family import Made
+from agent_env.tasks.family import SampleSet
 
 VERSION = 1
 """Raised whenever the same seed gives other questions."""
@@ -42,7 +42,7 @@ class AnswerOptions(Record):
     """Write the start of the answer's object into the prompt; for servers that continue it."""
 
 
-def make_samples(count: int, seed: int, options: AnswerOptions) -> Made:
+def make_samples(count: int, seed: int, options: AnswerOptions) -> SampleSet:
     """`count` questions, splits in turn; the same seed gives the same bytes."""
     splits = options.splits or SPLITS
     share = -(-count // len(splits))
@@ -56,7 +56,7 @@ def make_samples(count: int, seed: int, options: AnswerOptions) -> Made:
     selection = ordered[:count]
     questions = _scaled([_question(n, seed, *each) for n, each in enumerate(selection, start=1)])
     used_tables = {d.table.digest: d.table for _, d in selection if d.table is not None}
-    return Made(tuple(questions), tuple(used_tables.values()))
+    return SampleSet(tuple(questions), tuple(used_tables.values()))
 
 
 def _drafts(split: Split, seed: object, count: int) -> Iterator[Draft]:

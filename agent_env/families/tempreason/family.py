@@ -15,7 +15,7 @@ from agent_env.families.timed_facts.generating import Draw, SetSpec, make_questi
 from agent_env.families.timed_facts.sample import Level, Setting
 from agent_env.families.timed_facts.task import make_task
 from agent_env.records.schema import Record
-from agent_env.tasks.family import Family, Made, Materials
+from agent_env.tasks.family import Family, Materials, SampleSet
 from agent_env.tasks.task import Task
 
 DRAWS: dict[Level, Draw] = {"L2": draw_in, "L3": draw_neighbour}
@@ -42,7 +42,7 @@ class TempReasonOptions(Record):
     then asks for US presidents: of invented people nobody can know anything."""
 
 
-def _make(count: int, seed: int, options: TempReasonOptions) -> Made:
+def _make(count: int, seed: int, options: TempReasonOptions) -> SampleSet:
     if options.setting == "open-web" and options.intervals is None:
         raise ConfigError(
             "setting=open-web needs the facts of its web: --option intervals=FILE, as `agent-env "
@@ -69,7 +69,7 @@ def _make(count: int, seed: int, options: TempReasonOptions) -> Made:
             evidence=options.setting == "open-web",
         )
         questions += make_questions(plan)
-    return Made(questions)
+    return SampleSet(questions)
 
 
 def _task(prompt: str, options: TempReasonOptions, tables: Materials) -> Task:

@@ -15,17 +15,17 @@ from agent_env.families.timed_facts.published import (
 )
 from agent_env.families.timed_facts.questions import add_months, read_query
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
-from agent_env.tasks.family import Made
+from agent_env.tasks.family import SampleSet
 
 NAME = "tempreason"
 
 
-def read_foreign(file: Path) -> Made | None:
+def read_foreign(file: Path) -> SampleSet | None:
     """The questions of a published file; None for another file."""
     first = first_object(file)
     if first is None or "text_answers" not in first:
         return None
-    return Made(tuple(_sample(file, number, item) for number, item in objects(file)))
+    return SampleSet(tuple(_sample(file, number, item) for number, item in objects(file)))
 
 
 def _sample(file: Path, number: int, item: dict[str, Any]) -> TimedQuestion:

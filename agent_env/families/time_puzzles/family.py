@@ -16,13 +16,13 @@ from agent_env.families.time_puzzles.puzzle_sets import make_set
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import NAME, make_task
 from agent_env.records.schema import Sample
-from agent_env.tasks.family import Family, Made
+from agent_env.tasks.family import Family, SampleSet
 
 
-def _make(count: int, seed: int, options: PuzzleOptions) -> Made:
+def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
     parameters = set_options(count, seed, options)
     puzzle_set = make_set(tables_of(options), parameters, processes_of(options))
-    return Made(puzzle_set.puzzles, missing=puzzle_set.missing)
+    return SampleSet(puzzle_set.puzzles, missing=puzzle_set.missing)
 
 
 def _write_foreign(samples: Sequence[Sample], options: PuzzleOptions) -> bytes:
@@ -44,8 +44,8 @@ def _puzzles(samples: Sequence[Sample]) -> tuple[TimePuzzle, ...]:
     return tuple(sample for sample in samples if isinstance(sample, TimePuzzle))
 
 
-def _read_foreign(file: Path) -> Made | None:
-    return Made(read_published(file)) if _is_array(file) else None
+def _read_foreign(file: Path) -> SampleSet | None:
+    return SampleSet(read_published(file)) if _is_array(file) else None
 
 
 def _is_array(file: Path) -> bool:

@@ -13,7 +13,7 @@ from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.task import make_task
 from agent_env.families.timeqa.published import NAME, read_foreign
 from agent_env.records.schema import Record
-from agent_env.tasks.family import Family, Made, Materials
+from agent_env.tasks.family import Family, Materials, SampleSet
 from agent_env.tasks.task import Task
 
 DRAWS: dict[Level, Draw] = {"easy": draw_own_span, "hard": draw_hard}
@@ -41,7 +41,7 @@ class TimeQAOptions(Record):
     closed-book, which then asks for US presidents."""
 
 
-def _make(count: int, seed: int, options: TimeQAOptions) -> Made:
+def _make(count: int, seed: int, options: TimeQAOptions) -> SampleSet:
     questions: list[TimedQuestion] = []
     cells = [(level, n) for level in options.levels for n in options.answers]
     cells = [cell for cell in cells if cell != ("easy", "none")]
@@ -62,7 +62,7 @@ def _make(count: int, seed: int, options: TimeQAOptions) -> Made:
             real=options.setting == "closed-book",
         )
         questions += make_questions(plan)
-    return Made(tuple(questions))
+    return SampleSet(tuple(questions))
 
 
 def _task(prompt: str, options: TimeQAOptions, tables: Materials) -> Task:

@@ -20,21 +20,21 @@ from agent_env.families.timed_facts.published import (
     texts,
 )
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
-from agent_env.tasks.family import Made
+from agent_env.tasks.family import SampleSet
 
 NAME = "timeqa"
 _OWN_SPAN = re.compile(r"^(?>.*?\bfrom\b)(?>.*?\d{4})(?>.*?\b(?:to|until)\b).*?\d{4}", re.I | re.M)
 
 
-def read_foreign(file: Path) -> Made | None:
+def read_foreign(file: Path) -> SampleSet | None:
     """The questions of a published file; None for another file."""
     first = first_object(file)
     if first is None:
         return None
     if {"question", "targets"} <= set(first):
-        return Made(tuple(_plain(file, number, item) for number, item in objects(file)))
+        return SampleSet(tuple(_plain(file, number, item) for number, item in objects(file)))
     if {"questions", "paras"} <= set(first):
-        return Made(tuple(_annotated(file)))
+        return SampleSet(tuple(_annotated(file)))
     return None
 
 

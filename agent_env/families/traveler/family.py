@@ -28,7 +28,7 @@ from agent_env.families.traveler.task import make_task
 from agent_env.families.traveler.vocabulary import Vocabulary, read_vocabulary
 from agent_env.families.traveler.zones import iso_time, open_zone, read_time
 from agent_env.records.schema import MaterialTable, Record
-from agent_env.tasks.family import Family, Made
+from agent_env.tasks.family import Family, SampleSet
 
 SIZES = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 """The slides' numbers of events; 100 questions of each and of each category are the whole set."""
@@ -80,7 +80,7 @@ class Options(Record):
         return tuple(dict.fromkeys(sizes))
 
 
-def make_samples(count: int, seed: int, options: Options) -> Made:
+def make_samples(count: int, seed: int, options: Options) -> SampleSet:
     """`count` questions in turn from every size and category, with their event tables."""
     spec = _set_spec(seed, options)
     samples = list[TravelerSample]()
@@ -98,7 +98,7 @@ def make_samples(count: int, seed: int, options: Options) -> Made:
         name = f"tr-{seed}-{size:05d}-{question.category}-{numbers[cell]:03d}"
         digest = digests[id(events)]
         samples.append(_sample(name, size, question, digest, spec.vocabulary, source))
-    return Made(tuple(samples), tuple(tables.values()))
+    return SampleSet(tuple(samples), tuple(tables.values()))
 
 
 def _sample(

@@ -14,7 +14,7 @@ from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.reading import read_bounds
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.records.schema import MaterialTable
-from agent_env.tasks.family import Made
+from agent_env.tasks.family import SampleSet
 from agent_env.temporal.allen import RELATIONS
 from agent_env.temporal.month_steps import add_months
 
@@ -38,11 +38,11 @@ ORACLE = {
 }
 
 
-def made(count: int, **options: object) -> Made:
+def made(count: int, **options: object) -> SampleSet:
     return make(count, 7, TdbenchOptions.model_validate(options))
 
 
-def samples(found: Made) -> list[TdbenchSample]:
+def samples(found: SampleSet) -> list[TdbenchSample]:
     return [sample for sample in found.samples if isinstance(sample, TdbenchSample)]
 
 

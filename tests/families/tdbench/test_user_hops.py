@@ -14,7 +14,7 @@ from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.records.schema import MaterialTable
-from agent_env.tasks.family import Made, by_digest
+from agent_env.tasks.family import SampleSet, by_digest
 
 NEVER = "9999"
 STAYS = [
@@ -42,7 +42,7 @@ def write(folder: Path, *names: str) -> str:
     return ",".join(str(folder / f"{name}.csv") for name in names)
 
 
-def made(tables: str, question: str, answer: str, **more: object) -> Made:
+def made(tables: str, question: str, answer: str, **more: object) -> SampleSet:
     given = {"question": question.split(","), "answer": [answer], "now": "2025-01-01"}
     kinds = {"kinds": ["hops"], "phrasings": 1}
     return make(60, 4, TdbenchOptions.model_validate({"tables": tables, **given, **kinds, **more}))

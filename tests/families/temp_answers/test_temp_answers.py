@@ -14,13 +14,13 @@ from agent_env.families.temp_answers.sample import TimeQuestion, time_question
 from agent_env.families.temp_answers.task import keeps_format, score
 from agent_env.records.schema import Condition, Episode, Message
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import Made, by_digest, read_options
+from agent_env.tasks.family import SampleSet, by_digest, read_options
 from agent_env.tasks.task import Task
 
 BASE = Condition(name="base")
 
 
-def made(count: int = 240, seed: int = 5, **options: object) -> tuple[Made, Task]:
+def made(count: int = 240, seed: int = 5, **options: object) -> tuple[SampleSet, Task]:
     chosen = AnswerOptions.model_validate(options)
     found = FAMILY.make_samples(count, seed, chosen)
     return found, FAMILY.make_task("default", chosen, by_digest(found.tables))
@@ -40,7 +40,7 @@ def written(question: TimeQuestion) -> str:
     return json.dumps({"explanation": "so"} | ast.literal_eval(question.label))
 
 
-def questions(found: Made) -> list[TimeQuestion]:
+def questions(found: SampleSet) -> list[TimeQuestion]:
     return [time_question(sample) for sample in found.samples]
 
 

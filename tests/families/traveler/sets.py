@@ -5,10 +5,10 @@ from __future__ import annotations
 from agent_env.families.traveler.family import Options, make_samples
 from agent_env.families.traveler.sample import TravelerSample, traveler_sample
 from agent_env.records.schema import Episode
-from agent_env.tasks.family import Made
+from agent_env.tasks.family import SampleSet
 
 
-def whole(seed: int = 1) -> tuple[Made, list[TravelerSample]]:
+def whole(seed: int = 1) -> tuple[SampleSet, list[TravelerSample]]:
     """The default set of 3,300."""
     made = make_samples(3300, seed, Options())
     return made, [traveler_sample(sample) for sample in made.samples]

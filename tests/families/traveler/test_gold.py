@@ -9,23 +9,23 @@ import pytest
 from agent_env.families.traveler.family import SIZES, Options, make_samples
 from agent_env.families.traveler.sample import NOTHING, TravelerSample
 from agent_env.families.traveler.truth import best_answer
-from agent_env.tasks.family import Made
+from agent_env.tasks.family import SampleSet
 from tests.families.traveler import brute_force
 from tests.families.traveler.sets import small, whole
 
 
 @pytest.fixture(scope="module")
-def default() -> tuple[Made, list[TravelerSample]]:
+def default() -> tuple[SampleSet, list[TravelerSample]]:
     return whole()
 
 
 @pytest.fixture(scope="module")
-def tables(default: tuple[Made, list[TravelerSample]]) -> dict[str, list[brute_force.Row]]:
+def tables(default: tuple[SampleSet, list[TravelerSample]]) -> dict[str, list[brute_force.Row]]:
     return {t.digest: brute_force.rows_of(t.model_dump_json()) for t in default[0].tables}
 
 
 def test_there_are_100_questions_of_each_size_and_category(
-    default: tuple[Made, list[TravelerSample]],
+    default: tuple[SampleSet, list[TravelerSample]],
 ) -> None:
     cells = Counter((sample.size, sample.category) for sample in default[1])
     assert cells == {(n, c): 100 for n in SIZES for c in ("explicit", "implicit", "vague")}
@@ -33,7 +33,7 @@ def test_there_are_100_questions_of_each_size_and_category(
 
 
 def test_gold_agrees_with_a_brute_force_reading_of_the_list(
-    default: tuple[Made, list[TravelerSample]], tables: dict[str, list[brute_force.Row]]
+    default: tuple[SampleSet, list[TravelerSample]], tables: dict[str, list[brute_force.Row]]
 ) -> None:
     asked = [sample for sample in default[1] if sample.category != "vague"]
     assert len(asked) == 2200
@@ -43,7 +43,7 @@ def test_gold_agrees_with_a_brute_force_reading_of_the_list(
 
 
 def test_vague_chances_and_gold_agree_with_a_brute_force_reading(
-    default: tuple[Made, list[TravelerSample]], tables: dict[str, list[brute_force.Row]]
+    default: tuple[SampleSet, list[TravelerSample]], tables: dict[str, list[brute_force.Row]]
 ) -> None:
     asked = [sample for sample in default[1] if sample.category == "vague"]
     assert len(asked) == 1100
@@ -57,7 +57,7 @@ def test_vague_chances_and_gold_agree_with_a_brute_force_reading(
 
 
 def test_the_last_time_is_asked_of_the_implicit_category_only(
-    default: tuple[Made, list[TravelerSample]],
+    default: tuple[SampleSet, list[TravelerSample]],
 ) -> None:
     asked = [sample for sample in default[1] if sample.template == "when"]
     assert {sample.category for sample in asked} == {"implicit"}
@@ -65,7 +65,7 @@ def test_the_last_time_is_asked_of_the_implicit_category_only(
     assert len(asked) == 25 * 11
 
 
-def test_no_and_nobody_are_no_free_lunch(default: tuple[Made, list[TravelerSample]]) -> None:
+def test_no_and_nobody_are_no_free_lunch(default: tuple[SampleSet, list[TravelerSample]]) -> None:
     for category in ("explicit", "implicit", "vague"):
         for template in ("who", "did", "how-often"):
             asked = [s for s in default[1] if (s.category, s.template) == (category, template)]
@@ -76,7 +76,7 @@ def test_no_and_nobody_are_no_free_lunch(default: tuple[Made, list[TravelerSampl
             assert many >= 0.22, (category, template)
 
 
-def test_every_expression_is_asked(default: tuple[Made, list[TravelerSample]]) -> None:
+def test_every_expression_is_asked(default: tuple[SampleSet, list[TravelerSample]]) -> None:
     found = Counter(sample.expression for sample in default[1])
     beyond = {"weekday", "last-week", "days-ago", "before-holiday"}
     assert beyond <= found.keys()
@@ -85,7 +85,9 @@ def test_every_expression_is_asked(default: tuple[Made, list[TravelerSample]]) -
     assert alone == {"today", "yesterday", "this-month", "last-month", "this-year", "none"}
 
 
-def test_no_question_is_asked_twice_of_a_set(default: tuple[Made, list[TravelerSample]]) -> None:
+def test_no_question_is_asked_twice_of_a_set(
+    default: tuple[SampleSet, list[TravelerSample]],
+) -> None:
     assert len({(s.materials, s.question) for s in default[1]}) == 3300
 
 

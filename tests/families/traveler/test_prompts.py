@@ -13,12 +13,12 @@ from agent_env.families.traveler.family import Options, make_samples
 from agent_env.families.traveler.task import make_task, python_events, table_of
 from agent_env.records.manifest import TextFile
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import Made, by_digest
+from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.task import Task
 from agent_env.tasks.templates import with_template
 from tests.families.traveler.sets import traveler_sample
 
-MADE: Made = make_samples(6, 1, Options(sizes=(5,)))
+MADE: SampleSet = make_samples(6, 1, Options(sizes=(5,)))
 SAMPLE = traveler_sample(MADE.samples[0])
 
 

@@ -16,14 +16,14 @@ from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Score
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import Made, by_digest
+from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.task import Task
 from agent_env.tools.builtin.query_events import QueryEvents
 from agent_env.tools.toolbox import ToolSet
 from tests.families.traveler.sets import episode
 
 
-def answers(made: Made, condition: Condition, task: Task, model: Reference) -> list[Score]:
+def answers(made: SampleSet, condition: Condition, task: Task, model: Reference) -> list[Score]:
     """Every question of the set, asked without a trace."""
     tables, loop = by_digest(made.tables), AgentLoop()
 
@@ -41,12 +41,12 @@ def answers(made: Made, condition: Condition, task: Task, model: Reference) -> l
 
 
 @pytest.fixture(scope="module")
-def hundred() -> Made:
+def hundred() -> SampleSet:
     """300 questions about sets of 100 events."""
     return make_samples(300, 1, Options(sizes=(100,)))
 
 
-def test_it_is_right_under_the_tool_condition_and_reaches_its_ceiling(hundred: Made) -> None:
+def test_it_is_right_under_the_tool_condition_and_reaches_its_ceiling(hundred: SampleSet) -> None:
     task = make_task("default", by_digest(hundred.tables))
     scores = answers(hundred, parse_condition("events"), task, Reference())
     assert len(scores) == 300
@@ -56,7 +56,7 @@ def test_it_is_right_under_the_tool_condition_and_reaches_its_ceiling(hundred: M
             assert score.metrics["accuracy"] == 1.0
 
 
-def test_a_policy_that_takes_the_first_event_is_not(hundred: Made) -> None:
+def test_a_policy_that_takes_the_first_event_is_not(hundred: SampleSet) -> None:
     task = make_task("default", by_digest(hundred.tables))
     scores = answers(hundred, parse_condition("events"), task, ReferenceStatic())
     assert 0.3 < sum(score.metrics["of_ceiling"] for score in scores) / 300 < 0.8

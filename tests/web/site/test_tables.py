@@ -12,7 +12,7 @@ from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.records.schema import MaterialTable
 from agent_env.scoring.evidence import stands_in
-from agent_env.tasks.family import Made
+from agent_env.tasks.family import SampleSet
 from agent_env.temporal.facts.table_pages import TablePages, is_temporal
 from agent_env.web.extract import extract
 from agent_env.web.site.difficulty import LEVELS
@@ -33,7 +33,7 @@ OFFICES = MaterialTable(
 
 
 @cache
-def questions() -> Made:
+def questions() -> SampleSet:
     return make(105, 3, TdbenchOptions(rows=80, kinds=KINDS, phrasings=1))
 
 
