@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.cleaning import Json, clean, encoded, loaded
@@ -176,8 +176,16 @@ def _checked_key(key: str | None) -> str | None:
     return key or None
 
 
+def _has_port(parts: SplitResult) -> bool:
+    """Whether its port, where it names one, is a number that a port can have."""
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
+
+
 def _shown(base_url: str) -> str:
     parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.hostname or not _has_port(parts):
         raise ConfigError(f"base URL {base_url!r} is no address; write http://HOST:PORT/v1")
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"

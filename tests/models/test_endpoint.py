@@ -327,3 +327,9 @@ def test_calls_at_once_have_a_connection_each_and_later_calls_use_them_again(kin
         return open_after
 
     assert asyncio.run(run()) == [3, 5, 5, 5]
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000/v1", "http://h:99999/v1", "http://h:x/v1"])
+def test_what_is_no_address_is_refused_before_any_call(url: str) -> None:
+    with pytest.raises(ConfigError, match="is no address; write http://HOST:PORT/v1"):
+        Endpoint("x", url, None, 1.0)

@@ -26,7 +26,7 @@ from agent_env.models.prices import is_priced, read_prices
 from agent_env.records.manifest import Manifest
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.options import CALLS, RUN, Opt, Part
-from agent_env.records.trace_events import Event
+from agent_env.records.trace_events import Event, ModelCalled
 
 FILES_PER_EPISODE = 4
 """A trace, a connection, and what a sandbox holds open."""
@@ -123,16 +123,34 @@ def open_calls(
         pace=Pace(most=concurrency),
         retries=retries,
         budget=budget,
-        outage=outage_of(retries, is_up, note),
+        outage=outage_of(retries, is_up, note, _has_answered(folder, manifest)),
         breaker=Breaker(None if breaker is None else int(breaker)),
         cache=cache,
     )
 
 
-def outage_of(retries: Retries, is_up: IsUp | None, note: Callable[[str], None]) -> Outage:
+def outage_of(
+    retries: Retries, is_up: IsUp | None, note: Callable[[str], None], has_answered: bool = False
+) -> Outage:
     """How a server that is away is waited for; `note` hears of it."""
-    first, longest = retries.first_wait_s, retries.longest_wait_s
-    return Outage(retries.time_s, is_up, note, first_wait_s=first, longest_wait_s=longest)
+    return Outage(
+        retries.time_s,
+        is_up,
+        connect_s=retries.connect_time_s,
+        has_answered=has_answered,
+        note=note,
+        first_wait_s=retries.first_wait_s,
+        longest_wait_s=retries.longest_wait_s,
+    )
+
+
+def _has_answered(folder: RunFolder, manifest: Manifest) -> bool:
+    """Whether the run's server ever answered, to the preflight or to an episode."""
+    for probe in (probe for each in manifest.preflights for probe in each.probes):
+        if probe.error is None or probe.error_kind not in (None, "connection"):
+            return True
+    events = (event for its in all_events(folder) for event in its)
+    return any(isinstance(event, ModelCalled) and event.reply is not None for event in events)
 
 
 def max_output(manifest: Manifest) -> int | None:

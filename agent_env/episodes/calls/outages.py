@@ -3,8 +3,9 @@
 Guarantees: refused connections, 502 to 504 and connections that broke off while the server is down
 count for no limit on failures and use no time of an episode; one waiter at a time asks whether the
 server is up, and the others wait for it; `longest_s` after the last sign of life the run stops, to
-be resumed. Not covered: a server that accepts and says nothing, which is a timeout; an error that
-comes while other calls get replies, which is a failure of its call.
+be resumed, and `connect_s` after the first refused connection where there never was one. Not
+covered: a server that accepts and says nothing, which is a timeout; an error that comes while other
+calls get replies, which is a failure of its call.
 """
 
 from __future__ import annotations
@@ -45,11 +46,17 @@ class Outage:
     longest_wait_s: float = 30.0
     poll_s: float = 2.0
     clock: Callable[[], float] = time.monotonic
+    connect_s: float | None = None
+    """For a server that refuses connections and never answered; None: as `longest_s`."""
+    has_answered: bool = False
+    """Whether it did so before this start."""
     replies: int = 0
     since_s: float | None = None
     """When the server was found away; None while it is there."""
     _rounds: int = 0
     """Waits since then; all calls that failed together wait once."""
+    _most_s: float | None = None
+    """How long this wait may take."""
     _passed: int = 0
     _told_s: float = 0.0
     _waiting: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -116,14 +123,20 @@ class Outage:
 
     def _begin(self, error: ModelError) -> None:
         self.since_s = self._told_s = self.clock()
-        most = "" if self.longest_s is None else f", at most {self.longest_s:g} s"
-        self.note(f"the run waits for its server{most}: {error}")
+        self._most_s, name = self.longest_s, "its server"
+        is_new = error.unsent and not (self.replies or self.has_answered)
+        if is_new and self.connect_s is not None:
+            longest_s = self.connect_s if self.longest_s is None else self.longest_s
+            self._most_s = min(self.connect_s, longest_s)
+            name = "a server that never answered (--connect-time-s)"
+        most = "" if self._most_s is None else f", at most {self._most_s:g} s"
+        self.note(f"the run waits for {name}{most}: {error}")
 
     async def _until_up(self, error: ModelError) -> bool:
         wait_s = min(self.longest_wait_s, self.first_wait_s * 2.0**self._rounds)
         wait_s = max(wait_s, error.retry_after_s or 0.0)
         self._rounds += 1
-        while self.longest_s is None or self.away_s + wait_s <= self.longest_s:
+        while self._most_s is None or self.away_s + wait_s <= self._most_s:
             await asyncio.sleep(wait_s)
             if self.is_up is None or await self.is_up():
                 return True

@@ -57,6 +57,15 @@ class Retries:
         ),
     ] = 600.0
     """From the first call to the start of the last one."""
+    connect_time_s: Annotated[
+        float,
+        Opt(
+            "Seconds for which a server that refuses every connection and never answered is "
+            "waited for.",
+            CALLS,
+            min=0.0,
+        ),
+    ] = 30.0
     same: Annotated[
         int | None,
         Opt(

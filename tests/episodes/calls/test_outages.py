@@ -160,6 +160,53 @@ def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail() -> None:
     assert slept == [1.0, 2.0, 4.0, 4.0, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("error", "has_answered", "longest_s", "most"),
+    [
+        (REFUSED, False, 600.0, "a server that never answered (--connect-time-s), at most 30 s"),
+        (REFUSED, False, None, "a server that never answered (--connect-time-s), at most 30 s"),
+        (REFUSED, False, 5.0, "a server that never answered (--connect-time-s), at most 5 s"),
+        (REFUSED, True, 600.0, "its server, at most 600 s"),
+        (LOADING, False, 600.0, "its server, at most 600 s"),
+    ],
+)
+def test_a_server_that_never_answered_is_waited_for_a_short_time(
+    error: ModelError, has_answered: bool, longest_s: float | None, most: str
+) -> None:
+    now, notes = 0.0, list[str]()
+
+    async def asleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    async def is_down() -> bool:
+        return False
+
+    outage = Outage(
+        longest_s,
+        is_down,
+        connect_s=30.0,
+        has_answered=has_answered,
+        note=notes.append,
+        clock=lambda: now,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "sleep", asleep)
+        with pytest.raises(RunStopped, match="was away for"):
+            asyncio.run(outage.wait(error))
+    assert notes[0].startswith(f"the run waits for {most}: ")
+    limit = float(most.rpartition("most ")[2].split()[0])
+    assert limit - 2.0 <= now <= limit
+
+
+def test_once_it_has_answered_it_is_waited_for_as_any_other() -> None:
+    notes = list[str]()
+    outage = Outage(600.0, connect_s=30.0, note=notes.append)
+    outage.answered()
+    outage._begin(REFUSED)
+    assert notes[0].startswith("the run waits for its server, at most 600 s")
+
+
 def test_a_run_without_replies_says_so_now_and_then() -> None:
     now, notes = 0.0, list[str]()
 
