@@ -23,8 +23,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def split_address(model: str) -> tuple[str, str | None]:
     """The model's name without its address, and the address where it has one."""
-    found = _AT.fullmatch(model) if model.startswith(COMPATIBLE) else None
-    return (model, None) if found is None else (found["name"], found["url"])
+    match = _AT.fullmatch(model) if model.startswith(COMPATIBLE) else None
+    return (model, None) if match is None else (match["name"], match["url"])
 
 
 def served_name(model: str) -> str:
@@ -32,37 +32,37 @@ def served_name(model: str) -> str:
     return split_address(model)[0].partition("/")[2]
 
 
-def base_url_of(model: str, given: str | None) -> str | None:
-    """The model's own address, else the one given for all."""
-    return split_address(model)[1] or given
+def base_url_of(model: str, default: str | None) -> str | None:
+    """The model's own address, else the one default for all."""
+    return split_address(model)[1] or default
 
 
-def base_urls(models: Sequence[str], given: str | None) -> dict[str, str | None]:
-    """Each model's address; ConfigError where one is given and no model takes it."""
+def base_urls(models: Sequence[str], default: str | None) -> dict[str, str | None]:
+    """Each model's address; ConfigError where one is default and no model takes it."""
     urls = {
-        model: base_url_of(model, given) if model.startswith(COMPATIBLE) else None
+        model: base_url_of(model, default) if model.startswith(COMPATIBLE) else None
         for model in models
     }
-    if given is not None and given not in urls.values():
+    if default is not None and default not in urls.values():
         raise ConfigError(
-            f"--base-url {given} belongs to a model compatible/NAME without an address of its own, "
-            f"and there is none among {', '.join(models)}; OpenAI's own API is elsewhere where "
-            "OPENAI_BASE_URL says so"
+            f"--base-url {default} belongs to a model compatible/NAME without an address of its "
+            f"own, and there is none among {', '.join(models)}; OpenAI's own API is elsewhere "
+            "where OPENAI_BASE_URL says so"
         )
     return urls
 
 
-def key_variables(urls: Mapping[str, str | None], named: Sequence[str]) -> dict[str, str | None]:
+def key_variables(urls: Mapping[str, str | None], names: Sequence[str]) -> dict[str, str | None]:
     """By model the variable that holds its key, by `--api-key-env [MODEL=]NAME`: None for the usual
     one, empty for none. Where there are several addresses, only the models that are named have a
     key; the usual one would go to strangers."""
-    asked = [model for model in urls if not model.startswith("reference")]
-    places = {(urls[model] or "").rstrip("/") for model in asked}
-    shared = len({urls[model] for model in asked if model.startswith(COMPATIBLE)}) > 1
-    found: dict[str, str | None] = {
+    remote = [model for model in urls if not model.startswith("reference")]
+    places = {(urls[model] or "").rstrip("/") for model in remote}
+    shared = len({urls[model] for model in remote if model.startswith(COMPATIBLE)}) > 1
+    variables: dict[str, str | None] = {
         model: NO_KEY if shared and model.startswith(COMPATIBLE) else None for model in urls
     }
-    for text in named:
+    for text in names:
         whose, _, variable = text.rpartition("=")
         if not _VARIABLE.fullmatch(variable):
             raise ConfigError(
@@ -72,13 +72,15 @@ def key_variables(urls: Mapping[str, str | None], named: Sequence[str]) -> dict[
         if not whose and len(places) > 1:
             raise ConfigError(
                 f"--api-key-env {variable}: there are several addresses; say whose key it is, such "
-                f"as --api-key-env {asked[0]}={variable}"
+                f"as --api-key-env {remote[0]}={variable}"
             )
-        models = [m for m in asked if not whose or whose in (m, split_address(m)[0])]
+        models = [m for m in remote if not whose or whose in (m, split_address(m)[0])]
         if len(models) != 1 and whose:
-            raise ConfigError(f"--api-key-env {text}: write one of {', '.join(asked)} before the =")
-        found |= dict.fromkeys(models, variable)
-    return found
+            raise ConfigError(
+                f"--api-key-env {text}: write one of {', '.join(remote)} before the ="
+            )
+        variables |= dict.fromkeys(models, variable)
+    return variables
 
 
 def with_variable(
@@ -106,9 +108,9 @@ def moved(
     that has moved."""
     before = parameters.get("base_url")
     now = url or (before if model.startswith(COMPATIBLE) else None)
-    found = {**parameters, "base_url": now}
+    result = {**parameters, "base_url": now}
     if variable is not None:
-        found["api_key_env"] = variable
+        result["api_key_env"] = variable
     elif now != before and not is_same_server:
-        found.pop("api_key_env", None)
-    return found
+        result.pop("api_key_env", None)
+    return result

@@ -9,9 +9,9 @@ from collections.abc import Container, Iterable
 from agent_env.records.schema import Message
 
 
-def unique_id(wanted: str, taken: Container[str], step: int) -> str:
-    """`wanted`, or where it is empty or taken, an id that is not."""
-    start = wanted or f"call_{step}"
+def unique_id(proposed_id: str, taken: Container[str], step: int) -> str:
+    """`proposed_id`, or where it is empty or taken, an id that is not."""
+    start = proposed_id or f"call_{step}"
     later = (f"{start}_{number}" for number in itertools.count(2))
     return next(name for name in itertools.chain([start], later) if name not in taken)
 

@@ -1,4 +1,4 @@
-"""The one client of all model APIs: asks, whole or streamed, and reads the reply."""
+"""The client of all model APIs: sends a request, plain or streamed, and reads the reply."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ApiModel:
         try:
             body = await (self._streamed(request) if self._stream else self._whole(request))
         except ModelError as exc:
-            failure = self._echo.judged(exc, messages, refused)
+            failure = self._echo.classify(exc, messages, refused)
         else:
             return self._reply(body, request, messages)
         raise failure
@@ -67,19 +67,19 @@ class ApiModel:
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: ReplyOptions
     ) -> Json:
         """What is sent, but for the fields of a stream."""
-        chosen = self._parameters
-        led = chosen.led(messages)
-        question = Question(self._model, led, tools, options, chosen, self._echo)
+        parameters = self._parameters
+        sent = parameters.with_roles(messages)
+        question = Question(self._model, sent, tools, options, parameters, self._echo)
         chooses = bool(tools) and options.tool_choice != "auto"  # auto is what a server does anyway
-        return chosen.body(
+        return parameters.body(
             {
                 "model": self._model,
                 **self._api.conversation(question),
                 "tools": [self._api.tool(tool) for tool in tools] or None,
                 "tool_choice": options.tool_choice if chooses else None,
-                "parallel_tool_calls": chosen.parallel_tool_calls if tools else None,
-                "temperature": chosen.temperature,
-                "top_p": chosen.top_p,
+                "parallel_tool_calls": parameters.parallel_tool_calls if tools else None,
+                "temperature": parameters.temperature,
+                "top_p": parameters.top_p,
                 **self._api.settings(question),
             }
         )
@@ -88,8 +88,8 @@ class ApiModel:
         return await self._endpoint.post(self._api.path, request)
 
     async def _streamed(self, request: Json) -> Json:
-        asked = {**request, **self._api.stream_fields}
-        events = await self._endpoint.events(self._api.path, asked)
+        fields = {**request, **self._api.stream_fields}
+        events = await self._endpoint.events(self._api.path, fields)
         body = self._api.whole(events)
         if isinstance(body, Fault):
             raise self._failure(body, request, events)
@@ -97,12 +97,12 @@ class ApiModel:
 
     def _reply(self, body: Json, request: Json, messages: Sequence[Message]) -> Reply:
         failures = self._endpoint.failures
-        left_out = failures.cleaned(self._api.take_excess_out(body))
-        exchange = Exchange(request, messages, self._endpoint.origin, left_out)
+        excess = failures.cleaned(self._api.take_excess_out(body))
+        exchange = Exchange(request, messages, self._endpoint.origin, excess)
         reply = self._api.reply(failures.cleaned(body), exchange)
         if isinstance(reply, Fault):
             raise self._failure(reply, request)
-        self._echo.tell_left_out(reply.message)
+        self._echo.report_excess(reply.message)
         return reply
 
     def _failure(self, fault: Fault, request: Json, events: Sequence[Json] = ()) -> ModelError:

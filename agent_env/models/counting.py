@@ -9,8 +9,8 @@ from agent_env.records.schema import Message, Reply, ToolSpec, Usage
 
 
 class CountedModel:
-    """A Model for one episode. Where a reply says its input and output, nothing is counted; where
-    it does not, the texts are, and the usage says by what. What is cached or reasoned stays None.
+    """A Model for one episode that counts texts where a reply has no usage, and records how; cached
+    and reasoning tokens stay None.
 
     Not counted: the few tokens that frame each message, and the tools' schemas.
     """
@@ -20,7 +20,7 @@ class CountedModel:
         self._inner = inner
         self._tokenizer = tokenizer
         self._calls_in_text = calls_in_text
-        self._seen = 0
+        self._read_count = 0
         self._tokens = 0
 
     async def generate(
@@ -30,17 +30,17 @@ class CountedModel:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         reply = await self._inner.generate(messages, tools, options)
-        told = reply.usage
-        if told.input_tokens is not None and told.output_tokens is not None:
+        usage = reply.usage
+        if usage.input_tokens is not None and usage.output_tokens is not None:
             return reply
-        return reply.model_copy(update={"usage": self._counted(messages, reply)})
+        return reply.model_copy(update={"usage": self._usage(messages, reply)})
 
-    def _counted(self, messages: Sequence[Message], reply: Reply) -> Usage:
+    def _usage(self, messages: Sequence[Message], reply: Reply) -> Usage:
         """An episode's messages only grow, so what was counted once is not counted again."""
-        if len(messages) < self._seen:
-            self._seen = self._tokens = 0
-        self._tokens += sum(self._size(message) for message in messages[self._seen :])
-        self._seen = len(messages)
+        if len(messages) < self._read_count:
+            self._read_count = self._tokens = 0
+        self._tokens += sum(self._size(message) for message in messages[self._read_count :])
+        self._read_count = len(messages)
         return reply.usage.model_copy(
             update={
                 "input_tokens": self._tokens,
@@ -54,7 +54,7 @@ class CountedModel:
 
 
 def texts_of(message: Message, calls_in_text: bool = False) -> list[str]:
-    """What of a message has tokens."""
-    wanted = () if calls_in_text else message.tool_calls
-    calls = [call.name + call.arguments for call in wanted]
+    """The texts of a message that have tokens."""
+    tool_calls = () if calls_in_text else message.tool_calls
+    calls = [call.name + call.arguments for call in tool_calls]
     return [text for text in (message.content, message.reasoning or "", *calls) if text]

@@ -13,11 +13,11 @@ from typing import Literal
 
 from agent_env.errors import ModelError
 from agent_env.models.cleaning import Json
-from agent_env.models.provider_fields import given_back, names_in
+from agent_env.models.provider_fields import echo_fields, names_in
 from agent_env.records.schema import Message
 
 EchoMode = Literal["auto", "always", "never"]
-WANTED = re.compile(r"must be|missing|is required|passed back|must include|must contain", re.I)
+REQUIRED = re.compile(r"must be|missing|is required|passed back|must include|must contain", re.I)
 """An error that names a field because it wants it."""
 NEVER_REFUSED = frozenset({"content", "function", "type", "name", "id"})
 """Words that stand in other errors too."""
@@ -33,23 +33,23 @@ class Echo:
     note: Callable[[str], None] = lambda text: None
     refused: frozenset[str] = frozenset()
     """Names of fields that the server does not take."""
-    _left_out: set[str] = field(default_factory=set)
+    _reported: set[str] = field(default_factory=set)
 
     def is_sent(self, message: Message) -> bool:
         """Whether what the message came with goes back to this server."""
-        kept = message.provider_fields
-        return self.mode != "never" and kept is not None and kept.origin in self.origins
+        fields = message.provider_fields
+        return self.mode != "never" and fields is not None and fields.origin in self.origins
 
     def fields(self, message: Message) -> tuple[Json, dict[str, Json]]:
         """What goes back of the message, and of its calls by their ids."""
-        return given_back(message, self.refused) if self.is_sent(message) else ({}, {})
+        return echo_fields(message, self.refused) if self.is_sent(message) else ({}, {})
 
-    def judged(
+    def classify(
         self, error: ModelError, messages: Sequence[Message], before: frozenset[str]
     ) -> ModelError:
         """The error; one that may pass where the server refused a field of the messages, sent when
         only those of `before` were known to be refused."""
-        if self.mode != "auto" or error.status not in (400, 422) or WANTED.search(str(error)):
+        if self.mode != "auto" or error.status not in (400, 422) or REQUIRED.search(str(error)):
             return error
         sent = {
             name
@@ -66,12 +66,12 @@ class Echo:
         text = f"{error} [it is asked again without {_listed(names)}]"
         return ModelError(text, status=error.status, retryable=True, retry_after_s=0.0)
 
-    def tell_left_out(self, message: Message) -> None:
+    def report_excess(self, message: Message) -> None:
         """Says once for each field that it was too large to be kept."""
-        kept = message.provider_fields
-        for name, why in (kept.left_out if kept is not None else {}).items():
-            if name not in self._left_out:
-                self._left_out.add(name)
+        fields = message.provider_fields
+        for name, why in (fields.left_out if fields is not None else {}).items():
+            if name not in self._reported:
+                self._reported.add(name)
                 self.note(f"the server's field {name} is not kept and not sent back: {why}")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from openai import AsyncOpenAI
 
-KEPT_S = 60.0  # idle connections stay open; after the usual 5 s slow tools would cost a new one
+KEEPALIVE_S = 60.0  # idle connections; after the usual 5 s slow tools would cost a new one
 
 
 class Endpoint:
@@ -42,7 +42,7 @@ class Endpoint:
 
         self._base_url = base_url
         self._pace = Pace(idle_s or IDLE_S, timeout_s)
-        self.failures = Failures(model, _shown(base_url), _checked_key(api_key), timeout_s)
+        self.failures = Failures(model, _public_url(base_url), _checked_key(api_key), timeout_s)
         self._clients: list[AsyncOpenAI] = []
         self._free: list[AsyncOpenAI] = []
         self._certificates: ssl.SSLContext | None = None
@@ -54,7 +54,7 @@ class Endpoint:
 
     def origins(self, former_urls: Iterable[str]) -> frozenset[str]:
         """The same, with the addresses that the server had before."""
-        before = (f"{self.failures.model} at {_shown(url)}" for url in former_urls)
+        before = (f"{self.failures.model} at {_public_url(url)}" for url in former_urls)
         return frozenset([self.origin, *before])
 
     async def post(self, path: str, body: Json) -> Json:
@@ -74,7 +74,7 @@ class Endpoint:
         else:
             answer = self._parsed(text, body)
             if (usage := usage_of(answer)) is not None:
-                self._pace.came(usage.output_tokens, time.monotonic() - sent_at)
+                self._pace.add_reply(usage.output_tokens, time.monotonic() - sent_at)
             return answer
         raise failure  # out here, so that the SDK's error is not its context
 
@@ -95,14 +95,14 @@ class Endpoint:
         has what was said, and the cancellation has it as a note."""
         from agent_env.models.streams import read_stream
 
-        found: list[Json] = []
+        received: list[Json] = []
         try:
             with self._client() as client:
                 async with asyncio.timeout(self._pace.reply_s):
-                    asked: Json = {**body, "stream": True}
-                    other = await read_stream(client, path, asked, self._pace, found)
+                    request: Json = {**body, "stream": True}
+                    other = await read_stream(client, path, request, self._pace, received)
             if other is None:
-                return found
+                return received
             self._parsed(other.text, body)
             raise self.failures.unusable(
                 f"sent {other.kind} instead of a stream", "leave --stream off"
@@ -110,11 +110,11 @@ class Endpoint:
         except ModelError:
             raise
         except asyncio.CancelledError as exc:
-            exc.add_note(self.failures.partial(found) or "")
+            exc.add_note(self.failures.partial(received) or "")
             raise
         except Exception as exc:  # as above
             failure = self.failures.of_exception(exc, body)
-            failure.partial = self.failures.partial(found)
+            failure.partial = self.failures.partial(received)
         raise failure
 
     async def close(self) -> None:
@@ -143,7 +143,7 @@ class Endpoint:
 
         if self._certificates is None:  # reading them takes 20 ms: once for all clients
             self._certificates = httpx2.create_ssl_context()
-        limits = httpx2.Limits(max_connections=1, keepalive_expiry=KEPT_S)
+        limits = httpx2.Limits(max_connections=1, keepalive_expiry=KEEPALIVE_S)
         return AsyncOpenAI(
             http_client=DefaultAsyncHttpxClient(
                 verify=self._certificates,
@@ -162,8 +162,8 @@ class Endpoint:
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            seen = clean(text, self.failures.key)[:80]
-            what = f"no JSON object but {seen!r}" if seen.strip() else "an empty body"
+            start = clean(text, self.failures.key)[:80]
+            what = f"no JSON object but {start!r}" if start.strip() else "an empty body"
             raise self.failures.unusable(f"sent {what}", "check that the base URL is right")
         if answer.get("error"):
             raise self.failures.reported(answer["error"], body, answer=answer)
@@ -184,7 +184,7 @@ def _has_port(parts: SplitResult) -> bool:
         return False
 
 
-def _shown(base_url: str) -> str:
+def _public_url(base_url: str) -> str:
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname or not _has_port(parts):
         raise ConfigError(f"base URL {base_url!r} is no address; write http://HOST:PORT/v1")

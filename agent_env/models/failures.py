@@ -15,8 +15,8 @@ from pydantic import JsonValue
 
 from agent_env.errors import ModelError
 from agent_env.models.cleaning import DEEPEST, Json, clean, shallow, tree
+from agent_env.models.error_classes import ErrorClass, classify, status_in
 from agent_env.models.json_fields import text, usage_of
-from agent_env.models.verdicts import Verdict, judge, status_in
 from agent_env.records.waits import retry_after_s
 
 UNSENT = ("ConnectError", "UnsupportedProtocol")  # no connection, so nothing was sent
@@ -36,8 +36,8 @@ class Failures:
         """The end of what the events say, without the key."""
         from agent_env.models.streams import partial_text
 
-        said = partial_text(events)
-        return None if said is None else clean(said, self.key)
+        text = partial_text(events)
+        return None if text is None else clean(text, self.key)
 
     def cleaned(self, body: Json) -> Json:
         """The body without the key, lone surrogates and numbers that JSON does not know."""
@@ -54,12 +54,12 @@ class Failures:
         answer: Json | None = None,
     ) -> ModelError:
         """The error for a 200 that holds no reply; retryable, for it may be a passing fault."""
-        return self._error(f"{what}; {advice}", Verdict("unreadable", True, ""), 200, answer)
+        return self._error(f"{what}; {advice}", ErrorClass("unreadable", True, ""), 200, answer)
 
     def cut(self, events: Sequence[Json], answer: Json | None = None) -> ModelError:
         """The error for a stream that ended before its reply did."""
         text = "ended the stream before the reply was complete; try again"
-        error = self._error(text, Verdict("connection", True, ""), 200, answer)
+        error = self._error(text, ErrorClass("connection", True, ""), 200, answer)
         error.partial = self.partial(events)
         return error
 
@@ -73,15 +73,15 @@ class Failures:
     ) -> ModelError:
         """The error that a server describes, by status or inside a 200 (`answer`)."""
         error = shallow(error, self.key)  # before anything is cut short: half a key is one too
-        said = _said(error)[:300]
+        message = _message(error)[:300]
         if status is not None and 300 <= status < 400:
-            said = f"a redirect to {(headers or {}).get('location', 'nowhere')}"
-        meant = status or status_in(error)
-        verdict = judge(meant, said, error, body)
+            message = f"a redirect to {(headers or {}).get('location', 'nowhere')}"
+        code = status or status_in(error)
+        group = classify(code, message, error, body)
         wait = retry_after_s(headers or {})
         pause = "" if wait is None else f" (Retry-After: {wait:g} s)"
-        opening = f"answered HTTP {status or 200}{pause}: {said}"
-        return self._error(f"{opening}; {verdict.advice}", verdict, meant or 200, answer, wait)
+        opening = f"answered HTTP {status or 200}{pause}: {message}"
+        return self._error(f"{opening}; {group.advice}", group, code or 200, answer, wait)
 
     def of_exception(self, exc: Exception, body: Json) -> ModelError:
         import openai
@@ -91,12 +91,12 @@ class Failures:
                 headers = exc.response.headers
                 return self.reported(_plain(exc.body), body, exc.status_code, headers)
             case openai.APITimeoutError() | TimeoutError():
-                said = str(exc) or f"gave no reply within {self.reply_s:g} s"
-                advice = "" if "--" in said else "; raise --reply-timeout-s or try again"
-                return self._error(f"{said}{advice}", Verdict("timeout", True, ""))
+                text = str(exc) or f"gave no reply within {self.reply_s:g} s"
+                advice = "" if "--" in text else "; raise --reply-timeout-s or try again"
+                return self._error(f"{text}{advice}", ErrorClass("timeout", True, ""))
             case openai.APIConnectionError():
                 cause = exc.__cause__ or exc
-                failure = self._error(_unconnected(cause), Verdict("connection", True, ""))
+                failure = self._error(_unconnected(cause), ErrorClass("connection", True, ""))
                 failure.unsent = type(cause).__name__ in UNSENT
                 return failure
             case openai.APIError():
@@ -104,12 +104,12 @@ class Failures:
         if isinstance(exc, RecursionError):
             return self.unusable(f"sent JSON nested more than {DEEPEST} levels deep")
         text = f"sent what cannot be read ({type(exc).__name__}); try again"
-        return self._error(text, Verdict("unreadable", True, ""))
+        return self._error(text, ErrorClass("unreadable", True, ""))
 
     def _error(
         self,
         text: str,
-        verdict: Verdict,
+        group: ErrorClass,
         status: int | None = None,
         answer: Json | None = None,
         retry_after_s: float | None = None,
@@ -118,16 +118,16 @@ class Failures:
         return ModelError(
             clean(line, self.key),
             status=status,
-            retryable=verdict.retryable,
-            kind=verdict.kind,
+            retryable=group.retryable,
+            kind=group.kind,
             retry_after_s=retry_after_s,
             usage=usage_of(answer or {}),
-            context_tokens=verdict.overflow.context_tokens if verdict.overflow else None,
-            request_tokens=verdict.overflow.request_tokens if verdict.overflow else None,
+            context_tokens=group.overflow.context_tokens if group.overflow else None,
+            request_tokens=group.overflow.request_tokens if group.overflow else None,
         )
 
 
-def _said(error: JsonValue) -> str:
+def _message(error: JsonValue) -> str:
     inner = error.get("error", error) if isinstance(error, dict) else error
     if isinstance(inner, dict):
         inner = text(inner, "message", "detail") or json.dumps(inner)
@@ -135,10 +135,10 @@ def _said(error: JsonValue) -> str:
 
 
 def _unconnected(cause: BaseException) -> str:
-    seen = f"({type(cause).__name__}: {cause})"
+    cause_text = f"({type(cause).__name__}: {cause})"
     if type(cause).__name__ in UNSENT:
-        return f"cannot be reached {seen}; check that it runs and that the base URL is right"
-    return f"broke the connection off {seen}; try again"
+        return f"cannot be reached {cause_text}; check that it runs and that the base URL is right"
+    return f"broke the connection off {cause_text}; try again"
 
 
 def _plain(body: object) -> JsonValue:

@@ -22,19 +22,19 @@ INCLUDED: dict[str, str] = {
 """What must be asked for by name, or the reply leaves it out."""
 
 
-def offered(tool: str) -> Json:
+def tool_field(tool: str) -> Json:
     """The tool as a request names it."""
     if tool == "code_interpreter":
         return {"type": tool, "container": {"type": "auto"}}
     return {"type": tool}
 
 
-def included(tools: Sequence[ToolSpec]) -> list[JsonValue]:
+def include_field(tools: Sequence[ToolSpec]) -> list[JsonValue]:
     """What to ask for beside the reply, for the hosted ones among the tools."""
     return [INCLUDED[tool.hosted] for tool in tools if tool.hosted in INCLUDED]
 
 
-def counted(items: Sequence[Json]) -> dict[str, int] | None:
+def call_counts(items: Sequence[Json]) -> dict[str, int] | None:
     """Calls by kind (search, open_page, find_in_page, code_interpreter) and the containers that
     ran code; None where there were none."""
     kinds = [_kind(item) for item in items]
@@ -47,17 +47,17 @@ def counted(items: Sequence[Json]) -> dict[str, int] | None:
 
 def pages(items: Sequence[Json]) -> tuple[PageRef, ...]:
     """The pages that were opened or looked through, and the sources that searches consulted."""
-    found: dict[PageRef, None] = {}
+    refs: dict[PageRef, None] = {}
     for item in items:
         action = record(item, "action")
         if item.get("type") != "web_search_call":
             continue
         if (url := text(action, "url")) and action.get("type") != "search":
-            found[PageRef(url=url, how="opened")] = None
+            refs[PageRef(url=url, how="opened")] = None
         for source in records(action, "sources"):
             if url := text(source, "url"):
-                found[PageRef(url=url, how="returned")] = None
-    return tuple(found)
+                refs[PageRef(url=url, how="returned")] = None
+    return tuple(refs)
 
 
 def _kind(item: Json) -> str | None:

@@ -25,23 +25,23 @@ def records(of: Json, name: str) -> list[Json]:
 
 def usage(of: Json, inputs: str, outputs: str) -> Usage:
     """Tokens as the server counted them, by the names that its API has for input and output."""
-    found = Usage(
+    counts = Usage(
         input_tokens=_count(of, inputs),
         cached_tokens=_count(record(of, f"{inputs}_details"), "cached_tokens"),
         output_tokens=_count(of, outputs),
         reasoning_tokens=_count(record(of, f"{outputs}_details"), "reasoning_tokens"),
     )
-    told = found.input_tokens is not None or found.output_tokens is not None
-    return found.model_copy(update={"source": "provider"}) if told else found
+    has_counts = counts.input_tokens is not None or counts.output_tokens is not None
+    return counts.model_copy(update={"source": "provider"}) if has_counts else counts
 
 
 def usage_of(answer: Json) -> Usage | None:
     """The usage of a reply of either API; None where it has none."""
-    told = record(answer, "usage")
+    fields = record(answer, "usage")
     names = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
-    chat, ours = usage(told, *names[:2]), usage(told, *names[2:])
-    found = ours if chat.source is None else chat
-    return None if found.source is None else found
+    chat, ours = usage(fields, *names[:2]), usage(fields, *names[2:])
+    counts = ours if chat.source is None else chat
+    return None if counts.source is None else counts
 
 
 def _count(of: Json, name: str) -> int | None:

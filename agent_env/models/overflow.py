@@ -44,36 +44,36 @@ OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """What such an error tells."""
+    """The figures in such an error."""
 
     context_tokens: int | None = None
-    """What the model reads and writes together; None where it is not told."""
+    """What the model reads and writes together; None where the error does not say."""
     request_tokens: int | None = None
-    """What was sent, by some servers with what the reply may have; None where it is not told."""
+    """The request, at some servers with the reply's limit; None where the error does not say."""
 
 
-def overflow(status: int | None, said: str, error: JsonValue) -> Overflow | None:
+def overflow(status: int | None, message: str, error: JsonValue) -> Overflow | None:
     """What an error with this status, text and body tells of it; None where it is another error."""
     fields = error.get("error", error) if isinstance(error, dict) else {}
     fields = fields if isinstance(fields, dict) else {}
-    labels = f"{fields.get('code')} {fields.get('type')} {said}"
+    labels = f"{fields.get('code')} {fields.get('type')} {message}"
     if status != 413 and (status not in STATUSES or not FORMS.search(labels)):
         return None
     return Overflow(
-        _number(fields.get("n_ctx")) or _first(CONTEXT, said),
-        _number(fields.get("n_prompt_tokens")) or _first(REQUEST, said),
+        _number(fields.get("n_ctx")) or _first(CONTEXT, message),
+        _number(fields.get("n_prompt_tokens")) or _first(REQUEST, message),
     )
 
 
-def is_output_limit(found: Overflow, sent: Mapping[str, JsonValue]) -> bool:
+def is_output_limit(facts: Overflow, request: Mapping[str, JsonValue]) -> bool:
     """Whether the reply alone may be as long as the context, so that no request would fit."""
-    limits = (_number(sent.get(name)) for name in OUTPUT_LIMITS)
-    context = found.context_tokens
+    limits = (_number(request.get(name)) for name in OUTPUT_LIMITS)
+    context = facts.context_tokens
     return context is not None and any(n is not None and n >= context for n in limits)
 
 
-def _first(pattern: re.Pattern[str], said: str) -> int | None:
-    match = pattern.search(said)
+def _first(pattern: re.Pattern[str], message: str) -> int | None:
+    match = pattern.search(message)
     return int(match[1]) if match else None
 
 

@@ -10,18 +10,18 @@ from typing import Annotated, Any
 from agent_env.errors import ConfigError
 from agent_env.records.options import CALLS, SERVER, Opt
 
-SENT = "Sent if given."
+IF_GIVEN = "Sent if given."
 
 
-def _object(given: str | Mapping[str, Any]) -> dict[str, Any]:
+def _object(value: str | Mapping[str, Any]) -> dict[str, Any]:
     """The object that `--extra-body` has as JSON; ConfigError where it has none."""
     try:
-        value = json.loads(given) if isinstance(given, str) else dict(given)
+        fields = json.loads(value) if isinstance(value, str) else dict(value)
     except (ValueError, RecursionError) as exc:
         raise ConfigError(f"--extra-body is not JSON: {exc}") from None
-    if not isinstance(value, dict):
+    if not isinstance(fields, dict):
         raise ConfigError('--extra-body must be a JSON object like {"top_k": 20}')
-    return value
+    return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +61,15 @@ class ModelParameters:
             SERVER,
         ),
     ] = "auto"
-    temperature: Annotated[float | None, Opt(SENT, SERVER)] = None
-    reasoning_effort: Annotated[str | None, Opt(SENT, SERVER)] = None
-    max_output_tokens: Annotated[int | None, Opt(SENT, SERVER, min=1)] = None
-    top_p: Annotated[float | None, Opt(SENT, SERVER)] = None
+    temperature: Annotated[float | None, Opt(IF_GIVEN, SERVER)] = None
+    reasoning_effort: Annotated[str | None, Opt(IF_GIVEN, SERVER)] = None
+    max_output_tokens: Annotated[int | None, Opt(IF_GIVEN, SERVER, min=1)] = None
+    top_p: Annotated[float | None, Opt(IF_GIVEN, SERVER)] = None
     seed: Annotated[
         int | None,
         Opt("Each episode's sampling seed is drawn from it.", SERVER, flag="--model-seed"),
     ] = None
-    parallel_tool_calls: Annotated[bool | None, Opt(SENT, SERVER, shown=False)] = None
+    parallel_tool_calls: Annotated[bool | None, Opt(IF_GIVEN, SERVER, shown=False)] = None
     system_role: Annotated[
         str | None, Opt("system, developer, or user for models without either.", SERVER)
     ] = None

@@ -38,23 +38,23 @@ LABELS = frozenset({"type", "format", "id", "role", "name", "object", "model", "
 def merged(values: Sequence[JsonValue], name: str = "", depth: int = DEEPEST) -> JsonValue:
     """One value of those that a stream sends for a field: texts are joined, objects merged, lists
     merged by the `index` of their items or else extended; of anything else the last one stays."""
-    given = [value for value in values if value is not None]
-    if len(given) < 2 or depth == 0:
-        return given[-1] if given else None
-    texts = [value for value in given if isinstance(value, str)]
-    if len(texts) == len(given):
+    values = [value for value in values if value is not None]
+    if len(values) < 2 or depth == 0:
+        return values[-1] if values else None
+    texts = [value for value in values if isinstance(value, str)]
+    if len(texts) == len(values):
         return texts[0] if name in LABELS else "".join(texts)
-    objects = [value for value in given if isinstance(value, dict)]
-    if len(objects) == len(given):
+    objects = [value for value in values if isinstance(value, dict)]
+    if len(objects) == len(values):
         names = dict.fromkeys(key for each in objects for key in each)
         return {
             key: merged([each[key] for each in objects if key in each], key, depth - 1)
             for key in names
         }
-    lists = [value for value in given if isinstance(value, list)]
-    if len(lists) == len(given):
+    lists = [value for value in values if isinstance(value, list)]
+    if len(lists) == len(values):
         return _merged_lists([item for each in lists for item in each], depth - 1)
-    return given[-1]
+    return values[-1]
 
 
 def _merged_lists(items: Sequence[JsonValue], depth: int) -> list[JsonValue]:
@@ -77,38 +77,38 @@ def _merged_lists(items: Sequence[JsonValue], depth: int) -> list[JsonValue]:
 
 def without_excess(message: Json) -> tuple[Json, dict[str, str]]:
     """The message without fields that are too long or too deep, and what was left out and why."""
-    left_out: dict[str, str] = {}
+    excess: dict[str, str] = {}
     room = [MOST]
-    read = next((name for name in REASONING if isinstance(message.get(name), str)), "")
+    reasoning_name = next((name for name in REASONING if isinstance(message.get(name), str)), "")
 
-    def bounded(of: Json, known: frozenset[str], where: str) -> Json:
-        found = {}
+    def bounded(of: Json, exempt: frozenset[str], where: str) -> Json:
+        result = {}
         for name, value in of.items():
-            size = 0 if name in known or name == read else _size(value, DEEPEST)
+            size = 0 if name in exempt or name == reasoning_name else _size(value, DEEPEST)
             if size is None:
-                left_out[where + name] = f"nested more than {DEEPEST} levels deep"
+                excess[where + name] = f"nested more than {DEEPEST} levels deep"
             elif size > room[0]:
-                left_out[where + name] = f"{size} characters"
+                excess[where + name] = f"{size} characters"
             else:
                 room[0] -= size
-                found[name] = value
-        return found
+                result[name] = value
+        return result
 
-    kept = bounded(message, frozenset({"role", "content", "tool_calls"}), "")
+    message_part = bounded(message, frozenset({"role", "content", "tool_calls"}), "")
     calls = message.get("tool_calls")
     if isinstance(calls, list):
-        kept["tool_calls"] = [
+        message_part["tool_calls"] = [
             _bounded_call(call, bounded) if isinstance(call, dict) else None for call in calls
         ]
-    return kept, left_out
+    return message_part, excess
 
 
 def _bounded_call(call: Json, bounded: Any) -> JsonValue:
-    kept: Json = bounded(call, OUR_CALL, "tool_calls.")
-    function = kept.get("function")
+    result: Json = bounded(call, OUR_CALL, "tool_calls.")
+    function = result.get("function")
     if isinstance(function, dict):
-        kept["function"] = bounded(function, OUR_FUNCTION, "tool_calls.function.")
-    return kept
+        result["function"] = bounded(function, OUR_FUNCTION, "tool_calls.function.")
+    return result
 
 
 def _size(value: JsonValue, depth: int) -> int | None:
@@ -216,34 +216,34 @@ def _start(value: str, reasoning: str, after: int) -> int | None:
     return next((start for start in (after, 0) if reasoning.startswith(value, start)), None)
 
 
-def given_back(message: Message, names_refused: frozenset[str]) -> tuple[Json, dict[str, Json]]:
+def echo_fields(message: Message, refused: frozenset[str]) -> tuple[Json, dict[str, Json]]:
     """The fields as they came: of the message, and of each call by its id; without those of the
     names that the server refused."""
-    kept = message.provider_fields
-    if kept is None:
+    stored = message.provider_fields
+    if stored is None:
         return {}, {}
-    whole: Any = copy.deepcopy(kept.message) if kept.reasoning_at else kept.message
-    for span in kept.reasoning_at:
+    whole: Any = copy.deepcopy(stored.message) if stored.reasoning_at else stored.message
+    for span in stored.reasoning_at:
         place = whole
         for step in span.path[:-1]:
             place = place[step]
         place[span.path[-1]] = (message.reasoning or "")[span.start : span.end]
-    taken_out = OURS | names_refused
+    taken_out = OURS | refused
     fields = {name: value for name, value in whole.items() if name not in taken_out}
-    return fields, {id_: _less(kept.calls[id_], names_refused) for id_ in kept.calls}
+    return fields, {id_: _less(stored.calls[id_], refused) for id_ in stored.calls}
 
 
-def _less(call: Json, names_refused: frozenset[str]) -> Json:
-    found = {name: value for name, value in call.items() if name not in names_refused}
-    if isinstance(function := found.get("function"), dict):
-        found["function"] = {n: v for n, v in function.items() if n not in names_refused}
-    return found
+def _less(call: Json, refused: frozenset[str]) -> Json:
+    result = {name: value for name, value in call.items() if name not in refused}
+    if isinstance(function := result.get("function"), dict):
+        result["function"] = {n: v for n, v in function.items() if n not in refused}
+    return result
 
 
-def names_in(kept: ProviderFields) -> Iterator[str]:
+def names_in(fields: ProviderFields) -> Iterator[str]:
     """The names of all fields that would go back."""
-    yield from (name for name in kept.message if name not in OURS)
-    for call in kept.calls.values():
+    yield from (name for name in fields.message if name not in OURS)
+    for call in fields.calls.values():
         yield from call
         if isinstance(function := call.get("function"), dict):
             yield from function

@@ -48,7 +48,7 @@ class Parameters:
         ours = {name: value for name, value in fields.items() if value is not None}
         return ours | dict(self.extra_body)
 
-    def led(self, messages: Sequence[Message]) -> Sequence[Message]:
+    def with_roles(self, messages: Sequence[Message]) -> Sequence[Message]:
         """The messages as they are sent: under `user`, system texts open the first user's text."""
         if self.system_role != "user":
             return messages

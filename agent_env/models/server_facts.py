@@ -21,7 +21,7 @@ TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """Facts of one server and model; None where the server does not tell."""
+    """Facts of one server and model; None where the server does not report it."""
 
     models: tuple[str, ...] | None = None
     """Names under which it serves models."""
@@ -35,14 +35,14 @@ class ServerFacts:
 
 
 async def server_facts(model: str, base_url: str, api_key: str | None) -> ServerFacts:
-    """What the server at this address tells of the model and itself."""
+    """What the server at this address reports of the model and itself."""
     place = base_url.rstrip("/")
-    listed = await _get(model, place, "/models", api_key)
+    model_list = await _get(model, place, "/models", api_key)
     props = await _get(model, place.removesuffix("/v1"), "/props", api_key)
     template = text(props, "chat_template")
     return ServerFacts(
-        models=_names(listed) if "data" in listed else None,
-        context_tokens=_context(model, listed, props),
+        models=_names(model_list) if "data" in model_list else None,
+        context_tokens=_context(model, model_list, props),
         template_digest=hashlib.sha256(template.encode()).hexdigest() if template else None,
         supports_tools=_supports_tools(props),
         is_single=bool(template or props.get("model_path")),
@@ -52,9 +52,9 @@ async def server_facts(model: str, base_url: str, api_key: str | None) -> Server
 def is_listed(model: str, names: Iterable[str]) -> bool:
     """Whether a server with these names serves the model: `qwen3` is `qwen3:latest` to Ollama, a
     file's name stands for its path, and a snapshot's name begins with the model's."""
-    wanted = _plain(model)
+    target = _plain(model)
     plain = [_plain(name) for name in names]
-    return any(name == wanted or name.startswith((f"{wanted}:", f"{wanted}-20")) for name in plain)
+    return any(name == target or name.startswith((f"{target}:", f"{target}-20")) for name in plain)
 
 
 def _plain(name: str) -> str:
@@ -72,10 +72,10 @@ async def _get(model: str, place: str, path: str, api_key: str | None) -> Json:
         await endpoint.close()
 
 
-def _names(listed: Json) -> tuple[str, ...]:
+def _names(model_list: Json) -> tuple[str, ...]:
     names = [
         name
-        for entry in records(listed, "data")[:MOST_MODELS]
+        for entry in records(model_list, "data")[:MOST_MODELS]
         for name in (entry.get("id"), *_list(entry, "aliases"))
         if isinstance(name, str)
     ]
@@ -87,10 +87,10 @@ def _list(entry: Json, name: str) -> list[object]:
     return list(value) if isinstance(value, list) else []
 
 
-def _context(model: str, listed: Json, props: Json) -> int | None:
+def _context(model: str, model_list: Json, props: Json) -> int | None:
     """Of one request: llama.cpp's slot, or what vLLM says of the model."""
     own = record(props, "default_generation_settings").get("n_ctx")
-    entries = [e for e in records(listed, "data") if is_listed(model, [text(e, "id")])]
+    entries = [e for e in records(model_list, "data") if is_listed(model, [text(e, "id")])]
     for value in (own, *(entry.get("max_model_len") for entry in entries)):
         if type(value) is int and value > 0:
             return value

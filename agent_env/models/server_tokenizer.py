@@ -32,7 +32,7 @@ TEMPLATED = ("messages", "tools", "add_generation_prompt", "continue_final_messa
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Route:
     """Where and how the server counts."""
 
     endpoint: Endpoint
@@ -51,7 +51,7 @@ class ServerTokenizer:
         root = base_url.rstrip("/").removesuffix("/v1")
         places = dict.fromkeys([root, base_url.rstrip("/")])  # proxies put it below /v1
         self._endpoints = [Endpoint(model, place, api_key, timeout_s) for place in places]
-        self._way: _Way | None = None
+        self._route: _Route | None = None
         self.failures = 0
         """Counts that had to be estimated."""
         self.problem = ""
@@ -62,15 +62,17 @@ class ServerTokenizer:
         problems: list[str] = []
         for endpoint in self._endpoints:
             for dialect in ("vllm", "llama.cpp"):
-                way = _Way(endpoint, dialect)
+                route = _Route(endpoint, dialect)
                 try:
-                    counted = await self._of_text(way, SAMPLE)
-                    await self._of_request(way, {"messages": [{"role": "user", "content": SAMPLE}]})
+                    count = await self._of_text(route, SAMPLE)
+                    await self._of_request(
+                        route, {"messages": [{"role": "user", "content": SAMPLE}]}
+                    )
                 except ModelError as exc:
                     problems.append(str(exc))
                     continue
-                if counted:
-                    self._way = way
+                if count:
+                    self._route = route
                     return
         raise ConfigError(
             f"--tokenizer server: this server does not count tokens ({problems[0]}); "
@@ -90,47 +92,48 @@ class ServerTokenizer:
             self._failed(exc)
             return Count(Estimate().count(text), "estimate")
 
-    async def usage(self, request: Json, heard: Sequence[Message], reply: Reply) -> Usage:
+    async def usage(self, request: Json, messages: Sequence[Message], reply: Reply) -> Usage:
         """What a Chat Completions request and its reply used."""
-        said = texts_of(reply.message)
+        texts = texts_of(reply.message)
         try:
-            given = await self._of_request(self._opened(), request)
-            got = [await self._of_text(self._opened(), each) for each in said]
+            input_tokens = await self._of_request(self._opened(), request)
+            counts = [await self._of_text(self._opened(), each) for each in texts]
         except ModelError as exc:
             self._failed(exc)
-            guess = Estimate()
-            given = sum(guess.count(each) for message in heard for each in texts_of(message))
-            return _counted(reply.usage, given, sum(map(guess.count, said)), "estimate")
-        return _counted(reply.usage, given, sum(got), "server tokenizer")
+            estimate = Estimate()
+            prompt = [each for message in messages for each in texts_of(message)]
+            input_tokens, output = (sum(map(estimate.count, part)) for part in (prompt, texts))
+            return _with_counts(reply.usage, input_tokens, output, "estimate")
+        return _with_counts(reply.usage, input_tokens, sum(counts), "server tokenizer")
 
-    def _opened(self) -> _Way:
-        assert self._way is not None, "open() comes first"
-        return self._way
+    def _opened(self) -> _Route:
+        assert self._route is not None, "open() comes first"
+        return self._route
 
     def _failed(self, error: ModelError) -> None:
         self.failures += 1
         self.problem = self.problem or str(error)
 
-    async def _of_text(self, way: _Way, counted: str, whole: bool = False) -> int:
+    async def _of_text(self, route: _Route, text_: str, whole: bool = False) -> int:
         """Of a piece of text; of a `whole` prompt with the special tokens that stand in it."""
-        if not counted:
+        if not text_:
             return 0
-        if way.dialect == "vllm":
-            asked: Json = {"model": self._model, "prompt": counted, "add_special_tokens": False}
-            return _count(await way.endpoint.post("/tokenize", asked), way)
-        asked = {"content": counted, "add_special": whole, "parse_special": whole}
-        return _count(await way.endpoint.post("/tokenize", asked), way)
+        if route.dialect == "vllm":
+            body: Json = {"model": self._model, "prompt": text_, "add_special_tokens": False}
+            return _count(await route.endpoint.post("/tokenize", body), route)
+        body = {"content": text_, "add_special": whole, "parse_special": whole}
+        return _count(await route.endpoint.post("/tokenize", body), route)
 
-    async def _of_request(self, way: _Way, request: Json) -> int:
-        asked = {name: request[name] for name in TEMPLATED if name in request}
-        if way.dialect == "vllm":
+    async def _of_request(self, route: _Route, request: Json) -> int:
+        fields = {name: request[name] for name in TEMPLATED if name in request}
+        if route.dialect == "vllm":
             return _count(
-                await way.endpoint.post("/tokenize", {"model": self._model, **asked}), way
+                await route.endpoint.post("/tokenize", {"model": self._model, **fields}), route
             )
-        worded = text(await way.endpoint.post("/apply-template", asked), "prompt")
-        if not worded:
-            raise way.endpoint.failures.unusable("gave no prompt for the messages")
-        return await self._of_text(way, worded, whole=True)
+        prompt = text(await route.endpoint.post("/apply-template", fields), "prompt")
+        if not prompt:
+            raise route.endpoint.failures.unusable("gave no prompt for the messages")
+        return await self._of_text(route, prompt, whole=True)
 
 
 class CountedByServer:
@@ -160,18 +163,19 @@ class CountedByServer:
         await self._inner.close()
 
 
-def _count(answer: Json, way: _Way) -> int:
+def _count(answer: Json, route: _Route) -> int:
     """llama.cpp gives no tokens, and no error, for a request that is not in its words."""
     tokens = answer.get("tokens")
-    found = answer.get("count") if way.dialect == "vllm" else None
-    if way.dialect == "llama.cpp" and isinstance(tokens, list):
-        found = len(tokens)
-    if type(found) is not int or found < 1:
-        raise way.endpoint.failures.unusable("gave no count of tokens")
-    return found
+    count = answer.get("count") if route.dialect == "vllm" else None
+    if route.dialect == "llama.cpp" and isinstance(tokens, list):
+        count = len(tokens)
+    if type(count) is not int or count < 1:
+        raise route.endpoint.failures.unusable("gave no count of tokens")
+    return count
 
 
-def _counted(
-    told: Usage, given: int, got: int, source: Literal["server tokenizer", "estimate"]
+def _with_counts(
+    usage: Usage, prompt: int, output: int, source: Literal["server tokenizer", "estimate"]
 ) -> Usage:
-    return told.model_copy(update={"input_tokens": given, "output_tokens": got, "source": source})
+    update = {"input_tokens": prompt, "output_tokens": output, "source": source}
+    return usage.model_copy(update=update)

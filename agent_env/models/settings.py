@@ -1,4 +1,4 @@
-"""How a model is made, read from what a run stores."""
+"""The settings of a model, from the parameters that a run stores."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ OWN = (
     "tool_protocol", "text_calls", "stream", "hosted_tools", "reply_timeout_s", "idle_s",
     "echo_reasoning", "api_key_env",
 )  # fmt: skip
-"""Settings that are ours, beside the parameters that are sent."""
+"""Our own settings, which are in no request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """The parameters that are sent, and how we talk to the model."""
+    """The parameters in requests, and our own settings."""
 
     parameters: Parameters
     tool_protocol: str = "native"
@@ -37,37 +37,37 @@ class ModelSettings:
     """Under the text protocol, `lenient` takes a call in a fenced block of any name."""
     stream: bool = False
     hosted_tools: bool = False
-    """Whether the provider's own tools stand for ours."""
+    """Whether the provider's own tools replace ours."""
     reply_timeout_s: float | None = None
-    """How long a call may take; None for as long as usual."""
+    """The timeout of a call; None for the default."""
     idle_s: float | None = None
-    """How long a stream may stop; None for as long as usual."""
+    """How long a stream may pause; None for the default."""
     echo_reasoning: EchoMode = "auto"
     """Whether what the server said beside the documented fields goes back to it."""
     api_key_env: str | None = None
-    """The environment variable that holds the key; empty for no key, None for the usual one."""
+    """The environment variable of the key; empty for no key, None for the default one."""
 
     @classmethod
-    def read(cls, given: Mapping[str, JsonValue]) -> ModelSettings:
-        """The settings of these names; ConfigError names what is unknown or cannot be."""
-        sent: dict[str, Any] = {name: given[name] for name in given if name not in OWN}
-        own: dict[str, Any] = {name: given[name] for name in given if name in OWN}
-        known = {field.name for field in fields(Parameters)}
-        if unknown := sorted(set(sent) - known):
-            raise ConfigError(f"no parameter '{unknown[0]}'; there are {', '.join(sorted(known))}")
+    def read(cls, parameters: Mapping[str, JsonValue]) -> ModelSettings:
+        """The settings; ConfigError for an unknown name or an invalid value."""
+        api: dict[str, Any] = {name: parameters[name] for name in parameters if name not in OWN}
+        own: dict[str, Any] = {name: parameters[name] for name in parameters if name in OWN}
+        names = {field.name for field in fields(Parameters)}
+        if unknown := sorted(set(api) - names):
+            raise ConfigError(f"no parameter '{unknown[0]}'; there are {', '.join(sorted(names))}")
         for name, choices in CHOICES.items():
-            if given.get(name, choices[0]) not in choices:
+            if parameters.get(name, choices[0]) not in choices:
                 flag = name.replace("_", "-")
-                raise ConfigError(f"--{flag} {given[name]}: write {' or '.join(choices)}")
-        settings = cls(Parameters(**sent), **own)
+                raise ConfigError(f"--{flag} {parameters[name]}: write {' or '.join(choices)}")
+        settings = cls(Parameters(**api), **own)
         if settings.hosted_tools and settings.tool_protocol == "text":
             raise ConfigError("--hosted-tools and --tool-protocol text exclude each other")
-        if "text_calls" in given and settings.tool_protocol != "text":
+        if "text_calls" in parameters and settings.tool_protocol != "text":
             raise ConfigError("--text-calls is for --tool-protocol text; add that, or leave it out")
         return settings
 
-    def worded(self, model: Model) -> Model:
-        """The model, behind the text protocol where that is wished."""
+    def with_protocol(self, model: Model) -> Model:
+        """The model, behind the text protocol if set."""
         if self.tool_protocol == "native":
             return model
         from agent_env.models.text_protocol import TextProtocol

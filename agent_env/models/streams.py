@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 IDLE_S = 60.0
 PATIENCE = 4.0
-KEPT = 8_000
+MAX_PARTIAL = 8_000
 """Letters of a broken stream that are kept, the last ones."""
 
 
 @dataclass(slots=True)
 class Pace:
-    """What was seen of one server, and how long to wait for it."""
+    """The observed speed of one server, and the timeouts that follow."""
 
     idle_s: float = IDLE_S
     reply_s: float = 600.0
@@ -52,12 +52,12 @@ class Pace:
             return self.reply_s
         return min(self.reply_s, self.idle_s + 2.0 * most_tokens * self.slowest_token_s)
 
-    def began(self, letters: int, seconds: float) -> None:
+    def add_first_byte(self, letters: int, seconds: float) -> None:
         """A stream's first byte came."""
         self.slowest_first_s = max(self.slowest_first_s or 0.0, seconds)
         self.longest = max(self.longest, letters)
 
-    def came(self, tokens: int | None, seconds: float) -> None:
+    def add_reply(self, tokens: int | None, seconds: float) -> None:
         """A reply in one piece came."""
         if tokens:
             self.slowest_token_s = max(self.slowest_token_s or 0.0, seconds / tokens)
@@ -78,7 +78,7 @@ async def read_stream(
     where the server says nothing for too long."""
     from openai import AsyncStream
 
-    size, asked = letters(body), time.monotonic()
+    size, start = letters(body), time.monotonic()
     first_s = pace.first_byte_s(size)
     try:
         async with asyncio.timeout(first_s) as timer:
@@ -97,7 +97,7 @@ async def read_stream(
             response.stream = Watched(response.stream, timer, pace.idle_s)
             async for event in stream:
                 if not events:
-                    pace.began(size, time.monotonic() - asked)
+                    pace.add_first_byte(size, time.monotonic() - start)
                 if isinstance(event, dict):
                     events.append(event)
     except TimeoutError:
@@ -110,13 +110,13 @@ async def read_stream(
 
 def letters(body: Json) -> int:
     """About how long a request is: its messages' texts."""
-    found = 0
+    count = 0
     for name in ("messages", "input"):
         items = body.get(name)
         for item in items if isinstance(items, list) else ():
             values = item.values() if isinstance(item, dict) else ()
-            found += sum(len(value) for value in values if isinstance(value, str))
-    return max(1, found)
+            count += sum(len(value) for value in values if isinstance(value, str))
+    return max(1, count)
 
 
 class Watched(AsyncByteStream):
@@ -141,10 +141,10 @@ class Watched(AsyncByteStream):
 
 
 def partial_text(events: Iterable[Json]) -> str | None:
-    """The end of what the events of either API said: thoughts, text and arguments; None where they
-    said nothing."""
-    said = "".join(piece for event in events for piece in _pieces(event))
-    return said[-KEPT:] or None
+    """The end of what the events of either API text: thoughts, text and arguments; None where they
+    text nothing."""
+    text = "".join(piece for event in events for piece in _pieces(event))
+    return text[-MAX_PARTIAL:] or None
 
 
 def _pieces(event: Json) -> Iterable[str]:
@@ -166,5 +166,5 @@ def _texts(delta: Json) -> Iterable[str]:
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
-            written = (function.get("name"), function.get("arguments"))
-            yield from (text for text in written if isinstance(text, str))
+            parts = (function.get("name"), function.get("arguments"))
+            yield from (text for text in parts if isinstance(text, str))

@@ -67,9 +67,9 @@ class TextProtocol:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         """The inner model's reply, with the calls that stand in its text."""
-        told = in_text(messages, tools, options.tool_choice)
-        reply = await self._inner.generate(told, (), ReplyOptions(seed=options.seed))
-        return _read(reply, messages, tools, self._lenient)
+        sent = in_text(messages, tools, options.tool_choice)
+        reply = await self._inner.generate(sent, (), ReplyOptions(seed=options.seed))
+        return _with_calls(reply, messages, tools, self._lenient)
 
     async def close(self) -> None:
         """Closes the inner model's connections."""
@@ -82,14 +82,14 @@ def in_text(
     messages: Sequence[Message], tools: Sequence[ToolSpec], choice: ToolChoice = "auto"
 ) -> list[Message]:
     """The conversation without tool messages; results and notes after a reply are one message."""
-    told = list(_told(messages))
+    result = list(_turns(messages))
     words = _introduction(messages, tools, choice)
     if not words:
-        return told
-    if told and told[0].role == "system":
-        words = f"{told[0].content}\n\n{words}"
-        told = told[1:]
-    return [Message(role="system", content=words), *told]
+        return result
+    if result and result[0].role == "system":
+        words = f"{result[0].content}\n\n{words}"
+        result = result[1:]
+    return [Message(role="system", content=words), *result]
 
 
 def _introduction(
@@ -97,8 +97,8 @@ def _introduction(
 ) -> str:
     if not tools:
         return NONE_LEFT if any(message.role == "tool" for message in messages) else ""
-    asked = {"required": REQUIRED, "none": FORBIDDEN}.get(choice, "")
-    return INTRODUCTION + "\n".join(_described(tool) for tool in tools) + asked
+    demand = {"required": REQUIRED, "none": FORBIDDEN}.get(choice, "")
+    return INTRODUCTION + "\n".join(_described(tool) for tool in tools) + demand
 
 
 def _described(tool: ToolSpec) -> str:
@@ -106,19 +106,19 @@ def _described(tool: ToolSpec) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-def _told(messages: Sequence[Message]) -> Iterator[Message]:
+def _turns(messages: Sequence[Message]) -> Iterator[Message]:
     calls: tuple[ToolCall, ...] = ()
-    heard: list[str] = []
+    texts: list[str] = []
     for message in messages:
         if message.role in ("tool", "user") and calls:
-            heard.append(_result(message, calls) if message.role == "tool" else message.content)
+            texts.append(_result(message, calls) if message.role == "tool" else message.content)
             continue
-        if heard:
-            yield Message(role="user", content="\n\n".join(heard))
-        calls, heard = message.tool_calls, []
+        if texts:
+            yield Message(role="user", content="\n\n".join(texts))
+        calls, texts = message.tool_calls, []
         yield message.model_copy(update={"tool_calls": ()})
-    if heard:
-        yield Message(role="user", content="\n\n".join(heard))
+    if texts:
+        yield Message(role="user", content="\n\n".join(texts))
 
 
 def _result(message: Message, calls: Sequence[ToolCall]) -> str:
@@ -134,15 +134,15 @@ def result_block(number: int, name: str, output: str) -> str:
     return f"{fence}{RESULT} {number} {name}\n{output}\n{fence}"
 
 
-def _read(
+def _with_calls(
     reply: Reply, messages: Sequence[Message], tools: Sequence[ToolSpec], lenient: bool
 ) -> Reply:
     cut = reply.finish_reason == "length"
-    taken = ids_in(messages)
+    ids = ids_in(messages)
     calls: list[ToolCall] = []
     for call in _calls(reply.message.content, cut, tools, lenient) if tools else ():
-        id_ = unique_id("", taken, len(messages))
-        taken.add(id_)
+        id_ = unique_id("", ids, len(messages))
+        ids.add(id_)
         calls.append(call.model_copy(update={"id": id_}))
     if not calls:
         return reply
@@ -151,62 +151,62 @@ def _read(
     return reply.model_copy(update={"message": message, "finish_reason": finish})
 
 
-def _calls(said: str, cut: bool, tools: Sequence[ToolSpec], lenient: bool) -> Iterator[ToolCall]:
+def _calls(text: str, cut: bool, tools: Sequence[ToolSpec], lenient: bool) -> Iterator[ToolCall]:
     """The calls in order; of a reply that was cut, only those whose block is closed."""
-    text = said.rpartition("</think>")[2]
+    text = text.rpartition("</think>")[2]
     offered = frozenset(tool.name for tool in tools)
-    found = False
+    has_call = False
     for block in BLOCK.finditer(text):
         closed = CLOSED.search(block[0]) is not None
         if block[1] == CALL and (closed or not cut):
-            found = True
+            has_call = True
             yield _call(block[2].strip(), closed, tools)
         elif block[1] != CALL and closed and _is_call(block[2], offered):
-            found = True
+            has_call = True
             if lenient:
                 yield _call(block[2].strip(), closed, tools)
             else:
-                yield _wrong(block[2], f"the block is named '{block[1]}', not '{CALL}'", tools)
-    if not found and not cut and TAGGED.search(text):
-        yield _wrong(text, "a call is written in a block, not in tags", tools)
+                yield _invalid(block[2], f"the block is named '{block[1]}', not '{CALL}'", tools)
+    if not has_call and not cut and TAGGED.search(text):
+        yield _invalid(text, "a call is written in a block, not in tags", tools)
 
 
-def _call(written: str, closed: bool, tools: Sequence[ToolSpec]) -> ToolCall:
+def _call(block: str, closed: bool, tools: Sequence[ToolSpec]) -> ToolCall:
     if not closed:
-        return _wrong(written, "the block is not closed by a line of three backticks", tools)
+        return _invalid(block, "the block is not closed by a line of three backticks", tools)
     try:
-        value = json.loads(written)
+        value = json.loads(block)
     except (ValueError, RecursionError) as exc:
-        return _wrong(written, f"the block is not valid JSON ({exc})", tools)
+        return _invalid(block, f"the block is not valid JSON ({exc})", tools)
     if not isinstance(value, dict) or set(value) != {"name", "arguments"}:
         problem = 'the block must be one object with "name" and "arguments" only'
-        return _wrong(written, problem, tools)
+        return _invalid(block, problem, tools)
     name, arguments = value["name"], value["arguments"]
     if not isinstance(name, str) or not isinstance(arguments, dict):
-        return _wrong(written, '"name" must be a string and "arguments" an object', tools)
+        return _invalid(block, '"name" must be a string and "arguments" an object', tools)
     return ToolCall(id="", name=name, arguments=json.dumps(arguments, ensure_ascii=False))
 
 
-def _is_call(written: str, offered: frozenset[str]) -> bool:
+def _is_call(block: str, offered: frozenset[str]) -> bool:
     """Whether a block of another name holds what only a call would."""
     try:
-        value = json.loads(written)
+        value = json.loads(block)
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and "arguments" in value and value.get("name") in offered
 
 
-def _wrong(written: str, problem: str, tools: Sequence[ToolSpec]) -> ToolCall:
-    meant = next((tool for tool in tools if f'"{tool.name}"' in written), tools[0])
-    told = f"this is no call that can be run: {problem}. Write it like this:\n{_form(meant)}"
-    return ToolCall(id="", name="unreadable", arguments=written, problem=told)
+def _invalid(block: str, problem: str, tools: Sequence[ToolSpec]) -> ToolCall:
+    tool = next((each for each in tools if f'"{each.name}"' in block), tools[0])
+    problem = f"this is no call that can be run: {problem}. Write it like this:\n{_form(tool)}"
+    return ToolCall(id="", name="unreadable", arguments=block, problem=problem)
 
 
 def _form(tool: ToolSpec) -> str:
     """A call of the tool with the arguments that it cannot do without."""
-    known, needed = tool.parameters.get("properties"), tool.parameters.get("required")
-    names = needed if isinstance(needed, list) and needed else list(_object(known))[:1]
-    arguments = {str(name): _example(_object(known).get(str(name))) for name in names}
+    properties, required = tool.parameters.get("properties"), tool.parameters.get("required")
+    names = required if isinstance(required, list) and required else list(_object(properties))[:1]
+    arguments = {str(name): _example(_object(properties).get(str(name))) for name in names}
     call = json.dumps({"name": tool.name, "arguments": arguments}, ensure_ascii=False)
     return f"{FENCE}{CALL}\n{call}\n{FENCE}"
 

@@ -39,33 +39,33 @@ class Tiktoken:
 
     def __init__(self, encoding: str, ranks_dir: Path | None = None) -> None:
         if encoding not in ENCODINGS:
-            known = ", ".join((*ENCODINGS, "estimate", "server"))
-            raise ConfigError(f"no tokenizer '{encoding}'; known: {known}")
+            names = ", ".join((*ENCODINGS, "estimate", "server"))
+            raise ConfigError(f"no tokenizer '{encoding}'; known: {names}")
         self.name = encoding
-        self._published = ENCODINGS[encoding]
+        self._source = ENCODINGS[encoding]
         self._file = _rank_file(encoding, ranks_dir)
         self._encoding: Encoding | None = None
 
     def count(self, text: str) -> int:
         """Tokens in the text; what looks like a special token counts as the text it is."""
         if self._encoding is None:
-            self._encoding = self._loaded()
+            self._encoding = self._load()
         slices = (text[start : start + SLICE] for start in range(0, len(text), SLICE))
         return sum(len(self._encoding.encode_ordinary(slice_)) for slice_ in slices)
 
-    def _loaded(self) -> Encoding:
+    def _load(self) -> Encoding:
         import tiktoken
 
         return tiktoken.Encoding(
             name=self.name,
-            pat_str=self._published.pattern,
-            mergeable_ranks=_ranks(self._file, self._published.sha256),
+            pat_str=self._source.pattern,
+            mergeable_ranks=_ranks(self._file, self._source.sha256),
             special_tokens={},
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class EncodingFile:
     """What OpenAI published about an encoding, as tiktoken (MIT) has it."""
 
     sha256: str
@@ -80,7 +80,7 @@ _CONTRACTION = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 _UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 ENCODINGS = {
-    "o200k_base": Published(
+    "o200k_base": EncodingFile(
         sha256="446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
         cached_as="fb374d419588a4632f3f557e76b4b70aebbca790",
         pattern="|".join(
@@ -95,7 +95,7 @@ ENCODINGS = {
             ]
         ),
     ),
-    "cl100k_base": Published(
+    "cl100k_base": EncodingFile(
         sha256="223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
         cached_as="9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
         pattern="|".join(
@@ -121,13 +121,13 @@ def _rank_file(encoding: str, ranks_dir: Path | None) -> Path:
     package = find_spec("bpe_openai")
     if package is not None and package.origin is not None:
         places.append(Path(package.origin).parent / "data" / f"{encoding}.tiktoken.gz")
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
+    file = next((place for place in places if place.is_file()), None)
+    if file is None:
         raise ConfigError(
             f"exact counts of {encoding} need its rank file: pip install 'agent-env[tokenizers]'"
             " or set TIKTOKEN_CACHE_DIR to a directory that holds it"
         )
-    return found
+    return file
 
 
 def _ranks(file: Path, sha256: str) -> dict[bytes, int]:

@@ -112,7 +112,7 @@ def _strategies(run: Run) -> Callable[[Sample, Condition], Strategy]:
 
 async def _live_tools(run: Run, stack: AsyncExitStack) -> OpenTools:
     """The run's tools without its model, so that no key is needed."""
-    parts = Parts(counted=(make_model("reference", None, {}), make_tokenizer("estimate")))
+    parts = Parts(model=(make_model("reference", None, {}), make_tokenizer("estimate")))
     rooms = await open_rooms(run, run.manifest(), run.task, stack, parts=parts)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""The tools of one episode, and the answers to calls that the model got wrong."""
+"""The tools of one episode, and the errors of calls that cannot be run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from agent_env.protocols import Tool
 from agent_env.records.schema import ToolCall, ToolResult, ToolSpec
 
 A = TypeVar("A", bound=BaseModel)
-LONGEST = 200_000
-"""Characters of a call's arguments; a program that is longer is a mistake."""
+MAX_ARGUMENTS = 200_000
+"""Characters of a call's arguments."""
 
 
 class ToolSet:
@@ -39,8 +39,8 @@ class ToolSet:
     def _find(self, name: str, offered: frozenset[str]) -> Tool:
         if name in offered and name in self._tools:
             return self._tools[name]
-        known = ", ".join(tool for tool in self._tools if tool in offered) or "none"
-        raise ToolError(f"there is no tool '{name}' here; tools you can call: {known}")
+        names = ", ".join(tool for tool in self._tools if tool in offered) or "none"
+        raise ToolError(f"there is no tool '{name}' here; tools you can call: {names}")
 
 
 def _writable(text: str) -> str:
@@ -54,9 +54,9 @@ def _writable(text: str) -> str:
 
 def parse_json(arguments: str) -> dict[str, object]:
     """The arguments object of a call; an empty string counts as an empty object."""
-    if len(arguments) > LONGEST:
+    if len(arguments) > MAX_ARGUMENTS:
         raise ToolError(
-            f"the arguments have {len(arguments):,} characters; send at most {LONGEST:,}"
+            f"the arguments have {len(arguments):,} characters; send at most {MAX_ARGUMENTS:,}"
         )
     try:
         value = json.loads(arguments or "{}")

@@ -1,4 +1,4 @@
-"""Joins a run's model and what counts its tokens: wiring's part for models."""
+"""Builds a run's model and its token counter."""
 
 from __future__ import annotations
 
@@ -40,33 +40,33 @@ def make_model(
     note: Callable[[str], None] = lambda text: None,
 ) -> Model:
     """The model of this name; ConfigError where its key or address is missing. The server's
-    `tokenizer` counts what its replies do not tell; `former_urls` are where the server was before;
-    `note` hears what the server refuses."""
+    `tokenizer` counts where replies have no usage; `former_urls` are the server's earlier
+    addresses; `note` gets what the server refuses."""
     if name in SCRIPTS:
         if parameters:
-            given = ", ".join(parameters)
-            raise ConfigError(f"model {name} is a script and takes no parameters: {given}")
-        scripted: Model = load(SCRIPTS[name])()
-        return scripted
-    wanted, api = split_address(name)[0].partition("/")[2], api_of(name)
-    if api is None or not wanted:
+            names = ", ".join(parameters)
+            raise ConfigError(f"model {name} is a script and takes no parameters: {names}")
+        script: Model = load(SCRIPTS[name])()
+        return script
+    served_name, api = split_address(name)[0].partition("/")[2], api_of(name)
+    if api is None or not served_name:
         raise ConfigError(f"unknown model '{name}'; known: {', '.join((*SCRIPTS, *_forms()))}")
-    chosen = model_settings(parameters)
-    timeout_s = chosen.reply_timeout_s or MODEL_TIMEOUT_S
-    url, key = _address(name, api, base_url), _key(name, api, chosen.api_key_env)
-    if chosen.hosted_tools and not api.has_hosted_tools:
+    settings = model_settings(parameters)
+    timeout_s = settings.reply_timeout_s or MODEL_TIMEOUT_S
+    url, key = _address(name, api, base_url), _key(name, api, settings.api_key_env)
+    if settings.hosted_tools and not api.has_hosted_tools:
         raise ConfigError(f"--hosted-tools: only openai/NAME has them, not {name}")
     from agent_env.models.client import ApiModel
 
     model = ApiModel(
-        api, name, wanted, url, key, chosen.parameters, timeout_s, chosen.stream, chosen.idle_s,
-        chosen.echo_reasoning, former_urls, note,
+        api, name, served_name, url, key, settings.parameters, timeout_s, settings.stream,
+        settings.idle_s, settings.echo_reasoning, former_urls, note,
     )  # fmt: skip
     if tokenizer is None:
-        return chosen.worded(model)
+        return settings.with_protocol(model)
     from agent_env.models.server_tokenizer import CountedByServer
 
-    return chosen.worded(CountedByServer(model, tokenizer))
+    return settings.with_protocol(CountedByServer(model, tokenizer))
 
 
 def api_of(model: str) -> Api | None:
@@ -85,9 +85,9 @@ def _prefixes() -> list[str]:
 
 
 def _forms() -> list[str]:
-    """How models of each API are named."""
-    known = [(prefix, api_of(f"{prefix}/")) for prefix in _prefixes()]
-    return [f"{prefix}/NAME{'' if api and api.own_url else '[@URL]'}" for prefix, api in known]
+    """The forms of model names, by API."""
+    entries = [(prefix, api_of(f"{prefix}/")) for prefix in _prefixes()]
+    return [f"{prefix}/NAME{'' if api and api.own_url else '[@URL]'}" for prefix, api in entries]
 
 
 def _address(name: str, api: Api, base_url: str | None) -> str:
@@ -131,7 +131,7 @@ def _key(name: str, api: Api, variable: str | None) -> str | None:
 
 
 def health_of(model: str, base_url: JsonValue) -> Callable[[], Awaitable[bool]] | None:
-    """Asks whether the model's server is up; None where the model has none."""
+    """A check whether the model's server is up; None where the model has none."""
     from agent_env.models.health import Health
 
     if (api := api_of(model)) is not None:
@@ -139,16 +139,16 @@ def health_of(model: str, base_url: JsonValue) -> Callable[[], Awaitable[bool]] 
     return Health(base_url).is_up if isinstance(base_url, str) and base_url else None
 
 
-def model_settings(given: Mapping[str, JsonValue]) -> ModelSettings:
+def model_settings(parameters: Mapping[str, JsonValue]) -> ModelSettings:
     """The parameters as a run stores them; ConfigError where one cannot be, or holds a key."""
     from agent_env.models.settings import ModelSettings
 
-    settings = ModelSettings.read(given)
-    kept = json.dumps(given, ensure_ascii=False)
+    settings = ModelSettings.read(parameters)
+    text = json.dumps(parameters, ensure_ascii=False)
     usual = [api.key_variable for prefix in _prefixes() if (api := api_of(f"{prefix}/"))]
     for name in (*usual, settings.api_key_env or usual[0]):
         key = os.environ.get(name, "")
-        if len(key) >= 8 and key in kept:
+        if len(key) >= 8 and key in text:
             raise ConfigError(
                 f"the parameters hold the key of {name}; they are stored, so take it out"
             )
@@ -175,38 +175,38 @@ async def server_tokenizer(
     ConfigError where it has none."""
     from agent_env.models.server_tokenizer import ServerTokenizer
 
-    wanted, api = split_address(model)[0].partition("/")[2], api_of(model)
+    served_name, api = split_address(model)[0].partition("/")[2], api_of(model)
     base_url = base_url or split_address(model)[1]
     if api is None or api.own_url is not None or base_url is None:
         raise ConfigError(
             f"--tokenizer server: {model} has no server that counts for others; only "
             "compatible/NAME has, where it is vLLM or llama.cpp"
         )
-    made = ServerTokenizer(wanted, base_url, _key(model, api, variable))
+    tokenizer = ServerTokenizer(served_name, base_url, _key(model, api, variable))
     try:
-        await made.open()
-        yield made
+        await tokenizer.open()
+        yield tokenizer
     finally:
-        await made.close()
+        await tokenizer.close()
 
 
 async def facts_of_server(
     model: str, base_url: str | None, variable: str | None = None
 ) -> ServerFacts:
-    """What the model's server tells of itself; nothing where it is none of the user's own. It gets
-    the key of `variable`, like the model."""
+    """What the user's own server reports of itself, nothing for others; it gets the key of
+    `variable`, like the model."""
     from agent_env.models.server_facts import ServerFacts, server_facts
 
-    wanted, api = split_address(model)[0].partition("/")[2], api_of(model)
+    served_name, api = split_address(model)[0].partition("/")[2], api_of(model)
     if api is None or api.own_url is not None or base_url is None:
         return ServerFacts()
-    return await server_facts(wanted, base_url, _key(model, api, variable))
+    return await server_facts(served_name, base_url, _key(model, api, variable))
 
 
 async def open_counted(
     manifest: Manifest, note: Callable[[str], None], stack: AsyncExitStack
 ) -> tuple[Model, Tokenizer | ServerTokenizer]:
-    """`open_model` as the run asks it."""
+    """`open_model` with a manifest's parameters."""
     parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
     base_url = manifest.model_parameters.get("base_url")
     address = None if base_url is None else str(base_url)
@@ -225,13 +225,13 @@ async def open_model(
     stack: AsyncExitStack,
     former_urls: Sequence[str] = (),
 ) -> tuple[Model, Tokenizer | ServerTokenizer]:
-    """The model, and what counts its tokens; closed with the stack. ConfigError where its key or
+    """The model and its token counter; closed with the stack. ConfigError where its key or
     address is missing, or its server does not count."""
     tokenizer: Tokenizer | ServerTokenizer
     if counted_by == SERVER:
         opened = server_tokenizer(name, base_url, variable_in(parameters))
         tokenizer = served = await stack.enter_async_context(opened)
-        stack.callback(lambda: _tell_estimated(served, note))
+        stack.callback(lambda: _report_estimates(served, note))
         model = make_model(name, base_url, parameters, served, former_urls, note)
     else:
         model = make_model(name, base_url, parameters, None, former_urls, note)
@@ -241,7 +241,7 @@ async def open_model(
     return model, tokenizer
 
 
-def _tell_estimated(tokenizer: ServerTokenizer, note: Callable[[str], None]) -> None:
+def _report_estimates(tokenizer: ServerTokenizer, note: Callable[[str], None]) -> None:
     if tokenizer.failures:
         note(
             f"the server's tokenizer failed {tokenizer.failures} times; these counts are bytes / 4 "

@@ -1,4 +1,4 @@
-"""What is known by name: MODULE:NAME of each, imported when asked for."""
+"""Built-in tasks and scripted models by name, as MODULE:NAME."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ TASKS = {
     "tempreason": "agent_env.families.tempreason.family:FAMILY",
     "timeqa": "agent_env.families.timeqa.family:FAMILY",
 }
-"""Families by task name, as MODULE:NAME, imported when asked for."""
+"""Families by task name."""
 INNER = ("tdbench-wording", "event-screen", "event-check")
-"""Tasks that commands of their own ask."""
+"""Internal tasks, which have commands of their own."""
 
 SCRIPTS = {
     "reference": "agent_env.families.reference.policy:Reference",
@@ -33,7 +33,7 @@ SCRIPTS = {
 
 
 def load(path: str) -> Any:
-    """What stands at MODULE:NAME, imported now."""
+    """The object at MODULE:NAME, imported now."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
@@ -41,7 +41,7 @@ def load(path: str) -> Any:
 def load_family(name: str) -> Family:
     """The question family of this name."""
     if name not in TASKS:
-        known = ", ".join(task for task in TASKS if task not in INNER)
-        raise ConfigError(f"unknown task '{name}'; known: {known}")
+        names = ", ".join(task for task in TASKS if task not in INNER)
+        raise ConfigError(f"unknown task '{name}'; known: {names}")
     family: Family = load(TASKS[name])
     return family

@@ -1,4 +1,4 @@
-"""Joins the rooms: the only place that names concrete classes and reads the environment."""
+"""Builds the concrete objects of a run and of each episode."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent_env.web.opened import Web
 
 PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
-LEFT_OUT = (
+EXCLUDED = (
     "analysis/",
     "cli/",
     "episodes/export/",
@@ -39,9 +39,9 @@ LEFT_OUT = (
     "testing.py",
     "viewer/",
 )
-"""Sources that change no episode: they read what is recorded, or only tests use them."""
+"""Sources that change no episode: they read recorded data, or only tests use them."""
 HOSTED_WEB = "hosted"
-"""What a manifest says of the web where the provider searches it."""
+"""A manifest's web where the provider searches it."""
 CALL_TIMEOUT_S = 30.0
 
 
@@ -65,34 +65,33 @@ def probe_records() -> ProbeRecords | None:
 
 def versions() -> dict[str, str]:
     """Versions of the packages that a result depends on."""
-    found = {}
+    result = {}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            result[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "unknown"
-    return found | {"code": _code_digest()}
+            result[package] = "unknown"
+    return result | {"code": _code_digest()}
 
 
 def _code_digest() -> str:
     """Digest of the sources that decide what an episode sends and gets, which are all but those
-    LEFT_OUT; twelve hexadecimal digits."""
+    EXCLUDED; twelve hexadecimal digits."""
     root = Path(__file__).parents[1]
     whole = sha256()
     for file in sorted(root.rglob("*.py")):
         name = file.relative_to(root).as_posix()
-        if not name.startswith(LEFT_OUT):
+        if not name.startswith(EXCLUDED):
             whole.update(name.encode() + b"\0" + file.read_bytes())
     return whole.hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What was made to check a run before it began, for its rooms to use; each None where the rooms
-    are to make it."""
+    """Objects made to check a run before it began, for use in it; None: still to be made."""
 
-    counted: tuple[Model, Tokenizer | ServerTokenizer] | None = None
-    """The model, and what counts its tokens; closed by whoever made them."""
+    model: tuple[Model, Tokenizer | ServerTokenizer] | None = None
+    """The model and its token counter; closed by whoever made them."""
     sandbox: SandboxBackend | None = None
     """Probed, not opened yet."""
 
@@ -107,7 +106,7 @@ class Rooms:
     web_settings: WebSettings
     sandbox: SandboxBackend | None
     tokenizer: Tokenizer | ServerTokenizer
-    """Counts the tokens of calls for which the server does not say them."""
+    """Counts tokens where the server reports none."""
     contexts: Mapping[str, Contexts] = field(default_factory=dict)
     """Cited pages by name: `cited` or `cited:NAME`."""
     calls_in_text: bool = False
@@ -207,8 +206,8 @@ class Rooms:
 def strategy_of(
     task: Task, contexts: Mapping[str, Contexts], sample: Sample, condition: Condition
 ) -> tuple[Strategy, str | None]:
-    """How the sample is asked under the condition, and the digest of the pages that are put before
-    its question; None where there are none to put."""
+    """The strategy for the sample under the condition, and the digest of the pages before its
+    question; None without pages."""
     from agent_env.graph.strategies import make_strategy
     from agent_env.tasks.contexts import with_context
     from agent_env.tasks.templates import example_turns
@@ -216,9 +215,9 @@ def strategy_of(
     examples = example_turns(task)
     if condition.context is None:
         return make_strategy(condition, task.prompt, examples, task.strategies), None
-    given = contexts[condition.context].by_sample[sample.id]
-    prompt = with_context(task.prompt, given.text)
-    return make_strategy(condition, prompt, examples, task.strategies), given.digest
+    pages = contexts[condition.context].by_sample[sample.id]
+    prompt = with_context(task.prompt, pages.text)
+    return make_strategy(condition, prompt, examples, task.strategies), pages.digest
 
 
 async def open_rooms(
@@ -229,12 +228,12 @@ async def open_rooms(
     note: Callable[[str], None] = lambda text: None,
     parts: Parts = Parts(),
 ) -> Rooms:
-    """Open what the manifest's conditions need; closed with the stack. `note` hears of what the
-    user must mend; the `parts` that are there are not made again."""
+    """Open what the manifest's conditions need; closed with the stack. `note` gets what the
+    user must mend; existing `parts` are not made again."""
     from agent_env.tasks.family import by_digest
 
     web = sandbox = None
-    model, tokenizer = parts.counted or await open_counted(manifest, note, stack)
+    model, tokenizer = parts.model or await open_counted(manifest, note, stack)
     if manifest.web not in (None, HOSTED_WEB):
         from agent_env.wiring.web import open_web
 

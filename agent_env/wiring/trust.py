@@ -45,7 +45,7 @@ WITHOUT_TOOLS: Mapping[str, Any] = {"sandbox": None, "web": None}
 """The other way round."""
 OPEN_WEB = ("live", "record")
 KEYS = {"openai": "OPENAI_API_KEY", "compatible": "COMPATIBLE_API_KEY"}
-SHOWN = 240
+MAX_LENGTH = 240
 """Characters of a setting in a message; its middle is left out where it is longer."""
 
 
@@ -55,12 +55,13 @@ class OutsideSetting:
 
     name: str
     value: str
-    told: str = ""
-    """What the user must know of it."""
+    notice: str = ""
+    """The consequence, for the user."""
 
     def __str__(self) -> str:
-        text = f"{self.name} {self.value}{self.told}"
-        return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}…{text[-SHOWN // 2 :]}"
+        text = f"{self.name} {self.value}{self.notice}"
+        half = MAX_LENGTH // 2
+        return text if len(text) <= MAX_LENGTH else f"{text[:half]}…{text[-half:]}"
 
 
 class RunRecord(Record):
@@ -73,33 +74,33 @@ class RunRecord(Record):
 
 def check_trust(
     folder: RunFolder,
-    wanted: Manifest,
+    planned: Manifest,
     note: Callable[[str], None],
     *,
     confirmed: bool = False,
     own: Collection[str] = (),
     option: str = "--trust-run",
 ) -> None:
-    """ConfigError where `wanted`, which comes from the folder's manifest, reaches outside in a way
+    """ConfigError where `planned`, which comes from the folder's manifest, reaches outside in a way
     that this user neither recorded nor confirms now. `own` names settings that this call's options
     give. What is confirmed is listed to `note` and recorded."""
-    settings = [each for each in outside_settings(folder.path, wanted) if each.name not in own]
+    settings = [each for each in outside_settings(folder.path, planned) if each.name not in own]
     if not settings:
         return
     manifest = folder.manifest()
-    known = _recorded(manifest)
-    new = [each for each in settings if not known.intersection(_forms(folder.path, each))]
+    allowed = _recorded(manifest)
+    new = [each for each in settings if not allowed.intersection(_forms(folder.path, each))]
     if not new:
         return
-    listed = "; ".join(map(str, new))
+    text = "; ".join(map(str, new))
     if not confirmed:
         raise ConfigError(
-            f"{folder.path} is no run that you made here, and it asks for: {listed}. "
+            f"{folder.path} is no run that you made here, and it asks for: {text}. "
             f"To allow it: {option}"
         )
     for each in new:
         note(f"trusted in {folder.path}: {each}")
-    _keep(folder.path, manifest, settings, note)
+    _record(folder.path, manifest, settings, note)
 
 
 def how_to_trust(folder: RunFolder) -> str:
@@ -109,28 +110,28 @@ def how_to_trust(folder: RunFolder) -> str:
 
 def record_run(folder: RunFolder, note: Callable[[str], None]) -> None:
     """Record that this user wants what the run's manifest says: it was made by this call, or this
-    call's options changed it. `note` hears where it cannot be recorded."""
+    call's options changed it. `note` gets it where that cannot be recorded."""
     manifest = folder.manifest()
     if settings := outside_settings(folder.path, manifest):
-        _keep(folder.path, manifest, settings, note)
+        _record(folder.path, manifest, settings, note)
 
 
 def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     """What the manifest says that reaches outside; empty for a run of the scripted model in a
     sandbox with the sealed web."""
-    found: list[OutsideSetting] = []
+    settings: list[OutsideSetting] = []
     if manifest.sandbox is not None and manifest.sandbox not in CONFINED:
-        found.append(OutsideSetting("sandbox", manifest.sandbox, " (runs code on this machine)"))
+        settings.append(OutsideSetting("sandbox", manifest.sandbox, " (runs code on this machine)"))
     paths = {tool.path for each in manifest.conditions for tool in each.own_tools if tool.path}
     paths |= {name for each in manifest.conditions for name in each.tools if ":" in name}
-    found += [OutsideSetting("tool", path, " (its code runs here)") for path in sorted(paths)]
+    settings += [OutsideSetting("tool", path, " (its code runs here)") for path in sorted(paths)]
     if manifest.model not in SCRIPTED:
-        found += _of_model(manifest)
+        settings += _of_model(manifest)
     if manifest.web is not None:
-        found += _of_web(folder, manifest)
+        settings += _of_web(folder, manifest)
     if manifest.reply_cache is not None and not _is_inside(folder, manifest.reply_cache):
-        found.append(OutsideSetting("reply cache", manifest.reply_cache))
-    return found
+        settings.append(OutsideSetting("reply cache", manifest.reply_cache))
+    return settings
 
 
 def _of_model(manifest: Manifest) -> list[OutsideSetting]:
@@ -140,30 +141,30 @@ def _of_model(manifest: Manifest) -> list[OutsideSetting]:
     key = parameters.get("api_key_env")
     gets = own_key if key is None else key or "no key"
     value = f"{address} for {manifest.model}"
-    found = [OutsideSetting("address", value, f" (gets prompts and {gets})")]
+    settings = [OutsideSetting("address", value, f" (gets prompts and {gets})")]
     if key:
-        found.append(OutsideSetting("key", str(key)))
+        settings.append(OutsideSetting("key", str(key)))
     if facts is not None:
         prices = (facts.input_per_million, facts.cached_input_per_million, facts.output_per_million)
-        shown = ", ".join("unknown" if price is None else f"{price:g}" for price in prices)
-        told = " (USD per million tokens in, cached, out)"
-        found.append(OutsideSetting("prices", shown, told))
-    return found
+        values = ", ".join("unknown" if price is None else f"{price:g}" for price in prices)
+        notice = " (USD per million tokens in, cached, out)"
+        settings.append(OutsideSetting("prices", values, notice))
+    return settings
 
 
 def _of_web(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     settings = manifest.web_settings
-    found: list[OutsideSetting] = []
+    outside: list[OutsideSetting] = []
     if manifest.web in OPEN_WEB:
         address = settings.search_url or "by default"
         value = f"{manifest.web}, {settings.search} at {address}"
-        found.append(OutsideSetting("web", value, " (gets queries and the key for it)"))
-        found += [OutsideSetting("allowed host", host) for host in settings.allow_hosts]
+        outside.append(OutsideSetting("web", value, " (gets queries and the key for it)"))
+        outside += [OutsideSetting("allowed host", host) for host in settings.allow_hosts]
         if not settings.obey_robots:
-            found.append(OutsideSetting("robots.txt", "ignored"))
+            outside.append(OutsideSetting("robots.txt", "ignored"))
     if settings.pages is not None and not _is_inside(folder, settings.pages):
-        found.append(OutsideSetting("page store", settings.pages))
-    return found
+        outside.append(OutsideSetting("page store", settings.pages))
+    return outside
 
 
 def _is_inside(folder: Path, file: str) -> bool:
@@ -181,8 +182,8 @@ def _forms(folder: Path, setting: OutsideSetting) -> tuple[str, ...]:
     text = f"{setting.name} {setting.value}"
     if setting.name != "sandbox":
         return (text,)
-    found = folder.stat()
-    return f"{text} in {folder.resolve()}", f"{text} in inode {found.st_dev}:{found.st_ino}"
+    stat = folder.stat()
+    return f"{text} in {folder.resolve()}", f"{text} in inode {stat.st_dev}:{stat.st_ino}"
 
 
 def _run_key(manifest: Manifest) -> str:
@@ -193,9 +194,9 @@ def _run_key(manifest: Manifest) -> str:
 def state_folder(name: str) -> Path | None:
     """Where this user's records of this kind are: agent-env/NAME in $XDG_STATE_HOME, or in
     ~/.local/state; None where there is no home."""
-    given = Path(os.environ.get("XDG_STATE_HOME", ""))
+    path = Path(os.environ.get("XDG_STATE_HOME", ""))
     home = Path(os.path.expanduser("~"))
-    state = given if given.is_absolute() else home / ".local" / "state"
+    state = path if path.is_absolute() else home / ".local" / "state"
     return state / "agent-env" / name if state.is_absolute() else None
 
 
@@ -213,7 +214,7 @@ def _recorded(manifest: Manifest) -> frozenset[str]:
     return frozenset(record.settings) if record.run == key else frozenset()
 
 
-def _keep(
+def _record(
     path: Path,
     manifest: Manifest,
     settings: Collection[OutsideSetting],

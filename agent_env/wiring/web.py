@@ -1,4 +1,4 @@
-"""Joins the web's rooms for a run: wiring's part for the web."""
+"""Opens a run's web."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ async def open_web(
     file = Path(settings.pages) if settings.pages else folder.pages
     check_store(folder, file)
     if manifest.web in ("live", "record"):
-        kept = file if manifest.web == "record" else None
+        target = file if manifest.web == "record" else None
         access = search_access(settings.search or "", settings.search_url)
-        web = await open_live(settings, access, kept, note, stack)
+        web = await open_live(settings, access, target, note, stack)
         if web.store is not None:
             stack.callback(lambda: folder.note_pages(web.store.digest()))  # type: ignore[union-attr]
         return web
@@ -55,17 +55,17 @@ def _open_sealed(
     note: Callable[[str], None],
     stack: AsyncExitStack,
 ) -> Web:
-    """The built web; where none is named, the shipped one with the samples' own tables."""
+    """The built web; where none is path, the shipped one with the samples' own tables."""
     from agent_env.temporal.facts.tables import shipped_tables
     from agent_env.web.opened import Web
     from agent_env.web.sealed import SealedWeb
 
     if settings.pages:
-        built = SealedWeb.opened(file, note)
+        web = SealedWeb.opened(file, note)
     else:
-        built = SealedWeb.build(file, shipped_tables(), temporal=temporal)
-    stack.callback(built.close)
-    return Web(built.search, built, foreign=False, store=built.store, index=built.search.index)
+        web = SealedWeb.build(file, shipped_tables(), temporal=temporal)
+    stack.callback(web.close)
+    return Web(web.search, web, foreign=False, store=web.store, index=web.search.index)
 
 
 def search_access(name: str, url: str | None) -> ProviderAccess:
@@ -93,14 +93,14 @@ def check_store(folder: RunFolder, file: Path) -> None:
 
 
 def store_path(
-    named: Path, note: Callable[[str], None] | None = None, confirmed: bool = False
+    path: Path, note: Callable[[str], None] | None = None, confirmed: bool = False
 ) -> Path:
-    """The store's file. Where a run's folder is named instead: the store that its run.json names,
+    """The store's file. Where a run's folder is path instead: the store that its run.json names,
     else the one in the folder. ConfigError where it names a file elsewhere and the run is neither
     this user's nor `confirmed`, for commands that offer that and give `note`."""
-    folder = RunFolder(named)
-    if not named.is_dir():
-        return named
+    folder = RunFolder(path)
+    if not path.is_dir():
+        return path
     try:
         manifest = folder.manifest()
     except (ConfigError, DatasetError):  # no run, or none that can be read

@@ -226,7 +226,7 @@ def test_the_pace_of_a_reply_in_one_piece_is_learnt_from_the_usage_names_of_its_
     kind, monkeypatch
 ):
     paces: list[int | None] = []
-    monkeypatch.setattr(Pace, "came", lambda pace, tokens, seconds: paces.append(tokens))
+    monkeypatch.setattr(Pace, "add_reply", lambda pace, tokens, seconds: paces.append(tokens))
     names = (
         ("prompt_tokens", "completion_tokens")
         if kind is ChatCompletions

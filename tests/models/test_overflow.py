@@ -2,8 +2,8 @@
 
 import pytest
 
+from agent_env.models.error_classes import classify
 from agent_env.models.overflow import Overflow, overflow
-from agent_env.models.verdicts import judge
 
 SAID = [
     # OpenAI, both APIs
@@ -59,7 +59,7 @@ def test_an_overflow_is_known_by_its_words_with_the_sizes_that_they_tell(
     status, said, context, request_
 ):
     assert overflow(status, said, {}) == Overflow(context, request_)
-    assert judge(status, said, {}, {}).kind == "context_overflow"
+    assert classify(status, said, {}, {}).kind == "context_overflow"
 
 
 def test_llama_cpp_tells_the_sizes_in_fields():
@@ -69,8 +69,8 @@ def test_llama_cpp_tells_the_sizes_in_fields():
 
 def test_a_reply_that_may_be_as_long_as_the_context_is_a_mistake_in_the_request():
     said = "max_tokens is too large: 5000. This model's maximum context length is 4096 tokens"
-    verdict = judge(400, said, {}, {"max_tokens": 5000})
-    assert (verdict.kind, verdict.advice) == (
+    group = classify(400, said, {}, {"max_tokens": 5000})
+    assert (group.kind, group.advice) == (
         "bad_request", "lower --max-output-tokens far below 4096",
     )  # fmt: skip
 

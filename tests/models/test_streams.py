@@ -145,9 +145,9 @@ def test_responses_that_stop_keep_what_they_had_said() -> None:
 def test_the_first_byte_is_waited_for_by_the_slowest_so_far_and_the_prompts_length() -> None:
     pace = Pace(idle_s=60.0, reply_s=600.0)
     assert pace.first_byte_s(1000) == 600.0
-    pace.began(1000, 20.0)
+    pace.add_first_byte(1000, 20.0)
     assert [pace.first_byte_s(n) for n in (10, 1000, 4000, 9000)] == [80.0, 80.0, 320.0, 600.0]
-    pace.began(8000, 5.0)
+    pace.add_first_byte(8000, 5.0)
     assert pace.first_byte_s(9) == 80.0
     assert Pace(slowest_first_s=0.1).first_byte_s(1) == 60.0
 
@@ -155,8 +155,8 @@ def test_the_first_byte_is_waited_for_by_the_slowest_so_far_and_the_prompts_leng
 def test_a_reply_in_one_piece_is_bounded_by_its_greatest_length_at_the_slowest_pace() -> None:
     pace = Pace(idle_s=60.0, reply_s=600.0)
     assert pace.whole_s(100) == 600.0
-    pace.came(50, 5.0)
-    pace.came(100, 2.0)
+    pace.add_reply(50, 5.0)
+    pace.add_reply(100, 2.0)
     assert [pace.whole_s(n) for n in (None, 100, 1000, 9000)] == [600.0, 80.0, 260.0, 600.0]
 
 

@@ -30,7 +30,7 @@ def _conversation(question: Question) -> Json:
     return {
         "input": [item for each in question.messages for item in _items(each, question)],
         "store": False,
-        "include": [*_reasoning_included(question), *hosted.included(question.tools)] or None,
+        "include": [*_reasoning_included(question), *hosted.include_field(question.tools)] or None,
     }
 
 
@@ -55,11 +55,11 @@ def _items(message: Message, question: Question) -> list[Json]:
         case "assistant" if message.provider_items and question.echo.is_sent(message):
             return _sendable(message.provider_items)
         case "assistant":
-            said = [_said("assistant", message.content)] if message.content else []
-            return said + [_call_item(call) for call in message.tool_calls]
+            texts = [_text_item("assistant", message.content)] if message.content else []
+            return texts + [_call_item(call) for call in message.tool_calls]
         case "system":
-            return [_said(question.parameters.system_role, message.content)]
-    return [_said(message.role, message.content)]
+            return [_text_item(question.parameters.system_role, message.content)]
+    return [_text_item(message.role, message.content)]
 
 
 def _whole(events: Sequence[Json]) -> Json | Fault:
@@ -84,18 +84,18 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     if status not in ("completed", "incomplete") or (status == "completed" and not items):
         return Fault(what=f"sent a response that is {status} and has no output", answer=body)
     parts = [part for item in items for part in _parts(item)]
-    told = usage(record(body, "usage"), "input_tokens", "output_tokens")
+    tokens = usage(record(body, "usage"), "input_tokens", "output_tokens")
     return Reply(
         message=_message(items, parts, exchange.origin),
-        finish_reason=_finish_reason(body, items, parts, _is_at_limit(told, exchange.request)),
-        usage=told.model_copy(update={"hosted_calls": hosted.counted(items)}),
+        finish_reason=_finish_reason(body, items, parts, _is_at_limit(tokens, exchange.request)),
+        usage=tokens.model_copy(update={"hosted_calls": hosted.call_counts(items)}),
         model=text(body, "model") or None,
         citations=_citations(parts),
         hosted_pages=hosted.pages(items),
     )
 
 
-def _said(role: str, content: str) -> Json:
+def _text_item(role: str, content: str) -> Json:
     return {"role": role, "content": content}
 
 
@@ -120,10 +120,10 @@ def _sendable(items: Sequence[Json]) -> list[Json]:
     """The items as they came; without their ids where reasoning among them came unencrypted,
     which the server does not remember: it would look for what the ids name."""
     lost = [item for item in items if _is_lost(item)]
-    sent = [item for item in items if not _is_lost(item)]
+    items = [item for item in items if not _is_lost(item)]
     if lost:
-        sent = [{name: item[name] for name in item if name != "id"} for item in sent]
-    return [_with_object(item) if item.get("type") == "function_call" else item for item in sent]
+        items = [{name: item[name] for name in item if name != "id"} for item in items]
+    return [_with_object(item) if item.get("type") == "function_call" else item for item in items]
 
 
 def _is_lost(item: Json) -> bool:
@@ -136,7 +136,7 @@ def _with_object(item: Json) -> Json:
 
 def _tool(tool: ToolSpec) -> Json:
     if tool.hosted is not None:
-        return hosted.offered(tool.hosted)
+        return hosted.tool_field(tool.hosted)
     return {
         "type": "function",
         "name": tool.name,
@@ -146,15 +146,15 @@ def _tool(tool: ToolSpec) -> Json:
     }
 
 
-def _with_unique_ids(items: list[Json], heard: Sequence[Message]) -> list[Json]:
-    taken = ids_in(heard)
-    named: list[Json] = []
+def _with_unique_ids(items: list[Json], messages: Sequence[Message]) -> list[Json]:
+    taken = ids_in(messages)
+    result: list[Json] = []
     for item in items:
         if item.get("type") == "function_call":
-            item = {**item, "call_id": unique_id(text(item, "call_id"), taken, len(heard))}
+            item = {**item, "call_id": unique_id(text(item, "call_id"), taken, len(messages))}
             taken.add(text(item, "call_id"))
-        named.append(item)
-    return named
+        result.append(item)
+    return result
 
 
 def _parts(item: Json) -> list[Json]:
@@ -200,10 +200,10 @@ def _finish_reason(
     return "tool_calls" if calls else "stop"
 
 
-def _is_at_limit(told: Usage, request: Json) -> bool:
+def _is_at_limit(tokens: Usage, request: Json) -> bool:
     """Whether the reply is as long as it may be; llama.cpp and others call it `completed` then."""
     most = request.get("max_output_tokens")
-    return isinstance(most, int) and (told.output_tokens or 0) >= most
+    return isinstance(most, int) and (tokens.output_tokens or 0) >= most
 
 
 def _is_complete(call: Json) -> bool:

@@ -54,14 +54,14 @@ class CalendarArguments(BaseModel):
 
 
 class Calendars:
-    """Answers from the calendar systems of `temporal`; outside their ranges it says so."""
+    """Answers from the calendar systems of `temporal`; a ToolError outside their ranges."""
 
     spec = tool_spec("calendars", DESCRIPTION, CalendarArguments)
 
     async def run(self, arguments: dict[str, object]) -> ToolResult:
-        wanted = parse_arguments(CalendarArguments, arguments)
+        query = parse_arguments(CalendarArguments, arguments)
         try:
-            return ToolResult(output=_OPERATIONS[wanted.operation](wanted))
+            return ToolResult(output=_OPERATIONS[query.operation](query))
         except CalendarError as exc:
             raise ToolError(str(exc)) from exc
         except OverflowError as exc:
@@ -73,8 +73,8 @@ TOOL = ToolDeclaration(
 )
 
 
-def _describe(wanted: CalendarArguments) -> str:
-    day = _date(wanted.date, "date")
+def _describe(query: CalendarArguments) -> str:
+    day = _date(query.date, "date")
     lines = [f"{day} is a {WEEKDAYS[day.weekday()]}, day {day.timetuple().tm_yday} of its year."]
     chinese = Chinese()
     try:
@@ -90,9 +90,9 @@ def _lunar_text(when: CalendarDate) -> str:
     return f"day {when.day} of {leap} {when.month} of lunar year {when.year}"
 
 
-def _from_gregorian(wanted: CalendarArguments) -> str:
-    day = _date(wanted.date, "date")
-    system = _system(wanted)
+def _from_gregorian(query: CalendarArguments) -> str:
+    day = _date(query.date, "date")
+    system = _system(query)
     when = system.from_gregorian(day)
     leap = "leap " if when.leap_month else ""
     era = f"{when.era} " if when.era else ""
@@ -100,23 +100,23 @@ def _from_gregorian(wanted: CalendarArguments) -> str:
     return f"{day} is day {when.day} of {month} of {era}year {when.year} ({system.name})."
 
 
-def _to_gregorian(wanted: CalendarArguments) -> str:
-    system = _system(wanted)
+def _to_gregorian(query: CalendarArguments) -> str:
+    system = _system(query)
     when = CalendarDate(
-        _given(wanted.year, "year"),
-        _given(wanted.month, "month"),
-        _given(wanted.day, "day"),
-        wanted.leap_month,
-        wanted.era,
+        _require(query.year, "year"),
+        _require(query.month, "month"),
+        _require(query.day, "day"),
+        query.leap_month,
+        query.era,
     )
     day = system.to_gregorian(when)
     return f"{day} ({WEEKDAYS[day.weekday()]})"
 
 
-def _nth_weekday(wanted: CalendarArguments) -> str:
-    year, n = _given(wanted.year, "year"), _given(wanted.n, "n")
-    first, last = _bounds(year, wanted.month)
-    weekday = _weekday(wanted.weekday)
+def _nth_weekday(query: CalendarArguments) -> str:
+    year, n = _require(query.year, "year"), _require(query.n, "n")
+    first, last = _bounds(year, query.month)
+    weekday = _weekday(query.weekday)
     if n == 0:
         raise ToolError("n counts from 1, or from -1 at the end; 0 is neither")
     if n > 0:
@@ -138,23 +138,23 @@ def _bounds(year: int, month: int | None) -> tuple[date, date]:
     return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
 
 
-def _add(wanted: CalendarArguments) -> str:
-    day = _date(wanted.date, "date")
-    months = day.year * 12 + day.month - 1 + 12 * wanted.years + wanted.months
+def _add(query: CalendarArguments) -> str:
+    day = _date(query.date, "date")
+    months = day.year * 12 + day.month - 1 + 12 * query.years + query.months
     year, month = divmod(months, 12)
     _, last = _bounds(year, month + 1)
-    moved = last.replace(day=min(day.day, last.day)) + timedelta(days=wanted.days)
-    return f"{moved} ({WEEKDAYS[moved.weekday()]})"
+    result = last.replace(day=min(day.day, last.day)) + timedelta(days=query.days)
+    return f"{result} ({WEEKDAYS[result.weekday()]})"
 
 
-def _difference(wanted: CalendarArguments) -> str:
-    start, end = _date(wanted.date, "date"), _date(wanted.other_date, "other_date")
+def _difference(query: CalendarArguments) -> str:
+    start, end = _date(query.date, "date"), _date(query.other_date, "other_date")
     return f"{(end - start).days} days from {start} to {end}"
 
 
-def _named_day(wanted: CalendarArguments) -> str:
-    names = open_day_names(_given(wanted.calendar, "calendar"))
-    day = names.in_year(_given(wanted.name, "name"), _given(wanted.year, "year"))
+def _named_day(query: CalendarArguments) -> str:
+    names = open_day_names(_require(query.calendar, "calendar"))
+    day = names.in_year(_require(query.name, "name"), _require(query.year, "year"))
     return f"{day} ({WEEKDAYS[day.weekday()]})"
 
 
@@ -169,25 +169,25 @@ _OPERATIONS = {
 }
 
 
-def _system(wanted: CalendarArguments) -> CalendarSystem:
-    return open_calendar(_given(wanted.calendar, "calendar"))
+def _system(query: CalendarArguments) -> CalendarSystem:
+    return open_calendar(_require(query.calendar, "calendar"))
 
 
 def _date(text: str | None, name: str) -> date:
     try:
-        return date.fromisoformat(_given(text, name))
+        return date.fromisoformat(_require(text, name))
     except ValueError as exc:
         raise ToolError(f"{name} '{text}' is not a date ({exc}); write YYYY-MM-DD") from exc
 
 
 def _weekday(text: str | None) -> int:
-    name = _given(text, "weekday").capitalize()
+    name = _require(text, "weekday").capitalize()
     if name not in WEEKDAYS:
         raise ToolError(f"'{text}' is no weekday; write one of {', '.join(WEEKDAYS)}")
     return WEEKDAYS.index(name)
 
 
-def _given(value: T | None, name: str) -> T:
+def _require(value: T | None, name: str) -> T:
     if value is None:
         raise ToolError(f"this operation needs `{name}`")
     return value

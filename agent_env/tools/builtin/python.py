@@ -39,9 +39,9 @@ class Interpreter:
         )
 
     async def run(self, arguments: dict[str, object]) -> ToolResult:
-        wanted = parse_arguments(PythonArguments, arguments)
+        request = parse_arguments(PythonArguments, arguments)
         async with self._one_at_a_time:
-            result = await self._sandbox.run(wanted.code, self._timeout_s)
+            result = await self._sandbox.run(request.code, self._timeout_s)
         return ToolResult(
             output=_as_text(result), error=_error_of(result), duration_s=result.duration_s
         )

@@ -18,9 +18,9 @@ from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 ROWS = 100
 """Events of one answer."""
-NAMED = 60
+MAX_NAMES = 60
 """Names of one kind that the description lists."""
-HELD = ("event", "subject", "location")
+FIELDS = ("event", "subject", "location")
 
 
 class EventArguments(BaseModel):
@@ -43,7 +43,7 @@ class EventArguments(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Event:
     """An event as the list has it."""
 
     event: str
@@ -58,7 +58,7 @@ class Row:
 
 def is_event_list(table: MaterialTable) -> bool:
     """Whether the tool can read it."""
-    return {*HELD, "time"} <= set(table.columns)
+    return {*FIELDS, "time"} <= set(table.columns)
 
 
 class QueryEvents:
@@ -66,41 +66,41 @@ class QueryEvents:
     offset). Times in arguments are on the clock of the events."""
 
     def __init__(self, table: MaterialTable) -> None:
-        columns = [table.columns.index(name) for name in (*HELD, "time")]
+        columns = [table.columns.index(name) for name in (*FIELDS, "time")]
         cells = ([str(row[at]) for at in columns] for row in table.rows)
         rows = (
-            Row(event, subject, location, datetime.fromisoformat(time))
+            Event(event, subject, location, datetime.fromisoformat(time))
             for event, subject, location, time in cells
         )
         self._rows = sorted(rows, key=lambda row: row.time)
-        self._known = {name: sorted({getattr(row, name) for row in self._rows}) for name in HELD}
-        known = "; ".join(f"{name}s: {_listed(self._known[name])}" for name in HELD)
+        self._names = {name: sorted({getattr(row, name) for row in self._rows}) for name in FIELDS}
+        names = "; ".join(f"{name}s: {_join_names(self._names[name])}" for name in FIELDS)
         self.spec = tool_spec(
             "query_events",
             f"Looks events up in the list of all {len(self._rows)} events. Conditions that are "
             f"left out do not restrict. An event is given as time | subject | event | location. "
-            f"Known are: {known}.",
+            f"Known are: {names}.",
             EventArguments,
         )
 
     async def run(self, arguments: dict[str, object]) -> ToolResult:
-        wanted = parse_arguments(EventArguments, arguments)
-        for name in HELD:
-            self._check(name, getattr(wanted, name))
-        since, until = bound(wanted.since, "since"), bound(wanted.until, "until")
-        found = [row for row in self._rows if fits(row, wanted, since, until)]
-        if wanted.operation == "count":
-            return ToolResult(output=str(len(found)))
-        if not found:
+        query = parse_arguments(EventArguments, arguments)
+        for name in FIELDS:
+            self._check(name, getattr(query, name))
+        since, until = bound(query.since, "since"), bound(query.until, "until")
+        matches = [row for row in self._rows if fits(row, query, since, until)]
+        if query.operation == "count":
+            return ToolResult(output=str(len(matches)))
+        if not matches:
             return ToolResult(output="No event fits.")
-        if wanted.operation == "latest":
-            return ToolResult(output=str(found[-1]))
-        return ToolResult(output=_page(found, wanted.offset))
+        if query.operation == "latest":
+            return ToolResult(output=str(matches[-1]))
+        return ToolResult(output=_page(matches, query.offset))
 
-    def _check(self, name: str, given: str | None) -> None:
-        known = self._known[name]
-        if given is not None and given.casefold() not in {text.casefold() for text in known}:
-            raise ToolError(f"the list has no {name} '{given}'; it has: {_listed(known)}")
+    def _check(self, name: str, value: str | None) -> None:
+        names = self._names[name]
+        if value is not None and value.casefold() not in {text.casefold() for text in names}:
+            raise ToolError(f"the list has no {name} '{value}'; it has: {_join_names(names)}")
 
 
 TOOL = ToolDeclaration(
@@ -111,15 +111,15 @@ TOOL = ToolDeclaration(
 
 
 def fits(
-    row: Row,
-    wanted: EventArguments,
+    row: Event,
+    query: EventArguments,
     since: tuple[datetime, datetime] | None,
     until: tuple[datetime, datetime] | None,
 ) -> bool:
-    """Whether the event satisfies every condition given."""
-    for name in HELD:
-        given = getattr(wanted, name)
-        if given is not None and given.casefold() != getattr(row, name).casefold():
+    """Whether the event fulfils every condition."""
+    for name in FIELDS:
+        value = getattr(query, name)
+        if value is not None and value.casefold() != getattr(row, name).casefold():
             return False
     clock = row.time.replace(tzinfo=None)
     return (since is None or clock >= since[0]) and (until is None or clock < until[1])
@@ -144,15 +144,15 @@ def bound(text: str | None, name: str) -> tuple[datetime, datetime] | None:
         ) from None
 
 
-def _page(found: Sequence[Row], offset: int) -> str:
-    shown = found[offset : offset + ROWS]
-    lines = [str(row) for row in shown]
-    left = len(found) - offset - len(shown)
-    if left > 0:
-        lines.append(f"({left} more; go on with offset {offset + len(shown)})")
-    return "\n".join(lines) or f"Only {len(found)} events fit; offset {offset} is past them."
+def _page(matches: Sequence[Event], offset: int) -> str:
+    page = matches[offset : offset + ROWS]
+    lines = [str(row) for row in page]
+    rest = len(matches) - offset - len(page)
+    if rest > 0:
+        lines.append(f"({rest} more; go on with offset {offset + len(page)})")
+    return "\n".join(lines) or f"Only {len(matches)} events fit; offset {offset} is past them."
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+def _join_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more

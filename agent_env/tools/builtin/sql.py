@@ -63,12 +63,12 @@ class Sql:
     """One episode's database; `close` frees it."""
 
     def __init__(self, tables: Iterable[MaterialTable], timeout_s: float = TIMEOUT_S) -> None:
-        kept = list(tables)
-        self.spec = tool_spec("sql", DESCRIPTION + "; ".join(map(_schema, kept)), SqlArguments)
+        own = list(tables)
+        self.spec = tool_spec("sql", DESCRIPTION + "; ".join(map(_schema, own)), SqlArguments)
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._base = sqlite3.connect(":memory:", check_same_thread=False)
-        for table in kept:
+        for table in own:
             _load(self._base, table)
         self._base.execute("PRAGMA query_only = ON")
         self._base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
@@ -77,8 +77,8 @@ class Sql:
         self._base.set_authorizer(_authorize)
 
     async def run(self, arguments: dict[str, object]) -> ToolResult:
-        wanted = parse_arguments(SqlArguments, arguments)
-        return ToolResult(output=await asyncio.to_thread(self._run, wanted.query))
+        request = parse_arguments(SqlArguments, arguments)
+        return ToolResult(output=await asyncio.to_thread(self._run, request.query))
 
     def close(self) -> None:
         """Free the database; a query that runs still is stopped."""

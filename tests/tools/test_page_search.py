@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent_env.records.schema import ToolResult
 from agent_env.testing import MemoryPages, page
 from agent_env.tools.builtin.open_page import OpenPage
-from agent_env.tools.finding import find
+from agent_env.tools.page_search import find
 
 A = "https://a.example/"
 LONG = "one " * 200 + "The   treaty\nwas signed. " + "two " * 2000 + "the TREATY was broken."
@@ -40,15 +40,15 @@ def test_blank_words_open_the_page_as_ever() -> None:
 
 
 def test_places_close_together_are_shown_as_one_and_only_some_of_many() -> None:
-    assert len(find("a b " * 50, "a b").shown) == 1
+    assert len(find("a b " * 50, "a b").excerpts) == 1
     many = find(("x " * 400 + "here ") * 30, "here")
-    assert (many.count, len(many.shown)) == (30, 8)
+    assert (many.count, len(many.excerpts)) == (30, 8)
 
 
 @given(st.text(max_size=300), st.text(max_size=20))
 def test_what_is_shown_holds_the_words(text: str, words: str) -> None:
     places = find(text, words)
-    assert (places.count > 0) == bool(places.shown)
-    if places.shown and len(text) < 200:
-        shown = " ".join(part for _, part in places.shown)
+    assert (places.count > 0) == bool(places.excerpts)
+    if places.excerpts and len(text) < 200:
+        shown = " ".join(part for _, part in places.excerpts)
         assert " ".join(words.split()).casefold()[:1] in shown.casefold()

@@ -51,8 +51,8 @@ KINDS: dict[str, ModelErrorKind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What to make of an error."""
+class ErrorClass:
+    """The class of an error and what to do about it."""
 
     kind: ModelErrorKind
     retryable: bool
@@ -61,22 +61,24 @@ class Verdict:
     """Where the conversation is longer than the model reads."""
 
 
-def judge(
-    status: int | None, said: str, error: JsonValue, sent: Mapping[str, JsonValue]
-) -> Verdict:
-    """The verdict on an error with this status (None where it has none), text and body, given
+def classify(
+    status: int | None, message: str, error: JsonValue, request: Mapping[str, JsonValue]
+) -> ErrorClass:
+    """The class of an error with this status (None where it has none), text and body, given
     to a request with these fields."""
-    found = overflow(status, said, error)
-    if found is not None and is_output_limit(found, sent):
-        most = found.context_tokens
-        return Verdict("bad_request", False, f"lower --max-output-tokens far below {most}")
-    if found is not None:
+    overflow_facts = overflow(status, message, error)
+    if overflow_facts is not None and is_output_limit(overflow_facts, request):
+        most = overflow_facts.context_tokens
+        return ErrorClass("bad_request", False, f"lower --max-output-tokens far below {most}")
+    if overflow_facts is not None:
         advice = ADVICE[413] if status == 413 else TOO_LONG
-        return Verdict("context_overflow", False, advice, found)
+        return ErrorClass("context_overflow", False, advice, overflow_facts)
     kind = _kind(status, error)
-    lasting = "insufficient_quota" in labels(error)
-    passing = kind in ("rate_limit", "timeout", "server", "connection", "unreadable")
-    return Verdict(kind, passing and not lasting, _advice(status, kind, said, error, sent))
+    is_lasting = "insufficient_quota" in labels(error)
+    may_pass = kind in ("rate_limit", "timeout", "server", "connection", "unreadable")
+    return ErrorClass(
+        kind, may_pass and not is_lasting, _advice(status, kind, message, error, request)
+    )
 
 
 def labels(error: JsonValue) -> tuple[str, str]:
@@ -108,36 +110,36 @@ def _kind(status: int | None, error: JsonValue) -> ModelErrorKind:
 def _advice(
     status: int | None,
     kind: ModelErrorKind,
-    said: str,
+    message: str,
     error: JsonValue,
-    sent: Mapping[str, JsonValue],
+    request: Mapping[str, JsonValue],
 ) -> str:
     if "insufficient_quota" in labels(error):
         return "the account has no credit left"
-    if kind == "bad_request" and (setting := _refused(said, error, sent)) is not None:
+    if kind == "bad_request" and (setting := _field_advice(message, error, request)) is not None:
         return setting
     if kind == "server" or status is None:
         return "try again later"
     return ADVICE.get(status, "change the request")
 
 
-def _refused(said: str, error: JsonValue, sent: Mapping[str, JsonValue]) -> str | None:
+def _field_advice(message: str, error: JsonValue, request: Mapping[str, JsonValue]) -> str | None:
     """What to change where the server refuses a field that was sent."""
     param = error.get("param") if isinstance(error, dict) else None
-    named = f"{param.partition('.')[0] if isinstance(param, str) else ''} {said}"
-    if "tools" in sent and NO_TOOLS.search(said):
+    text = f"{param.partition('.')[0] if isinstance(param, str) else ''} {message}"
+    if "tools" in request and NO_TOOLS.search(message):
         return (
             "this server calls no tools for this model; use --tool-protocol text, or start the "
             "server with its tool parser"
         )
-    if "tool_choice" in sent and re.search(r"tool[_ ]choice|\brequired\b", named):
+    if "tool_choice" in request and re.search(r"tool[_ ]choice|\brequired\b", text):
         return "this model refuses a required tool call; use --first-step auto"
-    if (re.search(r"(?<!\w)(system|developer)(?!\w)", said)) and "role" in said.lower():
+    if (re.search(r"(?<!\w)(system|developer)(?!\w)", message)) and "role" in message.lower():
         return "this model refuses the role of the system text; change --system-role"
-    field = next((f for f in SETTINGS if f in sent and _names(named, f)), None)
+    field = next((f for f in SETTINGS if f in request and _names(text, f)), None)
     if field is not None:
         return f"this model refuses {field}; leave {SETTINGS[field]} out or change it"
-    other = next((f for f in sent if f not in _OURS and _names(named, f)), None)
+    other = next((f for f in request if f not in _OURS and _names(text, f)), None)
     return None if other is None else f"this model refuses {other}; take it out of --extra-body"
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent_env.models.verdicts import judge
+from agent_env.models.error_classes import classify
 from agent_env.records.waits import retry_after_s
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
@@ -31,8 +31,8 @@ NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
     ],
 )
 def test_every_status_has_a_class_and_a_verdict(status, kind, retryable):
-    verdict = judge(status, "no", {}, {})
-    assert (verdict.kind, verdict.retryable) == (kind, retryable)
+    group = classify(status, "no", {}, {})
+    assert (group.kind, group.retryable) == (kind, retryable)
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_every_status_has_a_class_and_a_verdict(status, kind, retryable):
     ],
 )
 def test_an_error_without_a_status_is_classed_by_its_labels(error, kind, retryable):
-    verdict = judge(None, "no", error, {})
-    assert (verdict.kind, verdict.retryable) == (kind, retryable)
+    group = classify(None, "no", error, {})
+    assert (group.kind, group.retryable) == (kind, retryable)
 
 
 def test_credit_that_is_used_up_is_final_though_it_comes_as_429():
-    verdict = judge(429, "You exceeded your quota", {"code": "insufficient_quota"}, {})
-    assert (verdict.retryable, verdict.advice) == (False, "the account has no credit left")
+    group = classify(429, "You exceeded your quota", {"code": "insufficient_quota"}, {})
+    assert (group.retryable, group.advice) == (False, "the account has no credit left")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_credit_that_is_used_up_is_final_though_it_comes_as_429():
     ],
 )
 def test_what_a_server_refuses_is_named_as_the_user_sets_it(said, error, sent, advice):
-    assert advice in judge(400, said, error, sent).advice
+    assert advice in classify(400, said, error, sent).advice
 
 
 @pytest.mark.parametrize(
