@@ -78,8 +78,8 @@ class ResultTable:
 
         table = Table(box=SIMPLE_HEAD, padding=(0, 1))
         for i, column in enumerate(self.columns):
-            islatex_textt = i == 0 or all(isinstance(row[i], str | None) for row in self.rows)
-            justify: Literal["left", "right"] = "left" if islatex_textt else "right"
+            is_text = i == 0 or all(isinstance(row[i], str | None) for row in self.rows)
+            justify: Literal["left", "right"] = "left" if is_text else "right"
             table.add_column(escape(column.name), justify=justify, no_wrap=True)
         for row in self.texts():
             table.add_row(*map(escape, row))

@@ -14,6 +14,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from agent_env.episodes.calls.retries import error_kind
 from agent_env.errors import ModelError, RunStopped
@@ -125,9 +126,9 @@ class Outage:
         self.since_s = self._told_s = self.clock()
         self._most_s, name = self.longest_s, "its server"
         is_new = error.unsent and not (self.replies or self.has_answered)
-        if is_new and self.connect_s is not None:
-            longest_s = self.connect_s if self.longest_s is None else self.longest_s
-            self._most_s = min(self.connect_s, longest_s)
+        longest_s = inf if self.longest_s is None else self.longest_s
+        if is_new and self.connect_s is not None and self.connect_s < longest_s:
+            self._most_s = self.connect_s
             name = "a server that never answered (--connect-time-s)"
         most = "" if self._most_s is None else f", at most {self._most_s:g} s"
         self.note(f"the run waits for {name}{most}: {error}")

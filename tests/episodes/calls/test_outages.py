@@ -165,7 +165,8 @@ def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail() -> None:
     [
         (REFUSED, False, 600.0, "a server that never answered (--connect-time-s), at most 30 s"),
         (REFUSED, False, None, "a server that never answered (--connect-time-s), at most 30 s"),
-        (REFUSED, False, 5.0, "a server that never answered (--connect-time-s), at most 5 s"),
+        (REFUSED, False, 5.0, "its server, at most 5 s"),
+        (REFUSED, False, 0.0, "its server, at most 0 s"),
         (REFUSED, True, 600.0, "its server, at most 600 s"),
         (LOADING, False, 600.0, "its server, at most 600 s"),
     ],
