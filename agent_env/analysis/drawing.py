@@ -17,12 +17,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from agent_env.errors import StorageError
+from agent_env.records.escaping import visible
 
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F")
 MARKERS = "osD^vPX*"
 LINES = ("-", "--", "-.", ":")
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++", "ooo")
 DPI = 150
+LONGEST = 100
+"""Characters of a name."""
 
 
 def save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
@@ -57,8 +60,10 @@ def svg_of(figure: Figure) -> bytes:
 
 
 def literal(text: str) -> str:
-    """A name as it stands: a `$` in it begins no formula."""
-    return text.replace("$", r"\$")
+    """A name as it stands: a `$` in it begins no formula, control characters and turners of
+    direction are seen. A long one is cut, as the figure would grow with it."""
+    cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return visible(cut).replace("$", r"\$")
 
 
 def clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:

@@ -1,6 +1,7 @@
 """A comparison as one HTML file: it loads nothing, and no text of a run can become code in it.
 
-Everything is escaped; the page's own script is allowed by its digest and no other is.
+Everything is escaped, control characters and turners of direction are seen; the page's own script
+is allowed by its digest and no other is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from agent_env.analysis.figures import all_figures
 from agent_env.analysis.method import method_words, settings
 from agent_env.analysis.result_tables import Cell, Column, ResultTable, text_of
 from agent_env.analysis.statistics import statistics_of, tables_of
+from agent_env.records.escaping import visible
 from agent_env.records.manifest import Manifest
 
 CAPTIONS = {
@@ -63,6 +65,7 @@ def report_html(
     environment = Environment(
         loader=PackageLoader("agent_env.analysis"),
         autoescape=True,
+        finalize=_seen,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -82,6 +85,10 @@ def report_html(
         style=Markup(style),
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def _seen(value: object) -> object:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _models(comparison: Comparison) -> list[str]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.runs.options import ReplayOptions
 from agent_env.runs.run import Run
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from agent_env.protocols import Strategy, Toolbox
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Condition, Sample
+    from agent_env.records.trace_events import EpisodeStarted
 
 Play = Callable[..., Awaitable["Replayed"]]
 
@@ -80,6 +82,7 @@ def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | Replayed]:
                 if problem is not None:
                     raise ReplayError(problem)
                 recording = Recording.of(events)
+                _check_asked(run, name, recording.start)
                 yield recording, samples[recording.start.sample]
             except (DatasetError, ReplayError) as exc:
                 yield Replayed(name, "broken", 0, reason=str(exc))
@@ -87,6 +90,15 @@ def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | Replayed]:
                 yield Replayed(name, "broken", 0, reason=f"{file}: no sample {exc}")
     finally:
         texts.close()
+
+
+def _check_asked(run: Run, name: str, start: EpisodeStarted) -> None:
+    """ReplayError where the trace says that it was asked otherwise than its place and run.json do:
+    what run.json asks for was trusted, and a trace could name tools and pages of its own."""
+    if EpisodeKey(start.sample, start.condition.name, start.repeat).name != name:
+        raise ReplayError(f"{name} is said to be another sample, condition or repeat in its trace")
+    if start.condition not in run.manifest().conditions:
+        raise ReplayError(f"{name}: run.json has no such condition as its trace names")
 
 
 async def _recorded_model(run: Run, options: ReplayOptions, stack: AsyncExitStack) -> Play:
@@ -133,7 +145,6 @@ async def _live_model(
     from agent_env.episodes.again.replay_live import LiveReplayer
     from agent_env.episodes.calls.options import open_calls
     from agent_env.episodes.contexts.copies import copied
-    from agent_env.episodes.run_folder import RunFolder
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.texts import Texts
 

@@ -43,8 +43,8 @@ def find_tool(name: str) -> ToolDeclaration:
 
 def traits_of(condition: Condition) -> tuple[ToolTraits, ...]:
     """The traits of the condition's tools, in order; only the name of a tool that no longer
-    exists."""
-    own = {traits.name: traits for traits in condition.own_tools}
+    exists. What is stored of a built-in tool does not count."""
+    own = {traits.name: traits for traits in condition.own_tools if traits.path is not None}
     return tuple(own.get(name) or _built_in(name) for name in condition.tools)
 
 

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, DatasetError
 from agent_env.protocols import Supplies
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
@@ -181,7 +181,8 @@ class Rooms:
         from agent_env.web.guards import Guard
         from agent_env.web.kept import Remembered
 
-        assert self.web is not None  # opened for every run with a web condition
+        if self.web is None:
+            raise ConfigError("a condition needs the web, and the run's 'web' names none")
         guard = Guard.of(sample, self.web_settings.as_of, self.web_settings.block_leaks)
         return replace(
             supplies,
@@ -196,7 +197,8 @@ class Rooms:
         from agent_env.sandbox.choose import importable
         from agent_env.tools.prepared import Prepared
 
-        assert self.sandbox is not None  # opened for every run with a tool that runs code
+        if self.sandbox is None:
+            raise ConfigError("a condition runs code, and the run's 'sandbox' names none")
         session: Sandbox = await stack.enter_async_context(self.sandbox.session())
         if setup is not None:
             session = Prepared(session, setup, CALL_TIMEOUT_S)
@@ -215,7 +217,9 @@ def strategy_of(
     examples = example_turns(task)
     if condition.context is None:
         return make_strategy(condition, task.prompt, examples, task.strategies), None
-    pages = contexts[condition.context].by_sample[sample.id]
+    pages = contexts[condition.context].by_sample.get(sample.id)
+    if pages is None:
+        raise ConfigError(f"{condition.context} has no pages for sample '{sample.id}'")
     prompt = with_context(task.prompt, pages.text)
     return make_strategy(condition, prompt, examples, task.strategies), pages.digest
 
@@ -257,7 +261,12 @@ async def open_rooms(
 
 
 def contexts_of(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:
-    """The run's own copies; DatasetError where one was changed since."""
+    """The run's own copies; DatasetError where one was changed since, or run.json names none for a
+    condition."""
+    wanted = {each.context for each in manifest.conditions if each.context is not None}
+    if lacking := wanted.difference(use.name for use in manifest.contexts):
+        reason = f"a condition is given {min(lacking)}, and 'contexts' has no such pages"
+        raise DatasetError(folder.path / "run.json", None, reason)
     if not manifest.contexts:
         return {}
     from agent_env.episodes.contexts.copies import read_copies

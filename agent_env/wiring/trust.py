@@ -45,8 +45,6 @@ WITHOUT_TOOLS: Mapping[str, Any] = {"sandbox": None, "web": None}
 """The other way round."""
 OPEN_WEB = ("live", "record")
 KEYS = {"openai": "OPENAI_API_KEY", "compatible": "COMPATIBLE_API_KEY"}
-MAX_LENGTH = 240
-"""Characters of a setting in a message; its middle is left out where it is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +57,8 @@ class OutsideSetting:
     """The consequence, for the user."""
 
     def __str__(self) -> str:
-        text = f"{self.name} {self.value}{self.notice}"
-        half = MAX_LENGTH // 2
-        return text if len(text) <= MAX_LENGTH else f"{text[:half]}…{text[-half:]}"
+        """Whole, however long: what is left out could be an address's host."""
+        return f"{self.name} {self.value}{self.notice}"
 
 
 class RunRecord(Record):

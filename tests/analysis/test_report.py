@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.drawing import LONGEST, literal
 from agent_env.analysis.method import settings
 from agent_env.analysis.report import report_html
 from agent_env.analysis.simulated import Plant, study
 from agent_env.records.manifest import WebSettings
+from agent_env.records.escaping import visible
 from tests.viewer.stage import make_run
 
+TURNED = "a\u202egnp.exe\x1b[2J\x9d"
 HOSTILE = "</script><script>hacked=1</script><img src=x onerror=hacked=1>--><b>"
 
 
@@ -36,6 +39,14 @@ def test_a_hostile_name_is_text_in_tables_and_figures(text: str) -> None:
     assert "<img" not in text
     assert text.count("<script>") == text.count("</script>") == 1
     assert "--><b>" not in text
+
+
+def test_what_turns_text_around_is_seen_in_tables_and_figures() -> None:
+    text = report(TURNED + "z" * 5000)
+    assert not set("\u202e\x1b\x9d") & set(text)
+    assert r"a\u202egnp.exe\u001b[2J\u009d" in text
+    assert visible(literal(TURNED)) == literal(TURNED)
+    assert len(literal("z" * 5000)) == LONGEST
 
 
 def test_the_policy_names_the_digest_of_the_script(text: str) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.run_folder import EpisodeKey
+from agent_env.episodes.trace.lines import seal
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
@@ -108,6 +109,17 @@ class Foreign:
     @property
     def sample(self) -> str:
         return str(json.loads((self.path / "samples.jsonl").read_text().splitlines()[0])["id"])
+
+    def rewrite(self, **start: object) -> None:
+        """Give the traces another first event."""
+        for file in self.path.glob("episodes/*/*.jsonl"):
+            crc, lines = 0, []
+            for number, line in enumerate(file.read_text().splitlines()):
+                event = json.loads(line) | (start if number == 0 else {})
+                event.pop("crc", None)
+                sealed, crc = seal(json.dumps(event).encode(), crc)
+                lines.append(sealed)
+            file.write_bytes(b"".join(lines))
 
     def write(self, tool: str, arguments: dict[str, str]) -> None:
         """A finished episode, and one that was cut off, whose first step made this call."""
@@ -325,6 +337,44 @@ def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(
     assert done.returncode == 0
     assert "cannot record" in done.stderr
     assert foreign.command("resume").returncode == 2
+
+
+@pytest.mark.parametrize("more", [(), ("--trust-run",)])
+def test_a_tool_that_only_a_trace_names_is_not_imported(
+    foreign: Foreign, more: tuple[str, ...]
+) -> None:
+    foreign.write("web_search", {"query": "x"})
+    for name in ({"tools": ["canary_module:TOOL"]}, {"context": "cited:none"}, {"name": "other"}):
+        foreign.rewrite(condition=Run(foreign.path).manifest().conditions[0].model_dump() | name)
+        done = foreign.command("replay tools", *more)
+        assert done.returncode == 1
+        assert "broken: base/" in done.stdout
+        assert not foreign.file.exists()
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ({"context": "cited:none"}, "a condition is given cited:none"),
+        ({"tools": ["python"], "own_tools": [{"name": "python"}]}, "a condition runs code"),
+        ({"tools": ["open_page"]}, "a condition needs the web"),
+    ],
+)
+def test_a_condition_that_lacks_what_it_needs_is_told(
+    foreign: Foreign, condition: dict[str, object], told: str
+) -> None:
+    foreign.plant(conditions=[{"name": "base"} | condition])
+    foreign.write("web_search", {"query": "x"})
+    for command in ("replay tools", "resume"):
+        done = foreign.command(command)
+        assert (done.returncode == 2) == ("context" in condition)
+        assert told in done.stdout + done.stderr
+
+
+def test_a_long_address_is_shown_whole(foreign: Foreign) -> None:
+    address = f"http://127.0.0.1:1/{'a' * 500}.example/{'b' * 500}"
+    foreign.plant(model="compatible/x", model_parameters={"base_url": address})
+    assert address in foreign.command("resume").stderr
 
 
 # Runs of earlier versions -----------------------------------------------------------------------
