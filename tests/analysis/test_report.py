@@ -14,8 +14,8 @@ from agent_env.analysis.drawing import LONGEST, literal
 from agent_env.analysis.method import settings
 from agent_env.analysis.report import report_html
 from agent_env.analysis.simulated import Plant, study
-from agent_env.records.manifest import WebSettings
 from agent_env.records.escaping import visible
+from agent_env.records.manifest import WebSettings
 from tests.viewer.stage import make_run
 
 TURNED = "a\u202egnp.exe\x1b[2J\x9d"
