@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.episodes.index import SUMS, Row, Totals
+from agent_env.episodes.index import SUMS, EpisodeRow, Totals
 from agent_env.records.schema import Episode, Score
 
 
-def episode_table(rows: Sequence[Row], totals: Totals) -> ResultTable:
+def episode_table(rows: Sequence[EpisodeRow], totals: Totals) -> ResultTable:
     """A row per episode, and the sums over all that were asked for."""
     metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
     names = (*metrics, *(name.removesuffix("_s").replace("_", " ") for name in SUMS))

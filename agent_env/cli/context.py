@@ -14,7 +14,7 @@ from agent_env.cli.options import with_options
 from agent_env.cli.run import AsJson, say
 
 if TYPE_CHECKING:
-    from agent_env.episodes.contexts.check import Row
+    from agent_env.episodes.contexts.check import ContextComparison
     from agent_env.runs.context import BuildOptions, Built
     from agent_env.tasks.contexts import SampleContext
 
@@ -138,7 +138,7 @@ def verify(
         sys.exit(1)
 
 
-def _rows_json(rows: Sequence[Row]) -> list[dict[str, object]]:
+def _rows_json(rows: Sequence[ContextComparison]) -> list[dict[str, object]]:
     return [
         {
             "context": row.context,
@@ -152,7 +152,7 @@ def _rows_json(rows: Sequence[Row]) -> list[dict[str, object]]:
     ]
 
 
-def _verdict(row: Row) -> str:
+def _verdict(row: ContextComparison) -> str:
     if row.is_equal:
         return f"equal {row.digests[0]}"
     if row.broken:

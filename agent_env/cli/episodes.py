@@ -15,7 +15,7 @@ from agent_env.cli.run import AsJson, RunPath, listening, say
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from agent_env.episodes.again.replay import Replayed
+    from agent_env.episodes.again.replay import ReplayResult
     from agent_env.runs.options import ForkOptions, ReplayOptions
     from agent_env.runs.run import Run
 
@@ -48,7 +48,7 @@ def replay(options: ReplayOptions, folder: RunPath, as_json: AsJson = False) -> 
         sys.exit(1)
 
 
-def _print_replay(results: list[Replayed], counts: Counter[str]) -> None:
+def _print_replay(results: list[ReplayResult], counts: Counter[str]) -> None:
     told = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
     print(f"{len(results)} episodes replayed: {told or 'none'}")
     for result in results:

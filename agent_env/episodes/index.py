@@ -56,7 +56,7 @@ PRAGMA user_version = {VERSION};
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EpisodeRow:
     """One episode."""
 
     values: dict[str, Any]
@@ -170,13 +170,13 @@ class Index:
         self._db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", _metrics(data))
         self._db.execute("INSERT OR REPLACE INTO seen VALUES ('scores.jsonl', ?, ?)", state)
 
-    def rows(self, filters: Sequence[Filter], limit: int | None = None) -> list[Row]:
+    def rows(self, filters: Sequence[Filter], limit: int | None = None) -> list[EpisodeRow]:
         """The episodes that satisfy all filters, by condition, sample, repeat."""
         where, values = self._where(filters)
         order = "ORDER BY condition, sample, repeat LIMIT ?"
         query = f"SELECT {', '.join(COLUMNS)} FROM episodes {where} {order}"
         found = self._db.execute(query, (*values, -1 if limit is None else limit)).fetchall()
-        rows = [Row(dict(zip(COLUMNS, row, strict=True)), {}) for row in found]
+        rows = [EpisodeRow(dict(zip(COLUMNS, row, strict=True)), {}) for row in found]
         metric = "SELECT name, value FROM metrics WHERE episode = ? ORDER BY rowid"
         for row in rows:
             row.metrics.update(self._db.execute(metric, (row.values["episode"],)).fetchall())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_env.episodes.index import COLUMNS, Row
+from agent_env.episodes.index import COLUMNS, EpisodeRow
 
 Verdict = Literal["", "right", "wrong", "partly", "unscored"]
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "partly", "unscored")
@@ -21,7 +21,7 @@ SORTS = ("steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", 
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EpisodeFilter:
     """Which episodes, and in which order; empty fields stand for all."""
 
     condition: str = ""
@@ -36,7 +36,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ConditionSummary:
     """The episodes of one condition."""
 
     condition: str
@@ -70,10 +70,10 @@ class ArrivalCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RowPage:
     """A piece of a list."""
 
-    rows: list[Row]
+    rows: list[EpisodeRow]
     total: int
     offset: int
 
@@ -111,7 +111,7 @@ class IndexPages:
             names.append(found)
         return tuple(sorted(names, key=lambda name: (name != self._metric, name)))
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[ConditionSummary]:
         """Counts and means by condition."""
         means: dict[str, dict[str, float]] = {}
         for name in self.metrics:
@@ -130,7 +130,7 @@ class IndexPages:
             "FROM episodes INDEXED BY counted GROUP BY 1"
         )
         return [
-            Group(
+            ConditionSummary(
                 condition, counts.get(condition, {}), steps, tokens_in, tokens_out, took,
                 means.get(condition, {}),
             )
@@ -164,14 +164,14 @@ class IndexPages:
         query = "SELECT DISTINCT stop_reason FROM episodes WHERE stop_reason IS NOT NULL"
         return sorted(row[0] for row in self._db.execute(query))
 
-    def span(self, wanted: Wanted, offset: int, limit: int) -> Span:
+    def span(self, wanted: EpisodeFilter, offset: int, limit: int) -> RowPage:
         """`limit` rows from `offset` on, and how many there are in all."""
         where, values = self._where(wanted)
         total = self._db.execute(f"SELECT count(*) FROM episodes e {where}", values).fetchone()[0]
         join, order, more = self._order(wanted.sort)
         query = f"SELECT e.rowid FROM episodes e {join} {where} ORDER BY {order} LIMIT ? OFFSET ?"
         found = [row[0] for row in self._db.execute(query, (*more, *values, limit, offset))]
-        return Span(self._rows(self._by_rowid(found)), total, offset)
+        return RowPage(self._rows(self._by_rowid(found)), total, offset)
 
     def _by_rowid(self, wanted: Sequence[int]) -> list[tuple[Any, ...]]:
         """The rows in this order; sorting numbers alone is faster than sorting rows."""
@@ -180,7 +180,7 @@ class IndexPages:
         found = {row[0]: row[1:] for row in self._db.execute(query, tuple(wanted))}
         return [found[rowid] for rowid in wanted if rowid in found]
 
-    def around(self, episode: str, wanted: Wanted) -> tuple[str | None, str | None]:
+    def around(self, episode: str, wanted: EpisodeFilter) -> tuple[str | None, str | None]:
         """The episodes before and after this one by condition, sample, repeat."""
         place = self._db.execute(
             f"SELECT {IN_ORDER} FROM episodes WHERE episode = ?", (episode,)
@@ -199,14 +199,14 @@ class IndexPages:
             found.append(row[0] if row else None)
         return found[0], found[1]
 
-    def of_samples(self, samples: Sequence[str]) -> dict[str, list[Row]]:
+    def of_samples(self, samples: Sequence[str]) -> dict[str, list[EpisodeRow]]:
         """All episodes of each of these samples, by condition and repeat."""
         marks = ", ".join("?" * len(samples))
         query = (
             f"SELECT {', '.join(COLUMNS)} FROM episodes WHERE sample IN ({marks}) "
             "ORDER BY sample, condition, repeat"
         )
-        found: dict[str, list[Row]] = {sample: [] for sample in samples}
+        found: dict[str, list[EpisodeRow]] = {sample: [] for sample in samples}
         for row in self._rows(self._db.execute(query, tuple(samples)).fetchall()):
             found[row.values["sample"]].append(row)
         return found
@@ -219,14 +219,14 @@ class IndexPages:
         count = f"SELECT count(DISTINCT sample) FROM episodes {where}"
         return names, self._db.execute(count, values).fetchone()[0]
 
-    def _rows(self, found: Iterable[tuple[Any, ...]]) -> list[Row]:
-        rows = [Row(dict(zip(COLUMNS, row, strict=True)), {}) for row in found]
+    def _rows(self, found: Iterable[tuple[Any, ...]]) -> list[EpisodeRow]:
+        rows = [EpisodeRow(dict(zip(COLUMNS, row, strict=True)), {}) for row in found]
         query = "SELECT name, value FROM metrics WHERE episode = ?"
         for row in rows:
             row.metrics.update(self._db.execute(query, (row.values["episode"],)).fetchall())
         return rows
 
-    def _where(self, wanted: Wanted) -> tuple[str, list[Any]]:
+    def _where(self, wanted: EpisodeFilter) -> tuple[str, list[Any]]:
         parts: list[str] = []
         values: list[Any] = []
         for name in ("condition", "status", "stop_reason"):

@@ -1,27 +1,26 @@
-"""Asks a judge about finished episodes; each verdict is appended to its episode's trace.
+"""Lets a judge model assess finished episodes; each verdict is appended to its episode's trace.
 
-Guaranteed: a verdict is written before the next one of the same worker is asked for, so a killed
-process loses the calls in flight and no more; what stands in a trace is not asked for again unless
-told. The episode itself is not changed: its end, its tokens and its scores stay what they were.
+Guaranteed: a worker writes a verdict before it requests the next one, so a killed process loses
+only the calls in flight; a verdict in a trace is not requested again unless forced. The episode's
+end, tokens and scores are unchanged.
 """
 
 from __future__ import annotations
 
-import asyncio
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agent_env.episodes.calls.caller import Call, Caller, Calls
+from agent_env.episodes.calls.caller import CallAttempt, Caller, Calls
 from agent_env.episodes.calls.recording import RequestDigest, failure_fields
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.runner import first_failure
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter, stamp
-from agent_env.errors import EpisodeError, RunStopped
+from agent_env.episodes.workers import work_through
+from agent_env.errors import EpisodeError
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Model, ReplyOptions
 from agent_env.records.schema import Condition, JudgeCall, Message, Verdict
@@ -29,21 +28,21 @@ from agent_env.records.trace_events import Judged
 from agent_env.tasks.judging import read_verdict
 
 FAILED = "failed"
-"""What a verdict says where no reply came; it is asked for again the next time."""
+"""The verdict if no reply came; it is requested again the next time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One answer to be judged."""
+    """One answer to judge."""
 
     key: EpisodeKey
     messages: tuple[Message, ...]
     judged: tuple[Verdict, ...]
-    """What the trace holds already."""
+    """The verdicts in the trace."""
 
     @property
     def request(self) -> str:
-        """Digest of what is sent."""
+        """Digest of the messages to send."""
         return RequestDigest().of(self.messages, (), ReplyOptions())
 
     def has_verdict(self, judge: str, metric: str) -> bool:
@@ -57,7 +56,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Who judges, beside which metric, and how its calls are made."""
+    """A judge model, the metric it is compared with, and the settings of its calls."""
 
     folder: RunFolder
     model: Model
@@ -69,44 +68,23 @@ class Judge:
     fsync: Fsync = "none"
 
     async def run(self, cases: Sequence[Case], on_end: Callable[[str, str], None]) -> None:
-        """Ask for all of them; `on_end` hears what each verdict says, and the reply or the error
-        that it comes from. A StorageError or RunStopped stops the rest; a call that failed for good
-        is written as `failed`."""
-        left, spent = iter(cases), list[RunStopped]()
+        """Judges all cases; calls `on_end` with each verdict and its reply or error. A StorageError
+        or RunStopped ends the rest; a call that failed finally is written as `failed`."""
         texts = Texts(self.folder.texts)
+
+        async def work(case: Case) -> None:
+            on_end(*await self._one(case, texts))
+
+        workers = min(self.concurrency, len(cases))
         try:
-            async with self.calls.budget.wall_time(), asyncio.TaskGroup() as group:
-                for _ in range(min(self.concurrency, len(cases))):
-                    group.create_task(self._work(left, texts, on_end, spent))
-        except ExceptionGroup as failures:
-            raise first_failure(failures) from failures
+            await work_through(iter(cases), work, workers, self.calls.budget)
         finally:
             texts.close()
-        if spent:
-            raise spent[0]
-
-    async def _work(
-        self,
-        left: Iterator[Case],
-        texts: Texts,
-        on_end: Callable[[str, str], None],
-        spent: list[RunStopped],
-    ) -> None:
-        """Where the money is spent, what others have in flight may still come in."""
-        for case in left:
-            try:
-                on_end(*await self._one(case, texts))
-            except RunStopped as stopped:
-                if stopped.reason == "failures":
-                    raise
-                spent.append(stopped)
-            if spent:
-                return
 
     async def _one(self, case: Case, texts: Texts) -> tuple[str, str]:
         calls: list[JudgeCall] = []
 
-        def record(call: Call) -> None:
+        def record(call: CallAttempt) -> None:
             calls.append(
                 JudgeCall(
                     attempt=call.attempt,
@@ -133,7 +111,7 @@ class Judge:
         except EpisodeError as exc:
             says, source = FAILED, str(exc)
         finally:
-            if calls and calls[-1].reply is None:  # what failed calls cost is kept, however it ends
+            if calls and calls[-1].reply is None:  # keeps the cost of failed calls
                 self._write(case, texts, FAILED, calls)
         if says != FAILED:
             self._write(case, texts, says, calls)

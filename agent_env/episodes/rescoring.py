@@ -95,7 +95,7 @@ class EarlierScores:
 
 def earlier_scores(folder: RunFolder) -> EarlierScores:
     """The scores there are; lines that cannot be read count as not scored before."""
-    return EarlierScores({_key(score): score for score in _read(folder)}, _made_by(folder))
+    return EarlierScores({_key(score): score for score in _stored_scores(folder)}, _made_by(folder))
 
 
 def against(earlier: EarlierScores, scores: Sequence[Score], scorer: Scorer) -> Rescoring:
@@ -122,7 +122,7 @@ def _key(score: Score) -> tuple[str, str, int]:
     return score.condition, score.sample, score.repeat
 
 
-def _read(folder: RunFolder) -> list[Score]:
+def _stored_scores(folder: RunFolder) -> list[Score]:
     try:
         lines = folder.read("scores.jsonl").splitlines()
     except DatasetError:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from agent_env.episodes.again.resume import TraceOpener, come_back
-from agent_env.episodes.again.tape import Recording, as_begun
+from agent_env.episodes.again.resume import TraceOpener, resume_episode
+from agent_env.episodes.again.tape import Recording, with_recorded_start
 from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.recording import RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.garbage import rarely_collected
@@ -23,6 +22,7 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter, stamp
 from agent_env.episodes.watch import Watch, WatchedModel
+from agent_env.episodes.workers import work_through
 from agent_env.errors import (
     AgentEnvError,
     EpisodeError,
@@ -41,17 +41,17 @@ from agent_env.records.trace_events import EpisodeFailed, EpisodeFinished, Episo
 
 @dataclass(frozen=True, slots=True)
 class Seams:
-    """What one episode runs on."""
+    """The implementations that one episode runs on."""
 
     model: Model
     toolbox: Toolbox
     strategy: Strategy
     context: str | None = None
-    """Digest of the pages' text that stands before the question, under a `cited` condition."""
+    """Digest of the pages' text before the question, under a `cited` condition."""
 
 
 UNPACED = 1_000_000
-"""Calls in flight where nothing bounds them but the episodes at the same time."""
+"""Calls in flight, if only the number of concurrent episodes bounds them."""
 
 OpenSeams = Callable[[Sample, Condition], AbstractAsyncContextManager[Seams]]
 
@@ -63,7 +63,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """How episodes are run; the same for all episodes of a run."""
+    """Runs the episodes of one run."""
 
     folder: RunFolder
     model_name: str
@@ -73,23 +73,22 @@ class Runner:
     concurrency: int
     seed: int = 0
     model_seed: int | None = None
-    """Of the servers' sampling, from which each episode gets its own; None asks for none."""
-    calls: Calls = field(default_factory=lambda: Calls(Pace(most=UNPACED)))
+    """Sampling seed from which each episode derives its own; None sends none."""
+    calls: Calls = field(default_factory=lambda: Calls(ConcurrencyLimit(most=UNPACED)))
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What the model was made with; part of what a cached reply depends on."""
+    """Of the model; part of the reply cache's key."""
     clock: Clock = utc_now
     fsync: Fsync = "none"
     run_id: str | None = None
-    """The run's identity; stands in each trace."""
+    """The run's identity, in each trace."""
     strict: bool = True
-    """Whether an episode that goes on fails where its requests differ from the recorded ones."""
+    """Whether a resumed episode fails if its requests differ from the recorded ones."""
     silence_fails: bool = True
-    """Whether an episode fails whose time ran out before any reply: a server was down then, where
-    a policy that speaks for itself was slow."""
+    """Whether an episode fails if its time runs out before any reply: true for a server, which
+    was down, false for a scripted policy, which was slow."""
     note: Callable[[str], None] = print
-    """Hears of traces with defects."""
+    """Called with a message on each defective trace."""
     watch: Watch | None = None
-    """Looks at what the model says; None where nobody does."""
 
     async def run(
         self,
@@ -98,49 +97,24 @@ class Runner:
         repeats: int,
         on_end: Callable[[EpisodeKey, str], None],
     ) -> None:
-        """Run every episode that is not finished, failed ones too; `on_end` hears of each that
-        ended, with its status. A StorageError or RunStopped stops the run, an EpisodeError only
-        its episode."""
-        left = pending(self.folder, tuple(samples), tuple(conditions), repeats)
-        loop = AgentLoop()
-        spent: list[RunStopped] = []
-        texts = Texts(self.folder.texts)
+        """Runs every episode that is not finished, failed ones too; calls `on_end` with the status
+        of each. A StorageError or RunStopped ends the run, an EpisodeError only its episode."""
+        loop, texts = AgentLoop(), Texts(self.folder.texts)
         opener = TraceOpener(self.folder, self.run_id, self.clock, texts, self.fsync, self.note)
+
+        async def work(item: tuple[EpisodeKey, Sample, Condition]) -> None:
+            key, sample, condition = item
+            if (trace := opener.open(key)) is None:
+                on_end(key, "left alone")
+            else:
+                on_end(key, await self.episode(key, sample, condition, loop, *trace))
+
+        items = pending(self.folder, tuple(samples), tuple(conditions), repeats)
         try:
             with rarely_collected():
-                async with self.calls.budget.wall_time(), asyncio.TaskGroup() as group:
-                    for _ in range(self.concurrency):
-                        group.create_task(self._work(left, loop, opener, on_end, spent))
-        except ExceptionGroup as failures:
-            raise first_failure(failures) from failures
+                await work_through(items, work, self.concurrency, self.calls.budget)
         finally:
             texts.close()
-        if spent:
-            raise spent[0]
-
-    async def _work(
-        self,
-        left: Iterator[tuple[EpisodeKey, Sample, Condition]],
-        loop: AgentLoop,
-        opener: TraceOpener,
-        on_end: Callable[[EpisodeKey, str], None],
-        spent: list[RunStopped],
-    ) -> None:
-        """Take episodes until there are no more, or the money is spent: then what others have in
-        flight may still come in. Failures stop the others at once."""
-        for key, sample, condition in left:
-            opened = opener.open(key)
-            if opened is None:
-                on_end(key, "left alone")
-                continue
-            try:
-                on_end(key, await self.episode(key, sample, condition, loop, *opened))
-            except RunStopped as stopped:
-                if stopped.reason == "failures":
-                    raise
-                spent.append(stopped)
-            if spent:
-                return
 
     async def episode(
         self,
@@ -151,7 +125,7 @@ class Runner:
         trace: TraceWriter,
         past: Recording | None,
     ) -> str:
-        """Run one episode into its opened trace, which is closed; its stop reason, or `failed`."""
+        """Runs one episode into its trace, then closes it; returns the stop reason, or `failed`."""
         try:
             with boundary(EpisodeError, "unexpected"):
                 outcome = await self._attempt(key, sample, condition, loop, trace, past)
@@ -223,15 +197,14 @@ class Runner:
         return model if self.watch is None else WatchedModel(model, self.watch)
 
     def _replied(self, outcome: Outcome, caller: Caller) -> Outcome:
-        """The outcome; ModelError where the time ran out before any reply came: nothing was
-        answered then, so nothing is wrong."""
+        """The outcome; ModelError if the time ran out before any reply: that is no wrong answer."""
         if outcome.stop_reason == "time" and caller.lost[-1:] == [CUT_OFF] and self.silence_fails:
             hung = ModelError("no reply came in the rest of the episode's time", kind="timeout")
             self.calls.breaker.note(hung, is_last=True)
         if outcome.stop_reason != "time" or caller.meter.steps or not self.silence_fails:
             return outcome
-        told = f"; calls ended: {', '.join(caller.lost)}" if caller.lost else ""
-        raise ModelError(f"no reply came in the episode's {self.limits.time_s:g} s{told}")
+        ends = f"; calls ended: {', '.join(caller.lost)}" if caller.lost else ""
+        raise ModelError(f"no reply came in the episode's {self.limits.time_s:g} s{ends}")
 
     def _start(self, key: EpisodeKey, condition: Condition) -> dict[str, Any]:
         return {
@@ -251,9 +224,9 @@ class Runner:
         trace: TraceWriter,
         past: Recording,
     ) -> Outcome:
-        """Play what is recorded, then let the live seams go on."""
-        attempt.strategy, attempt.fit = as_begun(seams.strategy, past), Fit(past.kept)
-        back = await come_back(past, trace, seams.toolbox, seams.model.name, self.strict)
+        """Replays the recording, then continues live."""
+        attempt.strategy, attempt.fit = with_recorded_start(seams.strategy, past), Fit(past.kept)
+        back = await resume_episode(past, trace, seams.toolbox, seams.model.name, self.strict)
         attempt.model = back.model(attempt.model, attempt.meter.count)
         attempt.toolbox = back.toolbox(attempt.toolbox)
         attempt.meter.clock = back.clock()
@@ -264,15 +237,9 @@ class Runner:
 
 
 def episode_seed(model_seed: int | None, key: EpisodeKey) -> int | None:
-    """31 bits by the run's seed, the sample and the repeat; the same under all conditions, so that
-    they stay paired."""
+    """31 bits from the run's seed, the sample and the repeat; equal under all conditions, which
+    keeps pairs comparable."""
     if model_seed is None:
         return None
-    drawn = hashlib.sha256(f"{model_seed}/{key.sample}/{key.repeat}".encode()).digest()
-    return int.from_bytes(drawn[:4], "big") >> 1
-
-
-def first_failure(failures: ExceptionGroup[Exception]) -> Exception:
-    """The one failure that stopped the others, out of however many groups around it."""
-    failure = failures.exceptions[0]
-    return first_failure(failure) if isinstance(failure, ExceptionGroup) else failure
+    digest = hashlib.sha256(f"{model_seed}/{key.sample}/{key.repeat}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1

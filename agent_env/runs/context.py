@@ -22,8 +22,8 @@ from agent_env.wiring.web import check_store, store_path
 from agent_env.wiring.web_options import site_of
 
 if TYPE_CHECKING:
-    from agent_env.episodes.contexts.build import BuildRules, Source
-    from agent_env.episodes.contexts.check import Row
+    from agent_env.episodes.contexts.build import BuildRules, EpisodePages
+    from agent_env.episodes.contexts.check import ContextComparison
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.protocols import Fetcher
     from agent_env.records.manifest import Manifest
@@ -119,7 +119,7 @@ async def _build(
     folder: RunFolder,
     manifest: Manifest,
     rules: BuildRules,
-    sources: Sequence[Source],
+    sources: Sequence[EpisodePages],
     options: BuildOptions,
     pages: Path,
     fetcher: Fetcher | None,
@@ -200,13 +200,13 @@ def _check_fetching(condition: str, manifest: Manifest) -> None:
         )
 
 
-def verify(runs: Sequence[Path]) -> list[Row]:
+def verify(runs: Sequence[Path]) -> list[ContextComparison]:
     """For each set of cited pages and each sample, whether all runs read the same bytes."""
-    from agent_env.episodes.contexts.check import compare_reads, contexts_read
+    from agent_env.episodes.contexts.check import compare_contexts, episode_contexts
     from agent_env.episodes.run_folder import RunFolder
 
-    reads = {str(path): list(contexts_read(RunFolder(path))) for path in runs}
+    reads = {str(path): list(episode_contexts(RunFolder(path))) for path in runs}
     for path, found in reads.items():
         if not found:
             raise ConfigError(f"{path} has no episode under a cited condition")
-    return compare_reads([read for found in reads.values() for read in found], list(reads))
+    return compare_contexts([read for found in reads.values() for read in found], list(reads))

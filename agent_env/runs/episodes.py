@@ -9,11 +9,13 @@ from agent_env.records.schema import StopReason
 from agent_env.tasks.where import parse_where
 
 if TYPE_CHECKING:
-    from agent_env.episodes.index import Row, Totals
+    from agent_env.episodes.index import EpisodeRow, Totals
     from agent_env.runs.run import Run
 
 
-def list_episodes(run: Run, where: Sequence[str], limit: int | None) -> tuple[list[Row], Totals]:
+def list_episodes(
+    run: Run, where: Sequence[str], limit: int | None
+) -> tuple[list[EpisodeRow], Totals]:
     """The episodes that satisfy all filters, and sums over all of them; traces that did not change
     since the last time are not read."""
     from agent_env.episodes.index import Index

@@ -31,7 +31,7 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
     """Make the run of the forks and run it; the run."""
     from agent_env.episodes.again.fork import make_fork, read_edits, step_of
     from agent_env.episodes.again.tape import Recording
-    from agent_env.episodes.contexts.copies import copied
+    from agent_env.episodes.contexts.copies import copied_files
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.reader import read_trace
     from agent_env.records.trace_events import Parent
@@ -63,7 +63,7 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
         out = Run(options.out)
         stack.callback(out.let_go)
         out.parts = Parts(await open_counted(wished, listener.note, stack))  # fails before a folder
-        materials, files = source.materials_bytes(), copied(source, manifest)
+        materials, files = source.materials_bytes(), copied_files(source, manifest)
         make_fork(out, wished, recording, edits, sample, materials, source.pages, utc_now, files)
         record_run(out, listener.note)
         await run_episodes(out, None, listener)

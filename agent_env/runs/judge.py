@@ -17,7 +17,7 @@ from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.budget import RunBudget
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.options import CallOptions, model_facts, outage_of
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.judging import Case, Judge
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.runner import utc_now
@@ -118,7 +118,7 @@ async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked
             parameters={"base_url": url, **asked},
             metric=metric,
             calls=Calls(
-                pace=Pace(most=options.concurrency),
+                pace=ConcurrencyLimit(most=options.concurrency),
                 retries=options.calls.retries,
                 budget=RunBudget(limits=options.calls.run, facts=facts),
                 breaker=Breaker(options.calls.breaker),

@@ -13,7 +13,7 @@ from agent_env.analysis.diagnosis import Diagnosis, diagnose
 from agent_env.analysis.result_tables import ResultTable
 from agent_env.analysis.treatment import Treatment, bare_of, marked, treatment_table
 from agent_env.episodes.index import NAME, Index
-from agent_env.episodes.index_pages import Group, IndexPages
+from agent_env.episodes.index_pages import ConditionSummary, IndexPages
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import TraceError
 from agent_env.episodes.trace.reader import read_trace
@@ -34,7 +34,7 @@ LARGE = 5_000
 class Summary:
     """What is told of all episodes of a run."""
 
-    groups: list[Group]
+    groups: list[ConditionSummary]
     """By condition, in the manifest's order."""
     stop_reasons: list[str]
     metrics: tuple[str, ...]

@@ -32,7 +32,7 @@ from agent_env.wiring.trust import record_run
 from agent_env.wiring.web_options import WebOptions, settings_of
 
 if TYPE_CHECKING:
-    from agent_env.episodes.contexts.copies import Copy
+    from agent_env.episodes.contexts.copies import ContextCopy
     from agent_env.protocols import SandboxBackend
     from agent_env.tasks.task import Task
     from agent_env.tasks.where import Filter
@@ -120,10 +120,10 @@ async def _conditions(
     options: RunOptions, task: Task, note: Callable[[str], None]
 ) -> tuple[tuple[Condition, ...], SandboxBackend | None]:
     """The named conditions, or the task's own as far as they can run here; and the sandbox."""
-    from agent_env.episodes.contexts.copies import parse_given
+    from agent_env.episodes.contexts.copies import parse_context_options
 
     named = bool(options.conditions)
-    contexts = [given.name for given in parse_given(options.cited_from)]
+    contexts = [given.name for given in parse_context_options(options.cited_from)]
     parsed = parse_conditions(options.conditions or task.default_conditions, contexts)
     chosen = with_first_steps(parsed, options.first_steps)
     conditions = tuple(_wished(condition, options, task) for condition in chosen)
@@ -185,10 +185,10 @@ def _with_texts(options: RunOptions) -> tuple[RunOptions, Texts]:
 
 def _copies(
     options: RunOptions, samples: Sequence[Sample], note: Callable[[str], None]
-) -> tuple[Copy, ...]:
-    from agent_env.episodes.contexts.copies import parse_given, take_in
+) -> tuple[ContextCopy, ...]:
+    from agent_env.episodes.contexts.copies import make_copies, parse_context_options
 
-    return take_in(parse_given(options.cited_from), samples, note)
+    return make_copies(parse_context_options(options.cited_from), samples, note)
 
 
 def _samples(options: RunOptions, family: Family, chosen: Record, task: Task) -> SampleSet:
@@ -251,7 +251,7 @@ def _create(
     made: SampleSet,
     limits: dict[str, Any],
     about_calls: dict[str, Any],
-    copies: Sequence[Copy] = (),
+    copies: Sequence[ContextCopy] = (),
     texts: Texts = (None, None),
 ) -> Run:
     from agent_env.episodes.run_folder import digest, samples_bytes

@@ -18,20 +18,22 @@ from agent_env.wiring.rooms import Parts, contexts_of, open_rooms, strategy_of, 
 from agent_env.wiring.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, record_run
 
 if TYPE_CHECKING:
-    from agent_env.episodes.again.replay import OpenTools, Replayed
+    from agent_env.episodes.again.replay import OpenTools, ReplayResult
     from agent_env.episodes.again.tape import Recording
     from agent_env.protocols import Strategy, Toolbox
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Condition, Sample
     from agent_env.records.trace_events import EpisodeStarted
 
-Play = Callable[..., Awaitable["Replayed"]]
+Play = Callable[..., Awaitable["ReplayResult"]]
 
 
-async def replay(run: Run, options: ReplayOptions, note: Callable[[str], None]) -> list[Replayed]:
+async def replay(
+    run: Run, options: ReplayOptions, note: Callable[[str], None]
+) -> list[ReplayResult]:
     """Run the recorded episodes again; the results in the order of the traces. One that cannot be
     read is among them as broken."""
-    from agent_env.episodes.again.replay import Replayed
+    from agent_env.episodes.again.replay import ReplayResult
     from agent_env.graph.loop import AgentLoop
 
     if options.tools_live and options.model_live:
@@ -44,11 +46,13 @@ async def replay(run: Run, options: ReplayOptions, note: Callable[[str], None]) 
             found = list(_recordings(run))
             return list(
                 await asyncio.gather(
-                    *(_itself(x) if isinstance(x, Replayed) else play(*x, loop) for x in found)
+                    *(_itself(x) if isinstance(x, ReplayResult) else play(*x, loop) for x in found)
                 )
             )
         play = await _recorded_model(run, options, stack)
-        return [x if isinstance(x, Replayed) else await play(*x, loop) for x in _recordings(run)]
+        return [
+            x if isinstance(x, ReplayResult) else await play(*x, loop) for x in _recordings(run)
+        ]
 
 
 def _check_live(run: Run, options: ReplayOptions, note: Callable[[str], None]) -> None:
@@ -61,13 +65,13 @@ def _check_live(run: Run, options: ReplayOptions, note: Callable[[str], None]) -
     check_trust(run, wanted, note, confirmed=options.trust_run)
 
 
-async def _itself(result: Replayed) -> Replayed:
+async def _itself(result: ReplayResult) -> ReplayResult:
     return result
 
 
-def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | Replayed]:
+def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | ReplayResult]:
     """Every episode that can be played, and why another cannot."""
-    from agent_env.episodes.again.replay import Replayed
+    from agent_env.episodes.again.replay import ReplayResult
     from agent_env.episodes.again.tape import Recording
     from agent_env.episodes.trace.reader import read_trace
     from agent_env.episodes.trace.texts import Texts
@@ -85,9 +89,9 @@ def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | Replayed]:
                 _check_asked(run, name, recording.start)
                 yield recording, samples[recording.start.sample]
             except (DatasetError, ReplayError) as exc:
-                yield Replayed(name, "broken", 0, reason=str(exc))
+                yield ReplayResult(name, "broken", 0, reason=str(exc))
             except KeyError as exc:
-                yield Replayed(name, "broken", 0, reason=f"{file}: no sample {exc}")
+                yield ReplayResult(name, "broken", 0, reason=f"{file}: no sample {exc}")
     finally:
         texts.close()
 
@@ -144,7 +148,7 @@ async def _live_model(
     from agent_env.episodes.again.changes import limits_of
     from agent_env.episodes.again.replay_live import LiveReplayer
     from agent_env.episodes.calls.options import open_calls
-    from agent_env.episodes.contexts.copies import copied
+    from agent_env.episodes.contexts.copies import copied_files
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.texts import Texts
 
@@ -154,7 +158,7 @@ async def _live_model(
     out = RunFolder(options.out or run.place(f"replays/{now:%Y%m%d-%H%M%S}"))
     fresh = fresh_manifest(manifest)
     samples = run.read("samples.jsonl")
-    out.create(fresh, samples, run.materials_bytes(), copied(run, manifest))
+    out.create(fresh, samples, run.materials_bytes(), copied_files(run, manifest))
     record_run(out, note)
     note(f"what the model says is recorded in {out.path}")
     is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))

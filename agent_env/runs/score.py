@@ -94,7 +94,7 @@ class RunScores:
         from agent_env.analysis.summary import summarise
 
         missing = never_began(self.folder, self.manifest)
-        told: dict[str, object] = {
+        fields: dict[str, object] = {
             "run": str(self.folder.path),
             "conditions": {row.condition: row.as_json() for row in summarise(self.comparison)},
             "never_began": {name: number for name, (number, _) in missing.items()},
@@ -102,15 +102,15 @@ class RunScores:
             "after_cutoff": self.late.as_json() if self.late else None,
         }
         if same := consistency(self.comparison):
-            told["phrasings"] = {row.condition: row.as_json() for row in same}
-        told |= {
+            fields["phrasings"] = {row.condition: row.as_json() for row in same}
+        fields |= {
             "judges": [row.as_json() for row in self.judges],
             "treatment": {row.condition: row.as_json() for _, row in arrivals(self.comparison)},
             "preflight": preflight_totals(self.manifest, self.facts),
             "served_models": self._served(),
             "tables": as_objects(self._statistics()),
         }
-        return told | {"rescored": self.rescored.as_json()} if with_changes else told
+        return fields | {"rescored": self.rescored.as_json()} if with_changes else fields
 
     def remarks(self) -> Iterator[str]:
         """Lines beside the output: the three commonest reasons why episodes failed, and why
@@ -144,7 +144,7 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
     """Score a run from its traces alone, at other prices than its own if so wished."""
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.judges import judge_agreements
-    from agent_env.episodes.contexts.copies import told
+    from agent_env.episodes.contexts.copies import describe_use
     from agent_env.episodes.rescoring import against, earlier_scores
     from agent_env.runs.study import run_data, study_of_one
 
@@ -152,7 +152,7 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
     task, manifest, scored = run.task, run.manifest(), score_folder(run, note)
     facts = facts_of(manifest, prices, note)
     for use in manifest.contexts:
-        note(told(use))
+        note(describe_use(use))
     data = run_data(run.path.name, manifest, run.samples, scored, facts)
     return RunScores(
         folder=run,

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from agent_env.episodes.index_pages import SORTS, VERDICTS, Wanted
+from agent_env.episodes.index_pages import SORTS, VERDICTS, EpisodeFilter
 from agent_env.errors import AgentEnvError
 from agent_env.runs.opened import OpenRun, Read, Verdict
 from agent_env.viewer.bars import time_chart, token_chart
@@ -299,11 +299,11 @@ def _query_fields(request: Request, names: tuple[str, ...]) -> Mapping[str, str]
     return {name: parameters[name].strip() for name in names if parameters.get(name, "").strip()}
 
 
-def _episode_filter(query: Mapping[str, str]) -> Wanted:
+def _episode_filter(query: Mapping[str, str]) -> EpisodeFilter:
     fields: dict[str, Any] = {"stop_reason" if k == "stop" else k: v for k, v in query.items()}
     if fields.get("verdict") not in VERDICTS:
         fields.pop("verdict", None)
-    return Wanted(**fields)
+    return EpisodeFilter(**fields)
 
 
 def _number(text: str | None) -> int:

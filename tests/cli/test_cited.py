@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.contexts.check import Row
+from agent_env.episodes.contexts.check import ContextComparison
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.reference.policy import Reference
@@ -129,7 +129,7 @@ def test_another_model_reads_the_same_bytes_and_verify_proves_it(
     assert "8 of 16 contexts: the same bytes in every run" in done.stdout
 
 
-def _of(context: str, rows: list[Row]) -> list[Row]:
+def _of(context: str, rows: list[ContextComparison]) -> list[ContextComparison]:
     return [row for row in rows if row.context == context]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.cli import progress as told
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.errors import RunStopped
 from agent_env.runs.run import Run
@@ -22,7 +22,7 @@ def test_the_progress_line_has_the_calls_in_flight_and_their_limit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(told, "PLAIN_EVERY_S", -1.0)
-    pace = Pace(most=8)
+    pace = ConcurrencyLimit(most=8)
     with told.Progress() as progress:
         progress.listener.begin(Run(tmp_path), 2)
         progress.listener.pace(lambda: str(pace))

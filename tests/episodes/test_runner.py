@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
@@ -45,7 +45,7 @@ def runner_for(path: Path, make_model: Callable[[Sample], Model]) -> Runner:
         tokenizer=Estimate(),
         limits=Limits(),
         concurrency=4,
-        calls=Calls(Pace(most=4), Retries(attempts=4, first_wait_s=0.001)),
+        calls=Calls(ConcurrencyLimit(most=4), Retries(attempts=4, first_wait_s=0.001)),
     )
 
 

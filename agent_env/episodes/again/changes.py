@@ -48,13 +48,13 @@ def _settings(manifest: Manifest) -> dict[str, Any]:
 
 def _fields(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return [
-        f"{name}: {_shown(before.get(name))} → {_shown(now.get(name))}"
+        f"{name}: {_as_text(before.get(name))} → {_as_text(now.get(name))}"
         for name in dict.fromkeys([*before, *now])
         if before.get(name) != now.get(name)
     ]
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return "none" if value is None else str(value)
 
 

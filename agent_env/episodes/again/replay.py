@@ -18,8 +18,8 @@ from agent_env.episodes.again.tape import (
     Recording,
     Step,
     Tape,
-    as_begun,
     text_diff,
+    with_recorded_start,
 )
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.runner import episode_seed
@@ -40,15 +40,15 @@ from agent_env.records.schema import (
 )
 from agent_env.records.trace_events import Drift, EpisodeFailed, EpisodeFinished
 
-Verdict = Literal["same", "drift", "broken"]
+ReplayVerdict = Literal["same", "drift", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayResult:
     """How one episode went the second time."""
 
     episode: str
-    verdict: Verdict
+    verdict: ReplayVerdict
     """`broken`: the trace cannot be read or its sample is not there."""
     steps: int
     """Steps that were played; a strict replay ends at the first difference."""
@@ -84,7 +84,7 @@ class Replayer:
     open_tools: OpenTools | None = None
     """Live tools; None plays the recorded results."""
 
-    async def play(self, recording: Recording, sample: Sample, loop: AgentLoop) -> Replayed:
+    async def play(self, recording: Recording, sample: Sample, loop: AgentLoop) -> ReplayResult:
         """Run the episode again and say where it parted from the recording."""
         tape = Tape(recording, strict=self.strict)
         try:
@@ -95,8 +95,8 @@ class Replayer:
                 tape.drift.append(Drift(step=tape.played, what="end", diff=str(exc)))
         except AgentEnvError as exc:  # a live tool failed where the recorded one did not
             tape.drift.append(Drift(step=tape.played, what="failure", diff=str(exc)))
-        verdict: Verdict = "drift" if tape.drift else "same"
-        return Replayed(recording.start.episode, verdict, tape.played, tuple(tape.drift))
+        verdict: ReplayVerdict = "drift" if tape.drift else "same"
+        return ReplayResult(recording.start.episode, verdict, tape.played, tuple(tape.drift))
 
     async def _run(self, tape: Tape, sample: Sample, loop: AgentLoop, toolbox: Toolbox) -> None:
         meter, start = Meter(self.facts), tape.recording.start
@@ -105,7 +105,9 @@ class Replayer:
             model=RecordedModel(tape, count=meter.count),
             meter=meter,
             toolbox=toolbox,
-            strategy=as_begun(self.make_strategy(sample, start.condition), tape.recording),
+            strategy=with_recorded_start(
+                self.make_strategy(sample, start.condition), tape.recording
+            ),
             limits=replace(self.limits, time_s=None),  # recorded time has passed already
             fit=Fit(tape.recording.kept),
             first_step=start.condition.first_step,

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from agent_env.episodes.again.replay import (
     ComparedModel,
-    Replayed,
+    ReplayResult,
+    ReplayVerdict,
     ToolResultsByCall,
-    Verdict,
     compare_ends,
 )
-from agent_env.episodes.again.tape import Recording, Tape, as_begun
+from agent_env.episodes.again.tape import Recording, Tape, with_recorded_start
 from agent_env.episodes.calls.caller import Caller, Calls
 from agent_env.episodes.calls.recording import RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
@@ -56,7 +56,7 @@ class LiveReplayer:
     model_seed: int | None = None
     strict: bool = True
 
-    async def play(self, recording: Recording, sample: Sample, loop: AgentLoop) -> Replayed:
+    async def play(self, recording: Recording, sample: Sample, loop: AgentLoop) -> ReplayResult:
         """Run the episode with the live model; where it says something else than was recorded."""
         async with self.slots:
             tape = Tape(recording, strict=self.strict, check_requests=False)
@@ -74,13 +74,13 @@ class LiveReplayer:
                     tape.drift.append(Drift(step=tape.played, what="failure", diff=str(exc)))
             finally:
                 trace.close()
-        verdict: Verdict = "drift" if tape.drift else "same"
-        return Replayed(start.episode, verdict, tape.played, tuple(tape.drift))
+        verdict: ReplayVerdict = "drift" if tape.drift else "same"
+        return ReplayResult(start.episode, verdict, tape.played, tuple(tape.drift))
 
     async def _run(self, tape: Tape, sample: Sample, loop: AgentLoop, trace: TraceWriter) -> None:
         start = tape.recording.start
         key = EpisodeKey(start.sample, start.condition.name, start.repeat)
-        strategy = as_begun(self.make_strategy(sample, start.condition), tape.recording)
+        strategy = with_recorded_start(self.make_strategy(sample, start.condition), tape.recording)
         trace.write(
             EpisodeStarted,
             run=self.manifest.id,

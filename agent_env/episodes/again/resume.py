@@ -33,7 +33,7 @@ from agent_env.tasks.tool_registry import traits_of
 
 
 @dataclass(slots=True)
-class Comeback:
+class ResumedEpisode:
     """An episode that goes on: its recording plays first, then the live seams take over."""
 
     tape: Tape
@@ -147,13 +147,13 @@ class TraceOpener:
         return self._reopen(key)
 
 
-async def come_back(
+async def resume_episode(
     recording: Recording,
     trace: TraceWriter,
     live: Toolbox,
     model_name: str,
     strict: bool,
-) -> Comeback:
+) -> ResumedEpisode:
     """The episode ready to go on behind what is recorded; what its code left behind is made again
     in the new session."""
     stateful = {
@@ -162,7 +162,7 @@ async def come_back(
     drift = await rebuild(recording.steps, live, stateful)
     tape = Tape(recording, strict=strict)
     used_s = worked_s(recording.events) if recording.steps else 0.0  # an outage is no work
-    return Comeback(tape, trace, model_name, used_s, live.specs, drift)
+    return ResumedEpisode(tape, trace, model_name, used_s, live.specs, drift)
 
 
 async def rebuild(steps: Sequence[Step], live: Toolbox, stateful: Container[str]) -> list[Drift]:

@@ -292,7 +292,7 @@ def _lines(messages: Sequence[Message]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class RecordedStart:
     """A strategy whose first messages were sent already, by an episode that was forked."""
 
     inner: Strategy
@@ -305,7 +305,7 @@ class Begun:
         return self.inner.next(messages)
 
 
-def as_begun(strategy: Strategy, recording: Recording) -> Strategy:
+def with_recorded_start(strategy: Strategy, recording: Recording) -> Strategy:
     """The strategy of an episode that goes on: a fork does so from its parent's words."""
     start = recording.start
-    return strategy if start.parent is None else Begun(strategy, start.messages)
+    return strategy if start.parent is None else RecordedStart(strategy, start.messages)

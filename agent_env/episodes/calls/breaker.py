@@ -1,4 +1,4 @@
-"""The circuit breaker: where call after call fails, the run stops instead of the money."""
+"""The circuit breaker: stops a run when call after call fails."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ class Breaker:
 
     calls: int | None = 20
     failed: int = 0
-    """Calls that failed since the last reply."""
+    """Failed calls since the last reply."""
 
     def succeeded(self) -> None:
         """A reply came."""
         self.failed = 0
 
     def note(self, error: ModelError, is_last: bool) -> None:
-        """A call failed; raises RunStopped where it is one too many. A rate limit that is tried
-        again does not count: the server answers, and asks us to wait. Nor does a conversation that
-        is too long for the model: that ends its episode and says nothing of the server."""
+        """Notes a failed call; raises RunStopped at the limit. A retried rate limit does not
+        count, for the server is up; nor does a conversation that exceeds the model's context."""
         kind = error_kind(error)
         if kind == "context_overflow" or (kind == "rate_limit" and not is_last):
             return

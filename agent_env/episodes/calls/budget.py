@@ -1,10 +1,9 @@
-"""What a whole run may spend. A call's share is reserved before it is made.
+"""The budget of a run. A call reserves tokens and money before it starts.
 
-Guarantees: no call starts where what is spent and reserved, with its own share, is more than the
-limit; so a run overshoots by no more than the calls in flight cost beyond their shares. A call
-waits while others in flight may give back what they do not use. Where a call failed on the way and
-nobody told what it cost, its share stays taken. Not covered: calls in flight when this process is
-killed; they leave no trace.
+Guarantees: no call starts if spent and reserved amounts, its own included, exceed the limit; so a
+run overshoots at most by what the calls in flight cost beyond their reservations. A call waits
+while others in flight may return unused amounts. The reservation of a failed call of unknown cost
+stays taken. Not covered: calls in flight when this process is killed; they leave no trace.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from agent_env.records.options import RUN, Opt
 from agent_env.records.schema import Message, ToolSpec, Usage
 
 FIRST_OUTPUT = 512
-"""Output tokens reserved for a call before any reply was seen."""
+"""Output tokens reserved for a call before the first reply."""
 
 NOTHING = Usage()
 
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """What a run may use; None is without limit."""
+    """Limits of a run; None for no limit."""
 
     tokens: Annotated[
         int | None,
@@ -57,19 +56,19 @@ class RunLimits:
 
 
 @dataclass(slots=True)
-class Share:
-    """What one call may need: reserved before it, replaced by what it used."""
+class Reservation:
+    """Tokens and money reserved for a call, replaced by its usage afterwards."""
 
     tokens: int
     cost_usd: float
     estimated_input: int = 0
-    """By letters, before it is corrected by what the server counted so far."""
+    """By characters, before the correction by the server's counts."""
     needed: Usage = NOTHING
     """The same tokens, input and output apart."""
     used: Usage | None = None
-    """Set by the caller; None where the call cost nothing that anybody told us."""
+    """Set by the caller; None for a call without known usage."""
     held: Usage | None = None
-    """Set by the caller where the call failed and nobody told what it cost: stays taken."""
+    """Set by the caller for a failed call of unknown cost: stays taken."""
 
 
 @dataclass(slots=True)
@@ -79,12 +78,12 @@ class RunBudget:
     limits: RunLimits = field(default_factory=RunLimits)
     facts: ModelFacts | None = None
     max_output: int | None = None
-    """Output tokens that the server may give for a call, where the user limits them."""
+    """The user's limit on the output tokens of a call."""
     tokens: int = 0
     """Spent so far."""
     cost_usd: float = 0.0
     held_tokens: int = 0
-    """Taken by failed calls of which nobody told the tokens."""
+    """Held for failed calls of unknown usage."""
     held_cost_usd: float = 0.0
     in_flight: int = 0
     _reserved_tokens: int = 0
@@ -97,20 +96,20 @@ class RunBudget:
     @asynccontextmanager
     async def share(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec]
-    ) -> AsyncIterator[Share]:
-        """Reserve what the call may need, waiting for room; RunStopped where there is none."""
+    ) -> AsyncIterator[Reservation]:
+        """Reserves what the call may need, waiting if necessary; RunStopped at the limit."""
         estimated = estimated_tokens(messages, tools) if self.is_limited else 0
         async with self.share_of(estimated) as share:
             yield share
 
     @property
     def is_limited(self) -> bool:
-        """Whether tokens or money are limited at all."""
+        """Whether tokens or money are limited."""
         return self.limits.tokens is not None or self.limits.cost_usd is not None
 
     @asynccontextmanager
-    async def share_of(self, estimated: int) -> AsyncIterator[Share]:
-        """The same for a call of so many input tokens by letters."""
+    async def share_of(self, estimated: int) -> AsyncIterator[Reservation]:
+        """As `share`, for an estimated number of input tokens."""
         share = self._needed(estimated)
         while (lacking := self._lacking(share)) is not None:
             if not self.in_flight:
@@ -125,8 +124,8 @@ class RunBudget:
             self.settle(share)
             self._settled.set()
 
-    def settle(self, share: Share) -> None:
-        """Put what the call used, or may have used, in the place of its share."""
+    def settle(self, share: Reservation) -> None:
+        """Books what the call used, or may have used."""
         if share.held is not None:
             self.hold(share.held)
         if share.used is not None:
@@ -137,7 +136,7 @@ class RunBudget:
 
     @asynccontextmanager
     async def wall_time(self) -> AsyncIterator[None]:
-        """Ends what runs inside when the run's time is up, calls in flight too: RunStopped."""
+        """Cancels its body, calls in flight too, when the run's time is up: RunStopped."""
         try:
             async with asyncio.timeout(self.limits.time_s):
                 yield
@@ -146,38 +145,38 @@ class RunBudget:
             raise RunStopped(text, reason="time") from exc
 
     def spend(self, usage: Usage) -> None:
-        """Add what a call used, as far as it is known."""
+        """Adds the known usage of a call."""
         self.tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
         self.cost_usd += cost_usd(usage, self.facts) or 0.0
         self._largest_output = max(self._largest_output, usage.output_tokens or 0)
 
     def hold(self, usage: Usage) -> None:
-        """Keep for a failed call what it may have used."""
+        """Holds what a failed call may have used."""
         self.held_tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
         self.held_cost_usd += cost_usd(usage, self.facts) or 0.0
 
     def may_need(self, estimated: int) -> Usage:
-        """What a call of so many input tokens by letters may use, by what was seen so far."""
+        """What a call of `estimated` input tokens may use, judged by earlier calls."""
         return Usage(
             input_tokens=ceil(estimated * self._most_per_estimate),
             output_tokens=self.max_output or self._largest_output or FIRST_OUTPUT,
             source="estimate",
         )
 
-    def _needed(self, estimated: int) -> Share:
+    def _needed(self, estimated: int) -> Reservation:
         if not self.is_limited:
-            return Share(0, 0.0)
+            return Reservation(0, 0.0)
         need = self.may_need(estimated)
         tokens = (need.input_tokens or 0) + (need.output_tokens or 0)
-        return Share(tokens, cost_usd(need, self.facts) or 0.0, estimated, need)
+        return Reservation(tokens, cost_usd(need, self.facts) or 0.0, estimated, need)
 
-    def _lacking(self, share: Share) -> RunStopped | None:
+    def _lacking(self, share: Reservation) -> RunStopped | None:
         most = self.limits.tokens
         taken = self.tokens + self.held_tokens + self._reserved_tokens
         if most is not None and taken + share.tokens > most:
             text = f"the run has used {self.tokens} of its {most} tokens"
             if self.held_tokens:
-                text += f", and up to {self.held_tokens} by failed calls that told nothing"
+                text += f", and up to {self.held_tokens} by failed calls of unknown usage"
             text += f"; the next call may need {share.tokens}"
             return RunStopped(text, reason="tokens", at_least=taken + share.tokens)
         limit = self.limits.cost_usd
@@ -185,12 +184,12 @@ class RunBudget:
         if limit is not None and spent + share.cost_usd > limit:
             text = f"the run has cost {self.cost_usd:.4f} of its {limit:g} USD"
             if self.held_cost_usd:
-                text += f", and up to {self.held_cost_usd:.4f} by failed calls that told nothing"
+                text += f", and up to {self.held_cost_usd:.4f} by failed calls of unknown usage"
             text += f"; the next call may cost {share.cost_usd:.4f}"
             return RunStopped(text, reason="cost", at_least=spent + share.cost_usd)
         return None
 
-    def _book(self, share: Share, sign: int) -> None:
+    def _book(self, share: Reservation, sign: int) -> None:
         self.in_flight += sign
         self._reserved_tokens += sign * share.tokens
         self._reserved_cost_usd += sign * share.cost_usd

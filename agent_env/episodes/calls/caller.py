@@ -1,7 +1,7 @@
-"""How a reply is had: from the cache, or by calls that are paced, paid for and tried again.
+"""Gets a reply: from the cache, or by calls within the run's concurrency, budget and retries.
 
-The order of one call: a place among the calls in flight, a share of the run's budget, the call,
-its record, the verdict on its error. Waits for the first two are ours, not the episode's time.
+One call: a place among the calls in flight, a reservation in the run's budget, the call, its
+record, the decision on a retry. Waits for the first two are no time of the episode.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
 from agent_env.episodes.calls.breaker import Breaker
-from agent_env.episodes.calls.budget import RunBudget, Share
+from agent_env.episodes.calls.budget import Reservation, RunBudget
 from agent_env.episodes.calls.outages import Outage
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.reply_cache import Asking, ReplyCache, cache_key
 from agent_env.episodes.calls.retries import (
-    Again,
     GiveUp,
     Retries,
+    Retry,
     Tries,
     brief,
     error_kind,
-    given_up,
+    final_error,
     may_have_cost,
 )
 from agent_env.errors import EpisodeError, ModelError, boundary
@@ -37,9 +37,9 @@ from agent_env.records.schema import Message, Reply, ToolSpec, Usage
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What the model calls of all episodes of a run share."""
+    """What the model calls of a run's episodes share."""
 
-    pace: Pace
+    pace: ConcurrencyLimit
     retries: Retries = field(default_factory=Retries)
     budget: RunBudget = field(default_factory=RunBudget)
     breaker: Breaker = field(default_factory=Breaker)
@@ -48,7 +48,7 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallAttempt:
     """One attempt as it is recorded: a reply or an error."""
 
     attempt: int
@@ -58,18 +58,18 @@ class Call:
     error: EpisodeError | None = None
     cancelled: bool = False
     partial: str | None = None
-    """What the stream of a cancelled call had said."""
+    """The text that the stream of a cancelled call had sent."""
     charged: Usage | None = None
-    """What the limits count, where nobody told the tokens."""
+    """Tokens that the limits count if the server did not report them."""
     wait_s: float | None = None
     away_s: float | None = None
-    """How long the server was waited for, where it was away."""
+    """Wait for a server that was away."""
 
 
 CUT_OFF = "cut off"
-"""How a call ended that was cancelled."""
+"""The end of a cancelled call."""
 QUEUED_S = 0.001
-"""Shorter waits for a place are none."""
+"""Shorter waits for a place are not recorded."""
 
 
 @dataclass(slots=True)
@@ -81,23 +81,23 @@ class Caller:
     asking: Asking
     rng: random.Random
     now: Callable[[], str]
-    """The time as it stands in traces."""
+    """The time in the format of traces."""
     meter: Meter = field(default_factory=Meter)
     lost: list[str] = field(default_factory=list)
-    """How each call ended that gave no reply."""
+    """The ends of the calls without a reply."""
 
     async def reply(
         self,
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
-        record: Callable[[Call], None],
+        record: Callable[[CallAttempt], None],
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
-        """The model's reply; `record` hears of every attempt, cancelled ones too."""
+        """The model's reply; calls `record` with every attempt, cancelled ones too."""
         key = cache_key(self.asking, messages, tools) if self.calls.cache is not None else ""
-        if self.calls.cache is not None and (kept := self.calls.cache.get(key)) is not None:
-            record(Call(attempt=1, latency_s=0.0, reply=kept))
-            return kept
+        if self.calls.cache is not None and (cached := self.calls.cache.get(key)) is not None:
+            record(CallAttempt(attempt=1, latency_s=0.0, reply=cached))
+            return cached
         reply = await self._called(messages, tools, record, options)
         if self.calls.cache is not None:
             self.calls.cache.put(key, reply, self.now())
@@ -107,7 +107,7 @@ class Caller:
         self,
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
-        record: Callable[[Call], None],
+        record: Callable[[CallAttempt], None],
         options: ReplyOptions,
     ) -> Reply:
         tries, began, waited = Tries(self.calls.retries), time.monotonic(), self.meter.waited_s
@@ -130,19 +130,21 @@ class Caller:
                 if await self._sit_out(call, call.error, record):
                     continue
                 away = f"no reply came for {outage.away_s:.0f} s, though the server is up"
-                raise given_up(call.error, [call.error], away)
+                raise final_error(call.error, [call.error], away)
             elapsed = time.monotonic() - began - (self.meter.waited_s - waited)
             verdict = tries.verdict(call.error, elapsed, self.rng.random())
-            wait = verdict.wait_s if isinstance(verdict, Again) else None
+            wait = verdict.wait_s if isinstance(verdict, Retry) else None
             record(replace(call, wait_s=wait))
             self.calls.breaker.note(call.error, is_last=wait is None)
             if isinstance(verdict, GiveUp):
-                raise given_up(call.error, tries.errors, verdict.reason)
+                raise final_error(call.error, tries.errors, verdict.reason)
             await asyncio.sleep(verdict.wait_s)
         raise AssertionError("counting has no end")
 
-    async def _sit_out(self, call: Call, error: ModelError, record: Callable[[Call], None]) -> bool:
-        """Wait for the server, which is no time of the episode; whether to call again."""
+    async def _sit_out(
+        self, call: CallAttempt, error: ModelError, record: Callable[[CallAttempt], None]
+    ) -> bool:
+        """Waits for the server, outside the episode's time; returns whether to call again."""
         began = time.monotonic()
         try:
             with self.meter.unclocked():
@@ -155,58 +157,63 @@ class Caller:
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
         attempt: int,
-        record: Callable[[Call], None],
+        record: Callable[[CallAttempt], None],
         options: ReplyOptions,
-    ) -> Call:
-        """One call with its outcome; `record` hears of it here only where it is cancelled."""
+    ) -> CallAttempt:
+        """One call with its outcome; calls `record` only if it is cancelled."""
         async with AsyncExitStack() as stack:
-            asked = time.perf_counter()
+            asked_at = time.perf_counter()
             with self.meter.unclocked():
                 round_ = await stack.enter_async_context(self.calls.pace.place())
                 share = await stack.enter_async_context(self.calls.budget.share(messages, tools))
-            started = time.perf_counter()
-            queued = round(started - asked, 6) if started - asked > QUEUED_S else None
+            start = time.perf_counter()
+            queued = round(start - asked_at, 6) if start - asked_at > QUEUED_S else None
             try:
                 with boundary(ModelError, f"model {self.model.name}"):
                     reply = await self.model.generate(messages, tools, options)
             except ModelError as exc:
                 self._failed(exc, share, round_, messages, tools)
-                return Call(attempt, _since(started), queued, error=exc, charged=share.held)
+                return CallAttempt(
+                    attempt, seconds_since(start), queued, error=exc, charged=share.held
+                )
             except EpisodeError as exc:  # no server's fault; another call would not help
-                record(Call(attempt, _since(started), queued, error=exc))
+                record(CallAttempt(attempt, seconds_since(start), queued, error=exc))
                 raise
             except asyncio.CancelledError as exc:
                 share.held = need = self.calls.budget.may_need(estimated_tokens(messages, tools))
-                took, said = _since(started), "".join(getattr(exc, "__notes__", ())) or None
-                record(Call(attempt, took, queued, cancelled=True, partial=said, charged=need))
+                took, said = seconds_since(start), "".join(getattr(exc, "__notes__", ())) or None
+                record(
+                    CallAttempt(attempt, took, queued, cancelled=True, partial=said, charged=need)
+                )
                 self.lost.append(CUT_OFF)
                 raise
             share.used = known_or_estimated(reply.usage, messages, tools, reply.message)
             charged = None if share.used is reply.usage else share.used
             self.calls.pace.succeeded()
             self.calls.outage.answered()
-            return Call(attempt, _since(started), queued, reply=reply, charged=charged)
+            return CallAttempt(attempt, seconds_since(start), queued, reply=reply, charged=charged)
 
     def _failed(
         self,
         error: ModelError,
-        share: Share,
+        share: Reservation,
         round_: int,
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
     ) -> None:
-        told = error.usage
-        if told is not None:
-            self.meter.count(told)
-        if told is not None and None not in (told.input_tokens, told.output_tokens):
-            share.used = told
+        usage = error.usage
+        if usage is not None:
+            self.meter.count(usage)
+        if usage is not None and None not in (usage.input_tokens, usage.output_tokens):
+            share.used = usage
         elif may_have_cost(error):
             need = self.calls.budget.may_need(estimated_tokens(messages, tools))
-            known = {} if told is None else told.model_dump(exclude_none=True, exclude={"source"})
+            known = {} if usage is None else usage.model_dump(exclude_none=True, exclude={"source"})
             share.held = need.model_copy(update=known)
         if error_kind(error) == "rate_limit":
             self.calls.pace.limited(round_)
 
 
-def _since(started: float) -> float:
-    return round(time.perf_counter() - started, 6)
+def seconds_since(start: float) -> float:
+    """Seconds since a `time.perf_counter()`, to microseconds."""
+    return round(time.perf_counter() - start, 6)

@@ -1,4 +1,4 @@
-"""From what the user asks to what all model calls of a run share, and into run.json on the way."""
+"""The options of a run's model calls: their entries in run.json, and the objects made from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.budget import RunBudget, RunLimits
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.outages import IsUp, Outage
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.reply_cache import ReplyCache
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.calls.spending import charges
@@ -34,7 +34,7 @@ FILES_PER_EPISODE = 4
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """What the user asks of a run's model calls."""
+    """The user's options for a run's model calls."""
 
     run: Annotated[RunLimits, Part(manifest="run_limits")] = field(default_factory=RunLimits)
     retries: Annotated[Retries, Part(manifest="retries")] = field(default_factory=Retries)
@@ -63,10 +63,10 @@ class CallOptions:
 def manifest_fields(
     options: CallOptions, model: str, limits: Mapping[str, Any], note: Callable[[str], None]
 ) -> dict[str, Any]:
-    """What run.json keeps of them; ConfigError where a cost limit has no price to go by."""
+    """The entries of run.json; ConfigError for a cost limit without prices."""
     facts = model_facts(options.prices, model, note)
-    asked = limits.get("cost_usd") is not None or options.run.cost_usd is not None
-    if asked and not is_priced(facts):
+    is_cost_limited = limits.get("cost_usd") is not None or options.run.cost_usd is not None
+    if is_cost_limited and not is_priced(facts):
         raise ConfigError(
             f"a cost limit needs the prices of {model}; name a table that has them with --prices"
         )
@@ -82,7 +82,7 @@ def manifest_fields(
 
 
 def model_facts(file: Path | None, model: str, note: Callable[[str], None]) -> ModelFacts | None:
-    """The model's row in the table; None where it has none, which `note` hears."""
+    """The model's row in the table; None without one, which `note` reports."""
     if file is None:
         return None
     table = read_prices(file)
@@ -100,8 +100,8 @@ def open_calls(
     note: Callable[[str], None],
     is_up: IsUp | None = None,
 ) -> Calls:
-    """What the calls of this start share. What earlier starts spent is in the budget where there is
-    a limit to hold it against; else no trace is read. `is_up` asks the server's health."""
+    """What the calls of this start share. With a limit, the budget includes the earlier starts;
+    else no trace is read. `is_up`: the server's health check."""
     breaker = manifest.retries.get("breaker", Breaker().calls)
     budget = RunBudget(
         limits=run_limits(manifest),
@@ -112,15 +112,15 @@ def open_calls(
         for probe in (probe for each in manifest.preflights for probe in each.probes):
             budget.spend(probe.charged or probe.usage)
         for events in all_events(folder):
-            used, held = charges(events)
-            for usage in used:
+            usages, holds = charges(events)
+            for usage in usages:
                 budget.spend(usage)
-            for usage in held:
+            for usage in holds:
                 budget.hold(usage)
     cache = _cache(manifest, stack, note)
     retries = retries_of(manifest)
     return Calls(
-        pace=Pace(most=concurrency),
+        pace=ConcurrencyLimit(most=concurrency),
         retries=retries,
         budget=budget,
         outage=outage_of(retries, is_up, note, _has_answered(folder, manifest)),
@@ -132,7 +132,7 @@ def open_calls(
 def outage_of(
     retries: Retries, is_up: IsUp | None, note: Callable[[str], None], has_answered: bool = False
 ) -> Outage:
-    """How a server that is away is waited for; `note` hears of it."""
+    """The settings of waits for a server that is away, reported by `note`."""
     return Outage(
         retries.time_s,
         is_up,
@@ -154,9 +154,9 @@ def _has_answered(folder: RunFolder, manifest: Manifest) -> bool:
 
 
 def max_output(manifest: Manifest) -> int | None:
-    """Output tokens of one call, where the user limits them."""
-    found = manifest.model_parameters.get("max_output_tokens")
-    return found if isinstance(found, int) else None
+    """The user's limit on the output tokens of one call."""
+    limit = manifest.model_parameters.get("max_output_tokens")
+    return limit if isinstance(limit, int) else None
 
 
 def _cache(
@@ -178,18 +178,18 @@ def _cache(
 
 
 def all_events(folder: RunFolder) -> Iterator[list[Event]]:
-    """Of every trace of the run, those of interrupted attempts too."""
+    """The events of every trace of the run, with interrupted attempts."""
     yield from _readable(folder.traces())
     yield from interrupted(folder)
 
 
 def interrupted(folder: RunFolder) -> Iterator[list[Event]]:
-    """The events of each attempt that was cut off and run again."""
+    """The events of each interrupted attempt."""
     yield from _readable(sorted((folder.path / "interrupted").glob("*/*.jsonl")))
 
 
 def _readable(files: Iterable[Path]) -> Iterator[list[Event]]:
-    """Broken and empty traces are passed over; scoring names them."""
+    """Skips broken and empty traces; scoring reports them."""
     for file in files:
         try:
             events = read_events(file).events  # their texts cost nothing
@@ -200,31 +200,30 @@ def _readable(files: Iterable[Path]) -> Iterator[list[Event]]:
 
 
 def run_limits(manifest: Manifest) -> RunLimits:
-    """The limits of the whole run as run.json has them."""
+    """The limits of the whole run, from run.json."""
     return stored_as(RunLimits, manifest.run_limits, "run_limits")
 
 
 def retries_of(manifest: Manifest) -> Retries:
-    """How failed calls are tried again, as run.json has it."""
+    """The settings of retries, from run.json."""
     stored = {name: value for name, value in manifest.retries.items() if name != "breaker"}
     return stored_as(Retries, stored, "retries")
 
 
-def change_run_limits(folder: RunFolder, given: RunLimits) -> None:
-    """Put the limits that are given in the place of those in run.json."""
+def change_run_limits(folder: RunFolder, limits: RunLimits) -> None:
+    """Replaces limits in run.json by those that are set in `limits`."""
     manifest = folder.manifest()
-    new = {name: value for name, value in asdict(given).items() if value is not None}
+    new = {name: value for name, value in asdict(limits).items() if value is not None}
     if not new:
         return
     if "cost_usd" in new and not is_priced(manifest.model_facts):
         raise ConfigError(f"the run has no prices of {manifest.model}; a cost limit cannot hold")
-    limits = {**manifest.run_limits, **new}
-    folder.change(run_limits=limits)
+    folder.change(run_limits={**manifest.run_limits, **new})
 
 
 def how_to_go_on(folder: RunFolder, stopped: RunStopped) -> str:
-    """The command that resumes the run, with a limit twice as high where one was reached, or higher
-    where the next call needs it."""
+    """The command that resumes the run; a limit that was reached is doubled, or raised to what the
+    next call needs."""
     command = f"agent-env resume {folder.path}"
     limits = run_limits(folder.manifest())
     least = rounded_up(stopped.at_least or 0.0)
@@ -236,7 +235,7 @@ def how_to_go_on(folder: RunFolder, stopped: RunStopped) -> str:
 
 
 def rounded_up(amount: float) -> float:
-    """To two digits that count; not less than the amount."""
+    """The amount rounded up to two significant digits."""
     if amount <= 0:
         return 0.0
     unit = 10.0 ** (floor(log10(amount)) - 1)
@@ -244,16 +243,16 @@ def rounded_up(amount: float) -> float:
 
 
 def allow_open_files(episodes: int) -> None:
-    """Raise this process's limit of open files as far as it may be, for so many episodes at
-    once; ConfigError where that is too little."""
+    """Raises this process's limit on open files for so many concurrent episodes; ConfigError if the
+    system allows too few."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 200 + FILES_PER_EPISODE * episodes
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    needed = 200 + FILES_PER_EPISODE * episodes
+    if soft == resource.RLIM_INFINITY or soft >= needed:
         return
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    if allowed < wanted // 2:
+    if allowed < needed // 2:
         raise ConfigError(
-            f"{episodes} episodes at once may need {wanted} open files, and this system allows "
+            f"{episodes} episodes at once may need {needed} open files, and this system allows "
             f"{hard}; take a lower --concurrency, or raise ulimit -n"
         )

@@ -1,11 +1,11 @@
-"""A server that is away: all calls of a run wait for it together, by time.
+"""A server that is away: all calls of a run wait for it together.
 
 Guarantees: refused connections, 502 to 504 and connections that broke off while the server is down
-count for no limit on failures and use no time of an episode; one waiter at a time asks whether the
-server is up, and the others wait for it; `longest_s` after the last sign of life the run stops, to
-be resumed, and `connect_s` after the first refused connection where there never was one. Not
-covered: a server that accepts and says nothing, which is a timeout; an error that comes while other
-calls get replies, which is a failure of its call.
+count towards no limit on failures and use no time of an episode; one waiter at a time polls the
+server; `longest_s` after the last sign of life the run stops and can be resumed, as it does
+`connect_s` after the first refused connection of a server that never answered. Not covered: a
+server that accepts a connection and sends nothing (a timeout); an error while other calls get
+replies (a failure of its call).
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from math import inf
 
 from agent_env.episodes.calls.retries import error_kind
 from agent_env.errors import ModelError, RunStopped
+from agent_env.records.waits import doubled_s
 
 AWAY = frozenset({502, 503, 504})
 """Statuses of a proxy without its server, and of a server that still loads its model."""
 TELL_EVERY_S = 30.0
 QUIET_S = 60.0
-"""After so long without a reply the user is told that calls are in flight."""
+"""After this time without a reply, the user is notified that calls are in flight."""
 
 IsUp = Callable[[], Awaitable[bool]]
 """Asks a server's health address."""
@@ -35,14 +36,14 @@ def _silent(text: str) -> None:
 
 @dataclass(slots=True)
 class Outage:
-    """What a run knows of its server being away."""
+    """The state of a run's server, as far as the run knows."""
 
     longest_s: float | None = 600.0
-    """Without a reply for so long the run stops; None: never."""
+    """The run stops after this time without a reply; None: never."""
     is_up: IsUp | None = None
-    """None where nothing tells; then calls are tried again at a growing distance."""
+    """None without a health check: calls are then retried with exponential backoff."""
     note: Callable[[str], None] = _silent
-    """Hears that the run waits, how long it has done so, and that it goes on."""
+    """Called with messages on the beginning, the length and the end of a wait."""
     first_wait_s: float = 1.0
     longest_wait_s: float = 30.0
     poll_s: float = 2.0
@@ -53,11 +54,11 @@ class Outage:
     """Whether it did so before this start."""
     replies: int = 0
     since_s: float | None = None
-    """When the server was found away; None while it is there."""
+    """When the outage was noticed; None while the server is up."""
     _rounds: int = 0
-    """Waits since then; all calls that failed together wait once."""
+    """Waits in this outage; calls that failed together wait once."""
     _most_s: float | None = None
-    """How long this wait may take."""
+    """Maximum of this wait."""
     _passed: int = 0
     _told_s: float = 0.0
     _waiting: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -68,7 +69,7 @@ class Outage:
         return self._waiting.locked()
 
     async def passage(self) -> None:
-        """Come back when no wait is on."""
+        """Returns when nobody waits for the server."""
         async with self._waiting:
             pass
 
@@ -85,22 +86,22 @@ class Outage:
         return 0.0 if self.since_s is None else self.clock() - self.since_s
 
     async def is_outage(self, error: ModelError, mark: int) -> bool:
-        """Whether a call failed because the server is away, and not the call; `mark` is how many
-        replies there were when it was made."""
+        """Whether a call failed because the server is away; `mark`: the number of replies when the
+        call began."""
         if self.replies != mark:
             return False
         if self.since_s is not None or error.unsent or error.status in AWAY:
             return error.unsent or error.status in AWAY or error_kind(error) == "connection"
         if error_kind(error) != "connection" or self.is_up is None:
             return False
-        async with self._waiting:  # of calls that broke off together the first one asks
+        async with self._waiting:  # the first of several failed calls asks
             if self.since_s is None and not await self.is_up():
                 self._begin(error)
         return self.since_s is not None
 
     async def wait(self, error: ModelError) -> bool:
-        """Come back when another call is worth a try; False where none is, though the server is
-        up, and RunStopped where it is not."""
+        """Returns True when another call may succeed, False if not though the server is up; raises
+        RunStopped if it stays away."""
         passed = self._passed
         if self.since_s is None:
             self._begin(error)
@@ -112,7 +113,7 @@ class Outage:
             return is_worth_it
 
     async def tell_quiet(self, in_flight: Callable[[], int]) -> None:
-        """Say, now and then and for ever, that calls are in flight and none of them comes back."""
+        """Notifies the user, again and again, while calls are in flight without a reply."""
         seen, since = self.replies, self.clock()
         while True:
             await asyncio.sleep(QUIET_S / 4)
@@ -134,9 +135,9 @@ class Outage:
         self.note(f"the run waits for {name}{most}: {error}")
 
     async def _until_up(self, error: ModelError) -> bool:
-        wait_s = min(self.longest_wait_s, self.first_wait_s * 2.0**self._rounds)
-        wait_s = max(wait_s, error.retry_after_s or 0.0)
         self._rounds += 1
+        wait_s = doubled_s(self._rounds, self.first_wait_s, self.longest_wait_s)
+        wait_s = max(wait_s, error.retry_after_s or 0.0)
         while self._most_s is None or self.away_s + wait_s <= self._most_s:
             await asyncio.sleep(wait_s)
             if self.is_up is None or await self.is_up():

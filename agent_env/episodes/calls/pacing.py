@@ -1,7 +1,7 @@
-"""One adaptive limit on the calls in flight: it grows on success and halves on a rate limit.
+"""An adaptive limit on concurrent calls: it grows on success and halves on a rate limit.
 
-Guarantees: places are given in the order of asking, a cancelled waiter takes none, and a burst of
-rate limits from calls that were in flight together halves the limit once.
+Guarantees: places are granted in the order of requests, a cancelled waiter takes none, and a burst
+of rate limits from concurrent calls halves the limit once.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Pace:
-    """How many model calls of a run may be in flight at once."""
+class ConcurrencyLimit:
+    """The limit on a run's concurrent model calls."""
 
     most: int
-    """The limit never grows beyond it; also where it starts."""
+    """The initial limit, and the greatest."""
     limit: float = field(init=False)
     in_flight: int = 0
     halvings: int = 0
-    """How often a rate limit halved the limit; the number of the present round."""
+    """How often a rate limit halved the limit; the number of the current round."""
     _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -30,7 +30,7 @@ class Pace:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[int]:
-        """Wait for a place and hold it; gives the round, to be handed to `limited`."""
+        """Waits for a place and holds it; yields the round, for `limited`."""
         await self._enter()
         try:
             yield self.halvings
@@ -39,12 +39,12 @@ class Pace:
             self._admit()
 
     def succeeded(self) -> None:
-        """A reply came: one place more for as many replies as there are places."""
+        """Notes a reply; a full round of replies raises the limit by one."""
         self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
         self._admit()
 
     def limited(self, round_: int) -> None:
-        """The server asked for fewer calls; `round_` is when the refused call took its place."""
+        """Notes a rate limit; `round_`: the round in which the refused call got its place."""
         if round_ == self.halvings:
             self.limit = max(1.0, self.limit / 2)
             self.halvings += 1

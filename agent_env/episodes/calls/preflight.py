@@ -1,8 +1,8 @@
-"""Short calls before the first episode, which tell whether a run can mean what its conditions say:
+"""Short calls before the first episode that test whether the conditions are valid on this server:
 which model answers, whether tools reach it, whether `required` is obeyed, whether calls are parsed.
 
-One call without tools and one for each distinct list of tools, so at most two for a condition. None
-is repeated: what a rate limit, an outage or a broken reply hides is unknown, and said to be.
+One call without tools and one for each distinct list of tools, without retries: after a rate limit,
+an outage or a broken reply the result is reported as unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agent_env.records.schema import Condition, Message, Reply, ToolSpec
 from agent_env.scoring.calls_in_text import FENCED_JSON, call_in_text
 
 MOST_OUTPUT = 256
-"""Output tokens of a call: enough for a call, and for what most models think before it."""
+"""Maximum output tokens: enough for a call and the reasoning of most models before it."""
 CALL_S = 120.0
 QUESTION = Message(
     role="user",
@@ -29,9 +29,9 @@ QUESTION = Message(
     "arguments that fit; else reply with the word OK.",
 )
 AWAY = ("connection", "timeout", "authentication")
-"""Errors after which the server is asked nothing more."""
+"""Errors after which no further call is made."""
 REFUSED = ("bad_request", "context_overflow")
-"""Errors by which it refuses what a request holds."""
+"""Errors by which the server refuses a request's content."""
 PARSER = (
     "its parser does not fit the model: choose another (vLLM, SGLang: --tool-call-parser; "
     "llama.cpp: --jinja), or take --tool-protocol text"
@@ -44,7 +44,7 @@ TEMPLATE = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is asked, and how."""
+    """The model under test."""
 
     name: str
     """The model, as on the command line."""
@@ -61,7 +61,7 @@ async def preflight(
     offers: Mapping[tuple[str, ...], Sequence[ToolSpec]],
     at: str,
 ) -> Preflight:
-    """What the server shows; `offers` has the tools of the conditions by their names."""
+    """The result of the test calls; `offers`: the tools of the conditions by their names."""
     bare = await _probe(model, (), "auto")
     probes: dict[tuple[str, ...], Probe] = {(): bare}
     for names, specs in offers.items():
@@ -98,19 +98,21 @@ async def _probe(model: Model, specs: Sequence[ToolSpec], choice: ToolChoice) ->
             async with asyncio.timeout(CALL_S):
                 reply = await model.generate((QUESTION,), specs, ReplyOptions(choice))
     except EpisodeError as exc:
-        told = exc.usage if isinstance(exc, ModelError) else None
+        usage = exc.usage if isinstance(exc, ModelError) else None
         kind = exc.kind if isinstance(exc, ModelError) else None
         if isinstance(exc.__cause__, TimeoutError):
             kind = "timeout"
         error = {"error": str(exc), "error_kind": kind}
-        return Probe(tools=names, tool_choice=choice, **error, **({"usage": told} if told else {}))
-    counted = known_or_estimated(reply.usage, (QUESTION,), specs, reply.message)
+        return Probe(
+            tools=names, tool_choice=choice, **error, **({"usage": usage} if usage else {})
+        )
+    charged = known_or_estimated(reply.usage, (QUESTION,), specs, reply.message)
     return Probe(
         tools=names,
         tool_choice=choice,
         served_model=reply.model,
         usage=reply.usage,
-        charged=None if counted is reply.usage else counted,
+        charged=None if charged is reply.usage else charged,
         calls=tuple(call.name for call in reply.message.tool_calls if call.problem is None),
         call_in_text=_written_call(reply, names),
         finish_reason=reply.finish_reason,
@@ -118,7 +120,7 @@ async def _probe(model: Model, specs: Sequence[ToolSpec], choice: ToolChoice) ->
 
 
 def _written_call(reply: Reply, names: Sequence[str]) -> str | None:
-    """The form of a call that did not arrive as one."""
+    """The form of a call that arrived as text."""
     readable = any(call.problem is None for call in reply.message.tool_calls)
     return None if readable or not names else call_in_text(reply.message.content, names)
 
@@ -140,7 +142,7 @@ def _check(name: str, bare: Probe, offered: Probe, target: Target) -> ToolCheck:
 
 
 def _added(bare: Probe, offered: Probe) -> int | None:
-    """None where either is unknown, or they were not counted alike."""
+    """Input tokens added by the tools; None if unknown or not counted alike."""
     before, after = bare.usage.input_tokens, offered.usage.input_tokens
     if before is None or after is None or bare.usage.source != offered.usage.source:
         return None
@@ -158,30 +160,30 @@ def _is_reached(added: int | None, bare: Probe, offered: Probe, target: Target) 
 def _problem(added: int | None, bare: Probe, offered: Probe, target: Target) -> str:
     if offered.error is not None:
         return f"the server refuses its tools: {offered.error}"
-    seen = []
+    reasons = []
     if added is not None:
-        seen.append(f"{offered.usage.input_tokens} input tokens with tools")
-        seen.append(f"{bare.usage.input_tokens} without")
+        reasons.append(f"{offered.usage.input_tokens} input tokens with tools")
+        reasons.append(f"{bare.usage.input_tokens} without")
     if target.facts.supports_tools is False:
-        seen.append("its template knows no tools")
-    return f"the server drops its tools ({', '.join(seen)})"
+        reasons.append("its template knows no tools")
+    return f"the server drops its tools ({', '.join(reasons)})"
 
 
 def _other_model(target: Target, served: Sequence[str]) -> str | None:
-    """Why another model answers than the one asked for; None where that is not known. A proxy may
-    serve more than it lists, and call a model by its maker's name; llama.cpp answers any name."""
-    wanted, listed = served_name(target.name), target.facts.models
-    if listed is None or not listed or is_listed(wanted, listed):
+    """Why another model than the requested one answers; None if that is not known. A proxy may
+    serve more than it lists, or use a model's original name; llama.cpp accepts any name."""
+    requested, listed = served_name(target.name), target.facts.models
+    if listed is None or not listed or is_listed(requested, listed):
         return None
-    others = [name for name in served if not is_listed(wanted, [name])]
+    others = [name for name in served if not is_listed(requested, [name])]
     if not others and not target.facts.is_single:
         return None
-    told = f", and {others[0]} answers" if others else ", and answers any name"
-    return f"the server has no model {wanted}: it serves {', '.join(listed[:5])}{told}"
+    answer = f", and {others[0]} answers" if others else ", and answers any name"
+    return f"the server has no model {requested}: it serves {', '.join(listed[:5])}{answer}"
 
 
 def refusal(preflight: Preflight, in_text: bool) -> str | None:
-    """Why the run is not begun, with what to do; None where it is."""
+    """Why the run is not started, with advice; None if it is."""
     where = preflight.base_url or preflight.model
     anyway = "--anyway runs it and marks it in every table"
     if preflight.problem is not None:
@@ -193,20 +195,20 @@ def refusal(preflight: Preflight, in_text: bool) -> str | None:
         return None
     which = ", ".join(check.condition for check in checks)
     remedy = "its template may drop system texts: take --system-role user" if in_text else TEMPLATE
-    said = " ".join((checks[0].problem or "").split())
-    if "refuses" not in said:  # the server's own words come with advice
-        said += f"; {remedy}"
-    return f"{where}: condition {which} cannot mean anything: {said}; {anyway}"
+    text = " ".join((checks[0].problem or "").split())
+    if "refuses" not in text:  # the server's own words come with advice
+        text += f"; {remedy}"
+    return f"{where}: condition {which} cannot mean anything: {text}; {anyway}"
 
 
 def remarks(preflight: Preflight) -> Iterator[str]:
-    """What is wrong or unknown and does not keep the run from beginning, a line each."""
-    wanted = served_name(preflight.model)
+    """Problems and unknown points that do not prevent the run, a line each."""
+    requested = served_name(preflight.model)
     served = preflight.served_model
-    if preflight.problem is None and served is not None and not is_listed(wanted, [served]):
-        yield f"the server calls the model {served}, not {wanted}"
-    elif preflight.listed_models and not is_listed(wanted, preflight.listed_models):
-        yield f"the server's list of models has no {wanted}"
+    if preflight.problem is None and served is not None and not is_listed(requested, [served]):
+        yield f"the server calls the model {served}, not {requested}"
+    elif preflight.listed_models and not is_listed(requested, preflight.listed_models):
+        yield f"the server's list of models has no {requested}"
     if preflight.problem is not None:
         yield preflight.problem
     for error in dict.fromkeys(p.error for p in preflight.probes if p.error):
@@ -223,15 +225,15 @@ def remarks(preflight: Preflight) -> Iterator[str]:
         yield "the server does not tell the tokens used"
 
 
-def _alike(found: Iterator[tuple[str | None, str]]) -> Iterator[tuple[str, str]]:
+def _alike(pairs: Iterator[tuple[str | None, str]]) -> Iterator[tuple[str, str]]:
     names: dict[str, list[str]] = {}
-    for problem, name in found:
+    for problem, name in pairs:
         if problem is not None:
             names.setdefault(problem, []).append(name)
-    for problem, own in names.items():
-        yield problem, ", ".join(own)
+    for problem, conditions in names.items():
+        yield problem, ", ".join(conditions)
 
 
 def saw_fences(preflight: Preflight) -> bool:
-    """Whether a call stood in a fenced block of another name than the text protocol's."""
+    """Whether a call was in a fenced block of another name than the text protocol's."""
     return any(probe.call_in_text == FENCED_JSON for probe in preflight.probes)

@@ -1,4 +1,4 @@
-"""Seams that write what passes through them to the trace; the loop does not know of them."""
+"""Wrappers of model and toolbox that record every call in the trace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from agent_env.episodes.calls.caller import Call, Caller
+from agent_env.episodes.calls.caller import CallAttempt, Caller, seconds_since
 from agent_env.episodes.calls.retries import error_kind
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.errors import EpisodeError, ModelError, boundary
@@ -18,13 +18,13 @@ from agent_env.records.trace_events import ModelCalled, ToolCalled
 
 
 class RecordingModel:
-    """Gets replies by way of a Caller, and writes every attempt."""
+    """Gets replies through a Caller and records every attempt."""
 
     def __init__(self, caller: Caller, trace: TraceWriter, begun: bool = False) -> None:
         self._caller = caller
         self._trace = trace
-        self._begun = begun
-        """Whether replies were recorded before, by an earlier process."""
+        self._has_replies = begun
+        """Whether an earlier process recorded replies."""
         self._request = RequestDigest()
 
     @property
@@ -38,12 +38,14 @@ class RecordingModel:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         await self._trace.settle()
-        begun = self._begun or not self._request.is_new  # worked examples are no replies
-        added = _added(messages) if begun else ()
+        has_replies = (
+            self._has_replies or not self._request.is_new
+        )  # worked examples are no replies
+        added = _added(messages) if has_replies else ()
         request = self._request.of(messages, tools, options)
         kept = {m.tool_call_id: m.kept for m in messages if m.kept is not None}
 
-        def record(call: Call) -> None:
+        def record(call: CallAttempt) -> None:
             self._trace.write(
                 ModelCalled,
                 request=request,
@@ -62,19 +64,19 @@ class RecordingModel:
         return await self._caller.reply(messages, tools, record, options)
 
 
-def failure_fields(call: Call) -> dict[str, Any]:
-    """What the trace tells of a call without a reply."""
+def failure_fields(call: CallAttempt) -> dict[str, Any]:
+    """The trace fields of a call without a reply."""
     if call.cancelled:
         return {"error": "cancelled before the reply came", "partial": call.partial}
     if isinstance(call.error, ModelError):
         kind, error = error_kind(call.error), call.error
-        told = {"error_kind": kind, "status": error.status, "usage": error.usage}
-        return {"error": str(error), "partial": error.partial, **told}
+        details = {"error_kind": kind, "status": error.status, "usage": error.usage}
+        return {"error": str(error), "partial": error.partial, **details}
     return {"error": None if call.error is None else str(call.error)}
 
 
 class RecordingToolbox:
-    """Runs the inner toolbox and writes every call, the malformed ones too."""
+    """Runs the inner toolbox and records every call, malformed ones too."""
 
     def __init__(
         self, inner: Toolbox, trace: TraceWriter, tokenizer: Tokenizer | RemoteTokenizer
@@ -89,21 +91,21 @@ class RecordingToolbox:
 
     async def run(self, call: ToolCall, offered: frozenset[str]) -> ToolResult:
         await self._trace.settle()
-        started = time.perf_counter()
+        start = time.perf_counter()
         try:
             with boundary(EpisodeError, f"tool {call.name}"):
                 result = await self._inner.run(call, offered)
-            took = _since(started) if result.duration_s is None else result.duration_s
+            duration_s = seconds_since(start) if result.duration_s is None else result.duration_s
             count = await self._count(result.output)
         except EpisodeError as exc:
-            failed = ToolResult(output="", error=str(exc))
-            self._write(call, failed, _since(started), None, "failed")
+            failure = ToolResult(output="", error=str(exc))
+            self._write(call, failure, seconds_since(start), None, "failed")
             raise
         except asyncio.CancelledError:
-            ended = ToolResult(output="", error="cancelled")
-            self._write(call, ended, _since(started), None, "cancelled")
+            cancellation = ToolResult(output="", error="cancelled")
+            self._write(call, cancellation, seconds_since(start), None, "cancelled")
             raise
-        self._write(call, result, took, count)
+        self._write(call, result, duration_s, count)
         return result
 
     async def _count(self, output: str) -> Count:
@@ -120,7 +122,6 @@ class RecordingToolbox:
         count: Count | None,
         ended: Literal["failed", "cancelled"] | None = None,
     ) -> None:
-        """Where a call gave nothing there is nothing to count."""
         self._trace.write(
             ToolCalled,
             call=call,
@@ -134,10 +135,10 @@ class RecordingToolbox:
 
 class RequestDigest:
     """SHA-256 over the messages sent so far, one JSON object a line, then the tools' names, then
-    the options that are not the usual ones.
+    options other than the defaults.
 
-    An episode's messages mostly grow, so each call hashes what is new and no more; where old ones
-    were cut since, it hashes all.
+    An episode's messages mostly grow, so each call hashes only new ones, or all if old ones were
+    cut since.
     """
 
     def __init__(self) -> None:
@@ -146,7 +147,7 @@ class RequestDigest:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing was sent so far."""
+        """Whether no request was hashed yet."""
         return not self._seen
 
     def of(
@@ -165,14 +166,10 @@ class RequestDigest:
 
 
 def _added(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """What the harness itself said since the last reply; nothing on the first call."""
+    """Messages of the harness since the last reply; () on the first call."""
     since: list[Message] = []
     for message in reversed(messages):
         if message.role == "assistant":
             return tuple(m for m in reversed(since) if m.role != "tool")
         since.append(message)
     return ()
-
-
-def _since(started: float) -> float:
-    return round(time.perf_counter() - started, 6)

@@ -1,9 +1,9 @@
-"""A file of replies by what was asked, for repeated runs; off unless the user names the file.
+"""A cache of replies for repeated runs, in a file that the user names; off by default.
 
-Guarantees: a reply is found again only where everything that determines it is the same: model,
-base URL, parameters, messages, tools, what the condition sets, and which repeat it is. The key has
-a version; replies under another version are counted and said, never silently missed. Only replies
-are kept: no key, no error. Several processes may share a file.
+Guarantees: a reply is reused only if everything that determines it is equal: model, base URL,
+parameters, messages, tools, the condition's settings and the repeat. The key has a version; replies
+under another version are counted and reported. Only replies are stored, no API key and no error.
+Several processes may share a file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS replies (
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Who asks: what determines an episode's replies beside messages and tools."""
+    """What determines an episode's replies beside messages and tools."""
 
     model: str
     parameters: Mapping[str, Any]
@@ -57,12 +57,12 @@ class ReplyCache:
             raise ConfigError(f"cannot use {file} as a reply cache: {exc}") from exc
 
     def foreign(self) -> int:
-        """How many replies stand under another key version; they are never found."""
+        """Number of replies under another key version; they are never found."""
         row = self._execute("SELECT count(*) FROM replies WHERE version != ?", (KEY_VERSION,))
         return int(row.fetchone()[0])
 
     def get(self, key: str) -> Reply | None:
-        """The reply with the time at which it was first given."""
+        """The reply, with the time when it was first received."""
         row = self._execute("SELECT at, reply FROM replies WHERE key = ?", (key,)).fetchone()
         if row is None:
             self.misses += 1
@@ -72,14 +72,14 @@ class ReplyCache:
         return Reply.model_validate_json(text).model_copy(update={"cached_at": at})
 
     def put(self, key: str, reply: Reply, at: str) -> None:
-        """Keep a reply; the first one under a key stays."""
+        """Stores a reply; the first one under a key stays."""
         text = reply.model_dump_json(exclude_none=True)
         self._execute(
             "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", (key, KEY_VERSION, at, text)
         )
 
     def close(self) -> None:
-        """Give the file back."""
+        """Closes the file."""
         self._db.close()
 
     def _execute(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:
@@ -90,8 +90,8 @@ class ReplyCache:
 
 
 def cache_key(asking: Asking, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
-    """SHA-256 over everything that determines the reply. Fields at their defaults are left out, so
-    that a field added later does not change the keys of requests that do not use it."""
+    """SHA-256 over everything that determines the reply, without fields at their defaults, so that
+    a new field does not change the keys of requests without it."""
     whole = {
         "version": KEY_VERSION,
         "model": asking.model,

@@ -1,8 +1,8 @@
-"""What follows a failed model call: another try after a wait, or the end of the episode.
+"""Retries of failed model calls.
 
-Guarantees: an error that another try cannot mend is final at once; no request is sent more often
-than `attempts`, none is tried again after `time_s`, and one that meets the same error `same` times
-in a row is given up. A rate limit says nothing about the request, so it may come more often.
+Guarantees: an error that a retry cannot mend is final at once; a request is sent at most `attempts`
+times, not after `time_s`, and not after the same error `same` times in a row. Rate limits do not
+count as the same error, as they do not depend on the request.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATUS_KINDS: dict[int, ModelErrorKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a failed call is tried again, how long that may take, how long to wait."""
+    """Number, time and waits of the retries of a failed call."""
 
     attempts: Annotated[
         int,
@@ -87,7 +87,7 @@ class Retries:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Retry:
     """Wait, then call again."""
 
     wait_s: float
@@ -95,7 +95,7 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """No further call; `reason` is empty where the error speaks for itself."""
+    """No further call; `reason` is empty if the error is reason enough."""
 
     reason: str = ""
 
@@ -107,8 +107,8 @@ class Tries:
     rules: Retries
     errors: list[ModelError] = field(default_factory=list)
 
-    def verdict(self, error: ModelError, elapsed_s: float, chance: float) -> Again | GiveUp:
-        """What follows `error`, `elapsed_s` after the first call; `chance` is from 0 to 1."""
+    def verdict(self, error: ModelError, elapsed_s: float, chance: float) -> Retry | GiveUp:
+        """Decides on a retry after `error`, `elapsed_s` after the first call; `chance`: 0 to 1."""
         self.errors.append(error)
         if not may_pass(error):
             return GiveUp()
@@ -125,10 +125,10 @@ class Tries:
                 f"given up after {count} calls in {elapsed_s:.0f} s: a further wait of {wait:.0f} s"
                 f" is more than the {self.rules.time_s:g} s allowed"
             )
-        return Again(wait)
+        return Retry(wait)
 
     def _in_a_row(self) -> int:
-        """How many of the last errors were the same; rate limits never are."""
+        """How many of the last errors were the same; rate limits do not count."""
         last, count = _sameness(self.errors[-1]), 0
         for error in reversed(self.errors):
             if error_kind(error) == "rate_limit" or _sameness(error) != last:
@@ -138,7 +138,7 @@ class Tries:
 
 
 def error_kind(error: ModelError) -> ModelErrorKind | None:
-    """The class of an error: as its adapter says, else by HTTP status; None where neither tells."""
+    """The class of an error, by its adapter, else by HTTP status; None if unknown."""
     if error.kind is not None or error.status is None:
         return error.kind
     if error.status in STATUS_KINDS:
@@ -149,41 +149,40 @@ def error_kind(error: ModelError) -> ModelErrorKind | None:
 
 
 def may_pass(error: ModelError) -> bool:
-    """Whether the same request may succeed later. An exhausted quota is a rate limit too, which
-    its adapter marks as not retryable."""
+    """Whether the same request may succeed later. An exhausted quota is a rate limit that its
+    adapter marks as not retryable."""
     if error.kind is None or error.kind == "rate_limit":
         return error.retryable
     return error.kind not in FINAL
 
 
 def may_have_cost(error: ModelError) -> bool:
-    """Whether a provider may bill a call that ended so: not one that it refused, nor one that never
-    reached it."""
+    """Whether the provider may bill the call: not if it refused it or never received it."""
     return not error.unsent and error_kind(error) not in (*FINAL, "rate_limit")
 
 
-def given_up(error: ModelError, tries: Sequence[ModelError], reason: str) -> ModelError:
-    """The error that ends the episode, with the evidence: the reason and every call's error."""
+def final_error(error: ModelError, tries: Sequence[ModelError], reason: str) -> ModelError:
+    """The error that ends the episode, with the reason and the errors of all calls."""
     if not reason:
         return error
     story = ", ".join(brief(e) for e in tries)
-    made = ModelError(
+    final = ModelError(
         f"{error} [{reason}; calls ended: {story}]",
         status=error.status,
         kind=error.kind,
         retry_after_s=error.retry_after_s,
     )
-    made.__cause__ = error.__cause__
-    return made
+    final.__cause__ = error.__cause__
+    return final
 
 
 def brief(error: ModelError) -> str:
-    """Its class, with the HTTP status where there was one."""
+    """The error's class and HTTP status, if any."""
     kind = error_kind(error) or "error"
     return f"{kind} {error.status}" if error.status is not None else kind
 
 
 def _sameness(error: ModelError) -> tuple[str | None, int | None, str]:
-    """Class, status and text without numbers and ids, which differ from call to call."""
+    """Class, status and text without numbers and ids, which vary between calls."""
     text = re.sub(r"\b(?=\w*\d)[\w-]+\b", "#", str(error))
     return error_kind(error), error.status, text

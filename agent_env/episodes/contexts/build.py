@@ -68,7 +68,7 @@ class Stores:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EpisodePages:
     """What one sample's episode gives."""
 
     sample: Sample
@@ -76,22 +76,22 @@ class Source:
     pages: tuple[NamedPage, ...]
 
 
-def read_sources(folder: RunFolder, task: Task, rules: BuildRules) -> list[Source]:
+def read_sources(folder: RunFolder, task: Task, rules: BuildRules) -> list[EpisodePages]:
     """The pages that each sample's episode names, in the order of the samples."""
     return [_source(folder, sample, rules) for sample in folder.samples_as(task.sample_type)]
 
 
-def _source(folder: RunFolder, sample: Sample, rules: BuildRules) -> Source:
+def _source(folder: RunFolder, sample: Sample, rules: BuildRules) -> EpisodePages:
     trace = folder.trace(EpisodeKey(sample.id, rules.condition, rules.repeat))
     if not trace.exists():
-        return Source(sample, "missing", ())
+        return EpisodePages(sample, "missing", ())
     try:
         events = read_trace(trace)
     except DatasetError:
-        return Source(sample, "unreadable", ())
+        return EpisodePages(sample, "unreadable", ())
     ended = _ending(events)
     pages = named_pages(events, rules.kinds) if ended == "finished" else []
-    return Source(sample, ended, tuple(pages))
+    return EpisodePages(sample, ended, tuple(pages))
 
 
 def _ending(events: Sequence[Event]) -> str:
@@ -105,7 +105,7 @@ def _ending(events: Sequence[Event]) -> str:
 async def build_contexts(
     folder: RunFolder,
     manifest: Manifest,
-    sources: Sequence[Source],
+    sources: Sequence[EpisodePages],
     rules: BuildRules,
     stores: Stores,
     tokenizer: Tokenizer,
@@ -145,7 +145,7 @@ def _header(
 
 
 async def _context(
-    source: Source, rules: BuildRules, stores: Stores, tokenizer: Tokenizer
+    source: EpisodePages, rules: BuildRules, stores: Stores, tokenizer: Tokenizer
 ) -> SampleContext:
     found: list[tuple[NamedPage, Page, str]] = []
     missing: list[MissingPage] = []

@@ -18,7 +18,7 @@ from agent_env.tasks.contexts import text_digest
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class EpisodeContext:
     """What one episode was given to read."""
 
     run: str
@@ -31,7 +31,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ContextComparison:
     """One sample under one set of cited pages, over all runs."""
 
     context: str
@@ -49,7 +49,7 @@ class Row:
         return len(self.digests) == 1 and not self.absent and not self.broken
 
 
-def contexts_read(folder: RunFolder) -> Iterator[Read]:
+def episode_contexts(folder: RunFolder) -> Iterator[EpisodeContext]:
     """Every episode of the run that was given cited pages; an unreadable trace counts as broken."""
     named = {c.name: c.context for c in folder.manifest().conditions if c.context is not None}
     for trace in folder.traces():
@@ -57,7 +57,7 @@ def contexts_read(folder: RunFolder) -> Iterator[Read]:
         if context is not None:
             sample = trace.stem.rpartition(".")[0]
             key = folder.key_of(trace)
-            yield Read(str(folder.path), key, context, sample, _digest(folder, trace))
+            yield EpisodeContext(str(folder.path), key, context, sample, _digest(folder, trace))
 
 
 def _digest(folder: RunFolder, trace: object) -> str | None:
@@ -73,13 +73,15 @@ def _digest(folder: RunFolder, trace: object) -> str | None:
     return found if found == start.context else None
 
 
-def compare_reads(reads: Iterable[Read], runs: Sequence[str]) -> list[Row]:
+def compare_contexts(
+    reads: Iterable[EpisodeContext], runs: Sequence[str]
+) -> list[ContextComparison]:
     """A row for each set of pages and sample, in order."""
-    groups: dict[tuple[str, str], list[Read]] = {}
+    groups: dict[tuple[str, str], list[EpisodeContext]] = {}
     for read in reads:
         groups.setdefault((read.context, read.sample), []).append(read)
     return [
-        Row(
+        ContextComparison(
             context=context,
             sample=sample,
             digests=tuple(sorted({r.digest for r in group if r.digest is not None})),

@@ -15,7 +15,7 @@ from agent_env.tasks.contexts import Contexts, check_covers, parse_contexts, rea
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ContextOption:
     """A `--cited-from` of the user."""
 
     name: str
@@ -23,7 +23,7 @@ class Given:
     file: Path
 
 
-def parse_given(options: Sequence[str]) -> tuple[Given, ...]:
+def parse_context_options(options: Sequence[str]) -> tuple[ContextOption, ...]:
     """FILE or NAME=FILE each; a file whose own name has a `=` is written ./a=b.jsonl."""
     given = tuple(map(_parse, options))
     names = [each.name for each in given]
@@ -34,34 +34,36 @@ def parse_given(options: Sequence[str]) -> tuple[Given, ...]:
     return given
 
 
-def _parse(option: str) -> Given:
+def _parse(option: str) -> ContextOption:
     name, equals, file = option.partition("=")
     if not equals or "/" in name:
-        return Given("cited", Path(option))
+        return ContextOption("cited", Path(option))
     if not CONTEXT_NAME.fullmatch(name):
         raise ConfigError(
             f"--cited-from: '{name}' is no name; use up to 40 letters, digits, dots, - and _"
         )
-    return Given(f"cited:{name}", Path(file))
+    return ContextOption(f"cited:{name}", Path(file))
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class ContextCopy:
     """A context file as the run keeps it."""
 
     use: ContextUse
     data: bytes
 
 
-def take_in(
-    given: Sequence[Given], samples: Sequence[Sample], note: Callable[[str], None]
-) -> tuple[Copy, ...]:
+def make_copies(
+    given: Sequence[ContextOption], samples: Sequence[Sample], note: Callable[[str], None]
+) -> tuple[ContextCopy, ...]:
     """Each file with what run.json says of it; ConfigError where it is not for these samples.
     `note` hears how many samples are without a page."""
     return tuple(_take_in(each, samples, note) for each in given)
 
 
-def _take_in(given: Given, samples: Sequence[Sample], note: Callable[[str], None]) -> Copy:
+def _take_in(
+    given: ContextOption, samples: Sequence[Sample], note: Callable[[str], None]
+) -> ContextCopy:
     contexts = read_contexts(given.file)
     check_covers(given.file, contexts, samples)
     data, header = contexts.data(), contexts.header
@@ -81,11 +83,11 @@ def _take_in(given: Given, samples: Sequence[Sample], note: Callable[[str], None
     if header.samples > len(samples):
         note(f"{given.file} has contexts for {header.samples} samples, {len(samples)} are asked")
     if use.empty:
-        note(told(use))
-    return Copy(use, data)
+        note(describe_use(use))
+    return ContextCopy(use, data)
 
 
-def told(use: ContextUse) -> str:
+def describe_use(use: ContextUse) -> str:
     """One line: whose pages these are, and how many samples have none."""
     return (
         f"{use.name}: pages that {use.source_model} {' or '.join(use.kinds)} in {use.source_run} "
@@ -94,7 +96,7 @@ def told(use: ContextUse) -> str:
     )
 
 
-def copied(folder: RunFolder, manifest: Manifest) -> dict[str, bytes]:
+def copied_files(folder: RunFolder, manifest: Manifest) -> dict[str, bytes]:
     """The copies by their paths in the folder, for a run that goes by the same pages; DatasetError
     where one was changed since."""
     read_copies(folder, manifest)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from agent_env.episodes.contexts.build import Source, Stores
+from agent_env.episodes.contexts.build import EpisodePages, Stores
 from agent_env.errors import ToolError
 from agent_env.protocols import Fetcher, PageStore
 
@@ -16,7 +16,7 @@ AT_ONCE = 8
 
 
 async def fetch_missing(
-    sources: Iterable[Source], stores: Stores, into: PageStore, fetcher: Fetcher
+    sources: Iterable[EpisodePages], stores: Stores, into: PageStore, fetcher: Fetcher
 ) -> dict[str, str]:
     """Fetch and keep every page that no store holds; why not, by address, for dead links.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.episodes.export.chat import storable
-from agent_env.episodes.export.source import Source, Told
+from agent_env.episodes.export.source import EpisodeRecord, Source
 from agent_env.episodes.trace.fold import gave_nothing
 from agent_env.models.prices import cost_usd
 from agent_env.records.manifest import Manifest
@@ -51,11 +51,11 @@ def write(source: Source, out: Path) -> dict[str, int]:
             counts[name] = len(samples)
             samples.clear()
 
-    for told in source:  # in the order of their files: one condition after the other
-        is_other = samples and samples[0].metadata["condition"] != told.episode.condition
+    for record in source:  # in the order of their files: one condition after the other
+        is_other = samples and samples[0].metadata["condition"] != record.episode.condition
         if is_other or len(samples) == AT_ONCE:
             flush()
-        samples.append(_sample(told, manifest))
+        samples.append(_sample(record, manifest))
     flush()
     return counts
 
@@ -133,14 +133,14 @@ def _added(samples: Sequence[Any]) -> dict[str, Any]:
     return total
 
 
-def _sample(told: Told, manifest: Manifest) -> Any:
+def _sample(record: EpisodeRecord, manifest: Manifest) -> Any:
     from inspect_ai.log import EvalError, EvalSample, EvalSampleLimit
     from inspect_ai.scorer import Score
 
-    episode, score = told.episode, told.score
-    messages = [_message(m, told) for m in episode.messages]
-    prompt = len(told.start.messages)
-    replies = [e for e in told.events if isinstance(e, ModelCalled) and e.reply is not None]
+    episode, score = record.episode, record.score
+    messages = [_message(m, record) for m in episode.messages]
+    prompt = len(record.start.messages)
+    replies = [e for e in record.events if isinstance(e, ModelCalled) and e.reply is not None]
     usage = Usage(
         input_tokens=episode.input_tokens,
         cached_tokens=episode.cached_tokens,
@@ -155,7 +155,7 @@ def _sample(told: Told, manifest: Manifest) -> Any:
         id=episode.sample,
         epoch=episode.repeat,
         input=messages[:prompt] or "",
-        target=list(told.sample.gold),
+        target=list(record.sample.gold),
         messages=messages,
         output=_output(replies[-1], manifest) if replies else {},
         scores={
@@ -173,23 +173,24 @@ def _sample(told: Told, manifest: Manifest) -> Any:
             "usage_sources": list(episode.usage_sources),
         },
         model_usage={} if known is None else {episode.model: known},
-        events=_events(told, manifest),
-        started_at=told.events[0].at,
-        completed_at=told.events[-1].at,
-        total_time=(_when(told.events[-1].at) - _when(told.events[0].at)).total_seconds(),
+        events=_events(record, manifest),
+        started_at=record.events[0].at,
+        completed_at=record.events[-1].at,
+        total_time=(_when(record.events[-1].at) - _when(record.events[0].at)).total_seconds(),
         working_time=episode.duration_s,
         error=problem and EvalError(message=problem, traceback="", traceback_ansi=""),
-        limit=limit and EvalSampleLimit(type=limit, limit=_most(told), reason=episode.stop_reason),
-        uuid=f"{told.start.run or ''}/{told.name}",
+        limit=limit
+        and EvalSampleLimit(type=limit, limit=_most(record), reason=episode.stop_reason),
+        uuid=f"{record.start.run or ''}/{record.name}",
         turn_count=episode.steps,
     )  # fmt: skip
 
 
-def _most(told: Told) -> float:
+def _most(record: EpisodeRecord) -> float:
     """The limit that was reached; -1 where the trace does not say it."""
     names = {"time": "time_s", "cost": "cost_usd"}
-    reason = told.episode.stop_reason or ""
-    value = (told.start.limits or {}).get(names.get(reason, reason))
+    reason = record.episode.stop_reason or ""
+    value = (record.start.limits or {}).get(names.get(reason, reason))
     return float(value) if isinstance(value, int | float) else -1.0
 
 
@@ -209,7 +210,7 @@ def _usage(usage: Usage, cost: float | None = None) -> Any:
     )
 
 
-def _message(message: Message, told: Told) -> Any:
+def _message(message: Message, record: EpisodeRecord) -> Any:
     from inspect_ai.model import (
         ChatMessageAssistant,
         ChatMessageSystem,
@@ -230,12 +231,12 @@ def _message(message: Message, told: Told) -> Any:
         return ChatMessageAssistant(
             content=content,
             tool_calls=calls or None,
-            model=told.episode.model,
+            model=record.episode.model,
             source="generate",
             metadata=_metadata(message),
         )
     if message.role == "tool":
-        event = _ran(told, message.tool_call_id)
+        event = _ran(record, message.tool_call_id)
         return ChatMessageTool(
             content=storable(message.content),
             tool_call_id=message.tool_call_id,
@@ -246,8 +247,8 @@ def _message(message: Message, told: Told) -> Any:
     return kind(content=message.content)
 
 
-def _ran(told: Told, call_id: str | None) -> ToolCalled | None:
-    found = (e for e in told.events if isinstance(e, ToolCalled) and e.call.id == call_id)
+def _ran(record: EpisodeRecord, call_id: str | None) -> ToolCalled | None:
+    found = (e for e in record.events if isinstance(e, ToolCalled) and e.call.id == call_id)
     return next(found, None)
 
 
@@ -323,15 +324,15 @@ def _when(at: str) -> datetime:
     return datetime.fromisoformat(at)
 
 
-def _events(told: Told, manifest: Manifest) -> list[Any]:
+def _events(record: EpisodeRecord, manifest: Manifest) -> list[Any]:
     """Model and tool calls in order, each from when it began; failed ones too."""
     from inspect_ai.event import ModelEvent, ToolEvent
     from inspect_ai.model import GenerateConfig
 
     events: list[Any] = []
-    began, seen, results = _when(told.events[0].at), list[Message](), dict[str, Message]()
+    began, seen, results = _when(record.events[0].at), list[Message](), dict[str, Message]()
     order: list[str] = []
-    for event in told.events:
+    for event in record.events:
         at = _when(event.at)
         if isinstance(event, EpisodeStarted):
             seen += event.messages
@@ -342,7 +343,7 @@ def _events(told: Told, manifest: Manifest) -> list[Any]:
                 ModelEvent(
                     timestamp=start, completed=at, working_time=event.latency_s,
                     working_start=(start - began).total_seconds(), model=manifest.model,
-                    input=[_message(m, told) for m in sent], tools=_tools(told.start.tools),
+                    input=[_message(m, record) for m in sent], tools=_tools(record.start.tools),
                     tool_choice="auto", config=GenerateConfig(), output=_output(event, manifest),
                     error=event.error, retries=event.attempt - 1 or None,
                 )

@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.export.chat import chat_tools, storable
-from agent_env.episodes.export.source import Source, Told
+from agent_env.episodes.export.source import EpisodeRecord, Source
 from agent_env.episodes.trace.fold import gave_nothing, trajectory
 from agent_env.errors import ConfigError, StorageError
 from agent_env.models.addresses import served_name
@@ -95,8 +95,8 @@ def _overheard() -> Iterator[list[str]]:
 
 def _batches(source: Source, content: bool) -> Iterator[list[ReadableSpan]]:
     waiting: list[ReadableSpan] = []
-    for told in source:
-        waiting += spans_of(told, source, content)
+    for record in source:
+        waiting += spans_of(record, source, content)
         if len(waiting) >= AT_ONCE:
             yield waiting
             waiting = []
@@ -104,22 +104,23 @@ def _batches(source: Source, content: bool) -> Iterator[list[ReadableSpan]]:
         yield waiting
 
 
-def spans_of(told: Told, source: Source, content: bool) -> list[ReadableSpan]:
+def spans_of(record: EpisodeRecord, source: Source, content: bool) -> list[ReadableSpan]:
     """The spans of one episode, the whole episode's first."""
     from opentelemetry.trace import SpanKind
 
-    make = _SpanMaker(source, told)
-    ok = told.episode.status == "finished"
+    make = _SpanMaker(source, record)
+    ok = record.episode.status == "finished"
     spans = [
         make.span(
-            "invoke_agent agent-env", told.events[0].at, told.events[-1].at, None,
-            _agent(told, source) | (_messages(told) if content else {}),
-            SpanKind.INTERNAL, None if ok else told.episode.failure or "unfinished", _scores(told),
+            "invoke_agent agent-env", record.events[0].at, record.events[-1].at, None,
+            _agent(record, source) | (_messages(record) if content else {}),
+            SpanKind.INTERNAL, None if ok else record.episode.failure or "unfinished",
+            _scores(record),
         )
     ]  # fmt: skip
-    for at, event in enumerate(told.events):
+    for at, event in enumerate(record.events):
         if isinstance(event, ModelCalled):
-            said = _chat_content(told, at) if content and event.reply is not None else {}
+            said = _chat_content(record, at) if content and event.reply is not None else {}
             attributes = _chat(event, source) | said
             name = f"chat {attributes['gen_ai.request.model']}"
             spans.append(
@@ -143,11 +144,11 @@ def spans_of(told: Told, source: Source, content: bool) -> list[ReadableSpan]:
 class _SpanMaker:
     """Makes spans that belong to one episode."""
 
-    def __init__(self, source: Source, told: Told) -> None:
+    def __init__(self, source: Source, record: EpisodeRecord) -> None:
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-        self._identity = f"{source.run}/{told.name}"
+        self._identity = f"{source.run}/{record.name}"
         version = source.manifest.versions.get("agent-env", "unknown")
         self._resource = Resource(
             {"service.name": "agent-env", "service.version": version, "agent_env.run": source.run}
@@ -191,11 +192,11 @@ class _SpanMaker:
     def _context(self, at: int | None) -> Any:
         from opentelemetry.trace import SpanContext, TraceFlags
 
-        trace, span = _drawn(self._identity, 16), _drawn(f"{self._identity}#{at}", 8)
+        trace, span = _id_of(self._identity, 16), _id_of(f"{self._identity}#{at}", 8)
         return SpanContext(trace, span, is_remote=False, trace_flags=TraceFlags(1))
 
 
-def _drawn(text: str, size: int) -> int:
+def _id_of(text: str, size: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:size], "big") or 1
 
 
@@ -204,13 +205,13 @@ def _ns(at: str) -> int:
     return int(found.timestamp()) * 1_000_000_000 + found.microsecond * 1000
 
 
-def _agent(told: Told, source: Source) -> Attributes:
-    episode = told.episode
+def _agent(record: EpisodeRecord, source: Source) -> Attributes:
+    episode = record.episode
     found: dict[str, Any] = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.provider.name": _provider(episode.model),
         "gen_ai.agent.name": "agent-env",
-        "gen_ai.conversation.id": f"{source.run}/{told.name}",
+        "gen_ai.conversation.id": f"{source.run}/{record.name}",
         "gen_ai.request.model": _model(episode.model),
         "gen_ai.response.finish_reasons": [episode.stop_reason] if episode.stop_reason else None,
         "agent_env.task": source.manifest.task,
@@ -288,7 +289,7 @@ def _tool(event: ToolCalled, content: bool) -> Attributes:
     return found
 
 
-def _scores(told: Told) -> list[Any]:
+def _scores(record: EpisodeRecord) -> list[Any]:
     """One event for each metric, at the episode's end."""
     from opentelemetry.sdk.trace import Event
 
@@ -298,25 +299,25 @@ def _scores(told: Told) -> list[Any]:
             {
                 "gen_ai.evaluation.name": name,
                 "gen_ai.evaluation.score.value": value,
-                "gen_ai.evaluation.score.label": told.score.outcome,
+                "gen_ai.evaluation.score.label": record.score.outcome,
             },
-            timestamp=_ns(told.events[-1].at),
+            timestamp=_ns(record.events[-1].at),
         )
-        for name, value in told.score.metrics.items()
+        for name, value in record.score.metrics.items()
     ]
 
 
-def _messages(told: Told) -> Attributes:
-    prompt = len(told.start.messages)
+def _messages(record: EpisodeRecord) -> Attributes:
+    prompt = len(record.start.messages)
     return {
-        "gen_ai.input.messages": _as_json(told.episode.messages[:prompt]),
-        "gen_ai.output.messages": _as_json(told.episode.messages[-1:]),
-        "gen_ai.tool.definitions": json.dumps(chat_tools(told.start.tools)),
+        "gen_ai.input.messages": _as_json(record.episode.messages[:prompt]),
+        "gen_ai.output.messages": _as_json(record.episode.messages[-1:]),
+        "gen_ai.tool.definitions": json.dumps(chat_tools(record.start.tools)),
     }
 
 
-def _chat_content(told: Told, at: int) -> Attributes:
-    *sent, said = trajectory(told.events[: at + 1])
+def _chat_content(record: EpisodeRecord, at: int) -> Attributes:
+    *sent, said = trajectory(record.events[: at + 1])
     return {"gen_ai.input.messages": _as_json(sent), "gen_ai.output.messages": _as_json([said])}
 
 

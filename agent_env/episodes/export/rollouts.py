@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.episodes.export.chat import as_line, chat_message, chat_tools
-from agent_env.episodes.export.source import Source, Told
+from agent_env.episodes.export.source import EpisodeRecord, Source
 
 CUT = frozenset({"truncated", "tokens", "input_tokens", "output_tokens", "context"})
 """Stop reasons by which a text was cut off."""
@@ -19,30 +19,30 @@ def write(source: Source, out: Path) -> dict[str, int]:
     ids = {s.id: n for n, s in enumerate(source.folder.samples_as(source.task.sample_type))}
     count = 0
     with (out / "results.jsonl").open("w", encoding="utf-8") as file:
-        for told in source:
-            if metric not in told.score.metrics:
+        for record in source:
+            if metric not in record.score.metrics:
                 source.left_out += 1
                 continue
-            file.write(as_line(_rollout(told, ids[told.sample.id], metric)))
+            file.write(as_line(_rollout(record, ids[record.sample.id], metric)))
             count += 1
     return {"results": count}
 
 
-def _rollout(told: Told, number: int, metric: str) -> dict[str, Any]:
-    episode, prompt = told.episode, len(told.start.messages)
+def _rollout(record: EpisodeRecord, number: int, metric: str) -> dict[str, Any]:
+    episode, prompt = record.episode, len(record.start.messages)
     messages = [chat_message(message) for message in episode.messages]
     made = {
         "example_id": number,
         "prompt": messages[:prompt],
         "completion": messages[prompt:],
-        "answer": ", ".join(told.sample.gold),
-        "reward": told.score.metrics[metric],
-        "metrics": told.score.metrics,
+        "answer": ", ".join(record.sample.gold),
+        "reward": record.score.metrics[metric],
+        "metrics": record.score.metrics,
         "is_completed": episode.status == "finished",
         "is_truncated": episode.stop_reason in CUT,
         "stop_condition": episode.stop_reason,
         "error": None,
-        "tool_defs": [tool["function"] for tool in chat_tools(told.start.tools)],
+        "tool_defs": [tool["function"] for tool in chat_tools(record.start.tools)],
         "timing": {"total": episode.duration_s},
         "info": {"sample": episode.sample, "condition": episode.condition},
     }

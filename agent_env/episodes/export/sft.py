@@ -17,20 +17,20 @@ def write(source: Source, out: Path) -> dict[str, int]:
     of the prompt's worked examples (`prompt_messages` says how many come first)."""
     count, run = 0, source.run
     with (out / "sft.jsonl").open("w", encoding="utf-8") as file:
-        for told in source:
-            if told.episode.stop_reason != "answered":
+        for record in source:
+            if record.episode.stop_reason != "answered":
                 source.left_out += 1
                 continue
             line = {
-                "messages": [chat_message(message) for message in told.episode.messages],
-                "tools": chat_tools(told.start.tools),
-                "prompt_messages": len(told.start.messages),
+                "messages": [chat_message(message) for message in record.episode.messages],
+                "tools": chat_tools(record.start.tools),
+                "prompt_messages": len(record.start.messages),
                 "metadata": {
                     "run": run,
-                    "episode": told.name,
-                    "model": told.episode.model,
-                    "gold": list(told.sample.gold),
-                    **told.score.metrics,
+                    "episode": record.name,
+                    "model": record.episode.model,
+                    "gold": list(record.sample.gold),
+                    **record.score.metrics,
                 },
             }
             file.write(as_line(line))

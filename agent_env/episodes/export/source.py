@@ -17,7 +17,7 @@ from agent_env.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EpisodeRecord:
     """One episode: what happened, what it comes to, how it was scored."""
 
     name: str
@@ -69,7 +69,7 @@ class Source:
         """The run's identity; its folder's name where it has none."""
         return self.manifest.id or self.folder.path.name
 
-    def __iter__(self) -> Iterator[Told]:
+    def __iter__(self) -> Iterator[EpisodeRecord]:
         """The chosen episodes in the order of their files, one at a time in memory."""
         samples = {sample.id: sample for sample in self.folder.samples_as(self.task.sample_type)}
         texts, run, self.left_out = Texts(self.folder.texts), self.folder.identity(), 0
@@ -82,24 +82,24 @@ class Source:
                 try:
                     events = read_trace(file, texts)
                     problem = self.folder.misfit(file, run, events)
-                    told = self._told(name, events, samples) if events and not problem else None
+                    record = self._record(name, events, samples) if events and not problem else None
                 except (DatasetError, ValueError) as exc:
-                    problem, told = str(exc), None
+                    problem, record = str(exc), None
                 if problem is not None:
                     self.on_broken(problem)
-                elif told is not None and self._is_chosen(told.score):
-                    yield told
+                elif record is not None and self._is_chosen(record.score):
+                    yield record
                 else:
                     self.left_out += 1
         finally:
             texts.close()
 
-    def _told(self, name: str, events: list[Event], samples: dict[str, Sample]) -> Told:
+    def _record(self, name: str, events: list[Event], samples: dict[str, Sample]) -> EpisodeRecord:
         episode = fold(events)
         sample = samples.get(episode.sample)
         if sample is None:
             raise DatasetError(self.folder.path / "samples.jsonl", None, f"no '{episode.sample}'")
-        return Told(
+        return EpisodeRecord(
             name, tuple(own_events(events)), episode, sample, self.task.score(sample, episode)
         )
 

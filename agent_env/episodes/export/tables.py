@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from agent_env.episodes.export.source import Source, Told
+from agent_env.episodes.export.source import EpisodeRecord, Source
 from agent_env.episodes.trace.fold import gave_nothing
 from agent_env.models.prices import cost_usd
 from agent_env.records.model_facts import ModelFacts
@@ -63,15 +63,15 @@ def columns(source: Source) -> dict[str, Mapping[str, Kind]]:
 def rows(source: Source) -> Iterator[dict[str, list[Row]]]:
     """The rows of each table, episode by episode; every row has all columns, None is unknown."""
     run, manifest, tables = source.run, source.manifest, columns(source)
-    for told in source:
+    for record in source:
         which = {
-            "run": run, "episode": told.name, "condition": told.episode.condition,
-            "sample": told.episode.sample, "repeat": told.episode.repeat,
+            "run": run, "episode": record.name, "condition": record.episode.condition,
+            "sample": record.episode.sample, "repeat": record.episode.repeat,
         }  # fmt: skip
         found = {
-            "episodes": [_episode(told, manifest.task, manifest.model_facts)],
-            "steps": list(_steps(told, manifest.model_facts)),
-            "tool_calls": list(_tool_calls(told)),
+            "episodes": [_episode(record, manifest.task, manifest.model_facts)],
+            "steps": list(_steps(record, manifest.model_facts)),
+            "tool_calls": list(_tool_calls(record)),
         }
         yield {
             name: [dict.fromkeys(tables[name]) | which | row for row in made]
@@ -79,19 +79,19 @@ def rows(source: Source) -> Iterator[dict[str, list[Row]]]:
         }
 
 
-def _episode(told: Told, task: str, facts: ModelFacts | None) -> Row:
-    episode, parent = told.episode, told.start.parent
+def _episode(record: EpisodeRecord, task: str, facts: ModelFacts | None) -> Row:
+    episode, parent = record.episode, record.start.parent
     same = [name for name in EPISODES if name in type(episode).model_fields]
     return {
         **{name: _plain(getattr(episode, name)) for name in same},
         "task": task,
-        "outcome": told.score.outcome,
-        "read": _plain(told.score.answer),
-        "gold": list(told.sample.gold),
+        "outcome": record.score.outcome,
+        "read": _plain(record.score.answer),
+        "gold": list(record.sample.gold),
         "cost_usd": cost_usd(episode.paid, facts),
-        "started_at": told.start.at,
+        "started_at": record.start.at,
         "parent": None if parent is None else f"{parent.run}/{parent.episode}@{parent.step}",
-        **{f"score_{name}": value for name, value in told.score.metrics.items()},
+        **{f"score_{name}": value for name, value in record.score.metrics.items()},
     }
 
 
@@ -99,9 +99,9 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _steps(told: Told, facts: ModelFacts | None) -> Iterator[Row]:
+def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> Iterator[Row]:
     step = 0
-    calls = (event for event in told.events if isinstance(event, ModelCalled))
+    calls = (event for event in record.events if isinstance(event, ModelCalled))
     for number, event in enumerate(calls, start=1):
         reply = event.reply
         step += reply is not None
@@ -125,9 +125,9 @@ def _steps(told: Told, facts: ModelFacts | None) -> Iterator[Row]:
         yield row
 
 
-def _tool_calls(told: Told) -> Iterator[Row]:
+def _tool_calls(record: EpisodeRecord) -> Iterator[Row]:
     step = 0
-    for event in told.events:
+    for event in record.events:
         if isinstance(event, ModelCalled):
             step += event.reply is not None
         if isinstance(event, ToolCalled):

@@ -1,6 +1,6 @@
-"""The worker's end of a Keeper: a trace that streams, and calls that ask before they are made.
+"""The worker's side of a Keeper: a trace that streams, and calls that ask the Keeper first.
 
-They stand where a trace file and a run's own budget would; the episode does not know where it runs.
+They replace a trace file and a run's own budget; the episode does not know where it runs.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agent_env.episodes.calls.breaker import Breaker
-from agent_env.episodes.calls.budget import RunBudget, Share
+from agent_env.episodes.calls.budget import Reservation, RunBudget
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.outages import Outage
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.retries import Retries, error_kind
-from agent_env.episodes.remote.keeper import Left, Refused, Said
+from agent_env.episodes.remote.keeper import CallEnd, Refusal, SentEvent
 from agent_env.episodes.runner import utc_now
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.errors import ModelError, RunStopped, StorageError
@@ -31,10 +31,10 @@ class Post(Protocol):
     """How a Keeper is reached."""
 
     async def ask(self, method: str, *arguments: Any) -> Any:
-        """What the method gives."""
+        """The method's result."""
 
     def tell(self, method: str, *arguments: Any) -> None:
-        """Call the method without waiting for it."""
+        """Calls the method without waiting for it."""
 
 
 class StreamedTrace(TraceWriter):
@@ -43,10 +43,10 @@ class StreamedTrace(TraceWriter):
     def __init__(self, post: Post, lease: int, is_new: bool) -> None:
         self._post = post
         self._lease = lease
-        self._unsent: list[Said] = []
+        self._unsent: list[SentEvent] = []
         self._sending = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._refused: Refused | None = None
+        self._refusal: Refusal | None = None
         self._written = 0 if is_new else 1
 
     @property
@@ -55,24 +55,24 @@ class StreamedTrace(TraceWriter):
 
     def write(self, kind: type[Event], **fields: Any) -> None:
         self._written += 1
-        self._unsent.append(Said(kind.__name__, utc_now(), fields))
+        self._unsent.append(SentEvent(kind.__name__, utc_now(), fields))
         task = asyncio.ensure_future(self._send())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def settle(self) -> None:
         await self._send()
-        if self._refused is not None:
-            raise StorageError(self._refused.text)
+        if self._refusal is not None:
+            raise StorageError(self._refusal.text)
 
     async def _send(self) -> None:
         async with self._sending:
-            said, self._unsent = self._unsent, []
-            if said and self._refused is None:
-                self._refused = await self._post.ask("write", self._lease, said)
+            events, self._unsent = self._unsent, []
+            if events and self._refusal is None:
+                self._refusal = await self._post.ask("write", self._lease, events)
 
     def close(self) -> None:
-        """Nothing is held here; the worker tells the keeper when all is sent."""
+        """Does nothing; the worker closes its lease when all is sent."""
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class _Line:
 
 
 @dataclass(slots=True)
-class RemotePace(Pace):
+class RemotePace(ConcurrencyLimit):
     line: _Line = field(kw_only=True)
 
     @asynccontextmanager
@@ -102,27 +102,27 @@ class RemotePace(Pace):
 
 @dataclass(slots=True)
 class RemoteBudget(RunBudget):
-    """Of one episode; what the run has left is known to the keeper alone."""
+    """The budget of one episode; only the keeper knows that of the run."""
 
     line: _Line = field(kw_only=True)
 
     @asynccontextmanager
     async def share(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec]
-    ) -> AsyncIterator[Share]:
+    ) -> AsyncIterator[Reservation]:
         line = self.line
         line.replied = line.rate_limited = False
         estimated = estimated_tokens(messages, tools)
-        refused = await line.post.ask("enter", line.lease, estimated)
-        if refused is not None:
-            raise _as_error(refused)
-        share = Share(0, 0.0, estimated)
+        refusal = await line.post.ask("enter", line.lease, estimated)
+        if refusal is not None:
+            raise _as_error(refusal)
+        share = Reservation(0, 0.0, estimated)
         try:
             yield share
         finally:
             self.settle(share)
-            left = Left(share.used, line.replied, line.rate_limited, share.held)
-            line.post.tell("leave", line.lease, left)
+            end = CallEnd(share.used, line.replied, line.rate_limited, share.held)
+            line.post.tell("leave", line.lease, end)
 
 
 @dataclass(slots=True)
@@ -130,16 +130,16 @@ class RemoteBreaker(Breaker):
     line: _Line = field(kw_only=True)
 
     def succeeded(self) -> None:
-        """The keeper hears of it when the call is left."""
+        """Does nothing; the end of the call says it to the keeper."""
 
     def note(self, error: ModelError, is_last: bool) -> None:
         self.line.post.tell("failed", str(error), error_kind(error), is_last)
 
 
-def _as_error(refused: Refused) -> Exception:
-    if refused.reason is None:
-        return StorageError(refused.text)
-    return RunStopped(refused.text, reason=refused.reason)
+def _as_error(refusal: Refusal) -> Exception:
+    if refusal.reason is None:
+        return StorageError(refusal.text)
+    return RunStopped(refusal.text, reason=refusal.reason)
 
 
 def remote_calls(
@@ -150,7 +150,7 @@ def remote_calls(
     max_output: int | None = None,
     outage: Outage | None = None,
 ) -> Calls:
-    """What one episode's model calls go through; `outage` is shared by those of a worker."""
+    """The call settings of one episode; a worker's episodes share `outage`."""
     line = _Line(post, lease)
     return Calls(
         pace=RemotePace(most=1, line=line),

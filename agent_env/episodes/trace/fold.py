@@ -1,4 +1,4 @@
-"""From a trace's events to the episode: what was said, used and answered."""
+"""Computes an Episode from the events of its trace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from agent_env.episodes.calls.first_call import first_call
-from agent_env.episodes.calls.spending import tokens_spent
+from agent_env.episodes.calls.spending import token_totals
 from agent_env.records.schema import Episode, Message, Usage
 from agent_env.records.trace_events import (
     EpisodeFailed,
@@ -22,19 +22,19 @@ from agent_env.records.trace_events import (
 
 
 def own_events(events: Iterable[Event]) -> list[Event]:
-    """The episode's events, without the verdicts that judges gave on it afterwards."""
+    """The episode's events, without the verdicts of judges."""
     return [event for event in events if not isinstance(event, Judged)]
 
 
-def fold(told: Sequence[Event]) -> Episode:
-    """The episode that the events tell."""
-    events = own_events(told)
+def fold(all_events: Sequence[Event]) -> Episode:
+    """The episode of the events, verdicts of judges included."""
+    events = own_events(all_events)
     start = events[0] if events else None
     if not isinstance(start, EpisodeStarted):
         raise ValueError("a trace begins with episode_started")
     calls = [e for e in events if isinstance(e, ModelCalled) and e.reply is not None]
     tools = [e for e in events if isinstance(e, ToolCalled) and not gave_nothing(e)]
-    spent = tokens_spent(events)
+    totals = token_totals(events)
     return Episode(
         sample=start.sample,
         condition=start.condition.name,
@@ -47,20 +47,20 @@ def fold(told: Sequence[Event]) -> Episode:
         tool_errors=sum(e.result.error is not None for e in tools),
         tools=tuple(spec.name for spec in start.tools),
         hosted_calls=sum(_hosted_calls(e.reply.usage) for e in calls if e.reply is not None),
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        cached_tokens=spent.cached_tokens,
-        reasoning_tokens=spent.reasoning_tokens,
-        failed_calls=spent.failed_calls,
-        uncounted_calls=spent.uncounted_calls,
-        cache_hits=spent.cache_hits,
+        input_tokens=totals.input_tokens,
+        output_tokens=totals.output_tokens,
+        cached_tokens=totals.cached_tokens,
+        reasoning_tokens=totals.reasoning_tokens,
+        failed_calls=totals.failed_calls,
+        uncounted_calls=totals.uncounted_calls,
+        cache_hits=totals.cache_hits,
         cut_outputs=len({n for call in calls for n in call.kept or ()}),
-        paid=spent.paid,
-        charged=spent.charged,
-        usage_sources=spent.sources,
+        paid=totals.paid,
+        charged=totals.charged,
+        usage_sources=totals.sources,
         duration_s=worked_s(events),
         **first_call(start, [e.reply for e in calls if e.reply is not None]),
-        judged=tuple(event.told for event in told if isinstance(event, Judged)),
+        judged=tuple(event.told for event in all_events if isinstance(event, Judged)),
         **_ending(events[-1]),
     )
 
@@ -79,7 +79,7 @@ def _ending(last: Event) -> dict[str, Any]:
 
 
 def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
-    """The messages in the order in which the model saw them."""
+    """The messages in the order that the model saw."""
     messages: list[Message] = []
     results: dict[str, Message] = {}
     order: list[str] = []
@@ -100,19 +100,19 @@ def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
 
 
 def _hosted_calls(usage: Usage) -> int:
-    """Calls of the provider's tools; a container is none."""
+    """Number of calls of the provider's tools; a container is none."""
     return sum(n for kind, n in (usage.hosted_calls or {}).items() if kind != "container")
 
 
 def gave_nothing(event: ToolCalled) -> bool:
-    """Whether the call failed or was cancelled, so that the model never read a result. Version 1
-    does not say so; there such a call has an error and no output."""
+    """Whether the call failed or was cancelled, so that the model read no result; in version 1
+    such a call has an error and no output."""
     return event.ended is not None or (event.v == 1 and event.result.error is not None
                                        and not event.result.output)  # fmt: skip
 
 
 def worked_s(events: Sequence[Event]) -> float:
-    """Seconds from the first event to the last, without pauses, outages and what was judged."""
+    """Seconds from the first event to the last, without pauses, outages and judging."""
     events = own_events(events)
     at = [datetime.fromisoformat(event.at) for event in events]
     spans = (

@@ -1,8 +1,8 @@
-"""The lines of a trace: sealed by a checksum, read back with the reason where one is not sound.
+"""The lines of a trace, each with a checksum.
 
-A sealed line ends in `,"crc":"xxxxxxxx"}`: CRC-32 of what stands before it, begun with that of
-the line above. So a line that was changed, moved, doubled, left out or taken from another trace
-does not fit. Lines of version 1 bear no checksum and are read all the same.
+A line ends in `,"crc":"xxxxxxxx"}`: CRC-32 of the text before it, continued from the line above.
+So a line that was changed, moved, doubled, removed or taken from another trace is detected. Lines
+of version 1 have no checksum and are read all the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SEAL = len(_MARK) + 8 + 2
 
 
 class TraceError(DatasetError):
-    """A trace with a defect; `sound` holds the events above it, `size` their bytes."""
+    """A defect of a trace; `sound` has the lines before it."""
 
     def __init__(
         self, file: Path, line: int | None, reason: str, sound: Lines, mendable: bool = True
@@ -31,19 +31,19 @@ class TraceError(DatasetError):
         super().__init__(file, line, reason)
         self.sound = sound
         self.mendable = mendable
-        """Whether the episode may go on from the sound events; not so where a later version of
+        """Whether the episode may continue from the sound events; false if a later version of
         agent-env wrote the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The sound lines of a trace, from its first on."""
+    """The sound lines at the start of a trace."""
 
     events: list[Event]
     size: int
-    """Bytes, the last newline included; what follows is torn."""
+    """Bytes, the last newline included; the rest is torn."""
     crc: int
-    """Of the last line; 0 where there is none."""
+    """Of the last line; 0 without lines."""
 
 
 def seal(body: bytes, before: int) -> tuple[bytes, int]:
@@ -53,13 +53,13 @@ def seal(body: bytes, before: int) -> tuple[bytes, int]:
 
 
 def read_lines(path: Path, data: bytes) -> Lines:
-    """The events of a trace; a torn last line is left out, any other defect is a TraceError."""
+    """The events of a trace without a torn last line; TraceError for any other defect."""
     whole = data.rstrip(b"\0")  # a power loss may leave a grown file without its content
     lines = whole.split(b"\n")[:-1]
     events: list[Event] = []
     size = crc = 0
     for number, line in enumerate(lines, start=1):
-        event, crc_now, problem, mendable = _read(line, crc, events)
+        event, crc_now, problem, mendable = _parse_line(line, crc, events)
         if event is None:
             raise TraceError(path, number, problem, Lines(events, size, crc), mendable)
         events.append(event)
@@ -68,16 +68,16 @@ def read_lines(path: Path, data: bytes) -> Lines:
 
 
 def last_event(path: Path, data: bytes) -> Event | None:
-    """The last event of a trace before the verdicts of judges; where all lines are sealed only
-    their checksums are looked at, else the trace is read whole. Raises TraceError."""
+    """The last event of a trace before the verdicts of judges. Parses only this event if all lines
+    have a checksum, else the whole trace. Raises TraceError."""
     crc = 0
     lines = data.rstrip(b"\0").split(b"\n")[:-1]
     for line in lines:
-        body, written = _opened(line)
+        body, written = _unsealed(line)
         crc = zlib.crc32(body[:-1] if written else body, crc)
         if written != b"%08x" % crc:
             return next(_own(reversed(read_lines(path, data).events)), None)
-    read = (trace_event.validate_json(_opened(line)[0]) for line in reversed(lines))
+    read = (trace_event.validate_json(_unsealed(line)[0]) for line in reversed(lines))
     event = next(_own(read), None)
     return event if event is not None and event.v <= TRACE_VERSION else None
 
@@ -86,9 +86,11 @@ def _own(events: Iterable[Event]) -> Iterator[Event]:
     return (event for event in events if not isinstance(event, Judged))
 
 
-def _read(line: bytes, before: int, above: list[Event]) -> tuple[Event | None, int, str, bool]:
-    """The event and its checksum; or None, with what is wrong and whether that can be mended."""
-    body, written = _opened(line)
+def _parse_line(
+    line: bytes, before: int, above: list[Event]
+) -> tuple[Event | None, int, str, bool]:
+    """The event and its checksum; or None, the problem and whether it can be mended."""
+    body, written = _unsealed(line)
     crc = zlib.crc32(body[:-1] if written else body, before)
     try:
         event: Event = trace_event.validate_json(body)
@@ -109,8 +111,8 @@ def _read(line: bytes, before: int, above: list[Event]) -> tuple[Event | None, i
     return (event, crc, "", True) if problem is None else (None, 0, problem, True)
 
 
-def _opened(line: bytes) -> tuple[bytes, bytes]:
-    """The line without its seal, and the checksum that it bears (empty for none)."""
+def _unsealed(line: bytes) -> tuple[bytes, bytes]:
+    """The line without its seal, and its checksum (empty for none)."""
     if line[-_SEAL:].startswith(_MARK) and line.endswith(b'"}'):
         return line[:-_SEAL] + b"}", line[-10:-2]
     return line, b""
@@ -128,10 +130,10 @@ def _misplaced(event: Event, above: list[Event]) -> str | None:
 
 def _version(body: bytes) -> int | None:
     try:
-        found = json.loads(body)["v"]
+        version = json.loads(body)["v"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
-    return found if isinstance(found, int) else None
+    return version if isinstance(version, int) else None
 
 
 def _later(version: int) -> str:

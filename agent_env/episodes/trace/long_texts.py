@@ -1,4 +1,4 @@
-"""Long texts of events: out of a trace into the run's store, and back."""
+"""Moves long texts of events into the run's store, and back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent_env.records.trace_events import (
 )
 
 LONG = 400
-"""Characters from which on a text stands in the run's store and not in the trace."""
+"""Minimum characters of a text in the run's store instead of the trace."""
 
 _messages: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
 _refs: TypeAdapter[tuple[PageRef, ...]] = TypeAdapter(tuple[PageRef, ...])
@@ -24,9 +24,9 @@ _specs: TypeAdapter[tuple[ToolSpec, ...]] = TypeAdapter(tuple[ToolSpec, ...])
 
 
 def with_texts_stored(event: Event, texts: Texts) -> Event:
-    """The event with its long texts in the store; short ones stay where they are."""
+    """The event with its long texts in the store instead."""
     if isinstance(event, ToolCalled):
-        return _call_moved_out(event, texts)
+        return _with_call_stored(event, texts)
     if not isinstance(event, EpisodeStarted | Judged):
         return event
     moved: dict[str, str] = {}
@@ -39,8 +39,8 @@ def with_texts_stored(event: Event, texts: Texts) -> Event:
     return event.model_copy(update=dict.fromkeys(moved, ()) | {"texts": moved}) if moved else event
 
 
-def _call_moved_out(event: ToolCalled, texts: Texts) -> ToolCalled:
-    """The arguments stand in the reply too; so long ones, code mostly, are not written twice."""
+def _with_call_stored(event: ToolCalled, texts: Texts) -> ToolCalled:
+    """Long arguments, mostly code, are in the reply too; so they are not written twice."""
     moved: dict[str, str] = {}
     update: dict[str, object] = {"texts": moved}
     if len(event.result.output) >= LONG:

@@ -12,27 +12,24 @@ from agent_env.episodes.trace.long_texts import with_texts
 from agent_env.episodes.trace.texts import MissingText, Texts
 from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.records.safe_files import UnsafeFile, read_file
-from agent_env.records.trace_events import (
-    EpisodeFinished,
-    Event,
-)
+from agent_env.records.trace_events import EpisodeFinished, Event
 
 PLACES = ("episodes", "interrupted", "broken")
 """Folders of traces in a run."""
 
 
 def read_trace(path: Path, texts: Texts | None = None) -> list[Event]:
-    """The events of a file, with the texts that stand in the run's store (`texts`, or the one
-    beside); a torn last line is left out, any other defect is a TraceError."""
+    """The events of a file, with their texts from the run's store (`texts`, or that of the trace's
+    folder); without a torn last line. TraceError for any other defect."""
     return resolved(path, read_events(path), texts)
 
 
 def read_events(path: Path) -> Lines:
-    """As read_trace, but texts that stand in the run's store are left there."""
+    """As read_trace, without the texts from the run's store."""
     try:
         data = read_file(_folder_of(path), path)
     except UnsafeFile as exc:
-        raise _untouched(path, exc) from exc
+        raise _unsafe_trace(path, exc) from exc
     except IsADirectoryError as exc:
         raise ConfigError(
             f"{path} is a folder, no trace; agent-env episodes {path} lists a run's episodes"
@@ -45,20 +42,19 @@ def read_events(path: Path) -> Lines:
 
 
 def _folder_of(path: Path) -> Path:
-    """The folder that the trace must not lead out of: its run's, by its place; for one that stands
-    elsewhere, where it really stands."""
+    """The folder that the trace must not lead out of: its run's; outside of runs, its own."""
     folders = path.absolute().parents
     if len(folders) > 2 and folders[1].name in PLACES:
         return folders[2]
     return Path(os.path.realpath(path)).parent
 
 
-def _untouched(path: Path, exc: UnsafeFile) -> TraceError:
+def _unsafe_trace(path: Path, exc: UnsafeFile) -> TraceError:
     return TraceError(path, None, str(exc.strerror), Lines([], 0, 0), mendable=False)
 
 
 def resolved(path: Path, lines: Lines, texts: Texts | None) -> list[Event]:
-    """The events with their texts in place."""
+    """The events with their texts from the store."""
     if not any(event.texts for event in lines.events):
         return lines.events
     store = texts or Texts.beside(path)
@@ -77,14 +73,14 @@ def resolved(path: Path, lines: Lines, texts: Texts | None) -> list[Event]:
 
 
 def is_finished(path: Path) -> bool:
-    """Whether the episode of this file came to its end; not so where it failed, was cut off, or
-    the file is broken."""
+    """Whether the episode of this file is finished; false if it failed, was interrupted, or the
+    file is broken."""
     return isinstance(read_end(path), EpisodeFinished)
 
 
 def read_end(path: Path) -> Event | None:
-    """The episode's last event; None where there is none, or the file is broken. Checks every
-    checksum, but reads that event only, and the verdicts behind it."""
+    """The episode's last event; None without events, or for a broken file. Checks every checksum,
+    but parses only this event and the verdicts after it."""
     try:
         return last_event(path, read_file(_folder_of(path), path))
     except (DatasetError, OSError):

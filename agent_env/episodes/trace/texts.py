@@ -1,22 +1,22 @@
-"""Long texts of a run, each distinct one once: RUN/texts.db.
+"""The distinct long texts of a run: RUN/texts.db.
 
-Guaranteed: a text is stored before the trace line that names it is written; a killed process
-loses none; several processes may write at the same time; what is read has the digest asked for.
-Not guaranteed: what a power loss takes, unless `sync` was called after the text was put.
+Guaranteed: a text is stored before the trace line that names it; a killed process loses none;
+several processes may write at the same time; a text that is read has the requested digest.
+Not guaranteed: texts after a power loss, unless `sync` was called after `put`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import zstandard
 
 from agent_env.errors import StorageError
-from agent_env.records.safe_files import check_database
+from agent_env.records.safe_files import check_database, sync_path
 from agent_env.web.store_file import check_schema, reading
 
 NAME = "texts.db"
@@ -29,11 +29,11 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS texts (digest BLOB PRIMARY KEY, text BLOB 
 
 
 class MissingText(Exception):
-    """A text that the store does not hold, or holds damaged; the message says which."""
+    """A text that is missing or damaged in the store; the message says which."""
 
 
 class Texts:
-    """The store; opened when the first text is put or asked for, and for writing only to put."""
+    """The store; opened at the first `get` or `put`, for writing only by `put`."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -45,11 +45,11 @@ class Texts:
 
     @classmethod
     def beside(cls, trace: Path) -> Texts:
-        """The store of the run whose trace this is."""
+        """The store of the run of this trace."""
         return cls(trace.resolve().parents[2] / NAME)
 
     def put(self, text: str) -> str:
-        """Store the text, and give its digest (SHA-256, hexadecimal)."""
+        """Stores the text; returns its digest (SHA-256, hexadecimal)."""
         data = text.encode("utf-8", "surrogatepass")
         key = hashlib.sha256(data).digest()
         if key not in self._known:
@@ -81,7 +81,7 @@ class Texts:
     def _unpacked(self, packed: bytes) -> bytes:
         size = zstandard.frame_content_size(packed)
         if not 0 <= size <= LARGEST:
-            raise ValueError(f"it says that it is {size} bytes long")
+            raise ValueError(f"its stated size is {size} bytes")
         data: bytes = self._unpack.decompress(packed)
         return data
 
@@ -97,27 +97,20 @@ class Texts:
         return row
 
     def sync(self) -> None:
-        """Force what was put to the disk. SQLite itself does so only now and then (NORMAL); the
-        log is where the newest texts stand."""
-        log = self._file.with_name(f"{self._file.name}-wal")
-        try:
-            fd = os.open(log, os.O_RDONLY)
-        except FileNotFoundError:
-            return
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        """Forces all texts to the disk. SQLite itself does so only now and then (NORMAL); the
+        newest texts are in its log."""
+        with suppress(FileNotFoundError):
+            sync_path(self._file.with_name(f"{self._file.name}-wal"))
 
     def _check(self) -> None:
-        """MissingText where SQLite would reach outside the run by this file."""
+        """MissingText if SQLite would reach outside the run through this file."""
         try:
             check_database(self._file.parent, self._file)
         except OSError as exc:
             raise MissingText(f"{NAME} cannot be opened: {exc.strerror}") from exc
 
     def close(self) -> None:
-        """Give the file back."""
+        """Closes the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection, self._is_written = None, False
@@ -140,8 +133,8 @@ class Texts:
 
 
 def _keep_log(connection: sqlite3.Connection) -> None:
-    """Switch a new store to a write-ahead log. Where another process does so at the same moment
-    SQLite says "locked" at once, whatever the timeout, so the waiting is done here."""
+    """Switches a new store to a write-ahead log. While another process does the same, SQLite fails
+    at once with "locked", whatever the timeout; so the waiting is done here."""
     until = time.monotonic() + WAIT_S
     while True:
         try:

@@ -1,9 +1,9 @@
-"""Writes traces: one file per episode, one event per line, appended as it happens.
+"""Writes traces: one file per episode, one line per event, appended as it happens.
 
-Guaranteed: an event is handed to the operating system whole, in one write, before the episode goes
-on, so a killed process loses nothing that was written; one process writes a trace at a time; a
-line that the disk would not take whole is taken back. What a power loss takes depends on `fsync`:
-with `replies` nothing that was paid for and acted upon, see docs/episodes.md.
+Guaranteed: an event goes to the operating system in one write before the episode continues, so a
+killed process loses no event; one process writes a trace at a time; a line that the disk takes
+only in part is removed. What a power loss takes depends on `fsync`: with `replies` nothing that was
+paid for and acted upon, see docs/episodes.md.
 """
 
 from __future__ import annotations
@@ -18,26 +18,21 @@ from typing import Any, Literal
 
 from agent_env.episodes.trace.lines import read_lines, seal
 from agent_env.episodes.trace.long_texts import with_texts_stored
-from agent_env.episodes.trace.reader import _folder_of, _untouched, resolved
+from agent_env.episodes.trace.reader import _folder_of, _unsafe_trace, resolved
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import StorageError
-from agent_env.records.safe_files import UnsafeFile, check_file, check_inside, read_file
-from agent_env.records.trace_events import (
-    TRACE_VERSION,
-    Event,
-    Judged,
-    ModelCalled,
-)
+from agent_env.records.safe_files import UnsafeFile, check_file, check_inside, read_file, sync_path
+from agent_env.records.trace_events import TRACE_VERSION, Event, Judged, ModelCalled
 
 Clock = Callable[[], datetime]
 Fsync = Literal["replies", "all", "none"]
 
 RESERVE = 1024 * 1024
-"""Bytes that must be free before a step, so that replies in flight find room."""
+"""Bytes that must be free before a step, for the replies in flight."""
 
 
 class TraceWriter:
-    """Appends events to one file; a new one, unless `reopen` is asked for."""
+    """Appends events to one file, a new one unless made by `reopen`."""
 
     def __init__(
         self,
@@ -61,13 +56,13 @@ class TraceWriter:
     def reopen(
         cls, path: Path, clock: Clock, texts: Texts | None = None, fsync: Fsync = "none"
     ) -> tuple[TraceWriter, list[Event]]:
-        """A writer that goes on below the last whole line, and the events so far. A torn line is
-        cut off; raises TraceError for any other defect."""
+        """A writer that continues after the last whole line, and the events so far. Removes a torn
+        line; raises TraceError for any other defect."""
         try:
             check_file(_folder_of(path), path)
             fd = os.open(path, os.O_RDWR | os.O_APPEND)
         except UnsafeFile as exc:
-            raise _untouched(path, exc) from exc
+            raise _unsafe_trace(path, exc) from exc
         except OSError as exc:
             raise StorageError(f"cannot open the trace {path}: {exc.strerror}") from exc
         writer = cls.__new__(cls)
@@ -107,10 +102,10 @@ class TraceWriter:
         return self._seq == 0
 
     def write(self, kind: type[Event], **fields: Any) -> None:
-        """Append one event of `kind`; the common fields are filled in here."""
+        """Appends one event of `kind`, with the common fields."""
         event = kind(
             v=TRACE_VERSION,
-            kind=kind.model_fields["kind"].default,  # said, so that it is written
+            kind=kind.model_fields["kind"].default,  # set, so that it is written
             episode=self._episode,
             seq=self._seq,
             at=stamp(self._clock()),
@@ -131,9 +126,9 @@ class TraceWriter:
         self._unsynced |= self._fsync == "all" or (self._fsync == "replies" and paid)
 
     async def settle(self) -> None:
-        """Come back when everything that `fsync` asks for is on the disk; called before each
-        further step. The waiting is done in a thread, so other episodes go on. Raises StorageError
-        where the disk is so full that what the step gives might not fit."""
+        """Returns when everything that `fsync` demands is on the disk; called before each further
+        step. Waits in a thread, so that other episodes continue. Raises StorageError if the disk
+        may be too full for the step."""
         disk = os.fstatvfs(self._fd)
         if disk.f_bavail * disk.f_frsize < RESERVE:
             left = disk.f_bavail * disk.f_frsize // 1024
@@ -151,14 +146,14 @@ class TraceWriter:
                 self._texts.sync()
             os.fsync(self._fd)
             if self._is_new:
-                _sync_folder(self._path.parent)
-                _sync_folder(self._path.parent.parent)
+                sync_path(self._path.parent)
+                sync_path(self._path.parent.parent)
                 self._is_new = False
         except OSError as exc:
             raise StorageError(f"cannot write the trace {self._path}: {exc.strerror}") from exc
 
     def close(self) -> None:
-        """Give the file back, first synced where that is still due; further writes fail."""
+        """Closes the file, synced first if due; further writes fail."""
         try:
             if self._unsynced:
                 self._sync()
@@ -167,21 +162,13 @@ class TraceWriter:
 
 
 def _as_line(event: Event) -> bytes:
-    """JSON of what was said; what is none, or was left to its default, is not written."""
+    """JSON of the fields that were set and are not None."""
     return event.model_dump_json(exclude_none=True, exclude_unset=True).encode()
 
 
 def _write_all(fd: int, data: bytes) -> None:
     while data:
         data = data[os.write(fd, data) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def stamp(at: datetime) -> str:

@@ -133,14 +133,14 @@ class Worker:
     async def _run(self, key: EpisodeKey) -> Ended:
         from agent_env.episodes.again.tape import Recording
         from agent_env.episodes.calls.options import max_output, retries_of
-        from agent_env.episodes.remote.keeper import Refused
+        from agent_env.episodes.remote.keeper import Refusal
         from agent_env.episodes.remote.worker import StreamedTrace, remote_calls
 
         assert self._runner is not None  # started
         opened = await self._post.ask("open", self._name, key)
         if opened is None:
             return Ended("left alone")
-        if isinstance(opened, Refused):
+        if isinstance(opened, Refusal):
             return Ended("failed", storage=opened.text)
         past = Recording.of(opened.events) if opened.events else None
         trace = StreamedTrace(self._post, opened.lease, is_new=past is None)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.episodes.again.replay import Replayed, Replayer, ToolResultsByCall
+from agent_env.episodes.again.replay import Replayer, ReplayResult, ToolResultsByCall
 from agent_env.episodes.again.tape import Recording, Tape
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import ConfigError, ReplayError
@@ -36,7 +36,7 @@ def test_every_recorded_run_replays_strictly(name: str) -> None:
     assert {(r.verdict, r.drift) for r in results} == {("same", ())}
 
 
-def played(path: Path, strict: bool = True, prompt: str = "default") -> Replayed:
+def played(path: Path, strict: bool = True, prompt: str = "default") -> ReplayResult:
     recording = Recording.of(read_trace(trace_of(path)))
     replayer = Replayer(
         make_strategy=lambda _, condition: make_strategy(condition, make_task(prompt).prompt),
@@ -48,20 +48,20 @@ def played(path: Path, strict: bool = True, prompt: str = "default") -> Replayed
 
 def test_an_episode_that_failed_is_replayed_to_where_it_failed(tmp_path: Path) -> None:
     run(World(broken=True), tmp_path)
-    assert played(tmp_path) == Replayed("web+ci/a.1", "same", 1)
+    assert played(tmp_path) == ReplayResult("web+ci/a.1", "same", 1)
 
 
 def test_an_episode_that_was_cut_off_is_replayed_as_far_as_it_goes(tmp_path: Path) -> None:
     run(World(), tmp_path)
     cut(tmp_path, 5)
-    assert played(tmp_path) == Replayed("web+ci/a.1", "same", 2)
+    assert played(tmp_path) == ReplayResult("web+ci/a.1", "same", 2)
 
 
 def test_an_episode_that_was_resumed_replays_as_one(tmp_path: Path) -> None:
     run(World(), tmp_path)
     cut(tmp_path, 3)
     run(World(), tmp_path)
-    assert played(tmp_path) == Replayed("web+ci/a.1", "same", 3)
+    assert played(tmp_path) == ReplayResult("web+ci/a.1", "same", 3)
 
 
 def test_a_strict_replay_ends_at_the_first_difference_with_a_diff(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_live_tools_are_held_against_the_recording(tmp_path: Path) -> None:
     recording = Recording.of(read_trace(trace_of(tmp_path)))
     replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
 
-    def with_tools(world: World) -> Replayed:
+    def with_tools(world: World) -> ReplayResult:
         def open_tools(sample, condition):  # type: ignore[no-untyped-def]
             return _ToolsOf(world, sample, condition)
 

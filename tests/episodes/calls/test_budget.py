@@ -149,8 +149,8 @@ def test_what_a_failed_call_may_have_cost_stays_taken_and_is_named() -> None:
     with pytest.raises(RunStopped) as found:
         asyncio.run(go())
     assert str(found.value) == (
-        f"the run has used 0 of its {2 * NEED - 1} tokens, and up to {NEED} by failed calls that"
-        f" told nothing; the next call may need {NEED}"
+        f"the run has used 0 of its {2 * NEED - 1} tokens, and up to {NEED} by failed calls"
+        f" of unknown usage; the next call may need {NEED}"
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.budget import RunBudget, RunLimits
 from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.reply_cache import ReplyCache
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
@@ -73,7 +73,7 @@ def runner(
         tokenizer=Estimate(),
         limits=limits or Limits(),
         concurrency=concurrency,
-        calls=shared or Calls(Pace(most=4), FAST),
+        calls=shared or Calls(ConcurrencyLimit(most=4), FAST),
     )
 
 
@@ -153,7 +153,7 @@ class Silent(Shaky):
 
 def test_the_episodes_time_ends_a_wait_before_the_next_call(tmp_path: Path) -> None:
     """Nothing was answered, so it is an outage and no wrong answer."""
-    patient = Calls(Pace(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
+    patient = Calls(ConcurrencyLimit(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
     limits = Limits(time_s=0.05)
     (episode,) = run(runner(tmp_path, lambda s: Shaky([error("server", 500)]), patient, limits))
     assert (episode.status, episode.failure) == (
@@ -186,7 +186,11 @@ def test_waiting_for_a_place_is_not_the_episodes_time(tmp_path: Path) -> None:
             return await super().generate(messages, tools)
 
     made = runner(
-        tmp_path, lambda s: Slow([]), Calls(Pace(most=1)), Limits(time_s=2.8), concurrency=4
+        tmp_path,
+        lambda s: Slow([]),
+        Calls(ConcurrencyLimit(most=1)),
+        Limits(time_s=2.8),
+        concurrency=4,
     )
     episodes = run(made, count=4)  # the last one waits 3 s
     assert [e.stop_reason for e in episodes] == ["answered"] * 4
@@ -195,7 +199,7 @@ def test_waiting_for_a_place_is_not_the_episodes_time(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_calls_all_fail_stops_and_can_be_resumed(tmp_path: Path) -> None:
-    down = Calls(Pace(most=4), FAST, breaker=Breaker(calls=5))
+    down = Calls(ConcurrencyLimit(most=4), FAST, breaker=Breaker(calls=5))
     broken = runner(tmp_path, lambda s: Shaky([error("connection")] * 99), down)
     with pytest.raises(RunStopped, match="the last 5 model calls all failed") as stopped:
         run(broken, count=20)
@@ -206,7 +210,7 @@ def test_a_run_whose_calls_all_fail_stops_and_can_be_resumed(tmp_path: Path) -> 
 
 def test_a_spent_budget_lets_calls_in_flight_come_in_and_stops(tmp_path: Path) -> None:
     budget = RunBudget(RunLimits(tokens=3000))
-    shared = Calls(Pace(most=4), FAST, budget)
+    shared = Calls(ConcurrencyLimit(most=4), FAST, budget)
     with pytest.raises(RunStopped, match="of its 3000 tokens"):
         run(runner(tmp_path, lambda s: Shaky([]), shared), count=100)
     ended = [e.status for e in episodes_of(RunFolder(tmp_path), print)]
@@ -216,9 +220,13 @@ def test_a_spent_budget_lets_calls_in_flight_come_in_and_stops(tmp_path: Path) -
 
 def test_a_reply_from_the_cache_is_told_and_costs_nothing(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "replies.db")
-    run(runner(tmp_path / "a", lambda s: Shaky([]), Calls(Pace(most=1), FAST, cache=cache)))
+    run(
+        runner(
+            tmp_path / "a", lambda s: Shaky([]), Calls(ConcurrencyLimit(most=1), FAST, cache=cache)
+        )
+    )
     budget = RunBudget(RunLimits(tokens=1))  # no call would find room
-    again = Calls(Pace(most=1), FAST, budget, cache=cache)
+    again = Calls(ConcurrencyLimit(most=1), FAST, budget, cache=cache)
     (episode,) = run(runner(tmp_path / "b", lambda s: Shaky([error("server")]), again))
     (first,), (call,) = model_calls(tmp_path / "a"), model_calls(tmp_path / "b")
     assert call.reply is not None
@@ -278,13 +286,13 @@ def test_a_cost_limit_ends_an_episode(tmp_path: Path) -> None:
         input_per_million=100.0, output_per_million=0.0, date="2026-01-01", source="made up"
     )
     model = ScriptedModel([calls(("web_search", "{}"), usage=SOME) for _ in range(9)])
-    shared = Calls(Pace(most=4), FAST, RunBudget(facts=facts))
+    shared = Calls(ConcurrencyLimit(most=4), FAST, RunBudget(facts=facts))
     (episode,) = run(runner(tmp_path, lambda s: model, shared, Limits(cost_usd=0.025)))
     assert (episode.stop_reason, episode.steps) == ("cost", 3)
 
 
 def test_a_run_cancelled_in_a_wait_leaves_its_episode_to_be_resumed(tmp_path: Path) -> None:
-    patient = Calls(Pace(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
+    patient = Calls(ConcurrencyLimit(most=4), Retries(first_wait_s=60.0, longest_wait_s=60.0))
 
     async def go() -> None:
         failed = asyncio.Event()
@@ -315,7 +323,7 @@ def test_the_time_of_a_run_cuts_off_what_is_in_flight(tmp_path: Path) -> None:
         async def generate(self, messages, tools, options=None):  # type: ignore[no-untyped-def]
             await asyncio.sleep(60)
 
-    shared = Calls(Pace(most=4), FAST, RunBudget(RunLimits(time_s=0.3)))
+    shared = Calls(ConcurrencyLimit(most=4), FAST, RunBudget(RunLimits(time_s=0.3)))
     with pytest.raises(RunStopped, match=r"has used its 0\.3 s"):
         run(runner(tmp_path, lambda s: Stuck([]), shared), count=2)
     (call,) = model_calls(tmp_path)
@@ -327,7 +335,7 @@ def test_conversations_that_are_too_long_are_finished_counted_and_stop_no_run(
     tmp_path: Path,
 ) -> None:
     too_long = ModelError("too long", status=400, kind="context_overflow")
-    shared = Calls(Pace(most=4), FAST, breaker=Breaker(calls=2))
+    shared = Calls(ConcurrencyLimit(most=4), FAST, breaker=Breaker(calls=2))
     episodes = run(runner(tmp_path, lambda s: Shaky([too_long]), shared), count=4)
     assert [(e.status, e.stop_reason, e.answer) for e in episodes] == [
         ("finished", "context", None)
@@ -368,7 +376,7 @@ class Hanging:
 def test_calls_that_hang_until_the_episodes_time_is_up_are_failures_for_the_breaker(
     tmp_path: Path,
 ) -> None:
-    shared = Calls(Pace(most=4), FAST, breaker=Breaker(calls=3))
+    shared = Calls(ConcurrencyLimit(most=4), FAST, breaker=Breaker(calls=3))
     with pytest.raises(RunStopped, match="the last 3 model calls all failed"):
         run(runner(tmp_path, lambda s: Hanging(), shared, Limits(time_s=0.1), concurrency=1), 9)
     (call,) = model_calls(tmp_path)

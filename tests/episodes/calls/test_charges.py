@@ -9,7 +9,7 @@ import pytest
 from agent_env.analysis.totals import totals
 from agent_env.episodes.calls.budget import RunBudget, RunLimits
 from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.spending import charges
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
@@ -41,7 +41,7 @@ def test_a_failed_call_that_may_be_billed_is_charged_where_nobody_told_its_token
     failing, is_charged = CHARGED[name]
     budget = RunBudget(RunLimits(tokens=50_000))
     (episode,) = run(
-        runner(tmp_path, lambda s: Shaky([failing]), Calls(Pace(most=1), FAST, budget))
+        runner(tmp_path, lambda s: Shaky([failing]), Calls(ConcurrencyLimit(most=1), FAST, budget))
     )
     charged = model_calls(tmp_path)[0].charged
     assert (charged is not None) == is_charged
@@ -55,7 +55,7 @@ def test_a_failed_call_that_may_be_billed_is_charged_where_nobody_told_its_token
 def test_what_a_failed_call_told_in_part_is_charged_in_part(tmp_path: Path) -> None:
     half = error("unreadable", 200, Usage(input_tokens=7, source="provider"))
     budget = RunBudget(RunLimits(tokens=50_000))
-    run(runner(tmp_path, lambda s: Shaky([half]), Calls(Pace(most=1), FAST, budget)))
+    run(runner(tmp_path, lambda s: Shaky([half]), Calls(ConcurrencyLimit(most=1), FAST, budget)))
     charged = model_calls(tmp_path)[0].charged
     assert charged == Usage(input_tokens=7, output_tokens=512, source="estimate")
     assert (budget.tokens, budget.held_tokens) == (110, 519)
@@ -73,7 +73,9 @@ def test_a_run_that_goes_on_knows_what_was_charged_for_what_nobody_told(tmp_path
 
     run(
         runner(
-            tmp_path, lambda s: Cut([error("connection", 200)]), Calls(Pace(most=1), FAST, budget)
+            tmp_path,
+            lambda s: Cut([error("connection", 200)]),
+            Calls(ConcurrencyLimit(most=1), FAST, budget),
         )
     )
     cut, said = model_calls(tmp_path)

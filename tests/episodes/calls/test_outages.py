@@ -11,7 +11,7 @@ import pytest
 from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.outages import Outage
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.retries import Retries
 from agent_env.errors import ModelError, RunStopped
 from agent_env.protocols import Limits
@@ -57,7 +57,7 @@ def shared(server: Server, notes: list[str] | None = None, longest_s: float = 60
         poll_s=0.001,
     )
     rules = Retries(attempts=2, same=2, first_wait_s=0.001)
-    return Calls(Pace(most=8), rules, breaker=Breaker(calls=3), outage=outage)
+    return Calls(ConcurrencyLimit(most=8), rules, breaker=Breaker(calls=3), outage=outage)
 
 
 @pytest.mark.parametrize("error", [REFUSED, LOADING], ids=["refused", "loading"])

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 
 
 def test_no_more_calls_are_in_flight_than_the_limit() -> None:
     async def go() -> int:
-        pace, most = Pace(most=3), 0
+        pace, most = ConcurrencyLimit(most=3), 0
 
         async def call() -> None:
             nonlocal most
@@ -31,7 +31,7 @@ def test_no_more_calls_are_in_flight_than_the_limit() -> None:
 
 def test_a_burst_of_rate_limits_halves_the_limit_once() -> None:
     async def go() -> None:
-        pace = Pace(most=16)
+        pace = ConcurrencyLimit(most=16)
         async with AsyncExitStack() as stack:
             rounds = [await stack.enter_async_context(pace.place()) for _ in range(16)]
         for round_ in rounds:
@@ -45,7 +45,7 @@ def test_a_burst_of_rate_limits_halves_the_limit_once() -> None:
 
 
 def test_the_limit_never_falls_below_one_call_nor_grows_beyond_the_most() -> None:
-    pace = Pace(most=2)
+    pace = ConcurrencyLimit(most=2)
     for round_ in range(5):
         pace.limited(round_)
     assert pace.limit == 1.0
@@ -55,7 +55,7 @@ def test_the_limit_never_falls_below_one_call_nor_grows_beyond_the_most() -> Non
 
 
 def test_as_many_replies_as_there_are_places_add_about_one_place() -> None:
-    pace = Pace(most=64)
+    pace = ConcurrencyLimit(most=64)
     pace.limited(0)
     for _ in range(33):
         pace.succeeded()
@@ -63,14 +63,14 @@ def test_as_many_replies_as_there_are_places_add_about_one_place() -> None:
 
 
 def test_it_says_how_many_calls_are_in_flight() -> None:
-    assert str(Pace(most=8)) == "0 calls in flight of at most 8"
+    assert str(ConcurrencyLimit(most=8)) == "0 calls in flight of at most 8"
 
 
 @settings(deadline=None, max_examples=50)
 @given(cancelled=st.sets(st.integers(0, 29)), most=st.integers(1, 5))
 def test_cancelled_waiters_lose_no_place(cancelled: set[int], most: int) -> None:
     async def go() -> None:
-        pace, ran = Pace(most=most), 0
+        pace, ran = ConcurrencyLimit(most=most), 0
 
         async def call() -> None:
             nonlocal ran
@@ -92,7 +92,7 @@ def test_cancelled_waiters_lose_no_place(cancelled: set[int], most: int) -> None
 
 def test_a_call_that_fails_gives_its_place_back() -> None:
     async def go() -> None:
-        pace = Pace(most=1)
+        pace = ConcurrencyLimit(most=1)
         for _ in range(3):
             with pytest.raises(ValueError, match="x"):
                 async with pace.place():

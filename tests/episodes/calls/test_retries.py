@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.episodes.calls.retries import Again, GiveUp, Retries, Tries, error_kind, given_up
+from agent_env.episodes.calls.retries import GiveUp, Retries, Retry, Tries, error_kind, final_error
 from agent_env.errors import ModelError, ModelErrorKind
 
 
@@ -23,16 +23,16 @@ def test_what_another_try_cannot_mend_is_final_at_once(kind: ModelErrorKind) -> 
 def test_what_may_pass_is_tried_again_after_a_wait_that_doubles(kind: ModelErrorKind) -> None:
     tries = Tries(Retries(attempts=9, same=None))
     waits = [tries.verdict(error(kind), 0.0, 0.0) for _ in range(7)]
-    assert waits == [Again(w) for w in (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0)]
+    assert waits == [Retry(w) for w in (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0)]
 
 
 def test_a_wait_has_a_random_part_of_up_to_one_half() -> None:
-    assert Tries(Retries()).verdict(error("server"), 0.0, 1.0) == Again(1.5)
+    assert Tries(Retries()).verdict(error("server"), 0.0, 1.0) == Retry(1.5)
 
 
 def test_the_wait_that_a_server_asks_for_is_obeyed() -> None:
-    assert Tries(Retries()).verdict(error("rate_limit", wait=7.0), 0.0, 0.0) == Again(7.0)
-    assert Tries(Retries()).verdict(error("rate_limit", wait=0.2), 0.0, 0.0) == Again(1.0)
+    assert Tries(Retries()).verdict(error("rate_limit", wait=7.0), 0.0, 0.0) == Retry(7.0)
+    assert Tries(Retries()).verdict(error("rate_limit", wait=0.2), 0.0, 0.0) == Retry(1.0)
 
 
 def test_a_wait_beyond_the_time_allowed_is_not_begun() -> None:
@@ -50,11 +50,11 @@ def test_an_exhausted_quota_is_final_though_it_is_a_rate_limit() -> None:
 def test_the_same_error_three_times_is_given_up_with_the_evidence() -> None:
     tries = Tries(Retries(attempts=99))
     first = [ModelError(f"boom, request {n}ab", status=500, kind="server") for n in (1, 2, 3)]
-    assert isinstance(tries.verdict(first[0], 0.0, 0.0), Again)
-    assert isinstance(tries.verdict(first[1], 0.0, 0.0), Again)
+    assert isinstance(tries.verdict(first[0], 0.0, 0.0), Retry)
+    assert isinstance(tries.verdict(first[1], 0.0, 0.0), Retry)
     last = tries.verdict(first[2], 0.0, 0.0)
     assert last == GiveUp("the same error came 3 times on this request")
-    assert str(given_up(first[2], tries.errors, last.reason)) == (
+    assert str(final_error(first[2], tries.errors, last.reason)) == (
         "boom, request 3ab [the same error came 3 times on this request; "
         "calls ended: server 500, server 500, server 500]"
     )
@@ -63,14 +63,14 @@ def test_the_same_error_three_times_is_given_up_with_the_evidence() -> None:
 def test_another_error_in_between_begins_the_count_anew() -> None:
     tries = Tries(Retries(attempts=99))
     for kind in ("server", "server", "timeout", "server", "server"):
-        assert isinstance(tries.verdict(error(kind), 0.0, 0.0), Again)  # type: ignore[arg-type]
+        assert isinstance(tries.verdict(error(kind), 0.0, 0.0), Retry)  # type: ignore[arg-type]
     assert isinstance(tries.verdict(error("server"), 0.0, 0.0), GiveUp)
 
 
 def test_rate_limits_say_nothing_about_the_request_but_their_number_is_bounded() -> None:
     tries = Tries(Retries(attempts=5))
     found = [tries.verdict(error("rate_limit"), 0.0, 0.0) for _ in range(5)]
-    assert [type(f) for f in found] == [Again] * 4 + [GiveUp]
+    assert [type(f) for f in found] == [Retry] * 4 + [GiveUp]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agent_env.analysis.totals import totals
 from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.pacing import Pace
+from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
@@ -58,7 +58,7 @@ def test_traces_and_totals_agree_exactly(
     rules = Retries(attempts=9, same=None, first_wait_s=0.0)
     with TemporaryDirectory() as where:
         model = Flaky([*replies, answer("MY ANSWER: None", last)], failures)
-        run(runner(Path(where), lambda s: model, Calls(Pace(most=1), rules)))
+        run(runner(Path(where), lambda s: model, Calls(ConcurrencyLimit(most=1), rules)))
         found = totals(episodes_of(RunFolder(Path(where)), print), PRICED)
         lines = (Path(where) / "episodes/web/tp-0-0.1.jsonl").read_text().splitlines()
     events = [event for event in map(json.loads, lines) if event["kind"] == "model_called"]

@@ -12,7 +12,7 @@ import pytest
 
 from agent_env.episodes.again.tape import Recording
 from agent_env.episodes.calls.retries import Retries
-from agent_env.episodes.remote.keeper import Keeper, Left, Opened, Refused, Said
+from agent_env.episodes.remote.keeper import CallEnd, EpisodeLease, Keeper, Refusal, SentEvent
 from agent_env.episodes.remote.worker import StreamedTrace, remote_calls
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import Runner, Seams, utc_now
@@ -69,9 +69,9 @@ def _with_limits(path: Path, **limits: Any) -> RunFolder:
     return folder
 
 
-def _started() -> Said:
+def _started() -> SentEvent:
     fields = {"sample": "a", "condition": WEB, "repeat": 1, "model": "m"}
-    return Said("EpisodeStarted", utc_now(), fields)
+    return SentEvent("EpisodeStarted", utc_now(), fields)
 
 
 def _runner(folder: RunFolder, model: Any) -> Runner:
@@ -86,7 +86,7 @@ def _runner(folder: RunFolder, model: Any) -> Runner:
 async def _play(keeper: Keeper, model: Any, worker: str) -> str:
     """One episode as a worker runs it."""
     post, opened = Here(keeper), await keeper.open(worker, KEY)
-    assert isinstance(opened, Opened)
+    assert isinstance(opened, EpisodeLease)
     past = Recording.of(opened.events) if opened.events else None
     trace = StreamedTrace(post, opened.lease, is_new=past is None)
     runner = _runner(keeper.folder, model)
@@ -145,15 +145,15 @@ def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_path: Pa
 
     async def use(keeper: Keeper) -> None:
         first = await keeper.open("lost", KEY)
-        assert isinstance(first, Opened)
+        assert isinstance(first, EpisodeLease)
         assert await keeper.write(first.lease, [_started()]) is None
         await keeper.release("lost")
         second = await keeper.open("other", KEY)
-        assert isinstance(second, Opened)
+        assert isinstance(second, EpisodeLease)
         assert len(second.events) in (0, 1)
         refused = await keeper.write(first.lease, [_started()])
-        assert isinstance(refused, Refused)
-        assert isinstance(await keeper.enter(first.lease, 1), Refused)
+        assert isinstance(refused, Refusal)
+        assert isinstance(await keeper.enter(first.lease, 1), Refusal)
         post = Here(keeper)
         trace = StreamedTrace(post, first.lease, is_new=False)
         trace.write(ModelCalled, request="0", latency_s=0.1)
@@ -165,9 +165,9 @@ def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_path: Pa
 
 def test_two_workers_cannot_have_one_episode(tmp_path: Path) -> None:
     async def use(keeper: Keeper) -> None:
-        assert isinstance(await keeper.open("one", KEY), Opened)
+        assert isinstance(await keeper.open("one", KEY), EpisodeLease)
         refused = await keeper.open("two", KEY)
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, Refusal)
         assert "another process" in refused.text
 
     _keep(make_run(tmp_path, ["a"]), use)
@@ -178,13 +178,13 @@ def test_calls_in_flight_are_bounded_over_all_workers(tmp_path: Path) -> None:
         leases = []
         for name in ("a", "b"):
             opened = await keeper.open(name, EpisodeKey(name, "web", 1))
-            assert isinstance(opened, Opened)
+            assert isinstance(opened, EpisodeLease)
             leases.append(opened.lease)
         assert await keeper.enter(leases[0], 1) is None
         second = asyncio.ensure_future(keeper.enter(leases[1], 1))
         await asyncio.sleep(0.02)
         assert not second.done()
-        await keeper.leave(leases[0], Left(USED, replied=True, rate_limited=False))
+        await keeper.leave(leases[0], CallEnd(USED, replied=True, rate_limited=False))
         assert await second is None
 
     _keep(make_run(tmp_path, ["a", "b"]), use, concurrency=1)
@@ -213,10 +213,10 @@ def test_the_tokens_of_the_whole_run_are_counted_in_one_place(tmp_path: Path) ->
 
     async def use(keeper: Keeper) -> Any:
         opened = await keeper.open("w", KEY)
-        assert isinstance(opened, Opened)
+        assert isinstance(opened, EpisodeLease)
         assert await keeper.enter(opened.lease, 10) is None
         used = Usage(input_tokens=500, output_tokens=90)
-        await keeper.leave(opened.lease, Left(used, replied=True, rate_limited=False))
+        await keeper.leave(opened.lease, CallEnd(used, replied=True, rate_limited=False))
         assert keeper.calls.budget.tokens == 590
         return await keeper.enter(opened.lease, 10)
 
@@ -228,7 +228,7 @@ def test_the_tokens_of_the_whole_run_are_counted_in_one_place(tmp_path: Path) ->
 def test_a_call_that_is_lost_with_its_worker_stays_taken(tmp_path: Path) -> None:
     async def use(keeper: Keeper) -> int:
         opened = await keeper.open("w", KEY)
-        assert isinstance(opened, Opened)
+        assert isinstance(opened, EpisodeLease)
         assert await keeper.enter(opened.lease, 10) is None
         await keeper.release("w")
         assert keeper.calls.budget.tokens == 0
@@ -246,9 +246,9 @@ def test_a_worker_hears_of_the_run_s_limit_as_if_it_were_its_own(tmp_path: Path)
 def test_a_rate_limit_halves_the_pace_of_all(tmp_path: Path) -> None:
     async def use(keeper: Keeper) -> int:
         opened = await keeper.open("w", KEY)
-        assert isinstance(opened, Opened)
+        assert isinstance(opened, EpisodeLease)
         await keeper.enter(opened.lease, 1)
-        await keeper.leave(opened.lease, Left(None, replied=False, rate_limited=True))
+        await keeper.leave(opened.lease, CallEnd(None, replied=False, rate_limited=True))
         return int(keeper.calls.pace.limit)
 
     assert _keep(make_run(tmp_path, ["a"]), use, concurrency=8) == 4
@@ -257,7 +257,7 @@ def test_a_rate_limit_halves_the_pace_of_all(tmp_path: Path) -> None:
 def test_too_many_failures_let_no_further_call_in(tmp_path: Path) -> None:
     async def use(keeper: Keeper) -> Any:
         opened = await keeper.open("w", KEY)
-        assert isinstance(opened, Opened)
+        assert isinstance(opened, EpisodeLease)
         for _ in range(20):
             await keeper.failed("refused", "authentication", True)
         return await keeper.enter(opened.lease, 1)
@@ -271,7 +271,7 @@ def test_an_event_bears_the_time_at_which_it_happened(tmp_path: Path) -> None:
 
     async def use(keeper: Keeper) -> None:
         opened = await keeper.open("w", KEY)
-        assert isinstance(opened, Opened)
+        assert isinstance(opened, EpisodeLease)
         await asyncio.sleep(0.02)
         await keeper.write(opened.lease, [said])
 
