@@ -14,13 +14,13 @@ import time
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.contrasts import Contrast, Plan, measure
+from agent_env.analysis.contrasts import Contrast, PlannedContrast, measure
 from agent_env.analysis.intervals import mean_estimates
 from agent_env.analysis.resampling import cluster_count, draw_weights
 from agent_env.analysis.simulated import Plant, scores, study
 from agent_env.analysis.statistics import statistics_of, tables_of
 
-PLAN = Plan("after − before", "after", "before", (("after", 1.0), ("before", -1.0)))
+PLAN = PlannedContrast("after − before", "after", "before", (("after", 1.0), ("before", -1.0)))
 STUDIES = {
     "100 samples": Plant(samples=100),
     "100 samples, 3 repeats": Plant(samples=100, repeats=3),
@@ -81,7 +81,7 @@ def contrast(
 ) -> Contrast:
     (found,) = measure(
         [PLAN], (after - before)[:, None], clusters, share=True, single=single,
-        weights=draw_weights(cluster_count(clusters), 2000, seed), seed=seed, wanted=0.05,
+        weights=draw_weights(cluster_count(clusters), 2000, seed), seed=seed, target_effect=0.05,
     )  # fmt: skip
     return found
 

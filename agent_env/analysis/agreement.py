@@ -35,12 +35,12 @@ def by_class(measured: Labels, truth: Labels) -> tuple[ClassAgreement, ...]:
 
 
 def _one_class(name: str, measured: Labels, truth: Labels, items: Sequence[str]) -> ClassAgreement:
-    said = sum(measured[item] == name for item in items)
+    called = sum(measured[item] == name for item in items)
     true = sum(truth[item] == name for item in items)
     both = sum(measured[item] == truth[item] == name for item in items)
-    f1 = 2 * both / (said + true) if said + true else None
+    f1 = 2 * both / (called + true) if called + true else None
     return ClassAgreement(
-        name, both / said if said else None, both / true if true else None, f1, said, true
+        name, both / called if called else None, both / true if true else None, f1, called, true
     )
 
 
@@ -50,17 +50,17 @@ def cohen_kappa(one: Labels, other: Labels) -> float | None:
     items = [item for item in one if item in other]
     if not items:
         return None
-    seen = sum(one[item] == other[item] for item in items) / len(items)
+    observed = sum(one[item] == other[item] for item in items) / len(items)
     first, second = Counter(one[i] for i in items), Counter(other[i] for i in items)
     chance = sum(first[name] * second[name] for name in first) / len(items) ** 2
-    return None if chance == 1 else (seen - chance) / (1 - chance)
+    return None if chance == 1 else (observed - chance) / (1 - chance)
 
 
 def mean_kappa(annotators: Sequence[Labels]) -> float | None:
     """The mean over all pairs; None where it is defined for none of them."""
     pairs = [cohen_kappa(one, other) for one, other in combinations(annotators, 2)]
-    known = [kappa for kappa in pairs if kappa is not None]
-    return sum(known) / len(known) if known else None
+    defined = [kappa for kappa in pairs if kappa is not None]
+    return sum(defined) / len(defined) if defined else None
 
 
 def krippendorff_alpha(annotators: Sequence[Labels]) -> float | None:
@@ -88,12 +88,12 @@ def only(labels: Labels, name: str) -> dict[str, str]:
 
 def majority(annotators: Sequence[Labels]) -> tuple[dict[str, str], int]:
     """The class that most give each item, and how many items are tied and so left out."""
-    found: dict[str, str] = {}
+    majorities: dict[str, str] = {}
     tied = 0
     for item in dict.fromkeys(item for labels in annotators for item in labels):
         counts = Counter(labels[item] for labels in annotators if item in labels).most_common(2)
         if len(counts) > 1 and counts[0][1] == counts[1][1]:
             tied += 1
         else:
-            found[item] = counts[0][0]
-    return found, tied
+            majorities[item] = counts[0][0]
+    return majorities, tied

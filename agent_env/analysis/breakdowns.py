@@ -8,11 +8,11 @@ from agent_env.analysis.result_tables import Column, ResultTable
 
 def breakdown(comparison: Comparison, name: str) -> ResultTable:
     """The main metric and output tokens by value of a group; arms by column."""
-    found = comparison.by_group(name, comparison.metric)
+    by_value = comparison.by_group(name, comparison.metric)
     labels = [arm.label for arm in comparison.study.arms]
     rows = tuple(
         (value, len(comparison.groups[name][value]), *(e.cell for e in estimates))
-        for value, estimates in found.items()
+        for value, estimates in by_value.items()
     )
     columns = (Column(name), Column("samples", 0), *(Column(label) for label in labels))
     many = sum(len(rows) for rows in comparison.groups[name].values())

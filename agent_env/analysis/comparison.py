@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from agent_env.analysis import resampling
-from agent_env.analysis.contrasts import Contrast, Plan, contrast_values, measure, plan
-from agent_env.analysis.intervals import Estimate, bootstrapped, mean_estimates
+from agent_env.analysis.contrasts import Contrast, PlannedContrast, contrast_values, measure, plan
+from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.resampling import (
     Floats,
@@ -23,7 +23,7 @@ from agent_env.analysis.study import Arm, Study
 from agent_env.errors import ConfigError
 
 FEW_CLUSTERS = 20
-"""With fewer event clusters than this an interval is said to be rough."""
+"""With fewer event clusters a remark calls the intervals rough."""
 
 MOST_WEIGHTS = 50_000_000
 """Of more draws than this the weights are made again instead of kept: 400 MB."""
@@ -37,8 +37,8 @@ class Options:
     """None: the task's main one."""
     baseline: str | None = None
     """Label of the arm that all others are compared with; None: see `contrasts.plan`."""
-    wanted: float = 0.05
-    """The difference for which the number of samples needed is told."""
+    target_effect: float = 0.05
+    """The difference for which the required sample size is computed."""
     resamples: int = resampling.RESAMPLES
     seed: int = resampling.SEED
 
@@ -51,8 +51,8 @@ class Comparison:
         self.options = options or Options()
         self.metric = self.options.metric or study.metrics[0]
         if self.metric not in study.metrics:
-            known = ", ".join(study.metrics)
-            raise ConfigError(f"unknown metric '{self.metric}'; known: {known}")
+            names = ", ".join(study.metrics)
+            raise ConfigError(f"unknown metric '{self.metric}'; known: {names}")
         self.is_error = self.metric in study.error_metrics
         """Whether the main metric says how far off an answer is: the less the better."""
         self.of_all_metric = study.metrics[0] if self.is_error else self.metric
@@ -64,7 +64,7 @@ class Comparison:
 
     @cached_property
     def clusters(self) -> Ints:
-        """Which samples are drawn together: those that share an event, else each alone."""
+        """The cluster of each sample: samples that share an event, else each alone."""
         names = [self.hooks.cluster(sample) or f"/{sample.id}" for sample in self.study.samples]
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
@@ -89,10 +89,10 @@ class Comparison:
     def _column(self, arm: Arm, quantity: str) -> Floats:
         sums, counts = np.zeros(len(self._row)), np.zeros(len(self._row))
         unknown = np.zeros(len(self._row), dtype=bool)
-        for seen in arm.observations:
-            if seen.counts:
-                value = _value(seen, quantity)
-                row = self._row[seen.sample]
+        for observation in arm.observations:
+            if observation.counts:
+                value = _value(observation, quantity)
+                row = self._row[observation.sample]
                 if value is None:
                     unknown[row] = True
                 else:
@@ -105,9 +105,9 @@ class Comparison:
     def scores(self, arm: Arm) -> list[list[float]]:
         """By sample: the main metric of its finished episodes."""
         scores: dict[str, list[float]] = {sample.id: [] for sample in self.study.samples}
-        for seen in arm.observations:
-            if seen.counts and self.metric in seen.metrics:
-                scores[seen.sample].append(seen.metrics[self.metric])
+        for observation in arm.observations:
+            if observation.counts and self.metric in observation.metrics:
+                scores[observation.sample].append(observation.metrics[self.metric])
         return list(scores.values())
 
     def columns(self, quantity: str) -> Floats:
@@ -119,9 +119,9 @@ class Comparison:
         whose scorer failed do not count."""
         repeats = np.full(len(self._row), max(arm.asked / len(self._row), 1.0))
         sums = np.zeros(len(self._row))
-        for seen in arm.observations:
-            sums[self._row[seen.sample]] += seen.metrics.get(self.of_all_metric, 0.0)
-            repeats[self._row[seen.sample]] -= seen.outcome == "scorer_failed"
+        for observation in arm.observations:
+            sums[self._row[observation.sample]] += observation.metrics.get(self.of_all_metric, 0.0)
+            repeats[self._row[observation.sample]] -= observation.outcome == "scorer_failed"
         means = np.full(len(self._row), np.nan)
         np.divide(sums, repeats, out=means, where=repeats > 0)
         return means
@@ -129,16 +129,16 @@ class Comparison:
     def is_share(self, quantity: str) -> bool:
         """Whether every episode scored 0 or 1, so that the mean is a share."""
         return quantity in set(self.study.metrics) - self.study.error_metrics and all(
-            seen.metrics.get(quantity, 0.0) in (0.0, 1.0)
+            observation.metrics.get(quantity, 0.0) in (0.0, 1.0)
             for arm in self.study.arms
-            for seen in arm.observations
-            if seen.counts
+            for observation in arm.observations
+            if observation.counts
         )
 
     def estimates(self, values: Floats, share: bool) -> list[Estimate]:
         """The means of columns over the study's samples."""
-        drawn = np.empty((0, values.shape[1])) if share else self.draws(values)
-        return mean_estimates(values, self.clusters, drawn, share)
+        draws = np.empty((0, values.shape[1])) if share else self.draws(values)
+        return mean_estimates(values, self.clusters, draws, share)
 
     def draws(self, values: Floats) -> Floats:
         """Bootstrap means of columns; all calls share the same draws."""
@@ -151,14 +151,14 @@ class Comparison:
     def ratio_of_means(self, values: Floats, base: Estimate) -> Estimate:
         """mean of column 0 over mean of column 1, with the bootstrap's interval."""
         share = float(np.nanmean(values[:, 0]) / np.nanmean(values[:, 1]))
-        drawn = self.draws(values)
-        usable = drawn[drawn[:, 1] > 1e-12]
-        if len(usable) < 0.99 * len(drawn):
+        draws = self.draws(values)
+        usable = draws[draws[:, 1] > 1e-12]
+        if len(usable) < 0.99 * len(draws):
             return Estimate(share, method="the denominator is too uncertain", samples=base.samples)
         ratios = usable[:, 0] / usable[:, 1]
         if float(np.ptp(ratios)) <= 1e-12:
             return Estimate(share, method="all equal", samples=base.samples, clusters=base.clusters)
-        return bootstrapped(share, ratios, base.samples, base.clusters)
+        return bootstrap_estimate(share, ratios, base.samples, base.clusters)
 
     @cached_property
     def means(self) -> dict[str, list[Estimate]]:
@@ -179,8 +179,8 @@ class Comparison:
 
     def values_of(self, quantity: str) -> list[float | None]:
         """The same means without their intervals, which take longer."""
-        found = resampling.means(self._known_columns(quantity))
-        return [None if np.isnan(value) else float(value) for value in found]
+        means = resampling.means(self._known_columns(quantity))
+        return [None if np.isnan(value) else float(value) for value in means]
 
     def _known_columns(self, quantity: str) -> Floats:
         values = self.columns(quantity)
@@ -199,14 +199,14 @@ class Comparison:
         return self.estimates(values, self.is_share(self.of_all_metric))
 
     @cached_property
-    def plans(self) -> tuple[Plan, ...]:
-        """Which differences are looked at."""
+    def plans(self) -> tuple[PlannedContrast, ...]:
+        """The differences to estimate."""
         return plan(self.study.arms, self.options.baseline)
 
     @cached_property
     def contrasts(self) -> tuple[Contrast, ...]:
         """The planned differences of the main metric, corrected for their number."""
-        found = measure(
+        contrasts = measure(
             self.plans,
             contrast_values(self.plans, self.study.arms, self.columns(self.metric)),
             self.clusters,
@@ -214,11 +214,11 @@ class Comparison:
             single=self.is_single,
             weights=self.weights,
             seed=self.options.seed,
-            wanted=self.options.wanted,
+            target_effect=self.options.target_effect,
         )
         if not self.is_error:
-            return found
-        return tuple(replace(c, better=c.worse, worse=c.better) for c in found)
+            return contrasts
+        return tuple(replace(c, better=c.worse, worse=c.better) for c in contrasts)
 
     @property
     def is_single(self) -> bool:
@@ -232,33 +232,33 @@ class Comparison:
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
         """Rows of samples by what they are broken down by, then by value."""
-        found: dict[str, dict[str, list[int]]] = {}
+        groups: dict[str, dict[str, list[int]]] = {}
         for row, sample in enumerate(self.study.samples):
             for name, values in self.hooks.groups(sample).items():
                 for value in values:
-                    found.setdefault(name, {}).setdefault(value, []).append(row)
-        return {name: dict(sorted(by.items(), key=_numbers_first)) for name, by in found.items()}
+                    groups.setdefault(name, {}).setdefault(value, []).append(row)
+        return {name: dict(sorted(by.items(), key=_numbers_first)) for name, by in groups.items()}
 
     def by_group(self, name: str, quantity: str) -> dict[str, list[Estimate]]:
         """By value of the group: one estimate per arm."""
         if name not in self.groups:
-            known = ", ".join(self.groups) or f"none for {self.study.task}"
-            raise ConfigError(f"no group '{name}'; known: {known}")
+            names = ", ".join(self.groups) or f"none for {self.study.task}"
+            raise ConfigError(f"no group '{name}'; known: {names}")
         whole, parts = self.columns(quantity), []
         for rows in self.groups[name].values():
             part = np.full_like(whole, np.nan)
             part[rows] = whole[rows]
             parts.append(part)
-        found = self.estimates(np.hstack(parts), self.is_share(quantity))
+        estimates = self.estimates(np.hstack(parts), self.is_share(quantity))
         arms = whole.shape[1]
-        return {v: found[i * arms : (i + 1) * arms] for i, v in enumerate(self.groups[name])}
+        return {v: estimates[i * arms : (i + 1) * arms] for i, v in enumerate(self.groups[name])}
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """What must be read beside the figures, in words."""
-        return (*self.study.notes, *self._on_samples(), *self._on_sources())
+        """Remarks that must accompany the figures."""
+        return (*self.study.notes, *self._cluster_remarks(), *self._source_remarks())
 
-    def _on_samples(self) -> Sequence[str]:
+    def _cluster_remarks(self) -> Sequence[str]:
         n, groups = len(self._row), self.cluster_count
         if n == 1:
             return ["There is one sample only: no interval and no test is due."]
@@ -270,17 +270,18 @@ class Comparison:
             ]
         return []
 
-    def _on_sources(self) -> Sequence[str]:
+    def _source_remarks(self) -> Sequence[str]:
         sources = {s for arm in self.study.arms for o in arm.observations for s in o.usage_sources}
         if len(sources) > 1:
-            told = ", ".join(sorted(sources))
-            return [f"Token counts come from different sources ({told}); compare them with care."]
+            names = ", ".join(sorted(sources))
+            return [f"Token counts come from different sources ({names}); compare them with care."]
         return []
 
 
-def _value(seen: Observation, quantity: str) -> float | None:
+def _value(observation: Observation, quantity: str) -> float | None:
     """None for a metric that is not defined for the episode."""
-    return seen.used[quantity] if quantity in QUANTITIES else seen.metrics.get(quantity)
+    of = observation.used if quantity in QUANTITIES else observation.metrics
+    return of.get(quantity)
 
 
 def _numbers_first(item: tuple[str, list[int]]) -> tuple[bool, float, str]:

@@ -1,4 +1,4 @@
-"""How an episode went, whatever it was asked: its calls, and what went wrong with them.
+"""Faults in an episode's conduct, whatever the task: its calls, and what went wrong with them.
 
 Of an episode whose answer is not right, the first that fits:
 
@@ -100,14 +100,14 @@ def repeats_itself(text: str) -> bool:
 
 
 def is_echo(episode: Episode) -> bool:
-    """Whether most of the reply stands, line for line, in what was sent."""
-    sent = [m.content for m in episode.messages if m.role in ("system", "user")]
-    known = {line.strip() for text in sent for line in text.split("\n")}
+    """Whether most of the reply stands, line for line, in what was prompts."""
+    prompts = [m.content for m in episode.messages if m.role in ("system", "user")]
+    prompt_lines = {line.strip() for text in prompts for line in text.split("\n")}
     reply = (episode.answer or "").strip()
     lines = [line.strip() for line in reply.split("\n")]
     total = sum(map(len, lines))
-    same = sum(len(line) for line in lines if line in known)
-    return total > 0 and (same >= ECHO * total or any(reply in text for text in sent))
+    same = sum(len(line) for line in lines if line in prompt_lines)
+    return total > 0 and (same >= ECHO * total or any(reply in text for text in prompts))
 
 
 def _last_text(episode: Episode) -> str:
@@ -120,12 +120,12 @@ def _last_text(episode: Episode) -> str:
 
 def calls_of(messages: Iterable[Message]) -> list[Call]:
     """All calls in order, with the output that the model read."""
-    found = list(messages)
+    all_messages = list(messages)
     outputs: dict[str, str] = {}
     calls: list[Call] = []
-    for place, message in enumerate(found):
+    for place, message in enumerate(all_messages):
         if message.tool_calls:
-            outputs = _outputs_after(found, place)
+            outputs = _outputs_after(all_messages, place)
         for call in message.tool_calls:
             output = outputs.get(call.id)
             calls.append(

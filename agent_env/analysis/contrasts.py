@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agent_env.analysis.intervals import Estimate, bootstrapped, paired_share_interval
+from agent_env.analysis.intervals import Estimate, bootstrap_estimate, paired_share_interval
 from agent_env.analysis.power import minimum_detectable_effect, samples_needed
 from agent_env.analysis.resampling import (
     Floats,
@@ -24,7 +24,7 @@ from agent_env.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlannedContrast:
     """A weighted sum of arms, by label; the weights add up to 0."""
 
     name: str
@@ -36,7 +36,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """One difference, paired by sample, with all that can be said of it."""
+    """One difference, paired by sample, with its tests and its power."""
 
     name: str
     after: str
@@ -57,9 +57,9 @@ class Contrast:
     """Exact McNemar; only for 0/1 scores with one episode per sample."""
     p_mcnemar_mid: float | None
     detectable: float | None
-    """Smallest true difference that these pairs show with 80 % power at 5 %."""
+    """Minimum detectable effect: 80 % power at 5 %."""
     needed: int | None
-    """Samples that would show the wanted difference so."""
+    """Samples required for the target effect, at the same power."""
     words: str
     """What the figures say, in one sentence."""
 
@@ -69,7 +69,7 @@ class Contrast:
         return self.p_holm is not None and self.p_holm < 0.05
 
 
-def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[Plan, ...]:
+def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[PlannedContrast, ...]:
     """With a baseline, every other arm against it. Without, in each run every condition against
     the run's first, and every condition of a later run against the same of the first run. Then the
     Web × CI interactions."""
@@ -88,31 +88,31 @@ def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[Plan, ...]:
         first, *others = runs.values()
         for own in runs.values():
             pairs += [(arm.label, own[0].label) for arm in own[1:]]
-        named = {arm.condition.name: arm.label for arm in first}
+        by_name = {arm.condition.name: arm.label for arm in first}
         for own in others:
             pairs += [
-                (arm.label, named[arm.condition.name]) for arm in own if arm.condition.name in named
+                (a.label, by_name[a.condition.name]) for a in own if a.condition.name in by_name
             ]
     plans = [_difference(after, before) for after, before in pairs]
     return (*plans, *(found for own in runs.values() for found in _interactions(own)))
 
 
-def _difference(after: str, before: str) -> Plan:
-    return Plan(f"{after} − {before}", after, before, ((after, 1.0), (before, -1.0)))
+def _difference(after: str, before: str) -> PlannedContrast:
+    return PlannedContrast(f"{after} − {before}", after, before, ((after, 1.0), (before, -1.0)))
 
 
-def _interactions(arms: Sequence[Arm]) -> list[Plan]:
+def _interactions(arms: Sequence[Arm]) -> list[PlannedContrast]:
     """(both − web) − (ci − neither) for every set of other parts that has all four."""
     by_parts = {frozenset(arm.condition.name.split("+")) - {"base"}: arm.label for arm in arms}
-    found = []
+    interactions = []
     for rest in by_parts:
         for web in ("web", "web-once"):
             four = (rest | {web, "ci"}, rest | {web}, rest | {"ci"}, rest)
             if rest & {"web", "web-once", "ci"} or not all(parts in by_parts for parts in four):
                 continue
             both, one, other, neither = (by_parts[parts] for parts in four)
-            found.append(
-                Plan(
+            interactions.append(
+                PlannedContrast(
                     f"{web} × ci over {neither}",
                     both,
                     neither,
@@ -120,21 +120,23 @@ def _interactions(arms: Sequence[Arm]) -> list[Plan]:
                     is_interaction=True,
                 )
             )
-    return found
+    return interactions
 
 
-def contrast_values(plans: Sequence[Plan], arms: Sequence[Arm], columns: Floats) -> Floats:
+def contrast_values(
+    plans: Sequence[PlannedContrast], arms: Sequence[Arm], columns: Floats
+) -> Floats:
     """Samples by plans: each sample's own difference, NaN where an arm lacks it."""
     place = {arm.label: index for index, arm in enumerate(arms)}
     values = np.zeros((len(columns), len(plans)))
-    for k, wanted in enumerate(plans):
-        for label, weight in wanted.weights:
+    for k, planned in enumerate(plans):
+        for label, weight in planned.weights:
             values[:, k] += weight * columns[:, place[label]]
     return values
 
 
 def measure(
-    plans: Sequence[Plan],
+    plans: Sequence[PlannedContrast],
     values: Floats,
     clusters: Ints,
     *,
@@ -142,33 +144,33 @@ def measure(
     single: bool,
     weights: Floats,
     seed: int,
-    wanted: float,
+    target_effect: float,
 ) -> tuple[Contrast, ...]:
     """Estimate, test and weigh each planned difference. `share`: scores are 0 or 1; `single`: one
-    episode per sample; `wanted`: a difference to tell the samples needed for."""
+    episode per sample; `target_effect`: the difference for the required sample size."""
     if not plans:
         return ()
-    drawn = bootstrap_means(values, clusters, weights)
+    draws = bootstrap_means(values, clusters, weights)
     p_values = sign_flip_p(values, clusters, len(weights), seed)
     centre, errors = means(values), standard_errors(values, clusters)
-    found = []
-    for k, wish in enumerate(plans):
+    contrasts = []
+    for k, planned in enumerate(plans):
         column = values[:, k]
         better, worse = int((column > 1e-12).sum()), int((column < -1e-12).sum())
-        known = ~np.isnan(column)
-        pairs, groups = int(known.sum()), len(np.unique(clusters[known]))
-        simple = share and not wish.is_interaction
+        has_value = ~np.isnan(column)
+        pairs, groups = int(has_value.sum()), len(np.unique(clusters[has_value]))
+        simple = share and not planned.is_interaction
         error = float(errors[k])
-        estimate = _estimate(float(centre[k]), error, drawn[:, k], pairs, groups, simple,
+        estimate = _estimate(float(centre[k]), error, draws[:, k], pairs, groups, simple,
                              (better, worse))  # fmt: skip
         due = groups > 1 and better + worse > 0
         tested = due and simple and single
         varies = groups > 1 and error > 1e-12
         contrast = Contrast(
-            name=wish.name,
-            after=wish.after,
-            before=wish.before,
-            is_interaction=wish.is_interaction,
+            name=planned.name,
+            after=planned.after,
+            before=planned.before,
+            is_interaction=planned.is_interaction,
             difference=estimate,
             pairs=pairs,
             unpaired=len(column) - pairs,
@@ -179,12 +181,12 @@ def measure(
             p_mcnemar=mcnemar_exact(better, worse) if tested else None,
             p_mcnemar_mid=mcnemar_mid(better, worse) if tested else None,
             detectable=minimum_detectable_effect(error) if varies else None,
-            needed=samples_needed(error, pairs, wanted) if varies else None,
+            needed=samples_needed(error, pairs, target_effect) if varies else None,
             words="",
         )
-        found.append(contrast)
-    adjusted = holm([contrast.p_value for contrast in found])
-    corrected = [replace(c, p_holm=p) for c, p in zip(found, adjusted, strict=True)]
+        contrasts.append(contrast)
+    adjusted = holm([contrast.p_value for contrast in contrasts])
+    corrected = [replace(c, p_holm=p) for c, p in zip(contrasts, adjusted, strict=True)]
     return tuple(
         replace(c, words=in_words(c, float(e))) for c, e in zip(corrected, errors, strict=True)
     )
@@ -193,7 +195,7 @@ def measure(
 def _estimate(
     centre: float,
     error: float,
-    drawn: Floats,
+    draws: Floats,
     pairs: int,
     groups: int,
     simple: bool,
@@ -204,20 +206,20 @@ def _estimate(
     if groups < 2:
         return Estimate(centre, None, None, "one sample", pairs, groups)
     if error > 1e-12:
-        return bootstrapped(centre, drawn, pairs, groups)
+        return bootstrap_estimate(centre, draws, pairs, groups)
     if simple and abs(centre) in (0.0, 1.0):
-        counted = (groups if split[0] else 0, groups if split[1] else 0)
-        low, high = paired_share_interval(*counted, groups)
+        counts = (groups if split[0] else 0, groups if split[1] else 0)
+        low, high = paired_share_interval(*counts, groups)
         return Estimate(centre, low, high, "Bonett-Price, as all pairs agree", pairs, groups)
     return Estimate(centre, None, None, "all differences equal", pairs, groups)
 
 
 def in_words(contrast: Contrast, error: float) -> str:
     """One sentence that a reader may quote."""
-    found, mean = contrast.difference, contrast.difference.value
+    estimate, mean = contrast.difference, contrast.difference.value
     if mean is None:
         return "No sample has a finished episode in all the conditions concerned."
-    if found.clusters < 2:
+    if estimate.clusters < 2:
         return "One sample (or one event) only: nothing can be said of others."
     if contrast.p_value is None:
         return f"The scores are equal on all {contrast.pairs} samples: there is nothing to test."

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agent_env.analysis.intervals import Estimate, bootstrapped
+from agent_env.analysis.intervals import Estimate, bootstrap_estimate
 from agent_env.analysis.resampling import CHUNK, Floats, Ints
 
 MOST_CELLS = 500
@@ -35,12 +35,12 @@ def correlate(
     groups = len(np.unique(clusters))
     if groups < 2:
         one = "one sample"
-        found = [Estimate(v, None, None, one, len(x), groups) for v in (rho, tau)]
-        return Correlation(*names, found[0], found[1], len(x))
-    drawn = _resampled(x, y, clusters, weights)
+        estimates = [Estimate(v, None, None, one, len(x), groups) for v in (rho, tau)]
+        return Correlation(*names, estimates[0], estimates[1], len(x))
+    draws = _resampled(x, y, clusters, weights)
     estimates = [
         shifted_estimate(value, column, len(x), groups)
-        for value, column in zip((rho, tau), drawn, strict=True)
+        for value, column in zip((rho, tau), draws, strict=True)
     ]
     return Correlation(*names, estimates[0], estimates[1], len(x))
 
@@ -52,11 +52,11 @@ def rank_correlations(x: Floats, y: Floats) -> tuple[float, float]:
     return float(spearmanr(x, y).statistic), float(kendalltau(x, y).statistic)
 
 
-def shifted_estimate(value: float, drawn: Floats, n: int, groups: int) -> Estimate:
+def shifted_estimate(value: float, draws: Floats, n: int, groups: int) -> Estimate:
     """A draw has the same sample twice, and so ties that the data have not: they move a rank
     correlation, all draws alike. So the draws are moved to have their median at the value."""
-    moved = drawn + value - np.nanmedian(drawn)
-    return bootstrapped(value, np.clip(moved, -1.0, 1.0), n, groups)
+    moved = draws + value - np.nanmedian(draws)
+    return bootstrap_estimate(value, np.clip(moved, -1.0, 1.0), n, groups)
 
 
 def _resampled(x: Floats, y: Floats, clusters: Ints, weights: Floats) -> tuple[Floats, Floats]:
@@ -69,9 +69,9 @@ def _resampled(x: Floats, y: Floats, clusters: Ints, weights: Floats) -> tuple[F
     np.add.at(counts, (clusters, place.ravel()), 1.0)
     rho, tau = [], []
     for first in range(0, len(weights), CHUNK):
-        drawn = weights[first : first + CHUNK] @ counts
-        rho.append(_spearman(cells, drawn))
-        tau.append(_kendall(cells, drawn))
+        draws = weights[first : first + CHUNK] @ counts
+        rho.append(_spearman(cells, draws))
+        tau.append(_kendall(cells, draws))
     return np.concatenate(rho), np.concatenate(tau)
 
 

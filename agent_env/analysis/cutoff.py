@@ -1,4 +1,4 @@
-"""Samples about what a model cannot have read: their event is later than its knowledge."""
+"""Samples whose event is later than the model's knowledge cutoff."""
 
 from __future__ import annotations
 

@@ -218,8 +218,8 @@ def _uses(
         if not outputs:
             continue
         dates = [set(_DATE.findall(output)) for output in outputs]
-        held = set().union(*dates)
-        used = bool(held & answer) if held and answer is not None else None
+        output_dates = set().union(*dates)
+        used = bool(output_dates & answer) if output_dates and answer is not None else None
         gold = set(sample.gold)
         unused = tool.needs_sandbox and bool(gold) and gold in dates and answer != gold
         yield Use(tool=tool.name, calls=len(outputs), used=used, right_but_unused=unused)
@@ -229,14 +229,16 @@ def _uses(
         proven = None
         if sample.evidence and (answer or answer == set(sample.gold)):
             proving = _proving(sample, faults)
-            shown = any(ref.how != "blocked" and _bare(ref.url) in proving for ref in episode.pages)
-            proven = shown and not any(ref.source == "lookup" for ref in faults.blamed)
+            reached = any(
+                ref.how != "blocked" and _bare(ref.url) in proving for ref in episode.pages
+            )
+            proven = reached and not any(ref.source == "lookup" for ref in faults.blamed)
         yield Use(tool="web", calls=web, used=proven)
 
 
 def kinds_of(diagnoses: Iterable[Diagnosis]) -> Mapping[str, Counter[str]]:
     """How often each kind, by condition."""
-    found: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for each in diagnoses:
-        found.setdefault(each.condition, Counter())[each.kind] += 1
-    return found
+        counts.setdefault(each.condition, Counter())[each.kind] += 1
+    return counts

@@ -28,7 +28,7 @@ class RunDiagnosis:
 
 def diagnosis_tables(run: RunDiagnosis) -> list[ResultTable]:
     """Kinds of failure, constraints concerned, tools used, repeated calls; empty ones left out."""
-    tables = [kinds(run), stages(run), constraints(run), missed(run), tool_use(run), loops(run)]
+    tables = [kinds(run), stages(run), constraints(run), missing(run), tool_use(run), loops(run)]
     return [table for table in tables if table.rows]
 
 
@@ -38,13 +38,13 @@ def _of(run: RunDiagnosis, condition: str) -> list[Diagnosis]:
 
 def kinds(run: RunDiagnosis) -> ResultTable:
     """Episodes by condition and kind."""
-    seen = Counter(each.kind for each in run.diagnoses)
-    shown = [kind for kind in ORDER if seen[kind]]  # type: ignore[index]
+    totals = Counter(each.kind for each in run.diagnoses)
+    present = [kind for kind in ORDER if totals[kind]]  # type: ignore[index]
     rows: list[tuple[Cell, ...]] = []
     for condition in run.conditions:
         counts = Counter(each.kind for each in _of(run, condition))
-        rows.append((condition, sum(counts.values()), *(counts[k] for k in shown)))  # type: ignore[index]
-    columns = (Column("condition"), Column("episodes", 0), *(Column(kind, 0) for kind in shown))
+        rows.append((condition, sum(counts.values()), *(counts[k] for k in present)))  # type: ignore[index]
+    columns = (Column("condition"), Column("episodes", 0), *(Column(kind, 0) for kind in present))
     title = f"Why answers are wrong · {run.model} · {run.run}"
     notes = ("By rules, from the traces: docs/analysis.md has them. Failed and unfinished episodes "
              "are no answers.",)  # fmt: skip
@@ -72,12 +72,12 @@ def constraints(run: RunDiagnosis) -> ResultTable:
     return ResultTable("violated", "Episodes with a date that violates a constraint", columns, rows)
 
 
-def missed(run: RunDiagnosis) -> ResultTable:
+def missing(run: RunDiagnosis) -> ResultTable:
     """The constraint most likely misread where dates are missing, by type and rule."""
     counts: dict[str, Counter[str]] = {}
     for each in run.diagnoses:
-        told = {(m.misread.type if m.misread else "none", m.rule) for m in each.faults.missed}
-        for name, rule in told:
+        causes = {(m.misread.type if m.misread else "none", m.rule) for m in each.faults.missed}
+        for name, rule in causes:
             counts.setdefault(f"{name} ({rule})", Counter())[each.condition] += 1
     rows = _by_condition(counts, run.conditions)
     columns = (Column("most likely misread"), *(Column(c, 0) for c in run.conditions))
@@ -99,9 +99,9 @@ def tool_use(run: RunDiagnosis) -> ResultTable:
         for tool in tools:  # the web before python before calendars
             uses = [u for e in _of(run, condition) for u in e.uses if u.tool == tool]
             if uses:
-                known = [u.used for u in uses if u.used is not None]
+                answers = [u.used for u in uses if u.used is not None]
                 rows.append((condition, tool, len(uses), sum(u.calls for u in uses),
-                             sum(known), len(known) - sum(known), len(uses) - len(known),
+                             sum(answers), len(answers) - sum(answers), len(uses) - len(answers),
                              sum(u.right_but_unused for u in uses)))  # fmt: skip
     heads = ("episodes", "calls", "used", "not used", "cannot tell", "right result ignored")
     columns = (Column("condition"), Column("tool"), *(Column(h, 0) for h in heads))
@@ -136,12 +136,12 @@ def in_lines(each: Diagnosis) -> Iterator[str]:
             yield "    - no constraint that could be checked"
     for miss in each.faults.missed:
         ref = miss.misread
-        found = f"[{ref.type}] {ref.text}" if ref else "no constraint stands out"
-        yield f"  {miss.date} is missing; most likely misread ({miss.rule}): {found}"
+        cause = f"[{ref.type}] {ref.text}" if ref else "no constraint stands out"
+        yield f"  {miss.date} is missing; most likely misread ({miss.rule}): {cause}"
     for use in each.uses:
-        told = {True: "used", False: "not used", None: "cannot tell whether used"}[use.used]
+        usage = {True: "used", False: "not used", None: "cannot tell whether used"}[use.used]
         extra = "; it held the right dates" if use.right_but_unused else ""
-        yield f"  {use.tool}: {use.calls} calls, {told} in the answer{extra}"
+        yield f"  {use.tool}: {use.calls} calls, {usage} in the answer{extra}"
     for again in each.repeated:
         loop = ", a loop" if again.is_loop else ""
         yield f"  called {again.times} times{loop}: {again.tool} {again.arguments[:120]}"

@@ -18,6 +18,8 @@ from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.statistics.reliability import pass_hat
 from agent_env.analysis.study import Arm
 
+Point = tuple[float, float, int]
+"""Cost, score, and the place of the arm."""
 BARS = "bars: 95 %; none for too few samples or equal values"
 
 
@@ -52,8 +54,8 @@ def all_figures(comparison: Comparison) -> dict[str, Figure]:
         "flips": flips,
         "reliability": reliability,
     }
-    made = ((name, make(comparison)) for name, make in makers.items())
-    return {name: figure for name, figure in made if figure is not None}
+    figures = ((name, make(comparison)) for name, make in makers.items())
+    return {name: figure for name, figure in figures if figure is not None}
 
 
 def _by_run(comparison: Comparison) -> dict[str, list[int]]:
@@ -173,7 +175,7 @@ def condition_bars(comparison: Comparison) -> Figure | None:
 def frontier(comparison: Comparison) -> Figure | None:
     """The main metric against cost per episode (tokens where the cost is not known for all); the
     line joins what nothing cheaper equals. None where neither is known."""
-    across = next((q for q in ("cost_usd", "tokens") if _known(comparison, q)), None)
+    across = next((q for q in ("cost_usd", "tokens") if _has_costs(comparison, q)), None)
     if across is None:
         return None
     scores, costs = comparison.means[comparison.metric], _costs(comparison, across)
@@ -196,7 +198,7 @@ def frontier(comparison: Comparison) -> Figure | None:
                       marker=look.marker, markersize=8, label=literal(label), capsize=2,
                       elinewidth=0.8, linestyle="none",
                       markerfacecolor=look.colour if filled[i] else "white")  # fmt: skip
-    best = _best(points, comparison.is_error)
+    best = _pareto_front(points, comparison.is_error)
     axes.plot([p[0] for p in best], [p[1] for p in best], color="#888888", linewidth=1, zorder=0)
     unit = "US dollars" if across == "cost_usd" else "tokens (input and output)"
     axes.set_xlabel(f"{unit} per episode ({BARS})")
@@ -209,7 +211,7 @@ def frontier(comparison: Comparison) -> Figure | None:
     return figure
 
 
-def _known(comparison: Comparison, across: str) -> bool:
+def _has_costs(comparison: Comparison, across: str) -> bool:
     return all(cost is not None for cost in _costs(comparison, across))
 
 
@@ -223,14 +225,14 @@ def _costs(comparison: Comparison, across: str) -> list[float | None]:
     ]
 
 
-def _best(points: list[tuple[float, float, int]], is_error: bool) -> list[tuple[float, float, int]]:
-    """Those that do better than everything cheaper."""
-    found: list[tuple[float, float, int]] = []
+def _pareto_front(points: list[Point], is_error: bool) -> list[Point]:
+    """The points that are better than every cheaper one."""
+    best: list[Point] = []
     sign = -1 if is_error else 1
     for point in sorted(points, key=lambda p: (p[0], -sign * p[1])):
-        if not found or sign * point[1] > sign * found[-1][1]:
-            found.append(point)
-    return found
+        if not best or sign * point[1] > sign * best[-1][1]:
+            best.append(point)
+    return best
 
 
 def flips(comparison: Comparison) -> Figure | None:
@@ -269,8 +271,8 @@ def flips(comparison: Comparison) -> Figure | None:
 
 def reliability(comparison: Comparison) -> Figure | None:
     """pass^k over k, a line per condition and a panel per run; None without repeats."""
-    found = pass_hat(comparison)
-    if len(found) < 2:
+    by_k = pass_hat(comparison)
+    if len(by_k) < 2:
         return None
     runs, styles = _by_run(comparison), looks(comparison.study.arms)
     figure = Figure(figsize=(3.6 * len(runs) + 0.8, 3.8), layout="constrained")
@@ -279,14 +281,14 @@ def reliability(comparison: Comparison) -> Figure | None:
         for k, i in enumerate(own):
             name = comparison.study.arms[i].condition.name
             look = styles[name]
-            shown = [(at, by[i]) for at, by in found.items() if by[i].value is not None]
-            values, errors = bars_of([e for _, e in shown])
+            points = [(at, by[i]) for at, by in by_k.items() if by[i].value is not None]
+            values, errors = bars_of([e for _, e in points])
             shift = (k - (len(own) - 1) / 2) * 0.035
-            axes.errorbar([at + shift for at, _ in shown], values, yerr=errors,
+            axes.errorbar([at + shift for at, _ in points], values, yerr=errors,
                           label=literal(name), color=look.colour, marker=look.marker,
                           linestyle=look.line, markersize=5, elinewidth=0.7, capsize=2)  # fmt: skip
         axes.set_title(literal(title), fontsize=10)
-        axes.set_xticks(list(found))
+        axes.set_xticks(list(by_k))
         axes.set_ylim(-0.04, 1.04)
         clean(axes)
     figure.supxlabel(f"k episodes of one sample, all right ({BARS})", fontsize=10)

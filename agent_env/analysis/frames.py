@@ -16,13 +16,13 @@ def episodes(comparison: Comparison) -> pd.DataFrame:
     rows = [
         {
             "run": arm.run, "model": arm.model, "condition": arm.condition.name,
-            "sample": seen.sample, "repeat": seen.repeat, "outcome": seen.outcome,
-            **{name: seen.metrics.get(name) for name in comparison.study.metrics},
-            **{name: seen.used[name] for name in QUANTITIES},
-            "missing": seen.absent, "extra": seen.extra, "stop_reason": seen.stop_reason,
+            "sample": o.sample, "repeat": o.repeat, "outcome": o.outcome,
+            **{name: o.metrics.get(name) for name in comparison.study.metrics},
+            **{name: o.used[name] for name in QUANTITIES},
+            "missing": o.absent, "extra": o.extra, "stop_reason": o.stop_reason,
         }
         for arm in comparison.study.arms
-        for seen in arm.observations
+        for o in arm.observations
     ]  # fmt: skip
     return pd.DataFrame(rows)
 

@@ -51,14 +51,14 @@ class Estimate:
         return self.value, self.low, self.high
 
 
-def mean_estimates(values: Floats, clusters: Ints, drawn: Floats, share: bool) -> list[Estimate]:
-    """The mean of each column; `drawn` are its bootstrap means, not needed for a `share` (of 0/1
+def mean_estimates(values: Floats, clusters: Ints, draws: Floats, share: bool) -> list[Estimate]:
+    """The mean of each column; `draws` are its bootstrap means, not needed for a `share` (of 0/1
     outcomes)."""
     centre, errors = means(values), standard_errors(values, clusters)
     estimates = []
     for k in range(values.shape[1]):
-        known = ~np.isnan(values[:, k])
-        n, groups = int(known.sum()), len(np.unique(clusters[known]))
+        has_value = ~np.isnan(values[:, k])
+        n, groups = int(has_value.sum()), len(np.unique(clusters[has_value]))
         value, error = float(centre[k]), float(errors[k])
         if n == 0:
             estimates.append(Estimate(None, method="no finished episode"))
@@ -70,17 +70,17 @@ def mean_estimates(values: Floats, clusters: Ints, drawn: Floats, share: bool) -
         elif error <= 1e-12:
             estimates.append(Estimate(value, None, None, "all equal", n, groups))
         else:
-            estimates.append(bootstrapped(value, drawn[:, k], n, groups))
+            estimates.append(bootstrap_estimate(value, draws[:, k], n, groups))
     return estimates
 
 
-def bootstrapped(value: float, drawn: Floats, samples: int, groups: int) -> Estimate:
+def bootstrap_estimate(value: float, draws: Floats, samples: int, groups: int) -> Estimate:
     """With the interval of these draws, unless clusters are too few for one."""
     if groups < FEWEST:
         none = f"none for fewer than {FEWEST} clusters"
         return Estimate(value, None, None, none, samples, groups)
     tail = expanded_tail(groups)
-    low, high = np.quantile(drawn[~np.isnan(drawn)], [tail, 1 - tail])
+    low, high = np.quantile(draws[~np.isnan(draws)], [tail, 1 - tail])
     return Estimate(value, float(low), float(high), "cluster bootstrap", samples, groups)
 
 
@@ -94,17 +94,17 @@ def mean_intervals(
     place = {name: k for k, name in enumerate(every)}
     rows = [np.array([place[name] for name, _ in own], dtype=np.int64) for own in columns]
     values = [np.array([value for _, value in own])[:, None] for own in columns]
-    drawn = _drawn(rows, values, len(every)) if not all(shares) else None
+    draws = _bootstrap(rows, values, len(every)) if not all(shares) else None
     intervals: list[Interval | None] = []
     for k, share in enumerate(shares):
-        column = drawn[:, k : k + 1] if drawn is not None else np.empty((0, 1))
-        (made,) = mean_estimates(values[k], rows[k], column, share)
-        has_ends = made.low is not None and made.high is not None
-        intervals.append((made.low, made.high) if has_ends else None)  # type: ignore[arg-type]
+        column = draws[:, k : k + 1] if draws is not None else np.empty((0, 1))
+        (estimate,) = mean_estimates(values[k], rows[k], column, share)
+        has_ends = estimate.low is not None and estimate.high is not None
+        intervals.append((estimate.low, estimate.high) if has_ends else None)  # type: ignore[arg-type]
     return intervals
 
 
-def _drawn(rows: Sequence[Ints], values: Sequence[Floats], clusters: int) -> Floats:
+def _bootstrap(rows: Sequence[Ints], values: Sequence[Floats], clusters: int) -> Floats:
     """Bootstrap means, resamples by columns; all columns share the draws."""
     sums, counts = (np.zeros((clusters, len(rows))) for _ in range(2))
     for k, (own, column) in enumerate(zip(rows, values, strict=True)):

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
-from agent_env.analysis.intervals import bootstrapped, wilson
+from agent_env.analysis.intervals import bootstrap_estimate, wilson
 from agent_env.analysis.resampling import Floats, draw_weights
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.totals import sum_known
 from agent_env.models.prices import cost_usd
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import Episode, Sample, Score, Usage, Verdict
@@ -27,7 +28,6 @@ Side = Literal["both", "reader", "judge", "neither"]
 SIDES: tuple[Side, ...] = ("both", "reader", "judge", "neither")
 Counts = Sequence[float]
 """Of answers, by SIDES."""
-Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,11 @@ def judge_agreements(
     ]
 
 
-def last_says(episode: Episode, judge: str, metric: str) -> str | None:
-    """What the judge said last; a failed call only where there is nothing else."""
-    said = [one.says for one in episode.judged if one.judge == judge and one.metric == metric]
-    answered = [says for says in said if says != "failed"]
-    return next(reversed(answered or said), None)
+def last_verdict(episode: Episode, judge: str, metric: str) -> str | None:
+    """What the judge verdicts last; a failed call only where there is nothing else."""
+    verdicts = [one.says for one in episode.judged if one.judge == judge and one.metric == metric]
+    readable = [says for says in verdicts if says != "failed"]
+    return next(reversed(readable or verdicts), None)
 
 
 def _agreement(
@@ -110,12 +110,12 @@ def _agreement(
         calls += [j for j in episode.judged if (j.judge, j.metric) == (judge, metric)]
         if episode.status != "finished" or metric not in score.metrics:
             continue
-        says = last_says(episode, judge, metric)
+        says = last_verdict(episode, judge, metric)
         counts[says or "not asked"] += 1
         if says in ("right", "wrong"):
             cell = _side(score.metrics[metric] == 1, says == "right")
             clusters[_query(samples[episode.sample])][cell] += 1
-    rows = [_counts(found) for found in clusters.values()]
+    rows = [_counts(own) for own in clusters.values()]
     agreement, kappa = _figures(rows)
     whole = tuple(map(sum, zip(*rows, strict=True))) if rows else (0, 0, 0, 0)
     usages = _usages(calls)
@@ -132,9 +132,9 @@ def _agreement(
         kappa=kappa,
         confusion=dict(zip(SIDES, whole, strict=True)),
         calls=sum(len(one.calls) for one in calls),
-        input_tokens=_sum(u.input_tokens for u in usages),
-        output_tokens=_sum(u.output_tokens for u in usages),
-        cost_usd=_sum(cost_usd(usage, facts) for usage in usages),
+        input_tokens=sum_known([u.input_tokens for u in usages]),
+        output_tokens=sum_known([u.output_tokens for u in usages]),
+        cost_usd=sum_known([cost_usd(usage, facts) for usage in usages]),
     )
 
 
@@ -185,10 +185,10 @@ def _figures(rows: Sequence[Counts]) -> tuple[Figure, Figure]:
     )
 
 
-def _figure(value: float | None, drawn: Floats, clusters: int) -> Figure:
-    if value is None or np.isnan(drawn).all() or np.nanmin(drawn) == np.nanmax(drawn):
+def _figure(value: float | None, draws: Floats, clusters: int) -> Figure:
+    if value is None or np.isnan(draws).all() or np.nanmin(draws) == np.nanmax(draws):
         return Figure(value)  # an answer parser, or a judge, that always says the same
-    estimate = bootstrapped(value, drawn, clusters, clusters)
+    estimate = bootstrap_estimate(value, draws, clusters, clusters)
     return Figure(value, estimate.low, estimate.high)
 
 
@@ -198,13 +198,7 @@ def _usages(calls: Iterable[Verdict]) -> list[Usage]:
     return [usage for usage in found if usage is not None]
 
 
-def _sum(values: Iterable[Number | None]) -> Number | None:
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return sum(known) if len(known) == len(found) else None
-
-
-def judge_table(found: Sequence[JudgeAgreement], title: str) -> ResultTable:
+def judge_table(agreements: Sequence[JudgeAgreement], title: str) -> ResultTable:
     """A line for each judge and metric."""
     heads = ("judged", "unparsable", "failed", "not asked")
     whom = ("right to both", "answer parser only", "judge only", "neither")
@@ -216,7 +210,7 @@ def judge_table(found: Sequence[JudgeAgreement], title: str) -> ResultTable:
         (row.judge, row.metric, row.judged, row.unparsable, row.failed, row.not_asked,
          row.agreement.cell, row.kappa.cell,
          *(row.confusion[cell] for cell in SIDES))
-        for row in found
+        for row in agreements
     )  # fmt: skip
     note = "judges beside the answer parser; 95 % confidence intervals, queries drawn whole"
     return ResultTable("judges", title, columns, rows, (note,))

@@ -1,4 +1,4 @@
-"""What a paper's method section has to say of the runs compared, in words and as a table."""
+"""The method section of a paper on the runs compared, as text and as a table."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from agent_env.records.manifest import Manifest, Preflight
 def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> list[str]:
     """Paragraphs to copy; what differs between the runs stands in the table of settings."""
     return [
-        _asked(comparison, manifests),
-        _counted(comparison),
-        _tested(comparison),
+        _design_text(comparison, manifests),
+        _outcome_text(comparison),
+        _test_text(comparison),
         *comparison.remarks,
     ]
 
 
-def _asked(comparison: Comparison, manifests: Mapping[str, Manifest]) -> str:
+def _design_text(comparison: Comparison, manifests: Mapping[str, Manifest]) -> str:
     study = comparison.study
     models = ", ".join(dict.fromkeys(arm.model for arm in study.arms))
     conditions = ", ".join(dict.fromkeys(arm.condition.name for arm in study.arms))
@@ -43,13 +43,13 @@ def _first_steps(comparison: Comparison) -> str:
         "auto": "was free to call a tool (auto)",
         "none": "must not call a tool (none)",
     }
-    told = [f"under {', '.join(names)} it {words[choice]}" for choice, names in choices.items()]
-    return f" The first step: {'; '.join(told)}; later steps were free." if told else ""
+    texts = [f"under {', '.join(names)} it {words[choice]}" for choice, names in choices.items()]
+    return f" The first step: {'; '.join(texts)}; later steps were free." if texts else ""
 
 
-def _counted(comparison: Comparison) -> str:
+def _outcome_text(comparison: Comparison) -> str:
     arms = comparison.study.arms
-    asked = sum(arm.asked for arm in arms)
+    planned = sum(arm.asked for arm in arms)
     finished = sum(o.counts for arm in arms for o in arm.observations)
     kinds = {
         kind: sum(o.outcome == kind for arm in arms for o in arm.observations)
@@ -57,17 +57,17 @@ def _counted(comparison: Comparison) -> str:
     }
     missing = sum(arm.missing for arm in arms)
     unscored = kinds["scorer_failed"]
-    left_out = f" {unscored:,} whose scorer failed enter no figure." if unscored else ""
+    unscored_text = f" {unscored:,} whose scorer failed enter no figure." if unscored else ""
     return (
-        f"Of {asked:,} episodes asked for, {finished:,} finished; {kinds['failed']:,} failed, "
+        f"Of {planned:,} episodes asked for, {finished:,} finished; {kinds['failed']:,} failed, "
         f"{kinds['unfinished']:,} were cut off and {missing:,} never began or have no readable "
         "trace: these enter no mean, and are counted as 0 where a figure is said to be of all. "
         f"{kinds['unreadable']:,} finished episodes gave an answer that the reading rules cannot "
-        f"read; they score 0.{left_out}"
+        f"read; they score 0.{unscored_text}"
     )
 
 
-def _tested(comparison: Comparison) -> str:
+def _test_text(comparison: Comparison) -> str:
     options, clusters = comparison.options, comparison.cluster_count
     return (
         f"Main metric: {comparison.metric}. Intervals are at 95 %: Wilson's for shares, else a "
@@ -78,7 +78,7 @@ def _tested(comparison: Comparison) -> str:
 
 
 def settings(manifests: Mapping[str, Manifest]) -> ResultTable:
-    """What determined each run, a row each; what is the same in all has one value."""
+    """The settings of each run, one a row."""
     rows = []
     columns = [dict(_settings(manifest)) for manifest in manifests.values()]
     for name in dict.fromkeys(name for column in columns for name in column):
@@ -89,60 +89,61 @@ def settings(manifests: Mapping[str, Manifest]) -> ResultTable:
     return ResultTable("settings", "How the runs were made", heads, tuple(rows))
 
 
-def _settings(found: Manifest) -> Iterator[tuple[str, Cell]]:
-    web = found.web_settings
-    yield "run", found.id
-    yield "begun", found.created_at
-    yield "task", found.task
-    yield "model", found.model
-    yield "model parameters", _listed(found.model_parameters)
-    yield "prompt", found.prompt_file.name if found.prompt_file else found.prompt
-    yield "prompt's digest", found.prompt_file.digest if found.prompt_file else None
-    yield "system text's digest", found.system_file.digest if found.system_file else None
-    yield "task options", _listed(found.options)
-    yield "conditions", ", ".join(c.name for c in found.conditions)
-    yield "strategies", ", ".join(dict.fromkeys(c.strategy for c in found.conditions))
-    first = ", ".join(f"{c.name} {c.first_step}" for c in found.conditions if c.tools)
+def _settings(manifest: Manifest) -> Iterator[tuple[str, Cell]]:
+    web = manifest.web_settings
+    yield "run", manifest.id
+    yield "begun", manifest.created_at
+    yield "task", manifest.task
+    yield "model", manifest.model
+    yield "model parameters", _pairs_text(manifest.model_parameters)
+    yield "prompt", manifest.prompt_file.name if manifest.prompt_file else manifest.prompt
+    yield "prompt's digest", manifest.prompt_file.digest if manifest.prompt_file else None
+    yield "system text's digest", manifest.system_file.digest if manifest.system_file else None
+    yield "task options", _pairs_text(manifest.options)
+    yield "conditions", ", ".join(c.name for c in manifest.conditions)
+    yield "strategies", ", ".join(dict.fromkeys(c.strategy for c in manifest.conditions))
+    first = ", ".join(f"{c.name} {c.first_step}" for c in manifest.conditions if c.tools)
     yield "first step", first or None
-    yield "preflight", "; ".join(_tried(preflight) for preflight in found.preflights) or None
-    yield "samples", found.samples
-    yield "samples' digest", found.samples_digest
-    yield "seed", found.seed
-    yield "dataset", found.dataset
-    yield "filters", ", ".join(found.where) or None
-    yield "repeats", found.repeats
-    yield "limits of an episode", _listed(found.limits)
-    yield "limits of the run", _listed(found.run_limits)
-    yield "retries", _listed(found.retries)
-    yield "reply cache", None if found.reply_cache is None else "used"
-    yield "sandbox", found.sandbox
-    yield "web", found.web
+    yield "preflight", "; ".join(_preflight_text(p) for p in manifest.preflights) or None
+    yield "samples", manifest.samples
+    yield "samples' digest", manifest.samples_digest
+    yield "seed", manifest.seed
+    yield "dataset", manifest.dataset
+    yield "filters", ", ".join(manifest.where) or None
+    yield "repeats", manifest.repeats
+    yield "limits of an episode", _pairs_text(manifest.limits)
+    yield "limits of the run", _pairs_text(manifest.run_limits)
+    yield "retries", _pairs_text(manifest.retries)
+    yield "reply cache", None if manifest.reply_cache is None else "used"
+    yield "sandbox", manifest.sandbox
+    yield "web", manifest.web
     yield "web search", web.search
     yield "pages searched by", web.index
     yield "page store's digest", web.pages_digest
     yield "pages as of", web.as_of
-    yield "leaks withheld", ("yes" if web.block_leaks else "no") if found.web else None
-    for use in found.contexts:
+    yield "leaks withheld", ("yes" if web.block_leaks else "no") if manifest.web else None
+    for use in manifest.contexts:
         yield f"pages of {use.name}", f"{use.source_model} {use.source_condition}, {use.digest}"
-    yield "tokens counted by", found.tokenizer
-    yield "prices of", found.model_facts.date if found.model_facts else None
-    yield "knowledge cutoff", found.model_facts.knowledge_cutoff if found.model_facts else None
-    for package, version in found.versions.items():
+    yield "tokens counted by", manifest.tokenizer
+    yield "prices of", manifest.model_facts.date if manifest.model_facts else None
+    facts = manifest.model_facts
+    yield "knowledge cutoff", facts.knowledge_cutoff if facts else None
+    for package, version in manifest.versions.items():
         yield f"version of {package}", version
-    yield "trace version", found.v
-    yield "changes when resumed", "; ".join(found.changes) or None
+    yield "trace version", manifest.v
+    yield "changes when resumed", "; ".join(manifest.changes) or None
 
 
-def _tried(found: Preflight) -> str:
+def _preflight_text(preflight: Preflight) -> str:
     """What the preflight saw."""
-    told = [f"answered by {found.served_model or 'unknown'}"]
-    if found.context_tokens is not None:
-        told.append(f"context {found.context_tokens}")
-    if found.template_digest is not None:
-        told.append(f"template {found.template_digest[:12]}")
-    return ", ".join(told)
+    parts = [f"answered by {preflight.served_model or 'unknown'}"]
+    if preflight.context_tokens is not None:
+        parts.append(f"context {preflight.context_tokens}")
+    if preflight.template_digest is not None:
+        parts.append(f"template {preflight.template_digest[:12]}")
+    return ", ".join(parts)
 
 
-def _listed(values: Mapping[str, object]) -> str | None:
-    told = [f"{name} {value}" for name, value in values.items() if value not in (None, {}, "")]
-    return ", ".join(told) or None
+def _pairs_text(values: Mapping[str, object]) -> str | None:
+    pairs = [f"{name} {value}" for name, value in values.items() if value not in (None, {}, "")]
+    return ", ".join(pairs) or None

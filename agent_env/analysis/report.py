@@ -10,7 +10,7 @@ import base64
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -48,7 +48,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class SvgFigure:
     """A figure as SVG; the text is ours and the plotting library's, names in it are escaped."""
 
     name: str
@@ -80,7 +80,10 @@ def report_html(
         words=method_words(comparison, manifests),
         sections=_sections(comparison, diagnoses),
         settings=settings(manifests),
-        figures=[Drawn(n, CAPTIONS.get(n, n), _svg(f, n)) for n, f in _drawn(comparison)],
+        figures=[
+            SvgFigure(name, CAPTIONS.get(name, name), _svg(figure, name))
+            for name, figure in all_figures(comparison).items()
+        ],
         script=Markup(script),  # files of this package, like the style
         style=Markup(style),
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -95,10 +98,6 @@ def _models(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(arm.model for arm in comparison.study.arms))
 
 
-def _drawn(comparison: Comparison) -> Iterable[tuple[str, Figure]]:
-    return all_figures(comparison).items()
-
-
 def _sections(comparison: Comparison, diagnoses: Sequence[RunDiagnosis]) -> list[Section]:
     titles: dict[str, list[ResultTable]] = {}
     for statistic in statistics_of(comparison):
@@ -106,7 +105,11 @@ def _sections(comparison: Comparison, diagnoses: Sequence[RunDiagnosis]) -> list
     titles["Broken down"] = [breakdown(comparison, name) for name in comparison.groups]
     titles["Why answers are wrong"] = [t for run in diagnoses for t in diagnosis_tables(run)]
     return [
-        Section(re.sub("[^a-z]+", "-", title.lower()), title, [table.shown() for table in tables])
+        Section(
+            re.sub("[^a-z]+", "-", title.lower()),
+            title,
+            [t.without_empty() for t in tables],
+        )
         for title, tables in titles.items()
         if tables
     ]

@@ -24,19 +24,19 @@ EXACT_CLUSTERS = 13
 
 
 def cluster_sums(values: Floats, clusters: Ints) -> tuple[Floats, Floats]:
-    """Sum and number of the known values, by cluster and column."""
+    """Sum and number of the has_value values, by cluster and column."""
     size = cluster_count(clusters)
-    known = ~np.isnan(values)
+    has_value = ~np.isnan(values)
     sums, counts = np.zeros((size, values.shape[1])), np.zeros((size, values.shape[1]))
-    np.add.at(sums, clusters, np.where(known, values, 0.0))
-    np.add.at(counts, clusters, known.astype(float))
+    np.add.at(sums, clusters, np.where(has_value, values, 0.0))
+    np.add.at(counts, clusters, has_value.astype(float))
     return sums, counts
 
 
 def means(values: Floats) -> Floats:
-    """Mean of each column over its known values; NaN where there is none."""
-    known = ~np.isnan(values)
-    return ratio(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
+    """Mean of each column over its has_value values; NaN where there is none."""
+    has_value = ~np.isnan(values)
+    return ratio(np.where(has_value, values, 0.0).sum(axis=0), has_value.sum(axis=0).astype(float))
 
 
 def standard_errors(values: Floats, clusters: Ints) -> Floats:
@@ -44,10 +44,10 @@ def standard_errors(values: Floats, clusters: Ints) -> Floats:
     fewer than two clusters have values."""
     centred = values - means(values)
     sums, counts = cluster_sums(centred, clusters)
-    used = (counts > 0).sum(axis=0).astype(float)
+    filled = (counts > 0).sum(axis=0).astype(float)
     total = counts.sum(axis=0)
     squares = (sums**2).sum(axis=0)
-    return np.sqrt(ratio(squares * ratio(used, used - 1), total**2))
+    return np.sqrt(ratio(squares * ratio(filled, filled - 1), total**2))
 
 
 def cluster_count(clusters: Ints) -> int:
@@ -66,8 +66,8 @@ def weight_chunks(count: int, resamples: int = RESAMPLES, seed: int = SEED) -> I
     for first in range(0, resamples, CHUNK):
         number = min(CHUNK, resamples - first)
         picks = rng.integers(0, count, (number, count)) + count * np.arange(number)[:, None]
-        drawn = np.bincount(picks.ravel(), minlength=number * count)
-        yield drawn.reshape(number, count).astype(float)
+        counts = np.bincount(picks.ravel(), minlength=number * count)
+        yield counts.reshape(number, count).astype(float)
 
 
 def bootstrap_means(values: Floats, clusters: Ints, weights: Floats) -> Floats:
@@ -94,14 +94,14 @@ def sign_flip_p(
 def _flip_column(sums: Floats, resamples: int, seed: int) -> float | None:
     if not sums.size:
         return None
-    seen, slack = abs(sums.sum()), 1e-9 * float(np.abs(sums).sum())
+    observed, slack = abs(sums.sum()), 1e-9 * float(np.abs(sums).sum())
     exact = sums.size <= EXACT_CLUSTERS
     if exact:
         totals = np.abs(np.array(list(product((-1.0, 1.0), repeat=sums.size))) @ sums)
     else:
         totals = _flipped(sums, resamples, seed)
-    beyond = float((totals > seen + slack).sum())
-    equal = float((np.abs(totals - seen) <= slack).sum())
+    beyond = float((totals > observed + slack).sum())
+    equal = float((np.abs(totals - observed) <= slack).sum())
     if exact:
         return (beyond + 0.5 * equal) / totals.size
     return (beyond + 0.5 * (equal + 1)) / (totals.size + 1)  # the data are one of the draws

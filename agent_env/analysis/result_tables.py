@@ -32,7 +32,7 @@ class Column:
     digits: int = 3
     signed: bool = False
     is_kept: bool = False
-    """Shown to a person even where it holds only noughts."""
+    """Shown to a person even where it holds only zeros."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +53,21 @@ class ResultTable:
             for row in self.rows
         ]
 
-    def shown(self) -> ResultTable:
-        """The table for a person: without the columns that hold only dashes or noughts."""
+    def without_empty(self) -> ResultTable:
+        """The table without columns of only dashes or zeros."""
         return self.of_columns(
             [
                 i for i, column in enumerate(self.columns)
-                if i == 0 or column.is_kept or any(_says_something(row[i]) for row in self.rows)
+                if i == 0 or column.is_kept or any(_has_content(row[i]) for row in self.rows)
             ]
         )  # fmt: skip
 
-    def of_columns(self, kept: Sequence[int]) -> ResultTable:
+    def of_columns(self, places: Sequence[int]) -> ResultTable:
         """The same rows with these columns only."""
         return replace(
             self,
-            columns=tuple(self.columns[i] for i in kept),
-            rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
+            columns=tuple(self.columns[i] for i in places),
+            rows=tuple(tuple(row[i] for i in places) for row in self.rows),
         )
 
     def terminal(self) -> RichTable:
@@ -162,11 +162,11 @@ def _number(value: float | None, column: Column) -> str:
     if column.name.startswith("p ") or column.name == "p":
         return "<0.001" if value < 0.001 else f"{value:.3f}"
     digits = min(1, column.digits) if abs(value) >= 100 else column.digits
-    shown = round(value, digits) + 0.0  # no minus before a zero
-    return f"{shown:{'+' if column.signed else ''},.{digits}f}"
+    rounded = round(value, digits) + 0.0  # no minus before a zero
+    return f"{rounded:{'+' if column.signed else ''},.{digits}f}"
 
 
-def _says_something(cell: Cell) -> bool:
+def _has_content(cell: Cell) -> bool:
     first = cell[0] if isinstance(cell, tuple) else cell
     return first is not None and not (isinstance(first, int) and first == 0)
 
@@ -177,7 +177,7 @@ def _as_value(cell: Cell) -> object:
     return cell
 
 
-def written(tables: Sequence[ResultTable], to: Format) -> str:
+def render(tables: Sequence[ResultTable], to: Format) -> str:
     """All tables in one text."""
     if to == "json":
         return json.dumps(as_objects(tables), ensure_ascii=False, allow_nan=False, indent=1) + "\n"

@@ -33,10 +33,10 @@ def _tail(n: int, k: int) -> float:
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's step-down adjustment over the p-values that there are; None stays None."""
-    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    ordered = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    for rank, (p, index) in enumerate(known):
-        highest = max(highest, min(1.0, (len(known) - rank) * p))
+    for rank, (p, index) in enumerate(ordered):
+        highest = max(highest, min(1.0, (len(ordered) - rank) * p))
         adjusted[index] = highest
     return adjusted

@@ -82,16 +82,16 @@ def _observations(
     right = rng.random((len(samples), repeats)) < chance[:, None]
     partial = rng.choice([0.0, 0.5, 2 / 3, 0.8], (len(samples), repeats))
     tokens = rng.lognormal(7.0, 0.5, (len(samples), repeats))
-    found = []
+    observations = []
     for i, sample in enumerate(samples):
         for r in range(repeats):
             exact, f1 = float(right[i, r]), 1.0 if right[i, r] else float(partial[i, r])
             metrics = {"exact_match": exact, "f1": f1, "jaccard": f1 / (2 - f1)}
-            used: dict[str, float | None] = dict.fromkeys(QUANTITIES)
-            used |= {"input_tokens": 3 * tokens[i, r], "output_tokens": float(tokens[i, r]),
+            quantities: dict[str, float | None] = dict.fromkeys(QUANTITIES)
+            quantities |= {"input_tokens": 3 * tokens[i, r], "output_tokens": float(tokens[i, r]),
                      "steps": 2.0, "tool_calls": 1.0, "duration_s": tokens[i, r] / 100}  # fmt: skip
-            found.append(
-                Observation(sample.id, r + 1, "read", metrics, used, int(exact == 0), 0,
+            observations.append(
+                Observation(sample.id, r + 1, "read", metrics, quantities, int(exact == 0), 0,
                             "answered", ("provider",), model)
             )  # fmt: skip
-    return found
+    return observations

@@ -1,4 +1,4 @@
-"""What is compared: conditions of runs over the same samples; what differs else is said."""
+"""A study: conditions of runs over the same samples, with notes on all other differences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from agent_env.analysis.observations import Observation
 from agent_env.analysis.totals import Totals
-from agent_env.analysis.treatment import MARK, marked, served_notice
+from agent_env.analysis.treatment import MARK, served_notice, with_mark
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Sample
@@ -79,8 +79,8 @@ class Study:
         for arm in self.arms:
             if arm.label in (label, label + MARK):
                 return arm
-        known = ", ".join(arm.label for arm in self.arms)
-        raise ConfigError(f"no condition '{label}'; known: {known}")
+        labels = ", ".join(arm.label for arm in self.arms)
+        raise ConfigError(f"no condition '{label}'; known: {labels}")
 
 
 def assemble(
@@ -98,28 +98,28 @@ def assemble(
     if len(tasks) > 1:
         raise ConfigError(f"runs of different tasks cannot be compared: {', '.join(tasks)}")
     common, notes = _common(runs, strict)
-    kept = {sample.id for sample in common}
+    sample_ids = {sample.id for sample in common}
     labels = _labels(runs)
     arms = tuple(
-        _arm(run, condition, labels[run.name, condition.name], kept)
+        _arm(run, condition, labels[run.name, condition.name], sample_ids)
         for run in runs
         for condition in run.manifest.conditions
     )
-    told = (*notes, *_problems(arms), *_served(runs), *_differences(runs), *_gaps(arms))
-    told = (*told, *_broken(runs))
-    return Study(tasks[0], metrics, arms, common, told, error_metrics, hooks)
+    remarks = (*notes, *_problems(arms), *_served(runs), *_differences(runs), *_gaps(arms))
+    remarks = (*remarks, *_broken(runs))
+    return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks)
 
 
-def _arm(run: RunData, condition: Condition, label: str, kept: set[str]) -> Arm:
-    seen = run.observations.get(condition.name, ())
+def _arm(run: RunData, condition: Condition, label: str, sample_ids: set[str]) -> Arm:
+    observations = run.observations.get(condition.name, ())
     return Arm(
         label=label,
         problem=run.manifest.problems.get(condition.name),
         run=run.name,
         model=run.manifest.model,
         condition=condition,
-        observations=tuple(o for o in seen if o.sample in kept),
-        asked=len(kept) * run.manifest.repeats,
+        observations=tuple(o for o in observations if o.sample in sample_ids),
+        asked=len(sample_ids) * run.manifest.repeats,
         spent=run.spent.get(condition.name),
     )
 
@@ -136,23 +136,23 @@ def _labels(runs: Sequence[RunData]) -> dict[tuple[str, str], str]:
     for run in runs:
         before = "" if len(runs) == 1 else f"{run.manifest.model if by_model else run.name} "
         for c in run.manifest.conditions:
-            labels[run.name, c.name] = before + marked(c.name, run.manifest.problems)
+            labels[run.name, c.name] = before + with_mark(c.name, run.manifest.problems)
     return labels
 
 
 def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], list[str]]:
     """Samples of the same id and content in every run, and what was left out."""
-    prints = [{name: _print(sample) for name, sample in run.samples.items()} for run in runs]
-    everywhere = set.intersection(*(set(p) for p in prints))
-    changed = {name for name in everywhere if len({p[name] for p in prints}) > 1}
-    union = set.union(*(set(p) for p in prints))
-    kept = everywhere - changed
+    digests = [{name: _digest(sample) for name, sample in run.samples.items()} for run in runs]
+    everywhere = set.intersection(*(set(p) for p in digests))
+    changed = {name for name in everywhere if len({p[name] for p in digests}) > 1}
+    union = set.union(*(set(p) for p in digests))
+    shared = everywhere - changed
     notes = []
-    if left := union - everywhere:
+    if unshared := union - everywhere:
         sizes = ", ".join(f"{run.name} {len(run.samples)}" for run in runs)
         notes.append(
-            f"The runs asked different samples ({sizes}): compared over the {len(kept)} that all "
-            f"have, {len(left)} left out."
+            f"The runs asked different samples ({sizes}): compared over the {len(shared)} that all "
+            f"have, {len(unshared)} left out."
         )
     if changed:
         notes.append(
@@ -161,12 +161,12 @@ def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], 
         )
     if notes and strict:
         raise ConfigError(" ".join(notes))
-    if not kept:
+    if not shared:
         raise ConfigError("the runs have no sample in common, so nothing can be paired")
-    return tuple(s for name, s in runs[0].samples.items() if name in kept), notes
+    return tuple(s for name, s in runs[0].samples.items() if name in shared), notes
 
 
-def _print(sample: Sample) -> str:
+def _digest(sample: Sample) -> str:
     return hashlib.sha256(sample.model_dump_json().encode()).hexdigest()
 
 
@@ -187,19 +187,19 @@ _COMPARED = {
 def _differences(runs: Sequence[RunData]) -> Iterable[str]:
     """What of the manifests is not the same in all runs."""
     for name, words in _COMPARED.items():
-        told = _told(
+        texts = _setting_texts(
             {
                 run.name: _plain(getattr(run.manifest, name))
                 for run in runs
                 if getattr(run.manifest, _USED_WITH.get(name, "task")) is not None
             }
         )
-        if len(set(told.values())) > 1:
-            yield f"The runs have different {words}: " + _listed(told) + "."
+        if len(set(texts.values())) > 1:
+            yield f"The runs have different {words}: " + _join(texts) + "."
     for package in sorted({name for run in runs for name in run.manifest.versions}):
-        told = {run.name: run.manifest.versions.get(package, "unknown") for run in runs}
-        if len(set(told.values())) > 1:
-            yield f"The runs were made with different versions of {package}: {_listed(told)}."
+        texts = {run.name: run.manifest.versions.get(package, "unknown") for run in runs}
+        if len(set(texts.values())) > 1:
+            yield f"The runs were made with different versions of {package}: {_join(texts)}."
     conditions = {run.name: {c.name for c in run.manifest.conditions} for run in runs}
     every = set.union(*conditions.values())
     for name, own in conditions.items():
@@ -218,7 +218,7 @@ def _plain(value: Any) -> Any:
     return value.model_dump(mode="json") if isinstance(value, BaseModel) else value
 
 
-def _told(values: Mapping[str, Any]) -> dict[str, str]:
+def _setting_texts(values: Mapping[str, Any]) -> dict[str, str]:
     """Each run's setting in words; of settings with several fields those that differ."""
     if not all(isinstance(value, dict) for value in values.values()):
         return {run: str(value) for run, value in values.items()}
@@ -230,8 +230,8 @@ def _told(values: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _listed(told: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in told.items())
+def _join(texts: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in texts.items())
 
 
 def _problems(arms: Sequence[Arm]) -> Iterable[str]:
@@ -243,19 +243,19 @@ def _problems(arms: Sequence[Arm]) -> Iterable[str]:
 def _served(runs: Sequence[RunData]) -> Iterable[str]:
     """Where a server names other models than the one asked for, or several."""
     for run in runs:
-        seen = (o.served_models for own in run.observations.values() for o in own)
-        told = served_notice(run.manifest, seen)
-        if told is not None:
-            yield f"{run.name}: {told}."
+        names = (o.served_models for own in run.observations.values() for o in own)
+        notice = served_notice(run.manifest, names)
+        if notice is not None:
+            yield f"{run.name}: {notice}."
 
 
 def _gaps(arms: Sequence[Arm]) -> Iterable[str]:
     for arm in arms:
         counts = {kind: sum(o.outcome == kind for o in arm.observations) for kind in _TROUBLES}
-        told = [f"{n} {kind}" for kind, n in (*counts.items(), ("never begun", arm.missing)) if n]
-        if told:
+        gaps = [f"{n} {kind}" for kind, n in (*counts.items(), ("never begun", arm.missing)) if n]
+        if gaps:
             yield (
-                f"{arm.label}: of {arm.asked} episodes {', '.join(told)}. They are no answers: "
+                f"{arm.label}: of {arm.asked} episodes {', '.join(gaps)}. They are no answers: "
                 "means are over the finished episodes, and `of all` counts them as 0."
             )
         unscored = sum(o.outcome == "scorer_failed" for o in arm.observations)

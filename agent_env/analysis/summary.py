@@ -18,7 +18,7 @@ TOKENS = {
     "input_tokens": "tokens in", "cached_tokens": "cached",
     "reasoning_tokens": "reasoning", "output_tokens": "out",
 }  # fmt: skip
-USED = (*TOKENS, "steps", "tool_calls", "cost_usd")
+QUANTITIES = (*TOKENS, "steps", "tool_calls", "cost_usd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Summary:
     defined: Mapping[str, int]
     """Of each error metric, the finished episodes for which it is defined."""
     used: Mapping[str, float | None]
-    """Means of USED; None where any finished episode's figure is unknown."""
+    """Means of QUANTITIES; None where any finished episode's figure is unknown."""
     hosted_calls: float
     """Mean calls of the provider's own tools."""
     cut_outputs: int
@@ -83,7 +83,7 @@ def summarise(comparison: Comparison) -> list[Summary]:
         else [Estimate(value) for value in comparison.values_of(name)]
         for name in study.metrics
     }
-    used = {name: comparison.values_of(name) for name in USED}
+    used = {name: comparison.values_of(name) for name in QUANTITIES}
     return [
         _summary(
             arm,
@@ -101,24 +101,24 @@ def _summary(
     used: Mapping[str, float | None],
     error_metrics: Sequence[str],
 ) -> Summary:
-    outcomes = Counter(seen.outcome for seen in arm.observations)
-    ended = [seen for seen in arm.observations if seen.counts]
-    offered = [seen.arrival for seen in ended if seen.arrival and seen.arrival.is_offered]
+    outcomes = Counter(o.outcome for o in arm.observations)
+    finished = [o for o in arm.observations if o.counts]
+    offered = [o.arrival for o in finished if o.arrival and o.arrival.is_offered]
     without = sum(not each.has_call for each in offered)
     return Summary(
         label=arm.label,
         condition=arm.condition.name,
         episodes=len(arm.observations),
-        finished=len(ended),
+        finished=len(finished),
         troubles={name: outcomes[name] for name in TROUBLES},
         metrics=metrics,
-        defined={name: sum(name in seen.metrics for seen in ended) for name in error_metrics},
+        defined={name: sum(name in o.metrics for o in finished) for name in error_metrics},
         used=used,
-        hosted_calls=sum(seen.hosted_calls for seen in ended) / max(len(ended), 1),
-        cut_outputs=sum(seen.cut_outputs for seen in ended),
+        hosted_calls=sum(o.hosted_calls for o in finished) / max(len(finished), 1),
+        cut_outputs=sum(o.cut_outputs for o in finished),
         without_call=without if offered else None,
-        usage_sources=tuple(sorted({s for seen in ended for s in seen.usage_sources})),
-        stop_reasons=dict(Counter(s.stop_reason for s in ended if s.stop_reason).most_common()),
+        usage_sources=tuple(sorted({s for o in finished for s in o.usage_sources})),
+        stop_reasons=dict(Counter(s.stop_reason for s in finished if s.stop_reason).most_common()),
         spent=arm.spent,
     )
 
@@ -141,8 +141,8 @@ def summary_table(
         *_on_means(rows, metrics), *_on_calls(rows),
         *(f"{label.removesuffix(MARK)}{MARK} cannot mean anything: {problem}"
           for label, problem in problems.items()),
-        *(f"{never} of {planned} episodes of {name} never began"
-          for name, (never, planned) in (missing or {}).items()),
+        *(f"{never} of {total} episodes of {name} never began"
+          for name, (never, total) in (missing or {}).items()),
     )  # fmt: skip
     return ResultTable("summary", title, columns, cells, notes)
 
@@ -159,8 +159,8 @@ def _cells(row: Summary) -> tuple[Cell, ...]:
 def _on_means(rows: Sequence[Summary], metrics: Sequence[str]) -> Iterator[str]:
     """What the means are of."""
     sources = sorted({source for row in rows for source in row.usage_sources})
-    told = f"by {' and '.join(sources)}" if sources else "unknown"
-    yield f"means per finished episode, with 95 % confidence intervals; tokens {told}"
+    source = f"by {' and '.join(sources)}" if sources else "unknown"
+    yield f"means per finished episode, with 95 % confidence intervals; tokens {source}"
     for name in metrics:
         fewer = [f"{row.condition} {row.defined[name]}" for row in rows
                  if row.defined.get(name, row.finished) < row.finished]  # fmt: skip
@@ -181,9 +181,9 @@ def _on_calls(rows: Sequence[Summary]) -> Iterator[str]:
         yield f"the provider's own tools called: {', '.join(hosted)}"
     if cut := [f"{row.condition} {row.cut_outputs}" for row in rows if row.cut_outputs]:
         yield f"tool outputs cut to fit into the context: {', '.join(cut)}"
-    ended = sum((Counter(row.stop_reasons) for row in rows), Counter[str]())
-    if ended.keys() - {"answered"}:
-        yield f"ended by {', '.join(f'{k} {n}' for k, n in ended.most_common())}"
+    reasons = sum((Counter(row.stop_reasons) for row in rows), Counter[str]())
+    if reasons.keys() - {"answered"}:
+        yield f"ended by {', '.join(f'{k} {n}' for k, n in reasons.most_common())}"
     spent = [row.spent for row in rows if row.spent is not None]
     failed, unknown = (
         sum(getattr(s, n) for s in spent) for n in ("failed_calls", "uncounted_calls")

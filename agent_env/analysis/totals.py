@@ -21,9 +21,9 @@ class Totals:
     """Model calls, failed ones included, cache hits not."""
     failed_calls: int
     uncounted_calls: int
-    """Of the failed ones, those whose tokens nobody told; they are in no sum."""
+    """Of the failed ones, those of unknown size; they are in no sum."""
     charged_tokens: int
-    """What the run's limits were charged for calls whose tokens nobody told; in no other sum."""
+    """What the run's limits were charged for calls of unknown size; in no other sum."""
     charged_cost_usd: float | None
     """The same in money; None without prices."""
     cache_hits: int
@@ -41,23 +41,25 @@ class Totals:
 
 def totals(episodes: Iterable[Episode], facts: ModelFacts | None) -> Totals:
     """Over the episodes, at these prices."""
-    found = list(episodes)
-    hits = sum(e.cache_hits for e in found)
-    failed = sum(e.failed_calls for e in found)
-    charged = [e.charged for e in found if e.charged != Usage()]
+    every = list(episodes)
+    hits = sum(e.cache_hits for e in every)
+    failed = sum(e.failed_calls for e in every)
+    charged = [e.charged for e in every if e.charged != Usage()]
     return Totals(
-        episodes=len(found),
-        calls=sum(e.steps for e in found) + failed - hits,
+        episodes=len(every),
+        calls=sum(e.steps for e in every) + failed - hits,
         failed_calls=failed,
-        uncounted_calls=sum(e.uncounted_calls for e in found),
+        uncounted_calls=sum(e.uncounted_calls for e in every),
         charged_tokens=sum((c.input_tokens or 0) + (c.output_tokens or 0) for c in charged),
-        charged_cost_usd=_sum([cost_usd(c, facts) for c in charged]) if is_priced(facts) else None,
+        charged_cost_usd=sum_known([cost_usd(c, facts) for c in charged])
+        if is_priced(facts)
+        else None,
         cache_hits=hits,
-        input_tokens=_sum([e.input_tokens for e in found]),
-        cached_tokens=_sum([e.cached_tokens for e in found]),
-        output_tokens=_sum([e.output_tokens for e in found]),
-        reasoning_tokens=_sum([e.reasoning_tokens for e in found]),
-        cost_usd=_sum([episode_cost(e, facts) for e in found]),
+        input_tokens=sum_known([e.input_tokens for e in every]),
+        cached_tokens=sum_known([e.cached_tokens for e in every]),
+        output_tokens=sum_known([e.output_tokens for e in every]),
+        reasoning_tokens=sum_known([e.reasoning_tokens for e in every]),
+        cost_usd=sum_known([episode_cost(e, facts) for e in every]),
     )
 
 
@@ -83,7 +85,7 @@ def spent_table(rows: Sequence[tuple[str, Totals]]) -> ResultTable:
 Number = TypeVar("Number", int, float)
 
 
-def _sum(values: list[Number | None]) -> Number | None:
+def sum_known(values: list[Number | None]) -> Number | None:
     """The sum, or None where any part of it is unknown."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    present = [value for value in values if value is not None]
+    return sum(present) if len(present) == len(values) else None

@@ -28,7 +28,7 @@ class TrailSummary:
         """Part of the lookups of which the claim holds; None where there are none."""
         if not self.lookups:
             return None
-        return sum(bool(getattr(found, stage)) for found in self.lookups) / len(self.lookups)
+        return sum(bool(getattr(lookup, stage)) for lookup in self.lookups) / len(self.lookups)
 
     def as_json(self) -> dict[str, object]:
         """All figures."""
@@ -43,11 +43,11 @@ class TrailSummary:
 
 def summarise_trails(trails: Sequence[Trail], conditions: Sequence[str]) -> list[TrailSummary]:
     """One summary for each condition, in the order given."""
-    found = []
+    summaries = []
     for condition in conditions:
         own = [trail for trail in trails if trail.condition == condition]
         judged = [trail for trail in own if trail.verdict is not None]
-        found.append(
+        summaries.append(
             TrailSummary(
                 condition=condition,
                 episodes=len(own),
@@ -56,7 +56,7 @@ def summarise_trails(trails: Sequence[Trail], conditions: Sequence[str]) -> list
                 lookups=tuple(lookup for trail in judged for lookup in trail.lookups),
             )
         )
-    return found
+    return summaries
 
 
 def trail_table(summaries: Sequence[TrailSummary], title: str) -> ResultTable:

@@ -39,7 +39,7 @@ def transcript(
     parameters: Mapping[str, JsonValue] | None = None,
 ) -> Iterator[str]:
     """The episode's story, long texts cut unless `full`; calls cost what `facts` says. By the
-    run's model `parameters` tool texts are shown as they were sent."""
+    run's model `parameters` tool texts are shown as they were messages."""
     width = None if full else 1200
     is_text = parameters is not None and parameters.get("tool_protocol") == "text"
     calls: tuple[ToolCall, ...] = ()
@@ -47,10 +47,10 @@ def transcript(
         match event:
             case EpisodeStarted():
                 yield "\n".join(_opening(event, parameters))
-                sent = event.messages
+                messages = event.messages
                 if is_text:
-                    sent = tuple(in_text(sent, event.tools, event.condition.first_step))
-                yield from (_message(message, width) for message in sent)
+                    messages = tuple(in_text(messages, event.tools, event.condition.first_step))
+                yield from (_message(message, width) for message in messages)
             case ModelCalled():
                 yield from (_message(message, width) for message in event.added)
                 yield _model_line(event, facts)
@@ -70,7 +70,7 @@ def transcript(
             case EpisodeFailed():
                 yield _cut(f"== failed: {event.error}: {event.message}", width)
             case Judged():
-                yield _judged(event, width)
+                yield _verdict(event, width)
 
 
 def verdict_lines(
@@ -83,8 +83,8 @@ def verdict_lines(
     if sample is not None:
         yield f"== gold: {_cut(gold_text(sample), None)}"
     if score is not None:
-        told = " · ".join(f"{name} {value:.4g}" for name, value in score.metrics.items())
-        yield f"== score: {told or score.outcome}"
+        metrics = " · ".join(f"{name} {value:.4g}" for name, value in score.metrics.items())
+        yield f"== score: {metrics or score.outcome}"
     if diagnosis is not None:
         yield _cut("== diagnosis: " + "\n".join(in_lines(diagnosis)), None)
     if why_not is not None:
@@ -105,20 +105,20 @@ def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) 
     if parameters is None:
         yield f"{first} · tool protocol and sampling: not known without run.json"
         return
-    given = [
+    settings = [
         f"{name} {json.dumps(value, ensure_ascii=False)}"
         for name in SAMPLING
         if (value := parameters.get(name)) is not None
     ]
     protocol = parameters.get("tool_protocol") or "native"
-    sampling = ", ".join(given) or "the server's defaults"
+    sampling = ", ".join(settings) or "the server's defaults"
     yield _cut(f"{first} · tool protocol: {protocol} · sampling: {sampling}", None)
 
 
-def _judged(event: Judged, width: int | None) -> str:
-    told = ", ".join(f"{name} {value}" for name, value in event.verdict.items())
+def _verdict(event: Judged, width: int | None) -> str:
+    verdict = ", ".join(f"{name} {value}" for name, value in event.verdict.items())
     replies = [call.reply.message.content for call in event.calls if call.reply is not None]
-    return "\n".join([f"== judged by {event.judge}: {told}", *(_cut(r, width) for r in replies)])
+    return "\n".join([f"== judged by {event.judge}: {verdict}", *(_cut(r, width) for r in replies)])
 
 
 def _tools(event: EpisodeStarted) -> str:
@@ -139,22 +139,22 @@ def _call(call: ToolCall, width: int | None) -> str:
     values = _object(call.arguments)
     long = {k: v for k, v in values.items() if isinstance(v, str) and "\n" in v}
     short = {k: v for k, v in values.items() if k not in long}
-    told = json.dumps(short, ensure_ascii=False) if long else call.arguments
-    line = _cut(f"  calls {call.name} {'' if long and not short else told}".rstrip(), width)
+    arguments = json.dumps(short, ensure_ascii=False) if long else call.arguments
+    line = _cut(f"  calls {call.name} {'' if long and not short else arguments}".rstrip(), width)
     return "\n".join([line, *(_cut(f"  {name}:\n{text}", width) for name, text in long.items())])
 
 
 def _object(arguments: str) -> dict[str, JsonValue]:
     try:
-        found = json.loads(arguments)
+        value = json.loads(arguments)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _model_line(event: ModelCalled, facts: ModelFacts | None) -> str:
     usage = event.reply.usage if event.reply else event.usage or Usage()
-    tokens = f"{_known(usage.input_tokens)} in, {_known(usage.output_tokens)} out"
+    tokens = f"{_count(usage.input_tokens)} in, {_count(usage.output_tokens)} out"
     source = f" ({usage.source})" if usage.source else ""
     cost = cost_usd(usage, facts)
     price = "" if cost is None else f", {cost:.5f} USD"
@@ -172,7 +172,7 @@ def _model_line(event: ModelCalled, facts: ModelFacts | None) -> str:
 
 def _tool_lines(event: ToolCalled, number: int | None, width: int | None) -> str:
     """`number` is the call's within its step where the result was sent as a block of text."""
-    size = f"{_known(event.output_tokens)} tokens"
+    size = f"{_count(event.output_tokens)} tokens"
     source = f" ({event.tokens_source})" if event.tokens_source else ""
     head = f"-- tool {_cut(event.call.name, None)}: {event.duration_s:.3f} s, {size}{source}"
     output = event.result.output
@@ -181,7 +181,7 @@ def _tool_lines(event: ToolCalled, number: int | None, width: int | None) -> str
     return f"{head}\n{_cut(output, width)}"
 
 
-def _known(value: int | None) -> str:
+def _count(value: int | None) -> str:
     return "unknown" if value is None else str(value)
 
 

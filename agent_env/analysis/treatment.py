@@ -89,7 +89,7 @@ def treatments(
     problems: Mapping[str, str],
 ) -> list[Treatment]:
     """One for each condition with tools; arrivals and problems by the conditions' names."""
-    own = {name: list(found) for name, found in arrivals.items()}
+    own = {name: list(each) for name, each in arrivals.items()}
     rows = []
     for condition in conditions:
         if condition.tools:
@@ -129,9 +129,9 @@ def _treatment(
     )
 
 
-def _by_sample(found: Iterable[Arrival]) -> dict[str, float]:
+def _by_sample(arrivals: Iterable[Arrival]) -> dict[str, float]:
     tokens: dict[str, list[int]] = defaultdict(list)
-    for each in found:
+    for each in arrivals:
         if each.first_input_tokens is not None:
             tokens[each.sample].append(each.first_input_tokens)
     return {sample: fmean(values) for sample, values in tokens.items()}
@@ -182,21 +182,21 @@ def treatment_notes(rows: Sequence[tuple[str, Treatment]]) -> list[str]:
     return notes
 
 
-def marked(name: str, problems: Mapping[str, str]) -> str:
+def with_mark(name: str, problems: Mapping[str, str]) -> str:
     """The condition's name, with a mark where it cannot mean what it says."""
     return name + MARK if name in problems else name
 
 
-def served_notice(manifest: Manifest, seen: Iterable[tuple[str, ...]]) -> str | None:
+def served_notice(manifest: Manifest, served_models: Iterable[tuple[str, ...]]) -> str | None:
     """What to say where the server's names for the model change, or are not the preflight's;
-    `seen` has those of each episode. None where there is nothing to say."""
-    counts = Counter(name for names in seen for name in names)
+    `served_models` has those of each episode. None where there is nothing to say."""
+    counts = Counter(name for names in served_models for name in names)
     before = [p.served_model for p in manifest.preflights if p.served_model is not None]
     if len(counts) > 1 or (before and counts and not counts.keys() <= set(before)):
-        told = ", ".join(f"{name} in {n} episodes" for name, n in counts.most_common())
+        counts_text = ", ".join(f"{name} in {n} episodes" for name, n in counts.most_common())
         first = f"; the preflight saw {before[-1]}" if before else ""
-        return f"the server changed its model: answered by {told}{first}"
-    wanted = served_name(manifest.model)
-    if before and not is_listed(wanted, before):
-        return f"asked for {wanted}, answered by {before[-1]}"
+        return f"the server changed its model: answered by {counts_text}{first}"
+    expected = served_name(manifest.model)
+    if before and not is_listed(expected, before):
+        return f"asked for {expected}, answered by {before[-1]}"
     return None

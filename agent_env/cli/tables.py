@@ -19,11 +19,11 @@ def print_table(table: ResultTable) -> None:
     from rich.segment import Segment, Segments
 
     wide = Console(width=1000)
-    shown = table.shown()
-    needed = wide.measure(shown.terminal()).maximum
-    room = Console().width if sys.stdout.isatty() else needed
+    filled = table.without_empty()
+    full_width = wide.measure(filled.terminal()).maximum
+    room = Console().width if sys.stdout.isatty() else full_width
     print(table.title)
-    for part in in_parts(shown, room):
+    for part in in_parts(filled, room):
         rich = part.terminal()
         console = Console(file=raw(sys.stdout), width=max(room, wide.measure(rich).maximum))
         segments = console.render(rich)

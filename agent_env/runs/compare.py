@@ -98,7 +98,7 @@ def compare_folders(
     study = read_study(paths, strict, note)
     if len(study.arms) < 2:
         raise ConfigError(ONE_CONDITION)
-    options = Options(metric=metric, baseline=baseline, wanted=wanted, resamples=resamples)
+    options = Options(metric=metric, baseline=baseline, target_effect=wanted, resamples=resamples)
     return Comparison(study, options)
 
 
@@ -123,17 +123,17 @@ def write(
     tables: Sequence[ResultTable], to: str | None, out: Path | None, say: Callable[[str], None]
 ) -> None:
     """To `out`, or to standard output; the format may follow from the file's ending."""
-    from agent_env.analysis.result_tables import written
+    from agent_env.analysis.result_tables import render
 
     fmt = _format(to, out)
     if out is None:
-        print(written(tables, fmt), end="")
+        print(render(tables, fmt), end="")
         return
     if fmt == "csv":
         for table in tables:
             write_whole(out / f"{table.name}.csv", table.csv().encode())
     else:
-        write_whole(out, written(tables, fmt).encode())
+        write_whole(out, render(tables, fmt).encode())
     say(f"wrote {len(tables)} tables to {out}")
 
 

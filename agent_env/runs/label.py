@@ -24,7 +24,7 @@ from agent_env.analysis.agreement import (
     mean_kappa,
     only,
 )
-from agent_env.analysis.judges import last_says
+from agent_env.analysis.judges import last_verdict
 from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.escaping import csv_text, unguarded
@@ -186,7 +186,11 @@ def _item(
         gold_text(sample),
         episode.answer or "",
         verdict(score, metric),
-        {judge: says for judge in judges if (says := last_says(episode, judge, metric)) in JUDGED},
+        {
+            judge: says
+            for judge in judges
+            if (says := last_verdict(episode, judge, metric)) in JUDGED
+        },
     )
 
 

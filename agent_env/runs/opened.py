@@ -11,7 +11,7 @@ from threading import Lock
 
 from agent_env.analysis.diagnosis import Diagnosis, diagnose
 from agent_env.analysis.result_tables import ResultTable
-from agent_env.analysis.treatment import Treatment, bare_of, marked, treatment_table
+from agent_env.analysis.treatment import Treatment, bare_of, treatment_table, with_mark
 from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import ConditionSummary, IndexPages
 from agent_env.episodes.trace.fold import fold
@@ -204,7 +204,7 @@ class OpenRun:
                     forms=tuple(filter(None, seen.forms.split(","))),
                     problem=problems.get(condition.name),
                 )
-                rows.append((marked(condition.name, problems), row))
+                rows.append((with_mark(condition.name, problems), row))
         return rows
 
     @property

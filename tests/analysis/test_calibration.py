@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agent_env.analysis.contrasts import Contrast, Plan, measure
+from agent_env.analysis.contrasts import Contrast, PlannedContrast, measure
 from agent_env.analysis.resampling import cluster_count, draw_weights
 from agent_env.analysis.simulated import Plant, scores
 
-PLAN = Plan("after − before", "after", "before", (("after", 1.0), ("before", -1.0)))
+PLAN = PlannedContrast("after − before", "after", "before", (("after", 1.0), ("before", -1.0)))
 RUNS = 300
 
 
@@ -22,7 +22,7 @@ def contrasts(plant: Plant, seed: int) -> list[Contrast]:
         deltas = (after - before)[:, None]
         single = plant.repeats == 1
         found += measure([PLAN], deltas, clusters, share=True, single=single, weights=weights,
-                         seed=number, wanted=0.05)  # fmt: skip
+                         seed=number, target_effect=0.05)  # fmt: skip
     return found
 
 

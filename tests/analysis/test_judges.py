@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.analysis.judges import Figure, cohen, judge_agreements, last_says
+from agent_env.analysis.judges import Figure, cohen, judge_agreements, last_verdict
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import Episode, JudgeCall, Sample, Score, Usage, Verdict
 from agent_env.testing import answer, puzzle
@@ -87,9 +87,9 @@ def test_several_judges_and_metrics_are_apart_and_the_last_verdict_counts() -> N
     other = judged("wrong", judge="openai/k")
     dated = judged("wrong", metric="answer_time")
     episode, score = pair("a", 1, first, second, judged("failed"), other, dated)
-    assert last_says(episode, J, "answer") == "right"
-    assert last_says(episode, J, "answer_time") == "wrong"
-    assert last_says(episode, "openai/k", "answer_time") is None
+    assert last_verdict(episode, J, "answer") == "right"
+    assert last_verdict(episode, J, "answer_time") == "wrong"
+    assert last_verdict(episode, "openai/k", "answer_time") is None
     rows = judge_agreements({"a": puzzle("a")}, [(episode, score)])
     assert [(row.judge, row.metric) for row in rows] == [
         (J, "answer"), (J, "answer_time"), ("openai/k", "answer"),

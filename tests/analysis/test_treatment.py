@@ -9,10 +9,10 @@ from agent_env.analysis.treatment import (
     Treatment,
     arrival,
     bare_of,
-    marked,
     served_notice,
     treatment_table,
     treatments,
+    with_mark,
 )
 from agent_env.records.manifest import Manifest, Preflight
 from agent_env.records.schema import Condition, Episode
@@ -46,7 +46,7 @@ def treatments_of(run: Manifest, episodes: Sequence[Episode]) -> list[tuple[str,
         for c in run.conditions
     }
     found = treatments(run.conditions, own, run.problems)
-    return [(marked(row.condition, run.problems), row) for row in found]
+    return [(with_mark(row.condition, run.problems), row) for row in found]
 
 
 def told(*episodes: Episode, run: Manifest | None = None):
@@ -128,7 +128,7 @@ def test_an_address_behind_the_models_name_is_no_part_of_it():
 
 
 def test_the_mark_stands_behind_the_name():
-    assert [marked(name, {"web": "…"}) for name in ("web", "base")] == ["web (!)", "base"]
+    assert [with_mark(name, {"web": "…"}) for name in ("web", "base")] == ["web (!)", "base"]
 
 
 @pytest.mark.parametrize(

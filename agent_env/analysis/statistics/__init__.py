@@ -48,13 +48,13 @@ def statistics_of(comparison: Comparison) -> list[Statistic]:
 
 
 def statistics_named(comparison: Comparison, names: Sequence[str]) -> list[Statistic]:
-    """Those of these names (`all` for every one); ConfigError lists the known ones."""
-    known = {statistic.name: statistic for statistic in statistics_of(comparison)}
+    """Those of these names (`all` for every one); ConfigError lists the by_name ones."""
+    by_name = {statistic.name: statistic for statistic in statistics_of(comparison)}
     if "all" in names:
-        return list(known.values())
-    if unknown := [name for name in names if name not in known]:
-        raise ConfigError(f"unknown table '{unknown[0]}'; known: {', '.join(known)}, all")
-    return [known[name] for name in names]
+        return list(by_name.values())
+    if unby_name := [name for name in names if name not in by_name]:
+        raise ConfigError(f"unknown table '{unby_name[0]}'; known: {', '.join(by_name)}, all")
+    return [by_name[name] for name in names]
 
 
 def tables_of(comparison: Comparison, statistics: Iterable[Statistic]) -> list[ResultTable]:

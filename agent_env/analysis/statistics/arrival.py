@@ -15,7 +15,7 @@ def treatment(comparison: Comparison) -> ResultTable:
 
 def arrivals(comparison: Comparison) -> list[tuple[str, Treatment]]:
     """What the finished episodes of each condition with tools tell, with the arm's label."""
-    found = []
+    pairs = []
     for run in dict.fromkeys(arm.run for arm in comparison.study.arms):
         arms = {arm.condition.name: arm for arm in comparison.study.arms if arm.run == run}
         own = {
@@ -24,8 +24,8 @@ def arrivals(comparison: Comparison) -> list[tuple[str, Treatment]]:
         }
         problems = {name: arm.problem for name, arm in arms.items() if arm.problem is not None}
         rows = treatments([arm.condition for arm in arms.values()], own, problems)
-        found += [(arms[row.condition].label, row) for row in rows]
-    return found
+        pairs += [(arms[row.condition].label, row) for row in rows]
+    return pairs
 
 
 STATISTIC = Statistic(

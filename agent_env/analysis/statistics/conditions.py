@@ -16,10 +16,10 @@ def conditions(comparison: Comparison) -> ResultTable:
     unscored = any(o.outcome == "scorer_failed" for arm in study.arms for o in arm.observations)
     kinds = (*_KINDS, "scorer_failed") if unscored else _KINDS
     for i, arm in enumerate(study.arms):
-        ended = sum(o.counts for o in arm.observations)
-        counted = [sum(o.outcome == kind for o in arm.observations) for kind in kinds]
+        finished = sum(o.counts for o in arm.observations)
+        troubles = [sum(o.outcome == kind for o in arm.observations) for kind in kinds]
         scores = [comparison.means[name][i].cell for name in metrics]
-        rows.append((arm.label, arm.asked, ended, *counted, arm.missing, *scores,
+        rows.append((arm.label, arm.asked, finished, *troubles, arm.missing, *scores,
                      comparison.of_all[i].cell))  # fmt: skip
     heads = ("episodes", "finished", *(k.replace("_", " ") for k in kinds), "never begun")
     columns = (

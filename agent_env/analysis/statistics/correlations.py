@@ -27,17 +27,17 @@ def between_metrics(comparison: Comparison) -> list[Correlation]:
     """Each pair of metrics over the finished episodes of all arms for which both
     are defined; none where there is no such episode."""
     row = {sample.id: i for i, sample in enumerate(comparison.study.samples)}
-    seen = [o for arm in comparison.study.arms for o in arm.observations if o.counts]
-    clusters = comparison.clusters[np.array([row[o.sample] for o in seen], dtype=np.int64)]
-    found = []
+    observations = [o for arm in comparison.study.arms for o in arm.observations if o.counts]
+    clusters = comparison.clusters[np.array([row[o.sample] for o in observations], dtype=np.int64)]
+    correlations = []
     for a, b in combinations(comparison.study.metrics, 2):
-        both = np.array([a in o.metrics and b in o.metrics for o in seen], dtype=bool)
-        kept = [o for o, defined in zip(seen, both, strict=True) if defined]
-        if kept:
-            x = np.array([o.metrics[a] for o in kept])
-            y = np.array([o.metrics[b] for o in kept])
-            found.append(correlate((a, b), x, y, clusters[both], comparison.weights))
-    return found
+        both = np.array([a in o.metrics and b in o.metrics for o in observations], dtype=bool)
+        both_known = [o for o, defined in zip(observations, both, strict=True) if defined]
+        if both_known:
+            x = np.array([o.metrics[a] for o in both_known])
+            y = np.array([o.metrics[b] for o in both_known])
+            correlations.append(correlate((a, b), x, y, clusters[both], comparison.weights))
+    return correlations
 
 
 STATISTIC = Statistic("correlations", correlations, order=80, needs=("scipy",))

@@ -12,12 +12,12 @@ from agent_env.analysis.statistics import Statistic
 
 def differences(comparison: Comparison) -> ResultTable:
     """The planned differences with interval, tests, and what could be resolved."""
-    wanted = comparison.options.wanted
+    effect = comparison.options.target_effect
     columns = (
         Column("difference"), Column(comparison.metric, 3, signed=True), Column("better", 0),
         Column("worse", 0), Column("p"), Column("p (Holm)"), Column("p McNemar, exact"),
         Column("p McNemar, mid"), Column("minimum detectable effect"),
-        Column(f"n for {wanted:g}", 0), Column("pairs", 0), Column("unpaired", 0),
+        Column(f"n for {effect:g}", 0), Column("pairs", 0), Column("unpaired", 0),
     )  # fmt: skip
     rows = tuple(_difference_row(c) for c in comparison.contrasts)
     tested = sum(c.p_value is not None for c in comparison.contrasts)
@@ -29,18 +29,18 @@ def differences(comparison: Comparison) -> ResultTable:
         how += " The exact McNemar test is conservative; its mid-p form is close to its level."
     notes = (
         f"Paired by sample, repeats averaged. {how if tested else 'Nothing was to be tested.'}",
-        *_on_power(comparison.contrasts, wanted),
+        *_on_power(comparison.contrasts, effect),
         *_grouped(comparison.contrasts),
     )
     return ResultTable("differences", "Differences, paired by sample", columns, rows, notes)
 
 
-def _on_power(contrasts: Sequence[Contrast], wanted: float) -> Iterator[str]:
+def _on_power(contrasts: Sequence[Contrast], effect: float) -> Iterator[str]:
     """What the columns on power mean, where they say anything."""
     if any(c.detectable is not None for c in contrasts):
         yield "Minimum detectable effect: the true difference found in 80 % of cases at 5 %."
     if any(c.needed is not None for c in contrasts):
-        yield f"n for {wanted:g}: samples that show such a difference in 80 % of cases at 5 %."
+        yield f"n for {effect:g}: samples that show such a difference in 80 % of cases at 5 %."
 
 
 def _grouped(contrasts: Sequence[Contrast]) -> list[str]:

@@ -22,7 +22,7 @@ PRICES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class Gain:
     """What one condition gains over another for what it uses more."""
 
     after: str
@@ -35,9 +35,9 @@ class Bought:
     """Gain per unit; no value where no more is used, or that is uncertain."""
 
 
-def bought(comparison: Comparison) -> list[Bought]:
+def gains_of(comparison: Comparison) -> list[Gain]:
     """For every planned difference within a run that adds tools and changes nothing else."""
-    found = []
+    gains = []
     for plan in comparison.plans:
         after, before = comparison.study.arm(plan.after), comparison.study.arm(plan.before)
         adds = set(after.condition.tools) > set(before.condition.tools)
@@ -47,11 +47,11 @@ def bought(comparison: Comparison) -> list[Bought]:
                 after.condition.name.partition("~")[2] == before.condition.name.partition("~")[2]
             )
         if not plan.is_interaction and after.run == before.run and adds and same:
-            found.append(_bought(comparison, after, before))
-    return found
+            gains.append(_gain(comparison, after, before))
+    return gains
 
 
-def _bought(comparison: Comparison, after: Arm, before: Arm) -> Bought:
+def _gain(comparison: Comparison, after: Arm, before: Arm) -> Gain:
     gain = _delta(comparison, after, before, (comparison.metric,), 1.0)
     mean = None if np.isnan(gain).all() else float(np.nanmean(gain))
     extra: dict[str, float | None] = {}
@@ -65,7 +65,7 @@ def _bought(comparison: Comparison, after: Arm, before: Arm) -> Bought:
         (more,) = comparison.estimates(values[:, 1:], share=False)
         extra[unit] = more.value
         per_unit[unit] = _per_unit(comparison, values, more)
-    return Bought(after.label, before.label, mean, extra, per_unit)
+    return Gain(after.label, before.label, mean, extra, per_unit)
 
 
 def _per_unit(comparison: Comparison, values: np.ndarray, more: Estimate) -> Estimate:
@@ -80,16 +80,16 @@ def _per_unit(comparison: Comparison, values: np.ndarray, more: Estimate) -> Est
 def _delta(
     comparison: Comparison, after: Arm, before: Arm, quantities: Sequence[str], worth: float
 ) -> np.ndarray:
-    used = [comparison.column(after, q) - comparison.column(before, q) for q in quantities]
-    total: np.ndarray = np.sum(used, axis=0) * worth
+    differences = [comparison.column(after, q) - comparison.column(before, q) for q in quantities]
+    total: np.ndarray = np.sum(differences, axis=0) * worth
     return total
 
 
 def tools(comparison: Comparison) -> ResultTable:
     """What a condition gains for what it uses more."""
-    found = bought(comparison)
+    gains = gains_of(comparison)
     rows = []
-    for each in found:
+    for each in gains:
         extra = [each.extra[unit] for unit in PRICES]
         rows.append((f"{each.after} − {each.before}", each.gain, *extra,
                      *(each.per_unit[unit].cell for unit in PRICES)))  # fmt: skip

@@ -50,8 +50,8 @@ def _noise(comparison: Comparison, arm: Arm) -> Noise:
 
 def noise(comparison: Comparison) -> ResultTable:
     """Flips between repeats; no rows without repeats."""
-    found = [each for each in noise_of(comparison) if each.flips.value is not None]
-    rows = tuple((each.label, each.flips.cell, each.floor) for each in found)
+    floors = [each for each in noise_of(comparison) if each.flips.value is not None]
+    rows = tuple((each.label, each.flips.cell, each.floor) for each in floors)
     columns = (Column("condition"), Column("flip rate"), Column("noise floor"))
     notes = (
         "Flip rate: the chance that two episodes of one sample score differently. Noise floor: two "

@@ -11,13 +11,13 @@ def outcomes(comparison: Comparison) -> ResultTable:
     """How answers miss: dates missing, dates too many, both."""
     rows = []
     for arm in comparison.study.arms:
-        read = [o for o in arm.observations if o.absent is not None and o.extra is not None]
+        readable = [o for o in arm.observations if o.absent is not None and o.extra is not None]
         shares: list[Cell] = [None] * 4
-        if read:
-            kinds = [(bool(o.absent), bool(o.extra)) for o in read]
-            wanted = ((False, False), (True, False), (False, True), (True, True))
-            shares = [kinds.count(kind) / len(read) for kind in wanted]
-        rows.append((arm.label, len(read), *shares))
+        if readable:
+            kinds = [(bool(o.absent), bool(o.extra)) for o in readable]
+            cases = ((False, False), (True, False), (False, True), (True, True))
+            shares = [kinds.count(kind) / len(readable) for kind in cases]
+        rows.append((arm.label, len(readable), *shares))
     heads = ("right", "only missing", "only extra", "both")
     columns = (Column("condition"), Column("answers read", 0), *(Column(h) for h in heads))
     notes = (

@@ -61,17 +61,17 @@ class Consistency:
 def consistency(comparison: Comparison) -> list[Consistency]:
     """By condition; the verdict is the value of the main metric. [] where no query has two
     phrasings."""
-    named = ((sample.id, getattr(sample, "query", None)) for sample in comparison.study.samples)
-    queries = {name: query for name, query in named if isinstance(query, str) and query}
-    found = (_of_arm(arm, queries, comparison.metric) for arm in comparison.study.arms)
-    return [each for each in found if each is not None]
+    pairs = ((sample.id, getattr(sample, "query", None)) for sample in comparison.study.samples)
+    queries = {name: query for name, query in pairs if isinstance(query, str) and query}
+    rows = (_of_arm(arm, queries, comparison.metric) for arm in comparison.study.arms)
+    return [each for each in rows if each is not None]
 
 
 def _of_arm(arm: Arm, queries: Mapping[str, str], metric: str) -> Consistency | None:
     groups: dict[tuple[str, int], list[Observation]] = defaultdict(list)
-    for seen in arm.observations:
-        if seen.counts and seen.sample in queries:
-            groups[queries[seen.sample], seen.repeat].append(seen)
+    for o in arm.observations:
+        if o.counts and o.sample in queries:
+            groups[queries[o.sample], o.repeat].append(o)
     return _of(arm.label, groups, metric)
 
 
@@ -83,7 +83,7 @@ def _of(
         return None
     by_query: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for (query, _), own in several.items():
-        by_query[query].append(_measured(own, metric))
+        by_query[query].append(_measures(own, metric))
     means = [tuple(map(fmean, zip(*values, strict=True))) for values in by_query.values()]
     shares = _shares(by_query, means)
     return Consistency(
@@ -95,10 +95,10 @@ def _of(
     )
 
 
-def _measured(own: Sequence[Observation], metric: str) -> tuple[float, float, float]:
+def _measures(own: Sequence[Observation], metric: str) -> tuple[float, float, float]:
     """Same verdict, same answer, agreement of one query's phrasings."""
-    verdicts = [seen.metrics.get(metric, 0.0) for seen in own]
-    answers = {seen.answer for seen in own}
+    verdicts = [o.metrics.get(metric, 0.0) for o in own]
+    answers = {o.answer for o in own}
     pairs = list(combinations(verdicts, 2))
     equal = sum(one == other for one, other in pairs) / len(pairs)
     return float(len(set(verdicts)) == 1), float(len(answers) == 1), equal
@@ -119,7 +119,7 @@ def _shares(queries: Iterable[str], means: Sequence[tuple[float, ...]]) -> list[
 
 def phrasings(comparison: Comparison) -> ResultTable:
     """The same for people; no rows without phrasings."""
-    found = consistency(comparison)
+    results = consistency(comparison)
     columns = (
         Column("condition"), Column("queries", 0), Column("phrasings", 0),
         *(Column(name.replace("_", " ")) for name in MEASURES),
@@ -127,9 +127,9 @@ def phrasings(comparison: Comparison) -> ResultTable:
     rows = tuple(
         (row.condition, row.queries, row.phrasings,
          row.same_verdict.cell, row.same_answer.cell, row.agreement.cell)
-        for row in found
+        for row in results
     )  # fmt: skip
-    alone = sum(row.alone for row in found)
+    alone = sum(row.alone for row in results)
     notes = ["Means over queries, with 95 % confidence intervals over queries."]
     if alone:
         notes.append(f"{alone} queries with one finished phrasing only are not in it.")

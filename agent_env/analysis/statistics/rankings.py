@@ -37,14 +37,14 @@ def between_rankings(comparison: Comparison) -> list[Correlation]:
         for name in dict.fromkeys(arm.condition.name for arm in arms)
         if all((run, name) in place for run in runs)
     ]
-    drawn = comparison.draws(comparison.columns(comparison.metric))
+    draws = comparison.draws(comparison.columns(comparison.metric))
     values = np.array([m.value for m in comparison.means[comparison.metric]], dtype=float)
-    found = []
+    rankings = []
     for a, b in combinations(names, 2):
-        left, right = ([place[run, name] for run in runs] for name in (a, b))
-        found.append(_ranking((a, b), values[left], values[right], drawn[:, left], drawn[:, right],
-                              comparison.cluster_count))  # fmt: skip
-    return found
+        first, second = ([place[run, name] for run in runs] for name in (a, b))
+        pairs = (values[first], values[second], draws[:, first], draws[:, second])
+        rankings.append(_ranking((a, b), *pairs, comparison.cluster_count))
+    return rankings
 
 
 def _ranking(
@@ -66,11 +66,11 @@ def _ranking(
     sy = np.sign(ys[:, :, None] - ys[:, None, :])
     untied = np.sqrt(np.abs(sx).sum(axis=(1, 2)) * np.abs(sy).sum(axis=(1, 2)))
     tau_drawn = divided((sx * sy).sum(axis=(1, 2)), untied)
-    found = [
+    estimates = [
         shifted_estimate(rho, rho_drawn, len(x), groups),
         shifted_estimate(tau, tau_drawn, len(x), groups),
     ]
-    return Correlation(*names, found[0], found[1], len(x))
+    return Correlation(*names, estimates[0], estimates[1], len(x))
 
 
 STATISTIC = Statistic("rankings", rankings, order=90, needs=("scipy",))

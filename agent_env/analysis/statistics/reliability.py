@@ -15,12 +15,12 @@ from agent_env.analysis.statistics import Statistic
 
 def reliability(comparison: Comparison) -> ResultTable:
     """pass^k; no rows without repeats."""
-    found = pass_hat(comparison)
+    by_k = pass_hat(comparison)
     labels = [arm.label for arm in comparison.study.arms]
-    rows = [(label, *(by[i].cell for by in found.values())) for i, label in enumerate(labels)]
-    columns = (Column("condition"), *(Column(f"pass^{k}") for k in found))
+    rows = [(label, *(by[i].cell for by in by_k.values())) for i, label in enumerate(labels)]
+    columns = (Column("condition"), *(Column(f"pass^{k}") for k in by_k))
     notes = ("pass^k: the chance that k episodes of one sample are all exactly right.",)
-    many = tuple(rows) if len(found) > 1 else ()
+    many = tuple(rows) if len(by_k) > 1 else ()
     return ResultTable("reliability", "Reliability over repeats", columns, many, notes)
 
 

@@ -13,17 +13,17 @@ DIGITS = {"cost_usd": 4, "steps": 1, "tool_calls": 1, "duration_s": 2}
 
 def use(comparison: Comparison) -> ResultTable:
     """Tokens, cost, steps, calls, time per finished episode."""
-    known = [
+    present = [
         name
         for name in QUANTITIES
         if any(estimate.value is not None for estimate in comparison.means[name])
     ]
     rows = tuple(
-        (arm.label, *(comparison.means[name][i].cell for name in known))
+        (arm.label, *(comparison.means[name][i].cell for name in present))
         for i, arm in enumerate(comparison.study.arms)
     )
-    columns = (Column("condition"), *(Column(name, DIGITS.get(name, 0)) for name in known))
-    unknown = [name for name in QUANTITIES if name not in known]
+    columns = (Column("condition"), *(Column(name, DIGITS.get(name, 0)) for name in present))
+    unknown = [name for name in QUANTITIES if name not in present]
     notes = ["Means per finished episode; cluster bootstrap intervals."]
     if unknown:
         notes.append(f"Not known for these runs: {', '.join(unknown)}.")

@@ -43,7 +43,7 @@ class WebSearch:
         if self._foreign and allowed:
             parts.append(_origin_notice(allowed))
         if len(allowed) < len(hits):
-            parts.append(f"[{len(hits) - len(allowed)} more found, which may not be allowed.]")
+            parts.append(f"[{len(hits) - len(allowed)} more found, which may not be shown.]")
         if not parts:
             parts = [f"No results for: {request.query}\nTry fewer or other words."]
         return ToolResult(output="\n\n".join(parts), pages=refs)
