@@ -11,11 +11,11 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.observations import Observation
-from agent_env.analysis.result_tables import written
+from agent_env.analysis.result_tables import render
 from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.statistics.correlations import between_metrics
-from agent_env.analysis.statistics.gains import bought
+from agent_env.analysis.statistics.gains import gains_of
 from agent_env.analysis.statistics.noise import noise_of
 from agent_env.analysis.statistics.rankings import between_rankings
 from agent_env.analysis.statistics.reliability import pass_hat
@@ -133,8 +133,8 @@ def test_every_table_can_be_written_for_poor_studies(samples: int, value: float 
     poor = compared(replace(rescored(made, value), hooks=AnalysisHooks(statistics=STATISTICS)))
     tables = tables_of(poor, statistics_of(poor))
     for to in ("md", "csv", "latex"):
-        assert "nan" not in written(tables, to).lower()  # type: ignore[arg-type]
-    assert json.loads(written(tables, "json"))["conditions"]["rows"]
+        assert "nan" not in render(tables, to).lower()  # type: ignore[arg-type]
+    assert json.loads(render(tables, "json"))["conditions"]["rows"]
 
 
 def test_the_share_of_the_gap_that_is_closed(planted: Study) -> None:
@@ -179,7 +179,7 @@ def test_what_a_tool_buys_is_gain_over_what_it_uses_more(planted: Study) -> None
             for o in arm.observations))
         for arm in planted.arms[:2]
     ]  # fmt: skip
-    (found,) = bought(compared(replace(planted, arms=tuple(arms))))
+    (found,) = gains_of(compared(replace(planted, arms=tuple(arms))))
     assert found.extra["1,000 tokens"] == pytest.approx(2.0)
     assert found.per_unit["1,000 tokens"].value == pytest.approx((found.gain or 0) / 2)
     assert found.extra["cent"] is None

@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.analysis.diagnosis import Diagnosis, diagnose
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables, in_lines
-from agent_env.analysis.result_tables import written
+from agent_env.analysis.result_tables import render
 from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, OnWeekday
 from agent_env.families.time_puzzles.hooks import fault_finder
 from agent_env.families.time_puzzles.sample import TimePuzzle
@@ -261,7 +261,7 @@ def test_a_family_without_rules_of_its_own_is_unexplained() -> None:
 def test_sums_and_words() -> None:
     diagnoses = (told("web", "1960-07-25", messages=SEARCHED), told("web", "1960-07-18"))
     tables = diagnosis_tables(RunDiagnosis("r", "m", ("web",), diagnoses))
-    text = written(tables, "md")
+    text = render(tables, "md")
     assert "| condition | episodes | right | retrieval |" in text
     assert "| web | 2 | 1 | 1 |" in text
     assert list(in_lines(diagnoses[0]))[:3] == [

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from agent_env.analysis.result_tables import Column, ResultTable, text_of, written
+from agent_env.analysis.result_tables import Column, ResultTable, render, text_of
 
 TABLE = ResultTable(
     "t", "A & B",
@@ -38,7 +38,7 @@ def test_csv_has_a_column_for_each_bound_and_runs_no_formula() -> None:
 
 
 def test_json_keeps_full_figures_and_says_null_for_the_unknown() -> None:
-    told = json.loads(written([TABLE], "json"))["t"]
+    told = json.loads(render([TABLE], "json"))["t"]
     assert told["rows"][0]["score"] == {"value": 0.5, "low": 0.25, "high": 0.75}
     assert told["rows"][1]["delta"] is None
     assert told["notes"] == ["50 % of it"]
@@ -65,4 +65,4 @@ def test_a_frame_has_a_column_for_each_bound() -> None:
 def test_a_person_sees_no_column_that_says_nothing() -> None:
     columns = (Column("name"), Column("failed", 0), Column("n", 0), Column("cost"))
     table = ResultTable("t", "t", columns, (("a", 0, 1, None), ("b", 0, 0, None)))
-    assert [column.name for column in table.shown().columns] == ["name", "n"]
+    assert [column.name for column in table.without_empty().columns] == ["name", "n"]

@@ -107,7 +107,7 @@ def test_the_table_says_what_is_wrong():
         "web (!)", "required", "+0", "0.00", "–", "0",
     ]  # fmt: skip
     assert "web (!): cannot mean anything: the server drops its tools." in table.notes
-    assert [column.name for column in table.shown().columns][-1] == "with a call"
+    assert [column.name for column in table.without_empty().columns][-1] == "with a call"
 
 
 def test_dropped_tools_are_said_without_a_preflight_too():
