@@ -4,6 +4,7 @@ than everything else that `agent-env --help` does."""
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
@@ -14,6 +15,9 @@ from typer.core import TyperCommand, TyperGroup
 WIDTH = 100
 PLAIN: dict[str, Any] = {"max_content_width": WIDTH}
 """Context settings of the whole command line."""
+
+EXAMPLE = "Example: "
+_SEVERAL = re.compile(r", (?:or|then) (?=agent-env )")
 
 
 class Sectioned(TyperCommand):
@@ -27,6 +31,18 @@ class Sectioned(TyperCommand):
         """Keep the words for the help, which is shown before any of them is understood."""
         self.words = tuple(args)
         return super().parse_args(ctx, args)
+
+    def format_help_text(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the paragraphs wrapped, and each example on one line, so that it can be pasted."""
+        for paragraph in inspect.cleandoc(self.help or "").split("\n\n"):
+            text = " ".join(paragraph.split())
+            with formatter.indentation():
+                formatter.write_paragraph()
+                if text.startswith(EXAMPLE):
+                    for command in _SEVERAL.split(text.removeprefix(EXAMPLE)):
+                        formatter.write(f"{'':{formatter.current_indent}}{EXAMPLE}{command}\n")
+                else:
+                    formatter.write_text(text)
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write arguments first, then the sections in the order in which they come up."""
@@ -82,6 +98,8 @@ class CommandTable(SectionedGroup):
             return None
         found, holder = _load(self.paths[name]), typer.Typer(rich_markup_mode=None)
         if isinstance(found, typer.Typer):
+            for each in found.registered_commands:
+                each.cls = Sectioned
             holder.add_typer(found, name=name, cls=SectionedGroup)
         else:
             holder.command(name, cls=Sectioned)(found)

@@ -355,3 +355,22 @@ def test_the_help_of_a_command_with_a_task_lists_the_options_of_the_task(command
     listed = shown.split("\nOptions of time-puzzles, each as --option KEY=VALUE:\n")[1]
     assert "facts=<str>            Facts per puzzle: 5 or 4-6.  [default: 4-6]" in listed
     assert "Options of" not in agent_env(command, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "examples"),
+    [
+        (["fork"], ["agent-env fork runs/first/episodes/web/tp-1-00001.1.jsonl --at 2 "
+                    "--edit page.txt --repeats 3 --out runs/forked"]),
+        (["web", "build"], [
+            "agent-env web build --world fictional --entities 5000 --seed 3 --out pages.db",
+            "agent-env web build --table td.materials.jsonl --out tables.db",
+        ]),
+    ],
+    ids=["command", "command of a group"],
+)  # fmt: skip
+def test_an_example_of_the_help_is_one_line_that_can_be_pasted(
+    command: list[str], examples: list[str]
+) -> None:
+    lines = agent_env(*command, "--help").stdout.splitlines()
+    assert [line for line in lines if "Example" in line] == [f"  Example: {e}" for e in examples]
