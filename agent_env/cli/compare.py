@@ -36,11 +36,14 @@ def compare(
         compare_folders,
         comparison_json,
         draw,
+        need_extra,
         select_tables,
         write,
         write_report,
     )
 
+    if options.figures or options.html:
+        need_extra(*(["jinja2", "matplotlib", "scipy"] if options.html else ["matplotlib"]))
     found = compare_folders(
         options.runs, metric=options.metric, baseline=options.baseline, wanted=options.wanted,
         strict=options.strict, resamples=options.resamples, note=say,

@@ -161,7 +161,6 @@ def _format(to: str | None, out: Path | None) -> Format:
 
 def draw(found: Comparison, folder: Path) -> Iterator[Path]:
     """Every figure that the study has something for, as SVG and PNG."""
-    need_extra("matplotlib")
     from agent_env.analysis.drawing import save
     from agent_env.analysis.figures import all_figures
 
@@ -173,7 +172,6 @@ def write_report(
     found: Comparison, paths: Sequence[Path | str], out: Path, note: Callable[[str], None]
 ) -> None:
     """The comparison with the runs' settings and diagnoses as one HTML file at `out`."""
-    need_extra("jinja2", "matplotlib", "scipy")
     from agent_env.analysis.report import report_html
     from agent_env.runs.study import read_manifests
 
