@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.table import Table
 
+from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.cli.progress import Progress
 from agent_env.cli.tables import print_table
 from agent_env.cli.terminal import VisibleStream, guard_streams, raw
-from agent_env.episodes.run_folder import RunFolder
+from agent_env.runs.run import Run
 from tests.commands import agent_env
 
 STEERING = re.compile(
@@ -168,12 +168,10 @@ def test_on_a_terminal_tables_keep_their_styles_and_cells_do_not_bring_any(
     monkeypatch.setattr("sys.stdout", terminal)
     monkeypatch.setattr("sys.stderr", Terminal())
     guard_streams()
-    table = Table(title="title")
-    table.add_column("name")
-    table.add_row("a\x1b[8m\u202eb")
-    print_table(table)
+    columns = (Column("name"), Column("value"))
+    print_table(ResultTable("t", "title", columns, (("a\x1b[8m\u202eb", 1),)))
     shown = terminal.getvalue()
-    assert "\x1b[3m" in shown  # rich's own: titles are italic
+    assert "\x1b[1m" in shown  # rich's own: headings are bold
     assert "\x1b[8m" not in shown
     assert "\u202e" not in shown
     assert r"a\u001b[8m\u202eb" in shown
@@ -188,7 +186,7 @@ def test_lines_beside_the_progress_bar_are_guarded_too(
     monkeypatch.setattr("sys.stderr", terminal)
     guard_streams()
     with Progress() as progress:
-        progress.listener.begin(RunFolder(finished), 2)
+        progress.listener.begin(Run.open(finished), 2)
         progress.listener.note("said\x1b[8m\u202e")
         print("said too\x1b[8m\u202e", file=sys.stderr)
     assert raw(sys.stderr) is terminal

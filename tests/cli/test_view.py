@@ -75,5 +75,5 @@ def test_compare_writes_one_html_file_with_method_tables_and_figures(
 
 def test_a_report_that_cannot_be_written_is_told(root: Path) -> None:
     done = agent_env("compare", str(root), "--html", "/proc/none/x.html", "--resamples", "1000")
-    assert done.returncode == 1
-    assert "cannot write /proc/none/x.html" in done.stderr
+    assert done.returncode == 2
+    assert "cannot write to /proc/none/x.html" in done.stderr

@@ -48,7 +48,7 @@ def test_a_missing_image_says_how_to_make_it(docker_host: str) -> None:
 
 
 def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fails(name: str, limits: SandboxLimits, host: str | None) -> Probe:
+    async def fails(name: str, limits: SandboxLimits, host: str | None, *_: object) -> Probe:
         return Probe(name, False, f"no {name} here")
 
     monkeypatch.setattr(choosing, "probe_one", fails)
@@ -60,7 +60,7 @@ def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch: pytest.Mo
 
 
 def test_auto_takes_the_first_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def probe(name: str, limits: SandboxLimits, host: str | None) -> Probe:
+    async def probe(name: str, limits: SandboxLimits, host: str | None, *_: object) -> Probe:
         return Probe(name, name != "docker", "")
 
     monkeypatch.setattr(choosing, "probe_one", probe)
