@@ -180,5 +180,7 @@ def _plural(verbs: Verbs) -> str:
 def fill(template: str, values: Mapping[str, str], **more: str) -> str:
     """The template with its values, in one pass, as a value may hold braces itself."""
     return re.sub(
-        r"{([^{}]*)}", lambda m: more[m[1]] if m[1] in more else with_article(values[m[1]]), template
+        r"{([^{}]*)}",
+        lambda m: more[m[1]] if m[1] in more else with_article(values[m[1]]),
+        template,
     )
