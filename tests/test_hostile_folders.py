@@ -3,6 +3,7 @@ waits, and the other runs are shown and compared."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -312,3 +313,12 @@ def test_files_of_a_run_are_read_by_one_function() -> None:
 def _reads(file: Path) -> int:
     text = file.read_text()
     return text.count(".read_bytes()") + text.count(".read_text(")
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "replay", "resume"])
+def test_a_run_without_conditions_is_named(runs: Path, command: str) -> None:
+    file = runs / "odd/run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"conditions": []}))
+    done = agent_env(command, str(runs / "odd"))
+    assert done.returncode == 2
+    assert "conditions" in done.stderr

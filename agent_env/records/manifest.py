@@ -143,7 +143,7 @@ class Manifest(Stored):
     former_urls: tuple[str, ...] = ()
     """Where the model's server was before the run was gone on with elsewhere; what it said goes
     back to it."""
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Condition, ...] = Field(min_length=1)
     repeats: int
     limits: dict[str, bool | float | int | dict[str, int] | None]
     """Of one episode."""

@@ -107,20 +107,26 @@ def read_file(folder: Path, file: Path, most: int = LARGEST) -> bytes:
 
 
 def read_own_file(file: Path, most: int = LARGEST_RECORD) -> bytes | None:
-    """The bytes of a file that this user wrote and nobody else can have; None where there is no
-    such file, or it is larger."""
+    """The bytes of a file that this user wrote and nobody else can have, nor have put there; None
+    where there is no such file, or it is larger."""
     try:
+        folder = os.stat(file.parent)
         fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
         found = os.fstat(fd)
-        is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-        if not is_ours or found.st_mode & 0o022 or found.st_size > most:
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_size > most:
+            return None
+        if not all(map(_is_ours_alone, (found, folder))):
             return None
         return os.read(fd, most)
     finally:
         os.close(fd)
+
+
+def _is_ours_alone(found: os.stat_result) -> bool:
+    return found.st_uid == os.geteuid() and not found.st_mode & 0o022
 
 
 def replace_file(file: Path, data: bytes, *, mode: int = 0o666, sync: bool = False) -> None:

@@ -22,7 +22,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import ConfigError, StorageError, ToolError
+from pydantic import TypeAdapter, ValidationError
+
+from agent_env.errors import ConfigError, StorageError, ToolError, first_problem
 from agent_env.records.safe_files import new_file
 from agent_env.web.fetch_content import read_content
 from agent_env.web.kept import page_key
@@ -32,6 +34,7 @@ from agent_env.web.store_care import add_search
 from agent_env.web.store_rows import Fetch, Search
 
 LONGEST_BODY = 32_000_000
+_FETCH, _SEARCH = TypeAdapter(Fetch), TypeAdapter(Search)
 _KIND = "application/vnd.agent-env.fetch+json"
 _SEARCH_KIND = "application/vnd.agent-env.search+json"
 _PACKING = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection"})
@@ -73,9 +76,9 @@ def import_warc(store: SqlitePages, file: Path, note: Callable[[str], None]) -> 
             for row, body, text in waiting.rows(record):
                 counts["pages"] += store.add(row, body, text)
             if record is not None and _is(record, "metadata", _SEARCH_KIND):
-                add_search(store, _search(json.loads(record.content_stream().read())))
+                add_search(store, _stored(_SEARCH, record))
                 counts["searches"] += 1
-        except (ToolError, ValueError, TypeError, KeyError) as exc:
+        except (ToolError, ValueError, OverflowError) as exc:
             left_out[_why(exc)] += 1
             note(f"a record was left out: {exc}")
     left_out += waiting.left_out
@@ -189,14 +192,14 @@ class _Waiting:
             if before is not None:
                 yield _extract(before)
         elif record.rec_type == "conversion" and self._belongs(record):
-            self._text = record.content_stream().read().decode()
+            self._text = _content(record).decode()
         elif _is(record, "metadata", _KIND):
             yield from self._ours(record)
         elif record.rec_type not in ("warcinfo", "request", "metadata", "conversion"):
             self.left_out[f"{record.rec_type} records"] += 1
 
     def _ours(self, record: Any) -> Iterator[_Row]:
-        row = Fetch(**_fields(json.loads(record.content_stream().read())))
+        row: Fetch = _stored(_FETCH, record)
         if row.error is not None:
             yield row, None, None
         elif self._response is not None and self._text is not None and self._belongs(record):
@@ -258,24 +261,19 @@ def _is(record: Any, kind: str, content_type: str) -> bool:
     return bool(record.rec_type == kind and record.content_type == content_type)
 
 
-def _fields(values: dict[str, Any]) -> dict[str, Any]:
-    """All fields of a row; what the file does not tell is None."""
-    names = Fetch.__dataclass_fields__
-    return {name: values.get(name) for name in names}
+def _stored(kind: TypeAdapter[Any], record: Any) -> Any:
+    """What we wrote as JSON; ValueError where it is another thing, or too long."""
+    try:
+        return kind.validate_json(_content(record))
+    except ValidationError as exc:
+        raise ValueError(first_problem(exc.errors())) from exc
 
 
-def _search(values: dict[str, Any]) -> Search:
-    from agent_env.records.schema import Hit
-
-    hits = values["hits"]
-    return Search(
-        str(values["provider"]),
-        str(values["query"]),
-        int(values["limit"]),
-        str(values["searched_at"]),
-        None if hits is None else tuple(Hit(**hit) for hit in hits),
-        values["error"],
-    )
+def _content(record: Any) -> bytes:
+    data: bytes = record.content_stream().read(LONGEST_BODY + 1)
+    if len(data) > LONGEST_BODY:
+        raise ValueError(f"it holds more than {LONGEST_BODY / 1e6:g} MB")
+    return data
 
 
 def _why(error: Exception) -> str:

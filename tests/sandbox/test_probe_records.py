@@ -61,13 +61,19 @@ def test_other_rights_probe_again(records: ProbeRecords, monkeypatch: pytest.Mon
     assert records.held_at("namespaces", LIMITS) is None
 
 
-@pytest.mark.parametrize("how", ["others may write", "a link", "broken", "a folder"])
+@pytest.mark.parametrize("how", [
+    "others may write", "others may write beside it", "a link", "a hard link", "broken", "a folder",
+])  # fmt: skip
 def test_a_record_that_others_could_have_written_does_not_count(
     records: ProbeRecords, tmp_path: Path, how: str
 ) -> None:
     file = records.folder / "namespaces.json"
     if how == "others may write":
         file.chmod(0o666)
+    elif how == "others may write beside it":
+        records.folder.chmod(0o777)
+    elif how == "a hard link":
+        os.link(file, tmp_path / "elsewhere")
     elif how == "a link":
         file.symlink_to(file.rename(tmp_path / "elsewhere"))
     elif how == "broken":

@@ -16,7 +16,7 @@ from agent_env.testing import page
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_care import problems
 from agent_env.web.store_rows import Failure
-from agent_env.web.warc import WarcImport, export_warc, import_warc
+from agent_env.web.warc import LONGEST_BODY, WarcImport, export_warc, import_warc
 
 A, B = "https://a.example/", "https://b.example/"
 NOON = "2026-01-01T12:00:00+00:00"
@@ -136,3 +136,41 @@ def test_a_warc_that_is_cut_off_gives_what_came_before(store: SqlitePages, tmp_p
     held = {row.digest for row in store.fetches(False)}
     assert again.outcome(A) == store.outcome(A)
     assert {row.digest for row in again.fetches(False)} <= held
+
+
+FETCH = "application/vnd.agent-env.fetch+json"
+SEARCH = "application/vnd.agent-env.search+json"
+ODD = {
+    "deep": (FETCH, b"[" * 100_000),
+    "a list": (FETCH, b"[1]"),
+    "a row of other kinds": (FETCH, b'{"asked": {"a": 1}, "error": "x", "url": [], "stands": 1}'),
+    "a number beyond all": (FETCH, b'{"asked": "x", "error": "x", "url": "x", "status": 1%s}' % (b"0" * 99)),
+    "no text": (FETCH, b"\xff\xfe"),
+    "half a letter": (FETCH, b'{"asked": "\\ud800", "error": "x", "url": "x", "fetched_at": "x"}'),
+    "a search without a number": (SEARCH, b'{"provider": 1, "query": 1, "limit": 1e999, "hits": []}'),
+    "a search of a list": (SEARCH, b"[]"),
+    "long": (FETCH, b'{"asked": "' + b"x" * (LONGEST_BODY + 1) + b'"}'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_record_is_left_out_and_the_next_is_taken(name: str, tmp_path: Path) -> None:
+    from warcio.warcwriter import WARCWriter
+
+    kind, data = ODD[name]
+    file = tmp_path / "odd.warc.gz"
+    with file.open("wb") as out:
+        writer = WARCWriter(out, gzip=True)
+        for content_type, payload in (
+            (kind, data),
+            (SEARCH, b'{"provider": "brave", "query": "q", "limit": 5, "searched_at": "x", '
+                     b'"hits": [], "error": null}'),
+        ):  # fmt: skip
+            writer.write_record(writer.create_warc_record(
+                A, "metadata", payload=io.BytesIO(payload), warc_content_type=content_type,
+            ))  # fmt: skip
+    store, said = SqlitePages(tmp_path / "pages.db"), list[str]()
+    found = import_warc(store, file, said.append)
+    assert (found.searches, found.left_out) == (1, {"records that are broken": 1})
+    assert len(said) == 1
+    assert len(said[0]) < 300

@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -78,7 +79,10 @@ def last_event(path: Path, data: bytes) -> Event | None:
         if written != b"%08x" % crc:
             return next(_own(reversed(read_lines(path, data).events)), None)
     read = (trace_event.validate_json(_unsealed(line)[0]) for line in reversed(lines))
-    event = next(_own(read), None)
+    try:
+        event = next(_own(read), None)
+    except ValidationError:  # sealed by somebody else; reading it whole says what is wrong
+        event = next(_own(reversed(read_lines(path, data).events)), None)
     return event if event is not None and event.v <= TRACE_VERSION else None
 
 
@@ -118,7 +122,17 @@ def _unsealed(line: bytes) -> tuple[bytes, bytes]:
     return line, b""
 
 
+def _is_time(text: str) -> bool:
+    """Whether it is a time in ISO 8601 with its offset, so that times can be subtracted."""
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
 def _misplaced(event: Event, above: list[Event]) -> str | None:
+    if not _is_time(event.at):
+        return "not a trace event: 'at' is no time in ISO 8601 with its offset"
     if above and event.episode != above[0].episode:
         return f"is a line of the episode {event.episode}, not of {above[0].episode}"
     if event.seq < len(above):

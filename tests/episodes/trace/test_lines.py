@@ -37,6 +37,27 @@ def of_another_run(lines: list[bytes]) -> list[bytes]:
     return [*lines[:2], seal(json.dumps(event).encode(), 12345)[0], *lines[3:]]
 
 
+def resealed(lines: list[bytes], **changes: object) -> list[bytes]:
+    """The last line as somebody else would write it, with a checksum that fits."""
+    event = json.loads(lines[-1]) | changes
+    del event["crc"]
+    before = int(json.loads(lines[-2])["crc"], 16)
+    return [*lines[:-1], seal(json.dumps(event).encode(), before)[0]]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"at": "soon"}, {"at": "2026-01-01T00:00:00"}, {"answer": True}, {"kind": "x"}]
+)
+def test_a_line_that_fits_its_checksum_and_no_event_is_named(
+    tmp_path: Path, lines: list[bytes], changes: dict[str, object]
+) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(b"".join(resealed(lines, **changes)))
+    with pytest.raises(TraceError, match=f":{len(lines)}: not a trace event"):
+        read_trace(file)
+    assert is_finished(file) == ("at" in changes)
+
+
 @pytest.mark.parametrize(
     ("harm", "reason"),
     [
