@@ -140,14 +140,20 @@ def test_a_warc_that_is_cut_off_gives_what_came_before(store: SqlitePages, tmp_p
 
 FETCH = "application/vnd.agent-env.fetch+json"
 SEARCH = "application/vnd.agent-env.search+json"
+HUGE = b"9" * 99
 ODD = {
     "deep": (FETCH, b"[" * 100_000),
     "a list": (FETCH, b"[1]"),
     "a row of other kinds": (FETCH, b'{"asked": {"a": 1}, "error": "x", "url": [], "stands": 1}'),
-    "a number beyond all": (FETCH, b'{"asked": "x", "error": "x", "url": "x", "status": 1%s}' % (b"0" * 99)),
+    "a number beyond all": (
+        FETCH, b'{"asked": "x", "error": "x", "url": "x", "fetched_at": "x", "status": %s}' % HUGE
+    ),
     "no text": (FETCH, b"\xff\xfe"),
     "half a letter": (FETCH, b'{"asked": "\\ud800", "error": "x", "url": "x", "fetched_at": "x"}'),
-    "a search without a number": (SEARCH, b'{"provider": 1, "query": 1, "limit": 1e999, "hits": []}'),
+    "a search beyond all": (
+        SEARCH, b'{"provider": "x", "query": "x", "limit": %s, "searched_at": "x", "hits": [], '
+        b'"error": null}' % HUGE
+    ),
     "a search of a list": (SEARCH, b"[]"),
     "long": (FETCH, b'{"asked": "' + b"x" * (LONGEST_BODY + 1) + b'"}'),
 }  # fmt: skip
