@@ -15,7 +15,7 @@ from agent_env.cli.run import AsJson, say
 
 if TYPE_CHECKING:
     from agent_env.episodes.contexts.check import ContextComparison
-    from agent_env.runs.context import BuildOptions, Built
+    from agent_env.runs.context import BuildOptions, BuildResult
     from agent_env.tasks.contexts import SampleContext
 
 
@@ -47,7 +47,7 @@ def build(options: BuildOptions, as_json: AsJson = False) -> None:
         _tell_gaps(built)
 
 
-def _built_json(built: Built, out: Path) -> dict[str, object]:
+def _built_json(built: BuildResult, out: Path) -> dict[str, object]:
     header = built.contexts.header
     rows = built.contexts.by_sample.values()
     return {
@@ -63,7 +63,7 @@ def _built_json(built: Built, out: Path) -> dict[str, object]:
     }
 
 
-def _tell_gaps(built: Built) -> None:
+def _tell_gaps(built: BuildResult) -> None:
     """Every page that is missing and every sample without a page, a line each."""
     for row in built.contexts.by_sample.values():
         for page in row.missing:

@@ -13,7 +13,7 @@ from agent_env.cli.run import AsJson, say
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from agent_env.runs.judge import Asked, JudgeOptions
+    from agent_env.runs.judge import JudgeOptions, JudgeResult
 
 SHOWN = 300
 """Letters of a reply or an error."""
@@ -62,7 +62,7 @@ def _beginning(text: str) -> str:
     return shorten(text, SHOWN, placeholder=" …") or "(nothing)"
 
 
-def _print(asked: Asked) -> None:
+def _print(asked: JudgeResult) -> None:
     new = ", ".join(f"{number} {says}" for says, number in sorted(asked.says.items())) or "none"
     print(f"{asked.chosen} answers by '{asked.metric}'; new verdicts: {new}")
     if asked.kept:

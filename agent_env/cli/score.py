@@ -52,12 +52,12 @@ def show(
     from agent_env.analysis.transcript import transcript, verdict_lines
     from agent_env.episodes.trace.reader import read_trace
     from agent_env.errors import DatasetError
-    from agent_env.runs.score import beside
+    from agent_env.runs.score import trace_context
 
     events = read_trace(file)
     if not events:
         raise DatasetError(file, None, "holds no event")
-    run = beside(file, events)
+    run = trace_context(file, events)
     facts = run.manifest.model_facts if run.manifest else None
     parameters = run.manifest.model_parameters if run.manifest else None
     for part in transcript(events, full, facts, parameters):

@@ -1,4 +1,4 @@
-"""Asks a model about samples that a command made, by a run of its own that can be gone on with."""
+"""Runs a model over samples that a command made, in a run of its own that can be resumed."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from agent_env.wiring.trust import check_trust, how_to_trust, record_run
 
 
 async def ask(options: RunOptions, samples: Sequence[Sample], listener: Listener) -> Run:
-    """Run the samples, or what is missing of them in a run that has begun."""
+    """Runs the samples, or the missing ones of an existing run."""
     data = samples_bytes(samples[: options.limit])
-    begun = Run(options.out) if options.out else None
-    if begun is None or not (begun.path / "run.json").exists():
+    run = Run(options.out) if options.out else None
+    if run is None or not (run.path / "run.json").exists():
         with TemporaryDirectory() as folder:
             dataset = Path(folder) / f"{options.task}.jsonl"
             dataset.write_bytes(data)
-            asked = replace(options, dataset=dataset, repeats=1, where=(), prompt="default")
-            return await start_run(asked, listener)
-    manifest = begun.manifest()
+            run_options = replace(options, dataset=dataset, repeats=1, where=(), prompt="default")
+            return await start_run(run_options, listener)
+    manifest = run.manifest()
     if (manifest.task, manifest.model) != (options.task, options.model) or (
         manifest.samples_digest != digest(data)
     ):
-        raise ConfigError(f"{begun.path} holds another run; name another folder for this one")
-    check_trust(begun, manifest, listener.note, own=("address",), option=how_to_trust(begun))
+        raise ConfigError(f"{run.path} holds another run; name another folder for this one")
+    check_trust(run, manifest, listener.note, own=("address",), option=how_to_trust(run))
     (options,) = addressed(options, [options.model])
     before = manifest.model_parameters.get("base_url")
     if before != options.base_url:  # the server moved
         parameters = manifest.model_parameters | {"base_url": options.base_url}
         former = (*manifest.former_urls, str(before))
-        begun.change(model_parameters=parameters, former_urls=former)
-        record_run(begun, listener.note)
-    await run_episodes(begun, options.concurrency, listener)
-    return begun
+        run.change(model_parameters=parameters, former_urls=former)
+        record_run(run, listener.note)
+    await run_episodes(run, options.concurrency, listener)
+    return run

@@ -1,4 +1,4 @@
-"""Whether the conditions can do anything for the samples; said before anything is made."""
+"""Checks of conditions against samples, before a run is created."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agent_env.tasks.tool_registry import find_tool, needs_web, traits_of
 
 
 def check_tables(conditions: Sequence[Condition], made: SampleSet) -> None:
-    """ConfigError where a condition looks into a table that a sample does not have."""
+    """ConfigError for a condition whose tool needs a table that a sample does not have."""
     tables = by_digest(made.tables)
     asking = {t: c.name for c in reversed(conditions) for t in traits_of(c) if t.needs_table}
     for traits, condition in asking.items():
@@ -27,8 +27,8 @@ def check_tables(conditions: Sequence[Condition], made: SampleSet) -> None:
 
 
 def check_wordings(task: Task, conditions: Sequence[Condition], samples: Sequence[Sample]) -> None:
-    """ConfigError where a condition spells nothing out, so that it is another one by its name;
-    the task must have the samples' tables."""
+    """ConfigError for an explicit condition that changes no prompt; the task must have the samples'
+    tables."""
     for condition in conditions:
         if condition.wording == "implicit":
             continue
@@ -46,33 +46,33 @@ def check_proofs(
     settings: WebSettings,
     note: Callable[[str], None],
 ) -> None:
-    """ConfigError where the sealed web holds none of the pages that the samples name as proving;
-    `note` hears of some that it lacks."""
+    """ConfigError if the sealed web has none of the samples' evidence pages; a note on missing
+    ones."""
     asking = [c.name for c in conditions if needs_web([c]) and c.wording == "implicit"]
     if not asking:
         return
-    named = {sample.id: set(sample.evidence) for sample in made.samples if sample.evidence}
-    if not named:
+    evidence = {sample.id: set(sample.evidence) for sample in made.samples if sample.evidence}
+    if not evidence:
         note(f"no sample names a page that proves its answer, so {asking[0]} may find nothing")
         return
     held = _addresses(settings, made.tables)
-    lacking = [name for name, urls in named.items() if not urls <= held]
-    if not any(urls & held for urls in named.values()):
+    lacking = [name for name, urls in evidence.items() if not urls <= held]
+    if not any(urls & held for urls in evidence.values()):
         where = settings.pages or "the shipped web, which is served without --pages,"
         raise ConfigError(
             f"condition '{asking[0]}': {where} holds none of the pages that prove the answers, "
-            f"such as {min(named[lacking[0]])}; name with --pages the web that was built from the "
-            "same facts (agent-env web build --out pages.db)"
+            f"such as {min(evidence[lacking[0]])}; name with --pages the web that was built from "
+            "the same facts (agent-env web build --out pages.db)"
         )
     if lacking:
         note(
-            f"{len(lacking)} of {len(made.samples)} samples name proving pages that the web does "
-            f"not hold, the first one {lacking[0]}: {min(named[lacking[0]] - held)}"
+            f"{len(lacking)} of {len(made.samples)} samples name proving pages that the web "
+            f"does not hold, the first one {lacking[0]}: {min(evidence[lacking[0]] - held)}"
         )
 
 
 def _addresses(settings: WebSettings, tables: Sequence[MaterialTable]) -> set[str]:
-    """Of all pages of the sealed web, as the run will open it."""
+    """The URLs of all pages of the run's sealed web."""
     from agent_env.temporal.facts.table_pages import is_temporal
     from agent_env.temporal.facts.tables import shipped_tables
     from agent_env.web.page_store import SqlitePages

@@ -1,4 +1,4 @@
-"""What `compare` and `diagnose` do: read, analyse, write."""
+"""The commands `compare` and `diagnose`: read runs, analyse them, write tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions:
-    """What the user asks of a comparison."""
+    """Options of `compare`."""
 
     runs: Annotated[
         tuple[Path, ...],
@@ -66,13 +66,13 @@ ONE_CONDITION = "there is one condition only; a comparison needs two"
 
 
 def need_extra(*modules: str) -> None:
-    """ConfigError that names the extra where a module of it is missing."""
+    """ConfigError that names the extra of missing modules."""
     if missing := missing_of(*dict.fromkeys(modules)):
         raise ConfigError(f"this needs {', '.join(missing)}: pip install 'agent-env[analysis]'")
 
 
 def missing_of(*modules: str) -> list[str]:
-    """Those that cannot be imported here."""
+    """The modules that cannot be imported."""
     missing = []
     for name in modules:
         try:
@@ -92,7 +92,7 @@ def compare_folders(
     resamples: int = 10_000,
     note: Callable[[str], None] = lambda text: None,
 ) -> Comparison:
-    """All conditions of all runs, analysed as asked for. ConfigError where there is one only."""
+    """Compares all conditions of all runs; ConfigError for a single one."""
     from agent_env.analysis.comparison import Comparison, Options
 
     study = read_study(paths, strict, note)
@@ -102,27 +102,29 @@ def compare_folders(
     return Comparison(study, options)
 
 
-def select_tables(found: Comparison, names: Sequence[str], by: Sequence[str]) -> list[ResultTable]:
+def select_tables(
+    comparison: Comparison, names: Sequence[str], by: Sequence[str]
+) -> list[ResultTable]:
     """The named tables (`all` for every one that has rows), then the breakdowns."""
     from agent_env.analysis.breakdowns import breakdown
     from agent_env.analysis.statistics import statistics_named, statistics_of
 
     if not names:
-        chosen = [statistic for statistic in statistics_of(found) if statistic.is_main]
+        chosen = [statistic for statistic in statistics_of(comparison) if statistic.is_main]
     else:
-        chosen = statistics_named(found, names)
+        chosen = statistics_named(comparison, names)
         need_extra(*(module for statistic in chosen for module in statistic.needs))
     if "all" in names:
-        by = list(found.groups)
-    tables = [each.table(found) for each in chosen]
-    kept = [t for each, t in zip(chosen, tables, strict=True) if t.rows or each.name in names]
-    return [*kept, *(breakdown(found, name) for name in by)]
+        by = list(comparison.groups)
+    tables = [each.table(comparison) for each in chosen]
+    shown = [t for each, t in zip(chosen, tables, strict=True) if t.rows or each.name in names]
+    return [*shown, *(breakdown(comparison, name) for name in by)]
 
 
 def write(
     tables: Sequence[ResultTable], to: str | None, out: Path | None, say: Callable[[str], None]
 ) -> None:
-    """To `out`, or to standard output; the format may follow from the file's ending."""
+    """Writes to `out`, else to standard output; the default format is by the file's suffix."""
     from agent_env.analysis.result_tables import render
 
     fmt = _format(to, out)
@@ -137,11 +139,13 @@ def write(
     say(f"wrote {len(tables)} tables to {out}")
 
 
-def comparison_json(found: Comparison, tables: Sequence[ResultTable]) -> dict[str, object]:
-    """The object that `--json` prints: the tables by name, and what each condition spent in all."""
+def comparison_json(comparison: Comparison, tables: Sequence[ResultTable]) -> dict[str, object]:
+    """The object that `--json` prints: the tables by name, and each condition's totals."""
     from agent_env.analysis.result_tables import as_objects
 
-    spent = {arm.label: arm.spent.as_json() for arm in found.study.arms if arm.spent is not None}
+    spent = {
+        arm.label: arm.spent.as_json() for arm in comparison.study.arms if arm.spent is not None
+    }
     return {**as_objects(tables), "spent": spent}
 
 
@@ -152,47 +156,47 @@ def _format(to: str | None, out: Path | None) -> Format:
     suffix = out.suffix if out else ""
     if to is None and suffix and suffix not in endings:
         raise ConfigError(f"no format goes with {suffix}: {', '.join(endings)}, or say it by --to")
-    wanted = to or endings.get(suffix, "md")
+    name = to or endings.get(suffix, "md")
     for fmt in FORMATS:
-        if fmt == wanted:
+        if fmt == name:
             return fmt
-    raise ConfigError(f"unknown format '{wanted}'; known: {', '.join(FORMATS)}")
+    raise ConfigError(f"unknown format '{name}'; known: {', '.join(FORMATS)}")
 
 
-def draw(found: Comparison, folder: Path) -> Iterator[Path]:
-    """Every figure that the study has something for, as SVG and PNG."""
+def draw(comparison: Comparison, folder: Path) -> Iterator[Path]:
+    """Draws every figure that the study has data for, as SVG and PNG; yields the files."""
     from agent_env.analysis.drawing import save
     from agent_env.analysis.figures import all_figures
 
-    for name, figure in all_figures(found).items():
+    for name, figure in all_figures(comparison).items():
         yield from save(figure, folder, name)
 
 
 def write_report(
-    found: Comparison, paths: Sequence[Path | str], out: Path, note: Callable[[str], None]
+    comparison: Comparison, paths: Sequence[Path | str], out: Path, note: Callable[[str], None]
 ) -> None:
-    """The comparison with the runs' settings and diagnoses as one HTML file at `out`."""
+    """Writes the comparison, the runs' settings and diagnoses as one HTML file."""
     from agent_env.analysis.report import report_html
     from agent_env.runs.study import read_manifests
 
-    text = report_html(found, read_manifests(paths), diagnose_folders(paths, (), note))
+    text = report_html(comparison, read_manifests(paths), diagnose_folders(paths, (), note))
     write_whole(out, text.encode("utf-8", "replace"))
 
 
 def diagnose_folders(
     paths: Sequence[Path | str], episodes: Sequence[str], note: Callable[[str], None]
 ) -> list[RunDiagnosis]:
-    """Every episode of every run diagnosed, or only those named; ConfigError where none is."""
+    """Diagnoses every episode of every run, or those named; ConfigError for an unknown name."""
     from agent_env.runs.study import find_runs
 
-    found = [_diagnose_run(path, frozenset(episodes), note) for path in find_runs(paths)]
-    seen = {each.episode for run in found for each in run.diagnoses}
-    if missing := sorted(set(episodes) - seen):
+    runs = [_diagnose_run(path, frozenset(episodes), note) for path in find_runs(paths)]
+    names = {each.episode for run in runs for each in run.diagnoses}
+    if missing := sorted(set(episodes) - names):
         raise ConfigError(f"no episode {', '.join(missing)}; name it CONDITION/SAMPLE.REPEAT")
-    return found
+    return runs
 
 
-def _diagnose_run(path: Path, wanted: frozenset[str], note: Callable[[str], None]) -> RunDiagnosis:
+def _diagnose_run(path: Path, names: frozenset[str], note: Callable[[str], None]) -> RunDiagnosis:
     from agent_env.analysis.diagnosis import diagnose
     from agent_env.analysis.diagnosis_tables import RunDiagnosis
     from agent_env.episodes.results import episodes_of
@@ -202,18 +206,18 @@ def _diagnose_run(path: Path, wanted: frozenset[str], note: Callable[[str], None
     conditions = {condition.name: condition for condition in manifest.conditions}
     maker = task.analysis.fault_finder
     finder = maker() if maker is not None else None
-    found = []
+    diagnoses = []
     for episode in episodes_of(run, lambda reason: note(f"left out: {reason}")):
         name = f"{episode.condition}/{episode.sample}.{episode.repeat}"
-        if wanted and name not in wanted:
+        if names and name not in names:
             continue
         sample, condition = samples.get(episode.sample), conditions.get(episode.condition)
         if sample is None or condition is None:
             note(f"left out: {name} belongs to no sample or condition of the run")
             continue
         score = task.score(sample, episode)
-        found.append(diagnose(sample, episode, score, condition, task.right_metric, finder))
-    return RunDiagnosis(path.resolve().name, manifest.model, tuple(conditions), tuple(found))
+        diagnoses.append(diagnose(sample, episode, score, condition, task.right_metric, finder))
+    return RunDiagnosis(path.resolve().name, manifest.model, tuple(conditions), tuple(diagnoses))
 
 
 def diagnosis_json(found: Sequence[RunDiagnosis]) -> dict[str, object]:

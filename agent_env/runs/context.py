@@ -1,4 +1,4 @@
-"""What the commands on cited contexts do: build a file from a run, compare what runs read."""
+"""The commands on cited contexts: build a file from a run, compare the contexts of runs."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ DEFAULT_BUDGET = 8000
 DEFAULT_PAGE_BUDGET = 3000
 DEFAULT_KINDS: tuple[Kind, ...] = ("cited", "opened")
 FETCHED = "fetched.db"
-"""Pages got after the run, apart from those that the run itself served."""
+"""Pages fetched after the run, apart from those of the run itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """What the user asks of a build."""
+    """Options of `context build`."""
 
     run: Annotated[Path, Opt("A run whose model had a web.", metavar="RUN", argument=True)]
     out: Annotated[Path, Opt("The file to write.")]
@@ -68,15 +68,15 @@ class BuildOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """What came of a build."""
+class BuildResult:
+    """The result of a build."""
 
     contexts: Contexts
     dead: Mapping[str, str]
-    """Why pages could not be fetched, by address; empty where none was asked for."""
+    """Why pages could not be fetched, by URL."""
 
     def counts(self) -> dict[str, int]:
-        """Pages by kind, then by what became of them, those in no context included."""
+        """Number of pages by kind, then by outcome, missing ones included."""
         kinds: Counter[str] = Counter()
         fates: Counter[str] = Counter()
         for row in self.contexts.by_sample.values():
@@ -91,7 +91,7 @@ def build(
     options: BuildOptions,
     fetcher: Fetcher | None = None,
     note: Callable[[str], None] = lambda text: None,
-) -> Built:
+) -> BuildResult:
     """Write the file; `fetcher` takes the place of the live one."""
     from agent_env.episodes.contexts.build import BuildRules, read_sources
 
@@ -123,7 +123,7 @@ async def _build(
     options: BuildOptions,
     pages: Path,
     fetcher: Fetcher | None,
-) -> Built:
+) -> BuildResult:
     from agent_env.episodes.contexts.build import Stores, build_contexts
     from agent_env.episodes.contexts.fetch import fetch_missing
 
@@ -140,7 +140,7 @@ async def _build(
             stores = Stores(run, _opened(folder.path / FETCHED, stack))
         tokenizer = make_tokenizer(options.tokenizer)
         contexts = await build_contexts(folder, manifest, sources, rules, stores, tokenizer)
-    return Built(contexts, dead)
+    return BuildResult(contexts, dead)
 
 
 def _live(options: BuildOptions) -> Fetcher:

@@ -1,6 +1,6 @@
-"""Tasks as environments: whoever holds a policy resets and steps episodes, and gets rewards.
+"""Tasks as environments: a policy resets and steps episodes, and gets rewards.
 
-Every episode is written like any other: the folder can be scored, shown, replayed and exported.
+Episodes are recorded like those of a run: the folder can be scored, shown, replayed and exported.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from agent_env.episodes.calls.outages import silent
 from agent_env.errors import ConfigError
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import prepare_run
@@ -29,16 +30,12 @@ if TYPE_CHECKING:
     from agent_env.tasks.task import Task
 
 POLICY = "policy"
-"""The model's name in the traces, where no other is given."""
+"""The default model name in the traces."""
 
 
-def _silent(text: str) -> None:
-    """Says nothing."""
-
-
-async def make_environment(options: RunOptions, note: Callable[[str], None] = _silent) -> Run:
-    """Make the folder of an environment as `agent-env run` would; `options.model` only names the
-    policy."""
+async def make_environment(options: RunOptions, note: Callable[[str], None] = silent) -> Run:
+    """Creates the folder of an environment as `agent-env run` does; `options.model` is only the
+    policy's name."""
     if options.model == RunOptions(options.task).model:
         options = replace(options, model=POLICY)
     async with AsyncExitStack() as stack:
@@ -47,10 +44,10 @@ async def make_environment(options: RunOptions, note: Callable[[str], None] = _s
 
 @asynccontextmanager
 async def open_environment(
-    folder: Run, trust_run: bool = False, note: Callable[[str], None] = _silent
+    folder: Run, trust_run: bool = False, note: Callable[[str], None] = silent
 ) -> AsyncIterator[Environment]:
-    """The environment of a folder, with its tools; one process opens it at a time. ConfigError
-    where the folder is not this user's, reaches outside itself, and `trust_run` is not given."""
+    """The environment of a folder, with its tools; one process at a time. ConfigError without
+    `trust_run` for another user's folder that reaches outside itself."""
     from agent_env.episodes.again.changes import limits_of
     from agent_env.episodes.again.resume import TraceOpener
     from agent_env.episodes.runner import Runner, utc_now
@@ -91,7 +88,7 @@ async def open_environment(
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Samples and conditions, and episodes on demand; any number at the same time."""
+    """Samples, conditions and any number of concurrent episodes."""
 
     folder: Run
     task: Task
@@ -106,8 +103,7 @@ class Environment:
     _begun: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def episode(self, sample: str, condition: str | None = None) -> DrivenEpisode:
-        """A new attempt at the sample of this id, under the first condition or the named one; not
-        begun yet."""
+        """A new, unstarted attempt at a sample, under the named condition or the first."""
         from agent_env.episodes.driven import DrivenEpisode
 
         chosen = next((s for s in self.samples if s.id == sample), None)
@@ -125,7 +121,7 @@ class Environment:
         return DrivenEpisode(self.name, run, judge, self.task.metrics[0])
 
     def _free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
-        """The next repeat of which there is no trace."""
+        """The next repeat without a trace."""
         from agent_env.episodes.run_folder import EpisodeKey
 
         while True:
@@ -140,7 +136,7 @@ class Environment:
     ) -> None:
         opened = self.opener.open(key)
         assert opened is not None  # a new trace is never left alone
-        runner = replace(self.runner, open_seams=_spoken_for(self.rooms, model))
+        runner = replace(self.runner, open_seams=_with_model(self.rooms, model))
         await runner.episode(key, sample, condition, self.loop, *opened)
 
     def _judge(self, key: EpisodeKey, sample: Sample) -> tuple[Episode, Score]:
@@ -151,8 +147,8 @@ class Environment:
         return episode, self.task.score(sample, episode)
 
 
-def _spoken_for(rooms: Rooms, model: Model) -> OpenSeams:
-    """The rooms' seams with this model in the place of theirs."""
+def _with_model(rooms: Rooms, model: Model) -> OpenSeams:
+    """The seams of the rooms with another model."""
 
     @asynccontextmanager
     async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:

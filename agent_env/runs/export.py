@@ -1,4 +1,4 @@
-"""A run in another tool's format: which episodes, which writer, whole or not at all."""
+"""Exports a run in another tool's format, whole or not at all."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WRITERS = {
     "verifiers": ("rollouts", None, None),
     "sft": ("sft", None, None),
 }
-"""By format: our module, the package it needs, the extra that brings it."""
+"""By format: our module, the package that it needs, and its extra."""
 FORMATS = (*WRITERS, "otel")
 
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """What the user asks of an export."""
+    """Options of `export`."""
 
     to: str
     out: Path | None = None
@@ -40,24 +40,24 @@ class ExportOptions:
     endpoint: str = "http://127.0.0.1:4318"
     """Of the collector, for otel."""
     content: bool = False
-    """Whether otel spans hold what was said."""
+    """Whether otel spans have the messages."""
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """What came of it."""
+class ExportResult:
+    """The result of an export."""
 
     where: str
     """The folder, or the collector's URL."""
     counts: dict[str, int]
     left_out: int
-    """Episodes that were not chosen."""
+    """Episodes that were not selected."""
     broken: int
-    """Traces that could not be read."""
+    """Unreadable traces."""
 
 
-def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exported:
-    """Write the export; a folder of an earlier one is replaced. ConfigError where the format's
+def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> ExportResult:
+    """Writes the export, replacing the folder of an earlier one. ConfigError if the format's
     package is not installed."""
     from agent_env.episodes.export.source import Source
 
@@ -71,14 +71,14 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
 
     source = Source(run, run.task, on_broken, _choice(run, options))
     if options.to == "otel":
-        where, counts = _sent(source, options)
+        where, counts = _send(source, options)
     else:
-        where, counts = _written(source, options)
-    return Exported(where, counts, source.left_out, len(broken))
+        where, counts = _write_folder(source, options)
+    return ExportResult(where, counts, source.left_out, len(broken))
 
 
 def _choice(run: Run, options: ExportOptions) -> Choice:
-    """By the filters of `agent-env episodes`, and by score."""
+    """The episodes by the filters of `agent-env episodes`, and by score."""
     from agent_env.episodes.export.source import Choice
     from agent_env.episodes.index import Index
 
@@ -97,7 +97,7 @@ def _choice(run: Run, options: ExportOptions) -> Choice:
     return Choice(names, options.metric, options.min_score)
 
 
-def _sent(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
+def _send(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
     _needs("opentelemetry.exporter.otlp.proto.http", "otel", "otel")
     from agent_env.episodes.export.otel import Collector, send
 
@@ -105,7 +105,7 @@ def _sent(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
     return collector.url, send(source, collector)
 
 
-def _written(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
+def _write_folder(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
     module, package, extra = WRITERS[options.to]
     if package is not None and extra is not None:
         _needs(package, extra, options.to)

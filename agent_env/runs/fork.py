@@ -1,4 +1,4 @@
-"""Forking an episode at step K, with another model, condition or tool result; reading the forks."""
+"""Forks an episode at step K with another model, condition or tool result; reads the forks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
-    """Make the run of the forks and run it; the run."""
+    """Creates the run of the forks, runs its episodes and returns it."""
     from agent_env.episodes.again.fork import make_fork, read_edits, step_of
     from agent_env.episodes.again.tape import Recording
     from agent_env.episodes.contexts.copies import copied_files
@@ -52,33 +52,39 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
         step=options.at,
         edited=tuple(edits),
     )
-    wished = await _as_forked(fresh_manifest(manifest), options, recording.start.condition, parent)
+    fork_manifest = await _forked_manifest(
+        fresh_manifest(manifest), options, recording.start.condition, parent
+    )
     own = own_settings(manifest, options)
     own += ("sandbox",) if manifest.sandbox is None else ()
-    check_trust(source, wished, listener.note, confirmed=options.trust_run, own=own)
+    check_trust(source, fork_manifest, listener.note, confirmed=options.trust_run, own=own)
     name = recording.start.sample
     if (sample := source.samples_by_id.get(name)) is None:
         raise DatasetError(source.path / "samples.jsonl", None, f"no '{name}'")
     async with AsyncExitStack() as stack:
         out = Run(options.out)
         stack.callback(out.let_go)
-        out.parts = Parts(await open_counted(wished, listener.note, stack))  # fails before a folder
+        out.parts = Parts(
+            await open_counted(fork_manifest, listener.note, stack)
+        )  # fails before a folder
         materials, files = source.materials_bytes(), copied_files(source, manifest)
-        make_fork(out, wished, recording, edits, sample, materials, source.pages, utc_now, files)
+        make_fork(
+            out, fork_manifest, recording, edits, sample, materials, source.pages, utc_now, files
+        )
         record_run(out, listener.note)
         await run_episodes(out, None, listener)
     return out
 
 
 def _run_of(trace: Path) -> Run:
-    """The run that a trace belongs to, by its place."""
+    """The run of a trace, by its path."""
     return Run(trace.resolve().parents[2])
 
 
-async def _as_forked(
+async def _forked_manifest(
     manifest: Manifest, options: ForkOptions, condition: Condition, parent: Parent
 ) -> Manifest:
-    """The parent's manifest for one sample, one condition, and what the fork changes."""
+    """The parent's manifest for one sample and condition, with the fork's changes."""
     chosen = parse_condition(options.condition) if options.condition else condition
     if (chosen.context, chosen.wording) != (condition.context, condition.wording):
         raise ConfigError(
@@ -109,7 +115,7 @@ async def _as_forked(
 
 @dataclass(frozen=True, slots=True)
 class ForkSet:
-    """A parent and its forks, each with its score; the parent comes first."""
+    """A parent and its forks with their scores, the parent first."""
 
     parent: Parent
     metrics: tuple[str, ...]
@@ -117,7 +123,7 @@ class ForkSet:
 
 
 def read_forks(run: Run, note: Callable[[str], None]) -> ForkSet:
-    """The forks of a run with their parent, scored by the same scorer; their scores are kept."""
+    """The forks of a run and their parent, scored by the same scorer; stores the scores."""
     from agent_env.episodes.again.fork import read_parent
     from agent_env.runs.score import score_folder
 

@@ -34,7 +34,7 @@ BY_MODEL = "model:"
 
 @dataclass(frozen=True, slots=True)
 class GenerateOptions:
-    """What the user asks of a set."""
+    """Options of `generate`."""
 
     task: Annotated[str, Opt("time-puzzles, or another", metavar="TASK", argument=True)]
     out: Annotated[Path, Opt("The file to write.")]
@@ -72,7 +72,7 @@ class GenerateOptions:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Who worded the questions, and why how many kept the template's words."""
+    """The rewording of a set by a model."""
 
     model: str
     prompt: str
@@ -82,14 +82,14 @@ class Wording:
     questions: int
     worded: int
     refused: Mapping[str, int]
-    """Questions that keep the template's words, by reason."""
+    """Number of questions that keep the template's wording, by reason."""
     queries: int
     answered: int
-    """Queries for which a reply came."""
+    """Queries with a reply."""
     totals: Totals
-    """Of all calls, cut off ones too."""
+    """Of all calls, interrupted ones too."""
     stopped: str = ""
-    """Why the model was not asked to the end; empty where it was."""
+    """Why the rewording stopped early; empty if complete."""
 
     def as_json(self) -> dict[str, object]:
         """The object of the summary."""
@@ -101,18 +101,18 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeSet:
+class GenerateResult:
     """A written set."""
 
     made: SampleSet
     summary: Path
     wording: Wording | None = None
     remarks: tuple[str, ...] = ()
-    """What the family has to say of it."""
+    """The family's remarks on the set."""
 
 
-async def make_set(options: GenerateOptions, listener: Listener) -> MadeSet:
-    """Make, word and write a set. Nothing that happens to the model ends it or loses a question."""
+async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResult:
+    """Generates, rewords and writes a set. Failures of the model lose no question."""
     family = load_family(options.task)
     model = _model(options, family)
     chosen = read_options(family, options.options)
@@ -121,13 +121,13 @@ async def make_set(options: GenerateOptions, listener: Listener) -> MadeSet:
     made = family.make_samples(options.count, options.seed, chosen)
     wording = None
     if model is not None:
-        made, wording = await _worded(made, model, options, listener)
+        made, wording = await _reword(made, model, options, listener)
     summary = _write(made, options, family, chosen, wording)
-    return MadeSet(made, summary, wording, tuple(family.remarks(made.samples, chosen)))
+    return GenerateResult(made, summary, wording, tuple(family.remarks(made.samples, chosen)))
 
 
 def write_samples(made: SampleSet, out: Path) -> None:
-    """Write samples, whole or not at all; tables go into a file beside."""
+    """Writes samples, whole or not at all, and their tables into a second file."""
     if made.tables:
         write_whole(materials_beside(out), samples_bytes(made.tables))
     write_whole(out, samples_bytes(made.samples))
@@ -140,7 +140,7 @@ def _check_format(options: GenerateOptions, family: Family) -> None:
 
 
 def _check_writable(out: Path) -> None:
-    """Say so before the work where the file cannot be written."""
+    """ConfigError, before the work, for a file that cannot be written."""
     is_new = not out.exists()
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,7 @@ def _check_writable(out: Path) -> None:
 
 
 def _model(options: GenerateOptions, family: Family) -> str | None:
-    """The model that words the questions; ConfigError where it cannot be asked."""
+    """The model that rewords the questions; None for none; ConfigError for an invalid one."""
     if options.wording == TEMPLATE:
         return None
     if not options.wording.startswith(BY_MODEL):
@@ -171,7 +171,7 @@ def _model(options: GenerateOptions, family: Family) -> str | None:
     return name
 
 
-async def _worded(
+async def _reword(
     made: SampleSet, model: str, options: GenerateOptions, listener: Listener
 ) -> tuple[SampleSet, Wording]:
     from agent_env.analysis.totals import totals
@@ -185,7 +185,7 @@ async def _worded(
     by_model: Rewording = load(load_family(options.task).rewording or "")
     questions = by_model.samples(made.samples, by_digest(made.tables))
     folder = Run(options.run or options.out.with_name(f"{options.out.stem}.wording"))
-    wanted = RunOptions(
+    run_options = RunOptions(
         task=by_model.task,
         model=model,
         conditions=("base",),
@@ -196,27 +196,27 @@ async def _worded(
     )
     stopped = ""
     try:
-        await ask(wanted, questions, listener)
+        await ask(run_options, questions, listener)
     except RunStopped as exc:
         stopped = str(exc)
     scored = score_folder(folder, listener.note)
     replies = {e.sample: e.answer for e, _ in scored if e.status == "finished" and e.answer}
-    found = by_model.apply(made.samples, questions, replies, model)
-    cut = [fold(events) for events in interrupted(folder)]
+    result = by_model.apply(made.samples, questions, replies, model)
+    interrupted_episodes = [fold(events) for events in interrupted(folder)]
     wording = Wording(
         model=model,
         prompt=by_model.prompt,
         prompt_digest=by_model.prompt_digest,
         run=folder.path.name,
         questions=len(made.samples),
-        worded=len(made.samples) - sum(found.refused.values()),
-        refused=found.refused,
+        worded=len(made.samples) - sum(result.refused.values()),
+        refused=result.refused,
         queries=len(questions),
         answered=len(replies),
-        totals=totals([*(episode for episode, _ in scored), *cut], None),
+        totals=totals([*(episode for episode, _ in scored), *interrupted_episodes], None),
         stopped=stopped,
     )
-    return replace(made, samples=found.samples), wording
+    return replace(made, samples=result.samples), wording
 
 
 def _write(
@@ -228,7 +228,7 @@ def _write(
 ) -> Path:
     """The set and its summary."""
     generators = {getattr(sample, "generator", None) for sample in made.samples}
-    told = {
+    summary_fields = {
         "task": options.task,
         "generator": next(iter(generators)) if len(generators) == 1 else None,
         "seed": options.seed,
@@ -243,5 +243,5 @@ def _write(
         write_whole(options.out, family.write_foreign(made.samples, chosen))
     else:
         write_samples(made, options.out)
-    write_whole(summary, (json.dumps(told, ensure_ascii=False, indent=1) + "\n").encode())
+    write_whole(summary, (json.dumps(summary_fields, ensure_ascii=False, indent=1) + "\n").encode())
     return summary

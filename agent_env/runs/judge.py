@@ -1,4 +1,4 @@
-"""What `judge` does: choose answers of a run, ask a model about them, tell how it agrees."""
+"""The command `judge`: selects answers of a run, lets a model judge them, measures agreement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent_env.analysis.judges import JudgeAgreement, judge_agreements
 from agent_env.episodes.calls.breaker import Breaker
 from agent_env.episodes.calls.budget import RunBudget
 from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.options import CallOptions, model_facts, outage_of
+from agent_env.episodes.calls.options import CallOptions, outage_of, priced_facts
 from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.judging import Case, Judge
 from agent_env.episodes.run_folder import EpisodeKey
@@ -24,7 +24,6 @@ from agent_env.episodes.runner import utc_now
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import base_urls, with_variable
 from agent_env.models.parameters import ModelParameters
-from agent_env.models.prices import is_priced
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.options import Opt, Part
 from agent_env.records.schema import Episode, Score
@@ -37,7 +36,7 @@ from agent_env.wiring.models import health_of, make_model
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """What the user asks of a judge."""
+    """Options of `judge`."""
 
     run: Annotated[Path, Opt("A run's folder.", metavar="RUN", argument=True)]
     model: Annotated[str, Opt("The judge: openai/NAME or compatible/NAME.")]
@@ -48,7 +47,7 @@ class JudgeOptions:
         Part(ModelParameters, only=("temperature", "reasoning_effort", "max_output_tokens")),
     ] = field(default_factory=dict)
     metric: Annotated[str | None, Opt("What is judged; default: the task's main metric.")] = None
-    """Beside which the verdicts stand; None for the task's main one."""
+    """The metric that the verdicts are compared with; None for the task's main one."""
     conditions: Annotated[
         tuple[str, ...], Opt("Only answers under it. Repeatable.", flag="--condition")
     ] = ()
@@ -71,51 +70,51 @@ class JudgeOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What was done."""
+class JudgeResult:
+    """Counts of a judge's run."""
 
     metric: str
     chosen: int
     without_text: int
-    """Of the chosen ones; there is nothing to judge."""
+    """Chosen answers without text."""
     kept: int
-    """Of them, those that had a verdict of this judge on the same prompt."""
+    """Chosen answers with an earlier verdict of this judge on the same prompt."""
     says: Mapping[str, int]
-    """What the new verdicts say."""
+    """New verdicts by what they say."""
     first: Mapping[str, str] = field(default_factory=dict)
-    """By what they say, the first reply or error of each kind."""
+    """The first reply or error of each kind of verdict."""
 
     @property
     def is_vain(self) -> bool:
-        """Whether there are new verdicts and none of them says anything of its answer."""
+        """Whether there are new verdicts, but none is right or wrong."""
         return bool(self.says) and self.says.keys() <= {"failed", "unparsable"}
 
 
-async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked:
-    """Ask the judge about the run's answers; each verdict is in its trace at once."""
+async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> JudgeResult:
+    """Judges the run's answers; each verdict is written to its trace at once."""
     if options.model.startswith("reference"):
         raise ConfigError(f"{options.model} is a script and judges nothing; name a model")
     url = base_urls([options.model], options.base_url)[options.model]
-    asked = with_variable(options.parameters, options.api_key_env)
-    facts = _facts(options, note)
-    folder, says, first = Run(options.run), Counter[str](), dict[str, str]()
+    parameters = with_variable(options.parameters, options.api_key_env)
+    facts = priced_facts(options.calls, options.model, note)
+    run, says, first = Run(options.run), Counter[str](), dict[str, str]()
 
     def on_end(verdict: str, source: str) -> None:
         says.update([verdict])
         first.setdefault(verdict, source)
 
     async with AsyncExitStack() as stack:
-        model = make_model(options.model, url, asked)
+        model = make_model(options.model, url, parameters)
         if (close := getattr(model, "close", None)) is not None:
             stack.push_async_callback(close)
-        folder.manifest()
-        stack.enter_context(folder.locked())
-        metric, chosen, cases = _cases(folder, options, note)
-        left = [c for c in cases if options.again or not c.has_verdict(options.model, metric)]
+        run.manifest()
+        stack.enter_context(run.locked())
+        metric, chosen, cases = _cases(run, options, note)
+        remaining = [c for c in cases if options.again or not c.has_verdict(options.model, metric)]
         judge = Judge(
-            folder=folder,
+            folder=run,
             model=model,
-            parameters={"base_url": url, **asked},
+            parameters={"base_url": url, **parameters},
             metric=metric,
             calls=Calls(
                 pace=ConcurrencyLimit(most=options.concurrency),
@@ -126,34 +125,26 @@ async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Asked
             ),
             clock=utc_now,
             concurrency=options.concurrency,
-            fsync=folder.manifest().fsync,
+            fsync=run.manifest().fsync,
         )
-        await judge.run(left, on_end)
-    return Asked(metric, chosen, chosen - len(cases), len(cases) - len(left), says, first)
+        await judge.run(remaining, on_end)
+    return JudgeResult(
+        metric, chosen, chosen - len(cases), len(cases) - len(remaining), says, first
+    )
 
 
 def agreements(
     run: Path, note: Callable[[str], None], facts: Mapping[str, ModelFacts] | None = None
 ) -> list[JudgeAgreement]:
-    """How the judges of a run agree with its reader; empty where nobody judged."""
-    opened = Run(run)
-    return judge_agreements(opened.samples_by_id, score_folder(opened, note), facts)
-
-
-def _facts(options: JudgeOptions, note: Callable[[str], None]) -> ModelFacts | None:
-    facts = model_facts(options.calls.prices, options.model, note)
-    if options.calls.run.cost_usd is not None and not is_priced(facts):
-        raise ConfigError(
-            f"a cost limit needs the prices of {options.model}; name a table that has them with "
-            "--prices"
-        )
-    return facts
+    """The agreement of the run's judges with its answer parser; empty without judges."""
+    folder = Run(run)
+    return judge_agreements(folder.samples_by_id, score_folder(folder, note), facts)
 
 
 def _cases(
     run: Run, options: JudgeOptions, note: Callable[[str], None]
 ) -> tuple[str, int, list[Case]]:
-    """The metric, how many answers were chosen, and those of them that have a text."""
+    """The metric, the number of chosen answers, and the cases with a text."""
     task, scored = run.task, score_folder(run, note)
     metric = options.metric or task.metrics[0]
     if metric not in task.metrics:
@@ -162,28 +153,28 @@ def _cases(
     for name in options.conditions:
         if name not in names:
             raise ConfigError(f"the run has no condition '{name}'; it has {', '.join(names)}")
-    found = [
+    answers = [
         (episode, score)
         for episode, score in scored
         if episode.status == "finished" and metric in score.metrics
         if not options.conditions or episode.condition in options.conditions
     ]
-    if not found:
+    if not answers:
         raise ConfigError(f"{run.path} has no finished answer for which '{metric}' is defined")
-    check_yes_or_no(metric, found)
+    check_yes_or_no(metric, answers)
     if options.sample is not None:
-        found = Random(options.seed).sample(found, min(options.sample, len(found)))
+        answers = Random(options.seed).sample(answers, min(options.sample, len(answers)))
     cases = [
         Case(EpisodeKey(e.sample, e.condition, e.repeat), messages, e.judged)
-        for e, _ in found
+        for e, _ in answers
         if (messages := judge_prompt(run.samples_by_id[e.sample], e, metric)) is not None
     ]
-    return metric, len(found), cases
+    return metric, len(answers), cases
 
 
-def check_yes_or_no(metric: str, found: Sequence[tuple[Episode, Score]]) -> None:
-    """A verdict is yes or no, and so must be what it stands beside."""
-    other = next((s.metrics[metric] for _, s in found if s.metrics[metric] not in (0, 1)), None)
+def check_yes_or_no(metric: str, answers: Sequence[tuple[Episode, Score]]) -> None:
+    """ConfigError for a metric with other values than 0 and 1."""
+    other = next((s.metrics[metric] for _, s in answers if s.metrics[metric] not in (0, 1)), None)
     if other is not None:
         raise ConfigError(
             f"'{metric}' is no yes or no here ({other:.3g}); name one that is with --metric"

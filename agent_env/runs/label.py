@@ -1,8 +1,7 @@
-"""What `label` does: a sheet for annotators that hides every verdict, and what they agree on.
+"""The command `label`: a blind sheet for annotators, and their agreement with the scorer.
 
-The sheet names neither the model nor the condition nor the score; an item's name can be told from
-the run again, so no key has to be kept. A cell that a spreadsheet would run as a formula begins
-with an apostrophe.
+The sheet has neither model nor condition nor score; an item's name is computed from the run, so no
+key file is needed. A cell that a spreadsheet would run as a formula begins with an apostrophe.
 """
 
 from __future__ import annotations
@@ -36,43 +35,43 @@ from agent_env.tasks.judging import gold_text
 
 CLASSES = ("correct", "outdated", "incorrect", "unsure")
 CELL = 30_000
-"""Characters of a cell; spreadsheets hold no more than 32,767."""
+"""Maximum characters of a cell; spreadsheets hold at most 32,767."""
 JUDGED = {"right": "correct", "wrong": "other"}
-"""What a judge says, as a class: it knows two."""
+"""Classes of a judge's verdicts."""
 COLUMNS = ("item", "question", "gold", "answer", "label")
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """One item of a run."""
+class LabelItem:
+    """An answer for the annotators."""
 
     item: str
     question: str
     gold: str
     answer: str
     verdict: str
-    """The scorer's class; never in a sheet."""
+    """The scorer's class; not in the sheet."""
     judged: Mapping[str, str]
-    """By judge, whether it says right or wrong; never in a sheet either."""
+    """Verdicts by judge; not in the sheet."""
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedByPeople:
-    """A judge and the annotators' majority, by two classes: correct, and all others."""
+class JudgeVsPeople:
+    """A judge against the annotators' majority, in the classes correct and other."""
 
     items: int
     agreement: float
     kappa: float | None
-    """Cohen's; None where chance alone would agree always."""
+    """Cohen's; None if the expected agreement is 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What sheets that were read back say."""
+    """The agreement of annotators and scorer."""
 
     metric: str
     items: int
-    """With a label that most annotators give."""
+    """Items with a majority label."""
     tied: int
     annotators: tuple[str, ...]
     classes: tuple[ClassAgreement, ...]
@@ -86,14 +85,14 @@ class Agreement:
     class_alpha: Mapping[str, float | None]
     """By class: this one against all others."""
     class_kappa: Mapping[str, float | None]
-    judges: Mapping[str, JudgedByPeople]
-    """By judge, held against the annotators."""
+    judges: Mapping[str, JudgeVsPeople]
+    """By judge, against the annotators."""
 
 
 def write_sheet(
     run: Path, count: int, seed: int, metric: str | None, out: Path, note: Callable[[str], None]
 ) -> int:
-    """Write the sheet and give back how many items it holds."""
+    """Writes the sheet; returns the number of its items."""
     items, _ = _items(run, metric, note)
     chosen = Random(seed).sample(items, min(count, len(items)))
     if len(chosen) < count:
@@ -106,15 +105,15 @@ def write_sheet(
 def read_sheets(
     run: Path, sheets: Sequence[Path], metric: str | None, note: Callable[[str], None]
 ) -> Agreement:
-    """The scorer against the annotators, and these against each other."""
+    """The agreement of the scorer with the annotators, and among annotators."""
     items, chosen = _items(run, metric, note)
-    verdicts = {found.item: found.verdict for found in items}
+    verdicts = {each.item: each.verdict for each in items}
     annotators = [_labels(sheet, verdicts) for sheet in sheets]
     truth, tied = majority(annotators)
     if not truth:
         raise ConfigError("no item of these sheets has a label that most annotators give")
     classes = by_class(verdicts, truth)
-    names = [found.name for found in classes]
+    names = [each.name for each in classes]
     return Agreement(
         metric=chosen,
         items=len(truth),
@@ -130,18 +129,20 @@ def read_sheets(
     )
 
 
-def _judges(items: Sequence[Labelled], truth: Labels) -> dict[str, JudgedByPeople]:
-    found: dict[str, JudgedByPeople] = {}
+def _judges(items: Sequence[LabelItem], truth: Labels) -> dict[str, JudgeVsPeople]:
+    judges: dict[str, JudgeVsPeople] = {}
     for judge in sorted({name for item in items for name in item.judged}):
-        said = {
+        classes = {
             item.item: JUDGED[item.judged[judge]]
             for item in items
             if judge in item.judged and item.item in truth
         }
-        if said:
-            same = sum(said[item] == truth[item] for item in said)
-            found[judge] = JudgedByPeople(len(said), same / len(said), cohen_kappa(said, truth))
-    return found
+        if classes:
+            same = sum(classes[item] == truth[item] for item in classes)
+            judges[judge] = JudgeVsPeople(
+                len(classes), same / len(classes), cohen_kappa(classes, truth)
+            )
+    return judges
 
 
 def verdict(score: Score, metric: str) -> str:
@@ -157,32 +158,32 @@ def verdict(score: Score, metric: str) -> str:
 
 def _items(
     run: Path, metric: str | None, note: Callable[[str], None]
-) -> tuple[list[Labelled], str]:
-    """All answers of a run for which the metric is defined, in a fixed order; and the metric."""
-    opened = Run(run)
-    task, scored = opened.task, score_folder(opened, note)
+) -> tuple[list[LabelItem], str]:
+    """All answers with the metric, in a fixed order; and the metric."""
+    folder = Run(run)
+    task, scored = folder.task, score_folder(folder, note)
     chosen = metric or task.metrics[0]
     if chosen not in task.metrics:
         raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(task.metrics)}")
-    found = [
-        _item(opened.manifest(), opened.samples_by_id[episode.sample], episode, score, chosen)
+    items = [
+        _item(folder.manifest(), folder.samples_by_id[episode.sample], episode, score, chosen)
         for episode, score in scored
         if score.outcome in ("read", "unreadable") and chosen in score.metrics
     ]
-    if not found:
+    if not items:
         raise ConfigError(f"{run} has no answer for which '{chosen}' is defined")
-    return sorted(found, key=lambda item: item.item), chosen
+    return sorted(items, key=lambda item: item.item), chosen
 
 
 def _item(
     manifest: Manifest, sample: Sample, episode: Episode, score: Score, metric: str
-) -> Labelled:
+) -> LabelItem:
     key = f"{manifest.samples_digest}/{episode.condition}/{episode.sample}.{episode.repeat}"
-    asked = [message.content for message in episode.messages if message.role == "user"]
+    questions = [message.content for message in episode.messages if message.role == "user"]
     judges = dict.fromkeys(one.judge for one in episode.judged)
-    return Labelled(
+    return LabelItem(
         hashlib.sha256(key.encode()).hexdigest()[:12],
-        asked[0] if asked else "",
+        questions[0] if questions else "",
         gold_text(sample),
         episode.answer or "",
         verdict(score, metric),
@@ -198,9 +199,9 @@ def _cut(cell: str) -> str:
     return cell if len(cell) <= CELL else f"{cell[:CELL]} … (cut)"
 
 
-def _labels(sheet: Path, known: Iterable[str]) -> Labels:
-    """The labels of one annotator; DatasetError names the line that is wrong."""
-    items = set(known)
+def _labels(sheet: Path, item_names: Iterable[str]) -> Labels:
+    """The labels of one annotator; DatasetError names the first wrong line."""
+    items = set(item_names)
     labels: dict[str, str] = {}
     try:
         with sheet.open(encoding="utf-8-sig", newline="") as lines:

@@ -1,4 +1,4 @@
-"""One run as the pages ask for it: what it was, its episodes, one of them in full."""
+"""One run for the viewer: its settings, its episodes, one episode in full."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is told of all episodes of a run."""
+    """Figures over all episodes of a run."""
 
     groups: list[ConditionSummary]
     """By condition, in the manifest's order."""
@@ -43,17 +43,17 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A trace as far as it is sound."""
+class TraceEvents:
+    """The sound events of a trace."""
 
     events: list[Event]
     problem: str | None
-    """What is wrong with the rest; None where nothing is."""
+    """The defect of the rest; None for a sound trace."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is thought of an episode; each None where it cannot be told."""
+class Assessment:
+    """Score and diagnosis of an episode; None if unknown."""
 
     score: Score | None
     diagnosis: Diagnosis | None
@@ -61,23 +61,23 @@ class Verdict:
 
     @property
     def wrong(self) -> list[tuple[list[str], tuple[ConstraintRef, ...]]]:
-        """Wrong dates that violate the same constraints, together."""
-        found: dict[tuple[ConstraintRef, ...], list[str]] = {}
+        """Wrong dates grouped by the constraints that they violate."""
+        groups: dict[tuple[ConstraintRef, ...], list[str]] = {}
         for each in self.diagnosis.faults.wrong if self.diagnosis else ():
-            found.setdefault(each.violates, []).append(each.date)
-        return [(dates, violated) for violated, dates in found.items()]
+            groups.setdefault(each.violates, []).append(each.date)
+        return [(dates, constraints) for constraints, dates in groups.items()]
 
     @property
     def missed(self) -> list[tuple[list[str], ConstraintRef | None, str]]:
-        """Missed dates with the same constraint most likely misread, and the rule that says so."""
-        found: dict[tuple[ConstraintRef | None, str], list[str]] = {}
+        """Missed dates grouped by the constraint most likely misread and the rule that found it."""
+        groups: dict[tuple[ConstraintRef | None, str], list[str]] = {}
         for each in self.diagnosis.faults.missed if self.diagnosis else ():
-            found.setdefault((each.misread, each.rule), []).append(each.date)
-        return [(dates, *why) for why, dates in found.items()]
+            groups.setdefault((each.misread, each.rule), []).append(each.date)
+        return [(dates, *why) for why, dates in groups.items()]
 
 
 class OpenRun:
-    """A run folder that stays open; what was read once is kept until its file changes."""
+    """A run folder that stays open; keeps what it read until the file changes."""
 
     def __init__(self, key: str, path: Path, spare: Path) -> None:
         self.key = key
@@ -92,7 +92,7 @@ class OpenRun:
 
     @property
     def written_at(self) -> int:
-        """When run.json was written, in ns; 0 where it is gone."""
+        """Modification time of run.json, in ns; 0 if it is missing."""
         try:
             return (self.folder.path / "run.json").stat().st_mtime_ns
         except OSError:
@@ -118,17 +118,17 @@ class OpenRun:
     @property
     def asked(self) -> int:
         """Episodes that the run is to have."""
-        found = self.manifest
-        return found.samples * len(found.conditions) * found.repeats
+        manifest = self.manifest
+        return manifest.samples * len(manifest.conditions) * manifest.repeats
 
     def warm(self) -> None:
-        """Load what its pages need: the task's modules and tables, the counts."""
+        """Loads what its pages need: the task's modules and tables, the counts."""
         with suppress(AgentEnvError, OSError, sqlite3.Error):  # its page will say it
             _ = self._find_faults
             _ = self.summary
 
     def close(self) -> None:
-        """Give the table back."""
+        """Closes the table."""
         if self._index is not None:
             self._index.close()
             self._index = None
@@ -137,13 +137,13 @@ class OpenRun:
 
     @property
     def _index_file(self) -> Path:
-        """In the run's folder; elsewhere where that is only to be read."""
+        """The table's file: in the run's folder, or elsewhere if that is read-only."""
         own = self.folder.path
         is_ours = os.access(own, os.W_OK) and not _is_odd(own, own / NAME)
         return own / NAME if is_ours else self._spare / f"{self.key}.db"
 
     def update(self) -> None:
-        """Make the table fit the traces; takes as long as reading the new ones."""
+        """Updates the table from the traces; takes as long as reading the new ones."""
         index = Index(self.folder, self._index_file)
         try:
             index.update()
@@ -152,7 +152,7 @@ class OpenRun:
 
     @property
     def index(self) -> IndexPages:
-        """The table as it is now."""
+        """The current table."""
         file = self._index_file
         with self._opening:
             if self._index is None or _inode(file) != self._inode:
@@ -163,7 +163,7 @@ class OpenRun:
 
     @property
     def main_metric(self) -> str:
-        """Of the task; "" where the task is not known here."""
+        """Of the task; "" for an unknown task."""
         try:
             return self.task.metrics[0]
         except AgentEnvError:
@@ -171,15 +171,15 @@ class OpenRun:
 
     @property
     def summary(self) -> Summary:
-        """What is told of all episodes; counted again after a change."""
+        """Figures over all episodes; computed again after a change."""
         index = self.index
         state = index.changes, self._inode, self.written_at
         if self._summary is None or self._summary[0] != state:
             place = {c.name: i for i, c in enumerate(self.manifest.conditions)}
             groups = sorted(index.groups(), key=lambda g: place.get(g.condition, len(place)))
             table = treatment_table(self._treatments(index))
-            found = Summary(groups, index.stop_reasons(), index.metrics, table)
-            self._summary = state, found
+            summary = Summary(groups, index.stop_reasons(), index.metrics, table)
+            self._summary = state, summary
         return self._summary[1]
 
     def _treatments(self, index: IndexPages) -> list[tuple[str, Treatment]]:
@@ -187,21 +187,23 @@ class OpenRun:
         conditions, problems = self.manifest.conditions, self.manifest.problems
         rows = []
         for condition in conditions:
-            seen = counts.get(condition.name)
-            if condition.tools and seen is not None:
+            arrival = counts.get(condition.name)
+            if condition.tools and arrival is not None:
                 bare = bare_of(condition, conditions)
-                added = (None, 0) if bare is None else index.added_tokens(seen.condition, bare.name)
+                added = (
+                    (None, 0) if bare is None else index.added_tokens(arrival.condition, bare.name)
+                )
                 row = Treatment(
-                    condition=seen.condition,
+                    condition=arrival.condition,
                     first_step=condition.first_step,
                     added_input_tokens=added[0],
                     pairs=added[1],
-                    episodes=seen.episodes,
-                    called=seen.called,
-                    required=seen.required,
-                    obeyed=seen.obeyed,
-                    calls_in_text=seen.calls_in_text,
-                    forms=tuple(filter(None, seen.forms.split(","))),
+                    episodes=arrival.episodes,
+                    called=arrival.called,
+                    required=arrival.required,
+                    obeyed=arrival.obeyed,
+                    calls_in_text=arrival.calls_in_text,
+                    forms=tuple(filter(None, arrival.forms.split(","))),
                     problem=problems.get(condition.name),
                 )
                 rows.append((with_mark(condition.name, problems), row))
@@ -209,12 +211,12 @@ class OpenRun:
 
     @property
     def is_large(self) -> bool:
-        """Whether looking at the traces takes so long that no page should wait for it."""
+        """Whether reading all traces takes too long for a page."""
         return self.index.rows > LARGE
 
     @property
     def stamp(self) -> str:
-        """Differs after anything that the run's pages show has changed."""
+        """A text that changes with anything that the run's pages show."""
         return f"{self.index.changes}.{self._inode}.{self.written_at}"
 
     @property
@@ -232,16 +234,16 @@ class OpenRun:
         file = self.folder.path / "episodes" / condition / f"{name}.jsonl"
         return file if is_safe(self.folder.path, file) else None
 
-    def read(self, trace: Path) -> Read:
-        """The trace's events with all texts; where one is not sound, those above it."""
+    def read(self, trace: Path) -> TraceEvents:
+        """The trace's events with all texts; of a broken trace, those above the defect."""
         try:
             events = read_trace(trace)
         except TraceError as exc:
-            return Read(exc.sound.events, str(exc))
-        return Read(events, self.folder.misfit(trace, self.folder.identity(), events))
+            return TraceEvents(exc.sound.events, str(exc))
+        return TraceEvents(events, self.folder.misfit(trace, self.folder.identity(), events))
 
     def sample(self, name: str) -> Sample | None:
-        """The sample of this name, found without reading the others."""
+        """The sample of this name; parses no other."""
         try:
             data = self.folder.read("samples.jsonl")
         except DatasetError:
@@ -252,32 +254,32 @@ class OpenRun:
             start, end = data.rfind(b"\n", 0, place) + 1, data.find(b"\n", place)
             line = data[start : end if end >= 0 else len(data)]
             try:
-                found = self.task.sample_type.model_validate_json(line)
+                sample = self.task.sample_type.model_validate_json(line)
             except ValueError:
                 return None
-            if found.id == name:
-                return found
+            if sample.id == name:
+                return sample
             place = data.find(mark, place + 1)
         return None
 
-    def judge(self, events: list[Event]) -> Verdict:
-        """The score by the present scorer, and the diagnosis by rules."""
+    def judge(self, events: list[Event]) -> Assessment:
+        """The score by the current scorer, and the diagnosis by rules."""
         try:
             episode = fold(events)
             task = self.task
             sample = self.sample(episode.sample)
             conditions = {c.name: c for c in self.manifest.conditions}
             if sample is None:
-                return Verdict(None, None, f"samples.jsonl has no sample '{episode.sample}'")
+                return Assessment(None, None, f"samples.jsonl has no sample '{episode.sample}'")
             score = task.score(sample, episode)
             condition = conditions.get(episode.condition)
             if condition is None:
-                return Verdict(score, None, f"run.json has no condition '{episode.condition}'")
+                return Assessment(score, None, f"run.json has no condition '{episode.condition}'")
             metric = task.right_metric
-            found = diagnose(sample, episode, score, condition, metric, self._find_faults)
+            diagnosis = diagnose(sample, episode, score, condition, metric, self._find_faults)
         except (AgentEnvError, ValueError) as exc:
-            return Verdict(None, None, str(exc))
-        return Verdict(score, found)
+            return Assessment(None, None, str(exc))
+        return Assessment(score, diagnosis)
 
     @property
     def _find_faults(self) -> FaultFinder | None:
@@ -289,7 +291,7 @@ class OpenRun:
 
 
 def _is_odd(folder: Path, file: Path) -> bool:
-    """Whether the table must not be opened where it lies."""
+    """Whether the table is unsafe to open."""
     try:
         check_database(folder, file)
     except OSError:
@@ -305,5 +307,5 @@ def _inode(file: Path) -> int | None:
 
 
 def _is_name(text: str) -> bool:
-    """Whether the text can be a file's name and leads nowhere else."""
+    """Whether the text is a plain file name."""
     return bool(text) and text not in (".", "..") and not any(c in text for c in "/\\\0")

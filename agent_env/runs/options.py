@@ -1,7 +1,7 @@
-"""What the user asks of a run, and of a run that was recorded: resumed, replayed, forked.
+"""Options of `run`, `resume`, `replay` and `fork`.
 
-Each option is declared here, or in the record of the part of a run that it belongs to, and nowhere
-else. `records.options` makes the rest of it.
+Each option is declared once, here or in the record of its part of a run; `records.options` derives
+command line, manifest entries and docs from it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TrustRun = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What the user asks of a run."""
+    """Options of a run."""
 
     task: Annotated[
         str,
@@ -69,7 +69,7 @@ class RunOptions:
             fork=True,
         ),
     ] = ()
-    """Names; empty takes the task's own, without those that cannot run here."""
+    """Names; empty for the task's own that can run here."""
     cited_from: Annotated[
         tuple[str, ...],
         Opt(
@@ -119,7 +119,7 @@ class RunOptions:
             fork=True,
         ),
     ] = None
-    """Of compatible/ models that name no address of their own."""
+    """Of compatible/ models without an own URL."""
     api_key_envs: Annotated[
         tuple[str, ...],
         Opt(
@@ -162,7 +162,7 @@ class RunOptions:
     parameters: Annotated[
         Mapping[str, JsonValue], Part(ModelParameters, manifest="model_parameters")
     ] = field(default_factory=dict)
-    """What the model is made with, by the names in ModelParameters."""
+    """Parameters of the model, by the names in ModelParameters."""
     strategy: Annotated[
         str | None,
         Opt(
@@ -171,7 +171,7 @@ class RunOptions:
             manifest="conditions",
         ),
     ] = None
-    """For all conditions; None leaves each its own."""
+    """For all conditions; None for each condition's own."""
     system: Annotated[
         Path | None,
         Opt("A file with a system text before everything else.", WORDS, manifest="system_file"),
@@ -190,16 +190,16 @@ class RunOptions:
     limits: Annotated[Mapping[str, Any], Part(Limits, manifest="limits")] = field(
         default_factory=dict
     )
-    """Other limits of an episode than the task's, by their names in protocols.Limits."""
+    """Limits of an episode that override the task's, by the names in protocols.Limits."""
     calls: CallOptions = field(default_factory=CallOptions)
     preflight: Literal["off", "on", "anyway"] = "off"
-    """Whether the server is tried before the first episode; `anyway` runs what cannot mean
-    anything, and marks it."""
+    """Whether the server is tested before the first episode; `anyway` runs invalid conditions too
+    and marks them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeOptions:
-    """How a run shall go on; None is as it began."""
+    """Options of `resume`; None for unchanged settings."""
 
     concurrency: Annotated[int | None, Opt("Episodes at once.", min=1)] = None
     run: RunLimits = field(default_factory=RunLimits)
@@ -207,21 +207,21 @@ class ResumeOptions:
     accept_changes: Annotated[bool, Opt("Go on though code, model or limits changed.")] = False
     model: Annotated[str | None, Opt("Another model from here on.")] = None
     base_url: Annotated[str | None, Opt("The model's server is elsewhere now.")] = None
-    """Where the model's server is now; the same server, so it gets back what it said."""
+    """New URL of the same server, which gets its own provider fields back."""
     api_key_env: ApiKeyEnv = None
     changes: Annotated[Mapping[str, Any], Part(RunOptions, only="resume", by_entry=True)] = field(
         default_factory=dict
     )
-    """Whatever else of a run's options `resume` may change, by its place in run.json."""
+    """Other options of the run that `resume` may change, by their entries in run.json."""
     anyway: Annotated[bool, Opt("Go on though another server drops the tools.")] = False
     """Whether another server may drop the tools of the conditions."""
     trust_run: TrustRun = False
-    """Whether what the folder says may reach outside it, though this user did not make it."""
+    """Whether a folder that this user did not make may reach outside itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """What is live in a replay, and how much may differ."""
+    """Options of `replay`."""
 
     strict: Annotated[
         bool,
@@ -255,15 +255,15 @@ class ReplayOptions:
     out: Annotated[Path | None, Opt("With a live model: its traces; default: RUN/replays/…")] = None
     """Where the traces of a live model go; None: RUN/replays/TIME."""
     trust_run: TrustRun = False
-    """As for a resumed run; what is not live needs no trust."""
+    """As for `resume`; recorded parts need no trust."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForkOptions:
-    """From where an episode is forked, and into what; None is as in the parent."""
+    """Options of `fork`; None for the parent's settings."""
 
     at: Annotated[int, Opt("The last step to keep; 0: only the prompt.", min=0)]
-    """The last step that is taken over; 0 takes over the prompt alone."""
+    """The last step to keep; 0 keeps the prompt alone."""
     out: Annotated[Path, Opt("The folder of the forks' run.")]
     repeats: Annotated[int, Opt("How many forks.", min=1)] = 1
     model: Annotated[str | None, Opt("Another model from there on.")] = None
@@ -279,18 +279,18 @@ class ForkOptions:
     changes: Annotated[Mapping[str, Any], Part(RunOptions, only="fork", by_entry=True)] = field(
         default_factory=dict
     )
-    """Whatever else of a run's options `fork` may change, by its place in run.json."""
+    """Other options of the run that `fork` may change, by their entries in run.json."""
     trust_run: TrustRun = False
-    """As for a resumed run."""
+    """As for `resume`."""
 
 
 def with_changes(manifest: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of run.json that these changes make, whole ones each."""
-    found: dict[str, Any] = {}
+    """The whole entries of run.json after these changes."""
+    fields: dict[str, Any] = {}
     for place, value in changes.items():
         entry, _, name = place.partition(".")
         if name:
-            found[entry] = {**manifest.get(entry, {}), **found.get(entry, {}), name: value}
+            fields[entry] = {**manifest.get(entry, {}), **fields.get(entry, {}), name: value}
         else:
-            found[entry] = value
-    return found
+            fields[entry] = value
+    return fields

@@ -43,9 +43,9 @@ DEFAULT_COUNT = 12
 async def prepare_run(
     options: RunOptions, note: Callable[[str], None], stack: AsyncExitStack, is_asked: bool = True
 ) -> Run:
-    """Validate the options and make the run's folder; nothing is written before validation. The
-    model is one that can be asked, unless somebody else speaks for it. What was opened for the
-    checks stays open in the run until the stack is closed."""
+    """Validates the options and creates the run's folder; writes nothing before validation.
+    `is_asked`: false if another program replies for the model. The objects opened for the checks
+    stay open in the run until the stack is closed."""
     (options,) = addressed(options, [options.model])
     family = load_family(options.task)
     chosen = read_options(family, options.options)
@@ -84,7 +84,7 @@ async def prepare_run(
 
 def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
     """The options of each model's run over the same samples; several models get a folder each
-    below `out`. ConfigError where a model cannot be asked, before any is."""
+    below `out`. ConfigError for an invalid model, before any call."""
     if len(set(models)) < len(models):
         raise ConfigError("a model is named twice; use --repeats to ask more than once")
     each = addressed(options, models)
@@ -101,7 +101,7 @@ def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions
 
 
 def addressed(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
-    """The options for each model, with its own address and the variable of its key."""
+    """The options for each model, with its own URL and key variable."""
     urls = base_urls(models, options.base_url)
     variables = key_variables(urls, options.api_key_envs)
     return [
@@ -119,14 +119,14 @@ def addressed(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
 async def _conditions(
     options: RunOptions, task: Task, note: Callable[[str], None]
 ) -> tuple[tuple[Condition, ...], SandboxBackend | None]:
-    """The named conditions, or the task's own as far as they can run here; and the sandbox."""
+    """The named conditions, or those of the task that can run here; and the sandbox."""
     from agent_env.episodes.contexts.copies import parse_context_options
 
     named = bool(options.conditions)
     contexts = [given.name for given in parse_context_options(options.cited_from)]
     parsed = parse_conditions(options.conditions or task.default_conditions, contexts)
     chosen = with_first_steps(parsed, options.first_steps)
-    conditions = tuple(_wished(condition, options, task) for condition in chosen)
+    conditions = tuple(_with_strategy(condition, options, task) for condition in chosen)
     if _hosts(options) or not any(needs_sandbox(condition) for condition in conditions):
         return conditions, None
     try:
@@ -142,45 +142,47 @@ async def _conditions(
 def _check_web(
     options: RunOptions, conditions: Sequence[Condition], note: Callable[[str], None]
 ) -> None:
-    """What is wrong with the web's options is said before anything is made."""
+    """ConfigError for invalid web options; a note on options without effect."""
     settings_of(options.web)
     if options.web != WebOptions() and not needs_web(conditions):
         note("no condition uses the web, so the options for it have no effect")
 
 
-def _wished(found: Condition, options: RunOptions, task: Task) -> Condition:
-    """The condition with the strategy that the user wishes."""
+def _with_strategy(condition: Condition, options: RunOptions, task: Task) -> Condition:
+    """The condition with the strategy of the options."""
     from agent_env.graph.strategies import make_strategy
     from agent_env.tasks.templates import example_turns
 
-    name, own = found.name, Condition(name=found.name).strategy
-    if _hosts(options) and task.setup is not None and needs_sandbox(found):
+    name, own = condition.name, Condition(name=condition.name).strategy
+    if _hosts(options) and task.setup is not None and needs_sandbox(condition):
         raise ConfigError(f"condition '{name}': a provider's interpreter cannot be prepared by us")
-    if options.strategy not in (None, found.strategy) and found.strategy != own:
-        raise ConfigError(f"condition '{name}' has the strategy {found.strategy}; drop --strategy")
-    if _hosts(options) and found.strategy == "one-round":
+    if options.strategy not in (None, condition.strategy) and condition.strategy != own:
+        raise ConfigError(
+            f"condition '{name}' has the strategy {condition.strategy}; drop --strategy"
+        )
+    if _hosts(options) and condition.strategy == "one-round":
         raise ConfigError(f"condition '{name}': a provider's own web cannot be withdrawn")
-    condition = found.model_copy(update={"strategy": options.strategy or found.strategy})
+    result = condition.model_copy(update={"strategy": options.strategy or condition.strategy})
     examples = example_turns(task)
-    make_strategy(condition, task.prompt, examples, task.strategies)  # fails before anything else
-    return condition
+    make_strategy(result, task.prompt, examples, task.strategies)  # fails before anything else
+    return result
 
 
 def _hosts(options: RunOptions) -> bool:
     return options.parameters.get("hosted_tools") is True
 
 
-Texts = tuple[TextFile | None, TextFile | None]
-"""The user's own prompt and system text."""
+PromptTexts = tuple[TextFile | None, TextFile | None]
+"""The user's own prompt and system text, if any."""
 
 
-def _with_texts(options: RunOptions) -> tuple[RunOptions, Texts]:
-    """The texts that the user gives by files; the prompt's name is then the default one's."""
+def _with_texts(options: RunOptions) -> tuple[RunOptions, PromptTexts]:
+    """The user's text files; the prompt's name in the options is then `default`."""
     system = None if options.system is None else read_text_file(options.system)
-    named = Path(options.prompt)
-    if not named.suffix and len(named.parts) == 1:
+    prompt_file = Path(options.prompt)
+    if not prompt_file.suffix and len(prompt_file.parts) == 1:
         return options, (None, system)
-    return replace(options, prompt="default"), (read_text_file(named), system)
+    return replace(options, prompt="default"), (read_text_file(prompt_file), system)
 
 
 def _copies(
@@ -192,23 +194,23 @@ def _copies(
 
 
 def _samples(options: RunOptions, family: Family, chosen: Record, task: Task) -> SampleSet:
-    """From the dataset or newly generated; filtered, then cut to the limit; with the tables that
-    the samples name, and no other."""
+    """The samples of the dataset, or new ones; filtered, cut to the limit, with the tables that
+    they name."""
     from agent_env.tasks.where import parse_where
 
     filters = [parse_where(text) for text in options.where]
     if options.dataset is not None:
         made = _read_dataset(options.dataset, family, task)
-        kept = select(made.samples, filters)[: options.limit]
+        selected = select(made.samples, filters)[: options.limit]
     else:
-        made, kept = _generated(options, family, chosen, filters)
-    if not kept:
+        made, selected = _generate(options, family, chosen, filters)
+    if not selected:
         raise ConfigError(f"no sample satisfies --where {' --where '.join(options.where)}")
-    named = {digest for sample in kept for digest in sample.materials}
+    table_digests = {digest for sample in selected for digest in sample.materials}
     tables = by_digest(made.tables)
-    if missing := named - set(tables):
+    if missing := table_digests - set(tables):
         raise ConfigError(f"the samples name a table that is not there: {min(missing)[:12]}…")
-    return SampleSet(tuple(kept), tuple(tables[d] for d in tables if d in named))
+    return SampleSet(tuple(selected), tuple(tables[d] for d in tables if d in table_digests))
 
 
 def _read_dataset(file: Path, family: Family, task: Task) -> SampleSet:
@@ -226,20 +228,20 @@ def _read_dataset(file: Path, family: Family, task: Task) -> SampleSet:
     return SampleSet(samples, read_materials(beside) if beside.exists() else ())
 
 
-def _generated(
+def _generate(
     options: RunOptions, family: Family, chosen: Record, filters: Sequence[Filter]
 ) -> tuple[SampleSet, list[Sample]]:
-    """As many as wished that satisfy the filters, out of at most 64 times as many."""
-    wanted = options.limit or DEFAULT_COUNT
-    made, kept = SampleSet(()), list[Sample]()
+    """The requested number of samples that satisfy the filters, from at most 64 times as many."""
+    count = options.limit or DEFAULT_COUNT
+    made, selected = SampleSet(()), list[Sample]()
     for factor in (1, 4, 16, 64) if filters else (1,):
-        made = family.make_samples(wanted * factor, options.seed, chosen)
-        kept = select(made.samples, filters)
-        if len(kept) >= wanted:
+        made = family.make_samples(count * factor, options.seed, chosen)
+        selected = select(made.samples, filters)
+        if len(selected) >= count:
             break
-    if made.missing and not kept:
+    if made.missing and not selected:
         raise ConfigError(made.missing[0])
-    return made, kept[:wanted]
+    return made, selected[:count]
 
 
 def _create(
@@ -252,7 +254,7 @@ def _create(
     limits: dict[str, Any],
     about_calls: dict[str, Any],
     copies: Sequence[ContextCopy] = (),
-    texts: Texts = (None, None),
+    texts: PromptTexts = (None, None),
 ) -> Run:
     from agent_env.episodes.run_folder import digest, samples_bytes
 
@@ -261,7 +263,7 @@ def _create(
     if (path / "run.json").exists():
         raise ConfigError(f"{path} holds a run already; resume it or name another --out")
     data, tables = samples_bytes(made.samples), samples_bytes(made.tables)
-    made_of = about_calls | {
+    fields = about_calls | {
         "id": token_hex(6),
         "task": task.name,
         "model_parameters": {"base_url": options.base_url, **options.parameters},
@@ -282,7 +284,7 @@ def _create(
         "versions": versions(),
         "created_at": now.isoformat(timespec="seconds"),
     }
-    manifest = Manifest(**entries(options) | made_of)
+    manifest = Manifest(**entries(options) | fields)
     run = Run(path)
     run.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
     return run
@@ -298,11 +300,11 @@ def _free_name(parent: Path, name: str) -> Path:
 
 
 def _limits(options: RunOptions, task: Task, conditions: Sequence[Condition]) -> dict[str, Any]:
-    """The task's limits, with those that the user gave instead."""
+    """The task's limits, overridden by those of the options."""
     limits: dict[str, Any] = asdict(task.limits)
-    given = {name: options.limits.get(name) for name in limits}
+    overrides = {name: options.limits.get(name) for name in limits}
     known = sorted({*tool_names(), *(tool for each in conditions for tool in each.tools)})
-    for tool in given["per_tool"] or ():
+    for tool in overrides["per_tool"] or ():
         if tool not in known:
             raise ConfigError(f"--tool-limit: no tool '{tool}'; known: {', '.join(known)}")
-    return limits | {name: value for name, value in given.items() if value is not None}
+    return limits | {name: value for name, value in overrides.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Replaying a run: its recorded episodes are run again, to be held against what was recorded."""
+"""Replays a run: runs its recorded episodes again and compares them with the recording."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ Play = Callable[..., Awaitable["ReplayResult"]]
 async def replay(
     run: Run, options: ReplayOptions, note: Callable[[str], None]
 ) -> list[ReplayResult]:
-    """Run the recorded episodes again; the results in the order of the traces. One that cannot be
-    read is among them as broken."""
+    """Replays the recorded episodes; returns the results in the order of the traces, `broken` for
+    an unreadable one."""
     from agent_env.episodes.again.replay import ReplayResult
     from agent_env.graph.loop import AgentLoop
 
@@ -43,10 +43,13 @@ async def replay(
     async with AsyncExitStack() as stack:
         if options.model_live:
             play = await _live_model(run, options, note, stack)
-            found = list(_recordings(run))
+            recordings = list(_recordings(run))
             return list(
                 await asyncio.gather(
-                    *(_itself(x) if isinstance(x, ReplayResult) else play(*x, loop) for x in found)
+                    *(
+                        _itself(x) if isinstance(x, ReplayResult) else play(*x, loop)
+                        for x in recordings
+                    )
                 )
             )
         play = await _recorded_model(run, options, stack)
@@ -56,7 +59,7 @@ async def replay(
 
 
 def _check_live(run: Run, options: ReplayOptions, note: Callable[[str], None]) -> None:
-    """ConfigError where what is live is not trusted."""
+    """ConfigError for live parts that are not trusted."""
     if not options.tools_live and not options.model_live:
         return
     manifest = run.manifest()
@@ -70,7 +73,7 @@ async def _itself(result: ReplayResult) -> ReplayResult:
 
 
 def _recordings(run: Run) -> Iterator[tuple[Recording, Sample] | ReplayResult]:
-    """Every episode that can be played, and why another cannot."""
+    """Every episode, or why it cannot be replayed."""
     from agent_env.episodes.again.replay import ReplayResult
     from agent_env.episodes.again.tape import Recording
     from agent_env.episodes.trace.reader import read_trace
@@ -121,7 +124,7 @@ async def _recorded_model(run: Run, options: ReplayOptions, stack: AsyncExitStac
 
 
 def _strategies(run: Run) -> Callable[[Sample, Condition], Strategy]:
-    """How each episode was asked: with the run's own cited pages and worked examples."""
+    """The strategies of the run, with its cited pages and worked examples."""
     contexts = contexts_of(run, run.manifest())
     return lambda sample, condition: strategy_of(run.task, contexts, sample, condition)[0]
 
@@ -183,7 +186,7 @@ async def _live_model(
 
 
 def fresh_manifest(manifest: Manifest) -> Manifest:
-    """The manifest of a new run that is asked the same."""
-    made = datetime.now(UTC).isoformat(timespec="seconds")
-    update = {"id": token_hex(6), "versions": versions(), "created_at": made}
+    """The manifest of a new run with the same settings."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    update = {"id": token_hex(6), "versions": versions(), "created_at": now}
     return manifest.model_copy(update=update | {"changes": (), "preflights": ()})

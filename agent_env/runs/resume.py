@@ -1,4 +1,4 @@
-"""Finishing a run: what is missing of it is run, as it began or as the user wishes now."""
+"""Resumes a run: runs its missing episodes, with the same or changed settings."""
 
 from __future__ import annotations
 
@@ -19,42 +19,44 @@ from agent_env.wiring.trust import check_trust, record_run
 async def resume(
     run: Run, options: ResumeOptions, listener: Listener, engine: Engine | None = None
 ) -> None:
-    """Finish what is unfinished: whole episodes, and those cut off or failed from their last
-    event on. Raises ConfigError where code, model or limits changed and that is not accepted; a
-    server that `options` name is. Raises it too where the folder is not trusted with what it
-    asks for, or a preflight tells that the run would mean nothing."""
+    """Runs missing episodes, and continues interrupted and failed ones after their last event.
+    ConfigError for changes of code, model or limits that are not accepted (a server named in
+    `options` is), for a folder that is not trusted with its settings, and for a preflight that
+    finds the run invalid."""
     from agent_env.episodes.again.changes import changes
 
-    wished = check_resumed(run, options, listener.note)
+    changed = check_resumed(run, options, listener.note)
     manifest, now = run.manifest(), versions()
-    found = changes(run, manifest, wished, now)
-    _check_accepted(run, options, found)
+    differences = changes(run, manifest, changed, now)
+    _check_accepted(run, options, differences)
     async with AsyncExitStack() as stack:
         stack.callback(run.let_go)
         if _was_refused(run):
-            wished = wished.model_copy(update={"preflights": ()})
-        if manifest.preflights and (not wished.preflights or _server(wished) != _server(manifest)):
+            changed = changed.model_copy(update={"preflights": ()})
+        if manifest.preflights and (
+            not changed.preflights or _server(changed) != _server(manifest)
+        ):
             note, anyway = listener.note, options.anyway
-            told = await preflight_update(run, wished, anyway, note, stack)
-            wished = wished.model_copy(update=told)
-        if found:
-            listener.note(f"accepted: {'; '.join(found)}")
+            preflight = await preflight_update(run, changed, anyway, note, stack)
+            changed = changed.model_copy(update=preflight)
+        if differences:
+            listener.note(f"accepted: {'; '.join(differences)}")
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            noted = (*manifest.changes, *(f"{at} {line}" for line in found))
-            wished = wished.model_copy(update={"changes": noted, "versions": now})
-        if wished != manifest:
-            pairs = {n: (getattr(manifest, n), getattr(wished, n)) for n in Manifest.model_fields}
+            history = (*manifest.changes, *(f"{at} {line}" for line in differences))
+            changed = changed.model_copy(update={"changes": history, "versions": now})
+        if changed != manifest:
+            pairs = {n: (getattr(manifest, n), getattr(changed, n)) for n in Manifest.model_fields}
             run.change(**{name: now for name, (was, now) in pairs.items() if was != now})
             record_run(run, listener.note)
         strict = not options.accept_changes
         await (engine or run_episodes)(run, options.concurrency, listener, options.run, strict)
 
 
-def _check_accepted(run: Run, options: ResumeOptions, found: Sequence[str]) -> None:
-    """ConfigError where a change is neither accepted nor what this call's options say."""
-    given = {"base_url": options.base_url, "api_key_env": options.api_key_env}
-    own = tuple(f"model {name}: " for name, value in given.items() if value is not None)
-    others = [line for line in found if not (own and line.startswith(own))]
+def _check_accepted(run: Run, options: ResumeOptions, differences: Sequence[str]) -> None:
+    """ConfigError for a change that is neither accepted nor in this call's options."""
+    settings = {"base_url": options.base_url, "api_key_env": options.api_key_env}
+    own = tuple(f"model {name}: " for name, value in settings.items() if value is not None)
+    others = [line for line in differences if not (own and line.startswith(own))]
     if others and not options.accept_changes:
         raise ConfigError(
             f"changed since {run.path} began: {'; '.join(others)}. "
@@ -63,7 +65,7 @@ def _check_accepted(run: Run, options: ResumeOptions, found: Sequence[str]) -> N
 
 
 def _was_refused(run: Run) -> bool:
-    """Whether the preflight refused the run, so that no episode was begun."""
+    """Whether the preflight refused the run, so that it has no episode."""
     from agent_env.episodes.calls.preflight import refusal
 
     manifest = run.manifest()
@@ -77,16 +79,16 @@ def _server(manifest: Manifest) -> tuple[str, object]:
 
 
 def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None]) -> Manifest:
-    """The run's manifest as `options` wish it; ConfigError where the folder is not trusted with
-    what it asks for."""
+    """The run's manifest with the changes of `options`; ConfigError for a folder that is not
+    trusted with its settings."""
     manifest = run.manifest()
-    wished = _as_wished(manifest, options)
+    changed = _resumed_manifest(manifest, options)
     own = own_settings(manifest, options)
-    check_trust(run, wished, note, confirmed=options.trust_run, own=own)
-    return wished
+    check_trust(run, changed, note, confirmed=options.trust_run, own=own)
+    return changed
 
 
-def _as_wished(manifest: Manifest, options: ResumeOptions) -> Manifest:
+def _resumed_manifest(manifest: Manifest, options: ResumeOptions) -> Manifest:
     update = with_changes(manifest.model_dump(), options.changes)
     model = options.model or manifest.model
     url = options.base_url or split_address(options.model or "")[1]
@@ -101,7 +103,7 @@ def _as_wished(manifest: Manifest, options: ResumeOptions) -> Manifest:
 
 
 def own_settings(manifest: Manifest, options: ResumeOptions | ForkOptions) -> tuple[str, ...]:
-    """The settings that this call's options give instead of the run's folder."""
+    """The settings that come from this call's options, not from the run's folder."""
     named = manifest.model_parameters.get("base_url") is not None
     address = options.base_url is not None or split_address(options.model or "")[1] is not None
     address = address or (options.model is not None and not named)

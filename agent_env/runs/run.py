@@ -1,4 +1,4 @@
-"""A run as every command over its folder gets it: manifest, task, samples and tables, read once."""
+"""A run for all commands over its folder: manifest, task, samples and tables, each read once."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class Run(RunFolder):
-    """A run folder with its task. A call that makes a run also keeps here what it opened to check
-    it, for as long as that is open."""
+    """A run folder with its task, and the objects that were opened to check it, while they are
+    open."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -30,14 +30,14 @@ class Run(RunFolder):
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
-        """The run in this folder; ConfigError or DatasetError where there is none."""
+        """The run in this folder; ConfigError or DatasetError if it has none."""
         run = cls(Path(path))
         run.manifest()
         return run
 
     @cached_property
     def task(self) -> Task:
-        """The task as the run was asked it: its prompt, its options, its tables."""
+        """The task with the run's prompt, options and tables."""
         manifest = self.manifest()
         family = load_family(manifest.task)
         options = checked_options(family, manifest.options)
@@ -46,7 +46,7 @@ class Run(RunFolder):
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
-        """The samples as asked."""
+        """The run's samples, in order."""
         return self.samples_as(self.task.sample_type)
 
     @cached_property
@@ -54,5 +54,5 @@ class Run(RunFolder):
         return {sample.id: sample for sample in self.samples}
 
     def let_go(self) -> None:
-        """Forget what was opened to check the run; it is about to be closed."""
+        """Drops the objects that were opened to check the run, before they are closed."""
         self.parts, self.rooms = Parts(), None

@@ -1,4 +1,4 @@
-"""What a run's traces say: its scores, what it cost, what was looked up."""
+"""Scores of a run from its traces, with costs and lookups."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
     from agent_env.records.schema import Episode, Sample, Score
-    from agent_env.runs.opened import Verdict
+    from agent_env.runs.opened import Assessment
     from agent_env.runs.run import Run
     from agent_env.scoring.evidence import Trail
 
 
 def score_folder(run: Run, note: Callable[[str], None]) -> list[tuple[Episode, Score]]:
-    """Score a run from its traces alone; `note` hears of traces that cannot be read, and of a
-    folder that scores.jsonl cannot be written to."""
+    """Scores a run from its traces alone; `note` reports unreadable traces, and a scores.jsonl that
+    cannot be written."""
     from agent_env.episodes.rescoring import keep_version, version_of
     from agent_env.episodes.results import score_run
 
@@ -45,7 +45,7 @@ def score_folder(run: Run, note: Callable[[str], None]) -> list[tuple[Episode, S
 def facts_of(
     manifest: Manifest, prices: Path | None, note: Callable[[str], None]
 ) -> ModelFacts | None:
-    """What is known of the run's model: by the given table, else as the run has it."""
+    """The facts of the run's model, from the table, else from the run."""
     from agent_env.episodes.calls.options import model_facts
 
     return manifest.model_facts if prices is None else model_facts(prices, manifest.model, note)
@@ -53,7 +53,7 @@ def facts_of(
 
 @dataclass(frozen=True, slots=True)
 class RunScores:
-    """What `score` says of one run: a study of it alone."""
+    """The result of `score`: a study of one run."""
 
     folder: RunFolder
     manifest: Manifest
@@ -65,12 +65,12 @@ class RunScores:
 
     @property
     def is_vain(self) -> bool:
-        """Whether episodes were run and none came to its end."""
-        seen = [o for arm in self.comparison.study.arms for o in arm.observations]
-        return bool(seen) and not any(each.counts for each in seen)
+        """Whether there are episodes, but none is finished."""
+        observations = [o for arm in self.comparison.study.arms for o in arm.observations]
+        return bool(observations) and not any(each.counts for each in observations)
 
     def tables(self) -> list[ResultTable]:
-        """The summary, and what else `score` shows of the study."""
+        """The summary and the other tables of `score`."""
         from agent_env.analysis.judges import judge_table
         from agent_env.analysis.summary import summary_table
 
@@ -113,11 +113,13 @@ class RunScores:
         return fields | {"rescored": self.rescored.as_json()} if with_changes else fields
 
     def remarks(self) -> Iterator[str]:
-        """Lines beside the output: the three commonest reasons why episodes failed, and why
-        scorers did; another model behind the name; samples later than the model's knowledge."""
-        seen = [o for arm in self.comparison.study.arms for o in arm.observations]
-        unscored = Counter(o.trouble for o in seen if o.outcome == "scorer_failed")
-        reasons = Counter(o.trouble for o in seen if o.trouble and o.outcome != "scorer_failed")
+        """Notes beside the tables: the three most frequent reasons of failed episodes and scorers,
+        another served model, samples after the model's knowledge cutoff."""
+        observations = [o for arm in self.comparison.study.arms for o in arm.observations]
+        unscored = Counter(o.trouble for o in observations if o.outcome == "scorer_failed")
+        reasons = Counter(
+            o.trouble for o in observations if o.trouble and o.outcome != "scorer_failed"
+        )
         for reason, number in reasons.most_common(3):
             yield f"failed {number} times: {' '.join((reason or '').split())}"
         if reasons:
@@ -141,7 +143,7 @@ class RunScores:
 
 
 def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> RunScores:
-    """Score a run from its traces alone, at other prices than its own if so wished."""
+    """Scores a run from its traces alone; `prices` replace its own."""
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.judges import judge_agreements
     from agent_env.episodes.contexts.copies import describe_use
@@ -166,7 +168,7 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
 
 
 class MeanSoFar:
-    """The mean of a run's main metric over its finished episodes, by the last event of each."""
+    """Running mean of the main metric over finished episodes, from the last event of each."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -174,7 +176,7 @@ class MeanSoFar:
         self._sum, self._number = 0.0, 0
 
     def add(self, trace: Path) -> str:
-        """Count the episode of this trace; its stop reason, "" where it is not finished."""
+        """Adds the episode of a trace; returns its stop reason, "" if unfinished."""
         from agent_env.episodes.trace.reader import read_end
         from agent_env.records.schema import Episode
 
@@ -194,23 +196,23 @@ class MeanSoFar:
         return event.stop_reason
 
     def __str__(self) -> str:
-        """Such as `exact_match 0.250`; "" where nothing is scored."""
+        """Such as `exact_match 0.250`; "" without scores."""
         return f"{self._task.metrics[0]} {self._sum / self._number:.3f}" if self._number else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What the run of a trace says of it; all None where the trace stands elsewhere."""
+class TraceContext:
+    """A trace's manifest, sample and assessment; None outside of a run's folder."""
 
     manifest: Manifest | None
     sample: Sample | None
-    verdict: Verdict
+    verdict: Assessment
 
 
-def beside(trace: Path, events: list[Event]) -> Beside:
-    """The manifest, the sample and the verdict of a trace within a run's folder; what is missing
-    there is said in the verdict."""
-    from agent_env.runs.opened import OpenRun, Verdict
+def trace_context(trace: Path, events: list[Event]) -> TraceContext:
+    """The manifest, sample and assessment of a trace in a run's folder; the assessment names what
+    is missing."""
+    from agent_env.runs.opened import Assessment, OpenRun
 
     path = trace.absolute().parent.parent.parent
     if not (path / "run.json").exists():
@@ -221,19 +223,19 @@ def beside(trace: Path, events: list[Event]) -> Beside:
     except AgentEnvError as exc:
         return _unknown(str(exc))
     if not isinstance(events[0], EpisodeStarted):
-        return Beside(manifest, None, Verdict(None, None, "the trace has no beginning"))
+        return TraceContext(manifest, None, Assessment(None, None, "the trace has no beginning"))
     verdict = run.judge(events)
-    return Beside(manifest, run.sample(events[0].sample) if verdict.score else None, verdict)
+    return TraceContext(manifest, run.sample(events[0].sample) if verdict.score else None, verdict)
 
 
-def _unknown(why: str) -> Beside:
-    from agent_env.runs.opened import Verdict
+def _unknown(why: str) -> TraceContext:
+    from agent_env.runs.opened import Assessment
 
-    return Beside(None, None, Verdict(None, None, why))
+    return TraceContext(None, None, Assessment(None, None, why))
 
 
 def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
-    """What attempts cost that were cut off and run again; they are in no score."""
+    """Totals of interrupted attempts, which are in no score."""
     from agent_env.analysis.totals import totals
     from agent_env.episodes.calls.options import interrupted
     from agent_env.episodes.trace.fold import fold
@@ -242,32 +244,32 @@ def interrupted_totals(folder: RunFolder, facts: ModelFacts | None) -> Totals:
 
 
 def preflight_totals(manifest: Manifest, facts: ModelFacts | None) -> dict[str, float | None]:
-    """What the short calls before the first episode used; they are in no episode's sums."""
+    """Totals of the preflight's calls, which are in no episode's sums."""
     from agent_env.models.prices import cost_usd
 
-    used = [probe.usage for each in manifest.preflights for probe in each.probes]
-    sums: dict[str, float | None] = {"calls": len(used)}
-    costs = [cost_usd(usage, facts) for usage in used]
+    usages = [probe.usage for each in manifest.preflights for probe in each.probes]
+    sums: dict[str, float | None] = {"calls": len(usages)}
+    costs = [cost_usd(usage, facts) for usage in usages]
     for name, values in (
-        ("input_tokens", [usage.input_tokens for usage in used]),
-        ("output_tokens", [usage.output_tokens for usage in used]),
+        ("input_tokens", [usage.input_tokens for usage in usages]),
+        ("output_tokens", [usage.output_tokens for usage in usages]),
         ("cost_usd", costs),
     ):
-        known = [value for value in values if value is not None]
-        sums[name] = sum(known) if len(known) == len(values) else None
+        counts = [value for value in values if value is not None]
+        sums[name] = sum(counts) if len(counts) == len(values) else None
     return sums
 
 
 def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
-    """How many planned episodes have no trace, and of how many, by each condition that has some."""
+    """Numbers of missing and of planned episodes, by condition with missing ones."""
     planned = manifest.samples * manifest.repeats
-    begun = Counter(trace.parent.name for trace in folder.traces())
-    lacking = {c.name: planned - begun[c.name] for c in manifest.conditions}
+    started = Counter(trace.parent.name for trace in folder.traces())
+    lacking = {c.name: planned - started[c.name] for c in manifest.conditions}
     return {name: (number, planned) for name, number in lacking.items() if number > 0}
 
 
 def late_samples(samples: Sequence[Sample], facts: ModelFacts | None) -> AfterCutoff | None:
-    """The samples about what the model cannot have read; None where its cutoff is not known."""
+    """The samples on events after the model's knowledge cutoff; None if it is unknown."""
     from agent_env.analysis.cutoff import after_cutoff
     from agent_env.tasks.event_dates import event_date, last_dates
     from agent_env.temporal.facts.tables import shipped_tables
@@ -279,8 +281,7 @@ def late_samples(samples: Sequence[Sample], facts: ModelFacts | None) -> AfterCu
 
 
 def follow_run(run: Run, note: Callable[[str], None]) -> tuple[tuple[str, ...], list[Trail]]:
-    """The conditions in which something has to be looked up on the web, and the
-    trails of their episodes."""
+    """The conditions with lookups on the web, and the trails of their episodes."""
     from agent_env.scoring.evidence import trail_of
     from agent_env.tasks.tool_registry import web_tools
 

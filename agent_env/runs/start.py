@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who hears of a run's progress."""
+    """Callbacks on a run's progress."""
 
     note: Callable[[str], None]
-    """One line for the user."""
+    """Called with a line for the user."""
     begin: Callable[[Run, int], None]
-    """The run, and how many episodes the run has."""
+    """Called with the run and its number of episodes."""
     end: Callable[[EpisodeKey, str], None]
-    """An episode ended, with its status."""
+    """Called with each ended episode and its status."""
     pace: Callable[[Callable[[], str]], None] = lambda tell: None
-    """Gets a function that tells how many calls are in flight."""
+    """Called with a function that returns the number of calls in flight as text."""
 
 
 Engine = Callable[..., Coroutine[Any, Any, None]]
@@ -93,7 +93,7 @@ async def make_run(
 
 
 async def check_run(options: RunOptions, note: Callable[[str], None]) -> Manifest:
-    """The manifest that the run would have, with what a preflight tells; nothing stays on disk."""
+    """The manifest that the run would have, with its preflight; leaves nothing on disk."""
     with TemporaryDirectory() as parent:
         async with AsyncExitStack() as stack:
             run = await prepare_run(replace(options, out=Path(parent) / "run"), note, stack)
@@ -109,29 +109,28 @@ async def preflight_update(
     note: Callable[[str], None],
     stack: AsyncExitStack,
 ) -> dict[str, object]:
-    """What short calls tell of the manifest's server, as fields of run.json; nothing for a scripted
-    model. The run's rooms are open then. PreflightRefused where a condition cannot mean anything,
-    unless it is run `anyway`."""
+    """The result of a preflight as fields of run.json; empty for a scripted model. Opens the run's
+    rooms. PreflightRefused for an invalid condition, unless `anyway`."""
     from agent_env.episodes.calls.preflight import refusal, remarks, saw_fences
 
     if manifest.model in SCRIPTS:
         return {}
     in_text = is_in_text(manifest)
     run.rooms = await open_rooms(run, manifest, run.task, stack, note, run.parts)
-    found = await _preflight(run.rooms, manifest, run.samples[0], note)
-    reason = refusal(found, in_text)
+    result = await _preflight(run.rooms, manifest, run.samples[0], note)
+    reason = refusal(result, in_text)
     if reason is not None and not anyway:
-        raise PreflightRefused(reason, found)
-    for remark in remarks(found):
+        raise PreflightRefused(reason, result)
+    for remark in remarks(result):
         note(f"preflight: {remark}")
     parameters = manifest.model_parameters
-    if in_text and saw_fences(found) and "text_calls" not in parameters:
+    if in_text and saw_fences(result) and "text_calls" not in parameters:
         parameters = parameters | {"text_calls": "lenient"}
         note("preflight: calls come in fenced blocks of another name: --text-calls lenient")
         lenient = manifest.model_copy(update={"model_parameters": parameters})
         model, tokenizer = await open_counted(lenient, note, stack)
         run.rooms = replace(run.rooms, model=model, tokenizer=tokenizer)
-    return {"model_parameters": parameters, "preflights": (*manifest.preflights, found)}
+    return {"model_parameters": parameters, "preflights": (*manifest.preflights, result)}
 
 
 def is_in_text(manifest: Manifest) -> bool:
@@ -167,13 +166,13 @@ async def _preflight(
 
 
 def _brief(parameters: Mapping[str, JsonValue], most: int) -> dict[str, JsonValue]:
-    """The parameters for replies that are short."""
-    wished, extra = parameters.get("max_output_tokens"), parameters.get("extra_body")
+    """The parameters for short replies."""
+    limit, extra = parameters.get("max_output_tokens"), parameters.get("extra_body")
     if isinstance(extra, dict) and "max_output_tokens" in extra:
         return dict(parameters)
     return {
         **parameters,
-        "max_output_tokens": min(wished, most) if isinstance(wished, int) else most,
+        "max_output_tokens": min(limit, most) if isinstance(limit, int) else most,
     }
 
 
@@ -184,9 +183,8 @@ async def run_episodes(
     limits: RunLimits | None = None,
     strict: bool = True,
 ) -> None:
-    """Run whatever episode of the run has no complete trace; also how a run is resumed, with
-    other `limits` of the whole run where they are given. Where it is `strict`, an episode fails
-    whose requests are not those that were recorded."""
+    """Runs every episode without a complete trace, also on resume. `limits` override those of the
+    run; if `strict`, an episode fails whose requests differ from the recorded ones."""
     from agent_env.episodes.again.changes import limits_of
     from agent_env.episodes.calls.options import change_run_limits, open_calls
     from agent_env.episodes.pending import pending

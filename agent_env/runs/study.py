@@ -1,4 +1,4 @@
-"""From run folders to a study: what `compare` and notebooks read."""
+"""Reads run folders into a study, for `compare` and notebooks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_env.episodes.calls.outages import silent
 from agent_env.errors import ConfigError
 from agent_env.records.safe_files import is_safe
 from agent_env.runs.run import Run
@@ -21,15 +22,11 @@ if TYPE_CHECKING:
     from agent_env.tasks.task import Task
 
 
-def _silent(text: str) -> None:
-    """Says nothing."""
-
-
 def read_study(
-    paths: Sequence[Path | str], strict: bool = False, note: Callable[[str], None] = _silent
+    paths: Sequence[Path | str], strict: bool = False, note: Callable[[str], None] = silent
 ) -> Study:
-    """The runs of these folders, scored anew by the present scorer, over the samples they share; a
-    folder of runs stands for all of them. `note` hears of traces that cannot be read."""
+    """The runs of these folders, scored by the current scorer, over their common samples; a folder
+    of runs counts as all of them. `note` reports unreadable traces."""
     from agent_env.analysis.study import assemble
 
     folders = find_runs(paths, note)
@@ -41,16 +38,16 @@ def read_study(
 
 
 def read_manifests(paths: Sequence[Path | str]) -> dict[str, Manifest]:
-    """What determined the runs of these folders, by their names in a study."""
+    """The manifests of the runs of these folders, by their names in a study."""
     folders = find_runs(paths)
     names = _names(folders)
     return {names[folder]: Run.open(folder).manifest() for folder in folders}
 
 
-def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = _silent) -> list[Path]:
-    """Each path that holds a run, or the runs right below it, sorted; none twice. `note` hears of
-    those below that are passed over, as their run.json is no plain file of theirs."""
-    found: dict[Path, None] = {}
+def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = silent) -> list[Path]:
+    """Each path that is a run, else the runs directly below it, sorted, without duplicates. `note`
+    reports skipped folders, whose run.json is no plain file."""
+    folders: dict[Path, None] = {}
     for path in map(Path, paths):
         files = sorted(path.glob("*/run.json"))
         below = [file.parent for file in files if is_safe(file.parent, file)]
@@ -60,13 +57,13 @@ def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = _silent
         if not (path / "run.json").exists() and not below:
             raise ConfigError(f"{path} is no run and holds none: there is no run.json")
         for folder in [path] if (path / "run.json").exists() else below:
-            if folder.resolve() not in {other.resolve() for other in found}:
-                found[folder] = None
-    return list(found)
+            if folder.resolve() not in {other.resolve() for other in folders}:
+                folders[folder] = None
+    return list(folders)
 
 
 def read_run(run: Run, name: str, note: Callable[[str], None]) -> RunData:
-    """One run; its episodes are let go as soon as they are scored and reduced."""
+    """One run; keeps of its episodes only what a study needs."""
     from agent_env.episodes.results import scored_episodes
 
     manifest, broken = run.manifest(), list[str]()
@@ -84,33 +81,33 @@ def run_data(
     scored: Iterable[tuple[Episode, Score]],
     facts: ModelFacts | None,
 ) -> RunData:
-    """What a study needs of a run's scored episodes, at the prices of `facts`."""
+    """A run's scored episodes as a study needs them, at the prices of `facts`."""
     from agent_env.analysis.observations import observe
     from agent_env.analysis.study import RunData
     from agent_env.analysis.totals import totals
 
     by_id = {sample.id: sample for sample in samples}
-    seen: dict[str, list[Observation]] = defaultdict(list)
-    slim: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
+    observed: dict[str, list[Observation]] = defaultdict(list)
+    episodes: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
     for episode, score in scored:
-        seen[episode.condition].append(observe(by_id[episode.sample], episode, score, facts))
-        slim.setdefault(episode.condition, []).append(
+        observed[episode.condition].append(observe(by_id[episode.sample], episode, score, facts))
+        episodes.setdefault(episode.condition, []).append(
             episode.model_copy(update={"messages": (), "pages": ()})
         )
-    spent = {condition: totals(own, facts) for condition, own in slim.items()}
-    observations = {condition: tuple(own) for condition, own in seen.items()}
-    return RunData(name, manifest, by_id, observations, spent=spent)
+    spending = {condition: totals(own, facts) for condition, own in episodes.items()}
+    observations = {condition: tuple(own) for condition, own in observed.items()}
+    return RunData(name, manifest, by_id, observations, spent=spending)
 
 
 def study_of_one(data: RunData, task: Task) -> Study:
-    """What `score` looks at."""
+    """The study of one run, for `score`."""
     from agent_env.analysis.study import assemble
 
     return assemble([data], task.metrics, error_metrics=task.error_metrics, hooks=task.analysis)
 
 
 def _names(folders: Sequence[Path]) -> dict[Path, str]:
-    """The folders' names; with their parents where that does not tell them apart."""
+    """The folders' names; their paths if the names are not distinct."""
     short = [folder.resolve().name for folder in folders]
     unique = len(set(short)) == len(short)
     return {f: f.resolve().name if unique else str(f) for f in folders}

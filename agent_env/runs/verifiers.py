@@ -91,13 +91,13 @@ class PuzzleEnv(vf.MultiTurnEnv):  # type: ignore[misc]
         environment = await self._opened()
         episode = environment.episode(info["sample"], info["condition"])
         state["episode"] = episode
-        self._take_in(state, await _asked(episode.reset()))
+        self._take_in(state, await _turn_of(episode.reset()))
         return state
 
     async def env_response(self, messages: Any, state: Any, **kwargs: Any) -> Any:
         """What tools and the harness say to the last reply; nothing where the episode is over."""
         episode: DrivenEpisode = state["episode"]
-        turn = await _asked(episode.step(_reply(messages[-1], state["trajectory"][-1])))
+        turn = await _turn_of(episode.step(_reply(messages[-1], state["trajectory"][-1])))
         new = [chat_message(message) for message in turn.new]
         self._take_in(state, turn)
         if turn.done:
@@ -133,7 +133,7 @@ class PuzzleEnv(vf.MultiTurnEnv):  # type: ignore[misc]
         state["scores"] = {} if turn.score is None else dict(turn.score.metrics)
 
 
-async def _asked(turn: Any) -> Turn:
+async def _turn_of(turn: Any) -> Turn:
     """The turn; what went wrong on our side is the library's own error, so that it is retried or
     left out, and not rewarded."""
     try:

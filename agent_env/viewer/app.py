@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from agent_env.episodes.index_pages import SORTS, VERDICTS, EpisodeFilter
 from agent_env.errors import AgentEnvError
-from agent_env.runs.opened import OpenRun, Read, Verdict
+from agent_env.runs.opened import Assessment, OpenRun, TraceEvents
 from agent_env.viewer.bars import time_chart, token_chart
 from agent_env.viewer.beside import aligned, parted_at
 from agent_env.viewer.guard import Guard
@@ -253,9 +253,9 @@ class _Opened:
         if trace is None:
             raise _missing(f"The run {run.key} has no episode {name}.")
         self.stamp = _file_stamp(trace)
-        self.read: Read = run.read(trace)
+        self.read: TraceEvents = run.read(trace)
         self.story: Story | None = story(self.read.events, run.manifest.model_facts)
-        self.verdict: Verdict = run.judge(self.read.events)
+        self.verdict: Assessment = run.judge(self.read.events)
 
     @property
     def sample(self) -> str:

@@ -14,13 +14,13 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.fake_server import Answer, FakeServer, Offer, Refusal, Turn
-from agent_env.runs.generate import GenerateOptions, MadeSet, make_set
+from agent_env.runs.generate import GenerateOptions, GenerateResult, make_set
 from agent_env.runs.start import Listener
 
 QUIET = Listener(lambda line: None, lambda folder, count: None, lambda key, ending: None)
 
 
-def generate(out: Path, url: str | None = None, **more: Any) -> MadeSet:
+def generate(out: Path, url: str | None = None, **more: Any) -> GenerateResult:
     wording = {"wording": "model:compatible/m-1", "base_url": url} if url else {}
     asked = {"count": 30, "seed": 2, "options": ("rows=60",), **wording, **more}
     return asyncio.run(make_set(GenerateOptions(task="tdbench", out=out, **asked), QUIET))
@@ -30,10 +30,10 @@ def lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def served(out: Path, policy: Any, **more: Any) -> tuple[MadeSet, int]:
+def served(out: Path, policy: Any, **more: Any) -> tuple[GenerateResult, int]:
     """What is made with the model behind a server, and how many requests that took."""
 
-    async def go() -> tuple[MadeSet, int]:
+    async def go() -> tuple[GenerateResult, int]:
         async with FakeServer(policy) as server:
             asked = {"count": 30, "seed": 2, "options": ("rows=60",), **more}
             options = GenerateOptions(

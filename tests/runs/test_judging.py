@@ -21,7 +21,7 @@ from agent_env.episodes.trace.reader import is_finished, read_trace
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.fake_server import FakeServer, parse_errors, script_policy
 from agent_env.records.trace_events import Judged
-from agent_env.runs.judge import Asked, JudgeOptions, agreements, check_yes_or_no, judge_run
+from agent_env.runs.judge import JudgeOptions, JudgeResult, agreements, check_yes_or_no, judge_run
 from agent_env.runs.label import read_sheets, write_sheet
 from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
 from agent_env.runs.replay import replay
@@ -67,8 +67,8 @@ def script(folder: Path, *lines: dict[str, Any]) -> Path:
 
 def judged(
     run: Path, *lines: dict[str, Any], errors: str = "", model: str = "compatible/j", **options: Any
-) -> Asked:
-    async def go() -> Asked:
+) -> JudgeResult:
+    async def go() -> JudgeResult:
         server = FakeServer(
             script_policy(script(run.parent, *lines)),
             errors=parse_errors(errors) if errors else {},

@@ -64,12 +64,7 @@ def manifest_fields(
     options: CallOptions, model: str, limits: Mapping[str, Any], note: Callable[[str], None]
 ) -> dict[str, Any]:
     """The entries of run.json; ConfigError for a cost limit without prices."""
-    facts = model_facts(options.prices, model, note)
-    is_cost_limited = limits.get("cost_usd") is not None or options.run.cost_usd is not None
-    if is_cost_limited and not is_priced(facts):
-        raise ConfigError(
-            f"a cost limit needs the prices of {model}; name a table that has them with --prices"
-        )
+    facts = priced_facts(options, model, note, limits.get("cost_usd") is not None)
     cache = options.reply_cache
     if cache is not None:
         ReplyCache(cache).close()  # fails before anything else
@@ -79,6 +74,18 @@ def manifest_fields(
         "reply_cache": None if cache is None else str(cache.absolute()),
         "model_facts": facts,
     }
+
+
+def priced_facts(
+    options: CallOptions, model: str, note: Callable[[str], None], is_cost_limited: bool = False
+) -> ModelFacts | None:
+    """The model's row in the table of prices; ConfigError for a cost limit without prices."""
+    facts = model_facts(options.prices, model, note)
+    if (is_cost_limited or options.run.cost_usd is not None) and not is_priced(facts):
+        raise ConfigError(
+            f"a cost limit needs the prices of {model}; name a table that has them with --prices"
+        )
+    return facts
 
 
 def model_facts(file: Path | None, model: str, note: Callable[[str], None]) -> ModelFacts | None:

@@ -30,8 +30,8 @@ IsUp = Callable[[], Awaitable[bool]]
 """Asks a server's health address."""
 
 
-def _silent(text: str) -> None:
-    """Says nothing."""
+def silent(text: str) -> None:
+    """Ignores a message; for a `note` that nobody reads."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Outage:
     """The run stops after this time without a reply; None: never."""
     is_up: IsUp | None = None
     """None without a health check: calls are then retried with exponential backoff."""
-    note: Callable[[str], None] = _silent
+    note: Callable[[str], None] = silent
     """Called with messages on the beginning, the length and the end of a wait."""
     first_wait_s: float = 1.0
     longest_wait_s: float = 30.0

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError, RunStopped, StorageError
-from agent_env.runs.ray.worker import Ended, Parcel, Worker
+from agent_env.runs.ray.worker import EpisodeEnd, Parcel, Worker
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
 from agent_env.wiring.rooms import versions
@@ -264,7 +264,7 @@ class _Spread:
         """One episode after another, until there are no more."""
         while (key := await self._take(name)) is not None:
             try:
-                ended: Ended = await worker.run.remote(key)
+                ended: EpisodeEnd = await worker.run.remote(key)
             except self._lost_errors() as exc:
                 await self._lose(name, key)
                 raise _WorkerLost from exc
@@ -295,7 +295,7 @@ class _Spread:
                 self.listener.end(key, "left alone")
             self.changed.notify_all()
 
-    async def _note_end(self, key: EpisodeKey, ended: Ended) -> None:
+    async def _note_end(self, key: EpisodeKey, ended: EpisodeEnd) -> None:
         if ended.storage is not None:
             raise StorageError(ended.storage)
         async with self.changed:

@@ -34,7 +34,7 @@ class Parcel:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EpisodeEnd:
     """How a worker's episode ended; what stops the run is told, not raised."""
 
     status: str
@@ -119,18 +119,18 @@ class Worker:
             opened.set_result(run.manifest().web_settings.pages_digest)
             await self._stop.wait()
 
-    async def run(self, key: EpisodeKey) -> Ended:
+    async def run(self, key: EpisodeKey) -> EpisodeEnd:
         """Run one episode to its end."""
         task = asyncio.ensure_future(self._run(key))
         self._running.add(task)
         try:
             return await task
         except asyncio.CancelledError:
-            return Ended("stopped")
+            return EpisodeEnd("stopped")
         finally:
             self._running.discard(task)
 
-    async def _run(self, key: EpisodeKey) -> Ended:
+    async def _run(self, key: EpisodeKey) -> EpisodeEnd:
         from agent_env.episodes.again.tape import Recording
         from agent_env.episodes.calls.options import max_output, retries_of
         from agent_env.episodes.remote.keeper import Refusal
@@ -139,9 +139,9 @@ class Worker:
         assert self._runner is not None  # started
         opened = await self._post.ask("open", self._name, key)
         if opened is None:
-            return Ended("left alone")
+            return EpisodeEnd("left alone")
         if isinstance(opened, Refusal):
-            return Ended("failed", storage=opened.text)
+            return EpisodeEnd("failed", storage=opened.text)
         past = Recording.of(opened.events) if opened.events else None
         trace = StreamedTrace(self._post, opened.lease, is_new=past is None)
         retries, facts = retries_of(self._manifest), self._manifest.model_facts
@@ -152,11 +152,11 @@ class Worker:
         try:
             status = await runner.episode(key, sample, condition, self._loop, trace, past)
             await trace.settle()
-            return Ended(status)
+            return EpisodeEnd(status)
         except RunStopped as exc:
-            return Ended("stopped", stopped=(str(exc), exc.reason))
+            return EpisodeEnd("stopped", stopped=(str(exc), exc.reason))
         except StorageError as exc:
-            return Ended("failed", storage=str(exc))
+            return EpisodeEnd("failed", storage=str(exc))
         finally:
             with suppress(StorageError):
                 await trace.settle()

@@ -17,7 +17,7 @@ import pytest
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Page
-from agent_env.runs.context import BuildOptions, Built, build
+from agent_env.runs.context import BuildOptions, BuildResult, build
 from agent_env.tasks.contexts import MissingPage, read_contexts
 from agent_env.testing import page
 from agent_env.web.fetch import HttpFetcher
@@ -34,7 +34,7 @@ def store(file: Path, *pages: Page) -> None:
     opened_store.close()
 
 
-def built(folder: RunFolder, **options: object) -> Built:
+def built(folder: RunFolder, **options: object) -> BuildResult:
     return build(BuildOptions(folder.path, folder.path.parent / "pages.jsonl", **options))  # type: ignore[arg-type]
 
 
