@@ -44,14 +44,14 @@ def compare(
 
     if options.figures or options.html:
         need_extra(*(["jinja2", "matplotlib", "scipy"] if options.html else ["matplotlib"]))
-    found = compare_folders(
+    comparison = compare_folders(
         options.runs, metric=options.metric, baseline=options.baseline, wanted=options.wanted,
         strict=options.strict, resamples=options.resamples, note=say,
     )  # fmt: skip
     is_all = options.to or options.out or as_json
-    tables = select_tables(found, options.tables or (["all"] if is_all else []), options.by)
+    tables = select_tables(comparison, options.tables or (["all"] if is_all else []), options.by)
     if as_json:
-        print(json.dumps(comparison_json(found, tables), allow_nan=False))
+        print(json.dumps(comparison_json(comparison, tables), allow_nan=False))
         return
     if options.to or options.out:
         write(tables, options.to, options.out, say)
@@ -59,12 +59,12 @@ def compare(
         for each in tables:
             print_table(each)
         if not options.tables:
-            print_table(spent_table([(a.label, a.spent) for a in found.study.arms if a.spent]))
+            print_table(spent_table([(a.label, a.spent) for a in comparison.study.arms if a.spent]))
     if options.figures is not None:
-        for file in draw(found, options.figures):
+        for file in draw(comparison, options.figures):
             say(f"drew {file}")
     if options.html is not None:
-        write_report(found, options.runs, options.html, say)
+        write_report(comparison, options.runs, options.html, say)
         say(f"wrote {options.html}")
 
 
@@ -85,14 +85,14 @@ def diagnose(
     from agent_env.analysis.diagnosis_tables import diagnosis_tables, in_lines
     from agent_env.runs.compare import diagnose_folders, diagnosis_json
 
-    found = diagnose_folders(runs, episode or (), say)
+    diagnoses = diagnose_folders(runs, episode or (), say)
     if as_json:
-        print(json.dumps(diagnosis_json(found), allow_nan=False))
+        print(json.dumps(diagnosis_json(diagnoses), allow_nan=False))
         return
     if episode:
-        for diagnosis in (each for run in found for each in run.diagnoses):
+        for diagnosis in (each for run in diagnoses for each in run.diagnoses):
             print("\n".join(in_lines(diagnosis)), end="\n\n")
         return
-    for run in found:
+    for run in diagnoses:
         for table in diagnosis_tables(run):
             print_table(table)

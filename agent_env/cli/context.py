@@ -34,52 +34,52 @@ def build(options: BuildOptions, as_json: AsJson = False) -> None:
     """
     from agent_env.runs import context as commands
 
-    built = commands.build(options, note=say)
+    result = commands.build(options, note=say)
     if as_json:
-        print(json.dumps(_built_json(built, options.out)))
+        print(json.dumps(_as_json(result, options.out)))
     else:
-        header = built.contexts.header
-        counts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in built.counts().items())
+        header = result.contexts.header
+        counts = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in result.counts().items())
         print(
             f"{header.samples} contexts in {options.out}, {header.empty} of them empty; "
             f"pages of {header.source_condition}: {counts or 'none'}"
         )
-        _tell_gaps(built)
+        _report_gaps(result)
 
 
-def _built_json(built: BuildResult, out: Path) -> dict[str, object]:
-    header = built.contexts.header
-    rows = built.contexts.by_sample.values()
+def _as_json(result: BuildResult, out: Path) -> dict[str, object]:
+    header = result.contexts.header
+    rows = result.contexts.by_sample.values()
     return {
         "out": str(out),
         **header.model_dump(mode="json"),
-        "pages": built.counts(),
+        "pages": result.counts(),
         "empty_samples": {row.sample: row.episode for row in rows if not row.text},
         "missing_pages": [
-            {"sample": row.sample, **page.model_dump(), "reason": built.dead.get(page.url)}
+            {"sample": row.sample, **page.model_dump(), "reason": result.dead.get(page.url)}
             for row in rows
             for page in row.missing
         ],
     }
 
 
-def _tell_gaps(built: BuildResult) -> None:
-    """Every page that is missing and every sample without a page, a line each."""
-    for row in built.contexts.by_sample.values():
+def _report_gaps(result: BuildResult) -> None:
+    """Prints each missing page and each sample without pages."""
+    for row in result.contexts.by_sample.values():
         for page in row.missing:
-            reason = built.dead.get(page.url, page.why.replace("_", " "))
+            reason = result.dead.get(page.url, page.why.replace("_", " "))
             say(f"missing: {row.sample}: {page.kind} {page.url}: {reason}")
-        for held in row.pages:
-            if held.read_digest is not None:
-                say(f"changed: {row.sample}: {held.url}: the store has other bytes than were read")
+        for used in row.pages:
+            if used.read_digest is not None:
+                say(f"changed: {row.sample}: {used.url}: the store has other bytes than were read")
         if not row.text:
             say(f"empty: {row.sample}: the episode {_why_empty(row)}; it is asked without pages")
 
 
 def _why_empty(row: SampleContext) -> str:
     if row.episode == "finished":
-        named = row.pages or row.missing
-        return "names no page that could be given" if named else "names no page"
+        has_pages = row.pages or row.missing
+        return "names no page that could be given" if has_pages else "names no page"
     return {
         "failed": "failed",
         "unfinished": "did not finish",
@@ -100,16 +100,16 @@ def show(
     from agent_env.errors import ConfigError
     from agent_env.tasks.contexts import read_contexts
 
-    found = read_contexts(file)
+    pages = read_contexts(file)
     if sample is None:
-        print(found.header.model_dump_json(indent=2))
-        for row in found.by_sample.values():
+        print(pages.header.model_dump_json(indent=2))
+        for row in pages.by_sample.values():
             kinds = ", ".join(f"{page.kind} {page.cut}" for page in row.pages) or row.episode
             print(f"{row.sample}  {row.digest[:12]}  {row.tokens} tokens  {kinds}")
-    elif sample not in found.by_sample:
+    elif sample not in pages.by_sample:
         raise ConfigError(f"{file} has no sample '{sample}'")
     else:
-        print(found.by_sample[sample].text, end="")
+        print(pages.by_sample[sample].text, end="")
 
 
 @contexts.command()

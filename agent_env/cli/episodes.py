@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_env.runs.options import ForkOptions, ReplayOptions
     from agent_env.runs.run import Run
 
-SHOWN = 3
+MAX_SHOWN = 3
 """Episodes with drift that are printed with their diff."""
 
 
@@ -49,18 +49,18 @@ def replay(options: ReplayOptions, folder: RunPath, as_json: AsJson = False) -> 
 
 
 def _print_replay(results: list[ReplayResult], counts: Counter[str]) -> None:
-    told = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
-    print(f"{len(results)} episodes replayed: {told or 'none'}")
+    verdicts = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
+    print(f"{len(results)} episodes replayed: {verdicts or 'none'}")
     for result in results:
         if result.reason is not None:
             print(f"\nbroken: {result.reason}")
     drifted = [result for result in results if result.drift]
-    for result in drifted[:SHOWN]:
+    for result in drifted[:MAX_SHOWN]:
         first = result.drift[0]
         more = f" ({len(result.drift) - 1} more after it)" if len(result.drift) > 1 else ""
         print(f"\n{result.episode}: step {first.step}: {first.what}{more}\n{first.diff}")
-    if len(drifted) > SHOWN:
-        print(f"\nand {len(drifted) - SHOWN} more with drift; --json has all")
+    if len(drifted) > MAX_SHOWN:
+        print(f"\nand {len(drifted) - MAX_SHOWN} more with drift; --json has all")
 
 
 @with_options("agent_env.runs.options:ForkOptions")
@@ -100,7 +100,7 @@ def _print_forks(run: Run, as_json: bool) -> None:
     from agent_env.analysis.episode_tables import fork_table
     from agent_env.runs.fork import read_forks
 
-    found = read_forks(run, say)
+    group = read_forks(run, say)
     if as_json:
         rows = [
             {
@@ -109,14 +109,14 @@ def _print_forks(run: Run, as_json: bool) -> None:
                 "read": score.answer,
                 **score.metrics,
             }
-            for name, episode, score in found.episodes
+            for name, episode, score in group.episodes
         ]
-        told = {"run": str(run.path), "parent": found.parent.model_dump(), "episodes": rows}
-        print(json.dumps(told))
+        value = {"run": str(run.path), "parent": group.parent.model_dump(), "episodes": rows}
+        print(json.dumps(value))
         return
-    edited = ", with another tool result" if found.parent.edited else ""
-    title = f"{found.parent.episode} from step {found.parent.step} on{edited} · {run.path}"
-    print_table(fork_table(found.episodes, found.metrics, title))
+    change = ", with another tool result" if group.parent.edited else ""
+    title = f"{group.parent.episode} from step {group.parent.step} on{change} · {run.path}"
+    print_table(fork_table(group.episodes, group.metrics, title))
 
 
 def episodes(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import RunPath, say
+from agent_env.cli.run import AsJson, RunPath, say
 
 
 def export(
@@ -34,9 +34,7 @@ def export(
     content: Annotated[
         bool, typer.Option("--content", help="otel: send messages and tool results too.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, for machines.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a run's episodes as tables, Inspect logs, spans, or training data.
 
@@ -49,10 +47,10 @@ def export(
     from agent_env.runs.run import Run
 
     options = ExportOptions(to, out, where or (), metric, min_score, endpoint, content)
-    done = export_run(Run(folder), options, say)
+    result = export_run(Run(folder), options, say)
     if as_json:
-        print(json.dumps({"run": str(folder), "to": to, **asdict(done)}))
+        print(json.dumps({"run": str(folder), "to": to, **asdict(result)}))
         return
-    counted = ", ".join(f"{number} {name}" for name, number in done.counts.items())
-    left_out = f"; {done.left_out} episodes left out" if done.left_out else ""
-    print(f"{done.where}: {counted or 'nothing'}{left_out}")
+    counts = ", ".join(f"{number} {name}" for name, number in result.counts.items())
+    skipped = f"; {result.left_out} episodes left out" if result.left_out else ""
+    print(f"{result.where}: {counts or 'nothing'}{skipped}")

@@ -12,7 +12,7 @@ from agent_env.cli.run import listening, say
 if TYPE_CHECKING:
     from agent_env.runs.generate import GenerateOptions, Wording
 
-SHOWN = 12
+MAX_SHOWN = 12
 """Kinds of things left out that are printed."""
 
 
@@ -26,38 +26,39 @@ def generate(options: GenerateOptions) -> None:
     from agent_env.runs.generate import make_set
 
     with listening() as (listener, _):
-        done = asyncio.run(make_set(options, listener))
-    made = done.made
-    say(f"{len(made.samples)} questions in {options.out}; told in full in {done.summary}")
-    left_out = sorted(made.left_out.items(), key=lambda pair: -pair[1])
-    for what, number in left_out[:SHOWN]:
+        result = asyncio.run(make_set(options, listener))
+    questions = result.made
+    say(f"{len(questions.samples)} questions in {options.out}; told in full in {result.summary}")
+    skipped = sorted(questions.left_out.items(), key=lambda pair: -pair[1])
+    for what, number in skipped[:MAX_SHOWN]:
         say(f"  left out: {number} {what}")
-    if len(left_out) > SHOWN:
-        say(f"  and {len(left_out) - SHOWN} more")
-    for remark in done.remarks:
+    if len(skipped) > MAX_SHOWN:
+        say(f"  and {len(skipped) - MAX_SHOWN} more")
+    for remark in result.remarks:
         say(remark)
-    if done.wording is not None:
-        _tell_wording(done.wording)
-    if made.missing:
-        raise ConfigError(f"{len(made.missing)} questions are missing: {made.missing[0]}")
+    if result.wording is not None:
+        _report_wording(result.wording)
+    if questions.missing:
+        raise ConfigError(f"{len(questions.missing)} questions are missing: {questions.missing[0]}")
 
 
-def _tell_wording(done: Wording) -> None:
+def _report_wording(wording: Wording) -> None:
     """How many questions are in the model's words, why others are not, and what it cost."""
-    kept = done.questions - done.worded
+    unchanged = wording.questions - wording.worded
     say(
-        f"{done.worded} of {done.questions} questions in the words of {done.model}; "
-        f"{kept} ({kept / done.questions:.1%}) keep the template's:"
+        f"{wording.worded} of {wording.questions} questions in the words of {wording.model}; "
+        f"{unchanged} ({unchanged / wording.questions:.1%}) keep the template's:"
     )
-    for reason, number in done.refused.items():
+    for reason, number in wording.refused.items():
         say(f"  {number} {reason}")
-    cost = done.totals
+    cost = wording.totals
     tokens = [f"{_count(cost.input_tokens)} in", f"{_count(cost.output_tokens)} out"]
     say(f"tokens: {', '.join(tokens)}; {cost.calls} calls, {cost.failed_calls} of them failed")
-    if done.answered < done.queries:
-        why = f": {done.stopped}" if done.stopped else ""
-        say(f"{done.answered} of {done.queries} queries had a reply{why}; the same command asks on")
-    if not done.answered:
+    if wording.answered < wording.queries:
+        why = f": {wording.stopped}" if wording.stopped else ""
+        number = f"{wording.answered} of {wording.queries}"
+        say(f"{number} queries had a reply{why}; the same command asks on")
+    if not wording.answered:
         sys.exit(1)
 
 

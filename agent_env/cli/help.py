@@ -96,19 +96,19 @@ class CommandTable(SectionedGroup):
         """The command; None where there is none of that name."""
         if name not in self.paths:
             return None
-        found, holder = _load(self.paths[name]), typer.Typer(rich_markup_mode=None)
-        if isinstance(found, typer.Typer):
-            for each in found.registered_commands:
+        command, holder = _load(self.paths[name]), typer.Typer(rich_markup_mode=None)
+        if isinstance(command, typer.Typer):
+            for each in command.registered_commands:
                 each.cls = Sectioned
-            holder.add_typer(found, name=name, cls=SectionedGroup)
+            holder.add_typer(command, name=name, cls=SectionedGroup)
         else:
-            holder.command(name, cls=Sectioned)(found)
+            holder.command(name, cls=Sectioned)(command)
         return typer.main.get_group(holder).commands[name]
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write the sections, no command made."""
         rows = (
-            (section, (name, _told(path)))
+            (section, (name, _summary(path)))
             for section, its in self.table.items()
             for name, path in its.items()
         )
@@ -120,10 +120,10 @@ def _load(path: str) -> Any:
     return getattr(import_module(f"agent_env.cli.{module}"), name)
 
 
-def _told(path: str) -> str:
+def _summary(path: str) -> str:
     """The first sentence of what stands behind a path."""
-    found = _load(path)
-    text = str(found.info.help if isinstance(found, typer.Typer) else inspect.getdoc(found))
+    command = _load(path)
+    text = str(command.info.help if isinstance(command, typer.Typer) else inspect.getdoc(command))
     return " ".join(text.split("\n\n")[0].split())
 
 

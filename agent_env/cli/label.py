@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.run import say
+from agent_env.cli.run import AsJson, say
 
 if TYPE_CHECKING:
     from agent_env.runs.label import Agreement
@@ -25,9 +25,7 @@ def label(
     sample: Annotated[int, typer.Option(min=1, help="How many answers.")] = 125,
     seed: Annotated[int, typer.Option(help="Of the choice.")] = 1,
     metric: Annotated[str | None, typer.Option(help="Default: the task's main one.")] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, for machines.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a blind sheet of a run's answers for people to label; read labelled ones back.
 
@@ -40,30 +38,31 @@ def label(
     if (out is None) == (not read):
         raise ConfigError("label needs --out FILE to write a sheet, or --read FILE to read some")
     if out is not None:
-        written = write_sheet(run, sample, seed, metric, out, say)
-        print(f"{written} answers in {out}; write into `label` one of: {', '.join(CLASSES)}")
+        count = write_sheet(run, sample, seed, metric, out, say)
+        print(f"{count} answers in {out}; write into `label` one of: {', '.join(CLASSES)}")
         return
-    found = read_sheets(run, read or [], metric, say)
+    agreement = read_sheets(run, read or [], metric, say)
     if as_json:
-        print(json.dumps(asdict(found)))
+        print(json.dumps(asdict(agreement)))
     else:
-        _print(found)
+        _print(agreement)
 
 
-def _print(found: Agreement) -> None:
-    print(f"{found.items} answers labelled by {', '.join(found.annotators)}; {found.tied} tied")
-    print(f"scorer by '{found.metric}' against the annotators:")
+def _print(agreement: Agreement) -> None:
+    names = ", ".join(agreement.annotators)
+    print(f"{agreement.items} answers labelled by {names}; {agreement.tied} tied")
+    print(f"scorer by '{agreement.metric}' against the annotators:")
     print(f"{'class':12} {'P':>6} {'R':>6} {'F1':>6} {'scorer':>7} {'people':>7} {'alpha':>6}")
-    for c in found.classes:
+    for c in agreement.classes:
         figures = " ".join(_figure(value) for value in (c.precision, c.recall, c.f1))
-        alpha = _figure(found.class_alpha[c.name])
+        alpha = _figure(agreement.class_alpha[c.name])
         print(f"{c.name:12} {figures} {c.measured:7} {c.true:7} {alpha}")
-    print(f"scorer and people, Cohen's kappa:    {_figure(found.scorer_kappa)}")
-    for judge, with_people in found.judges.items():
-        told = f"{_figure(with_people.kappa)}, agreement {with_people.agreement:.3f}"
-        print(f"judge {judge} and people, kappa: {told} of {with_people.items}")
-    print(f"among people, mean Cohen's kappa:    {_figure(found.kappa)}")
-    print(f"among people, Krippendorff's alpha:  {_figure(found.alpha)}")
+    print(f"scorer and people, Cohen's kappa:    {_figure(agreement.scorer_kappa)}")
+    for judge, with_people in agreement.judges.items():
+        figures_ = f"{_figure(with_people.kappa)}, agreement {with_people.agreement:.3f}"
+        print(f"judge {judge} and people, kappa: {figures_} of {with_people.items}")
+    print(f"among people, mean Cohen's kappa:    {_figure(agreement.kappa)}")
+    print(f"among people, Krippendorff's alpha:  {_figure(agreement.alpha)}")
 
 
 def _figure(value: float | None) -> str:

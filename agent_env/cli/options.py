@@ -42,8 +42,8 @@ class WithOptions:
     @property
     def _record(self) -> type:
         module, _, name = self._path.partition(":")
-        found: type = getattr(import_module(module), name)
-        return found
+        record: type = getattr(import_module(module), name)
+        return record
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -53,21 +53,21 @@ class WithOptions:
         scope[str(self._first.annotation)] = self._record
         hints = get_type_hints(self._function, localns=scope, include_extras=True)
         own = {each.name: (hints[each.name], each.default) for each in self._own}
-        made = []
+        parameters = []
         for option in options_of(self._record):
-            given = own.pop(option.keyword, None)
-            if given is not None and _is_complete(given[0]):
-                own[option.keyword] = given
-            elif given is not None:
-                made.append(_parameter(option, *given))
+            override = own.pop(option.keyword, None)
+            if override is not None and _is_complete(override[0]):
+                own[option.keyword] = override
+            elif override is not None:
+                parameters.append(_parameter(option, *override))
             elif not self._only or option.keyword in self._only:
-                made.append(_parameter(option, option.type, option.default))
+                parameters.append(_parameter(option, option.type, option.default))
         rest = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=a, default=default)
             for name, (a, default) in own.items()
         ]
         required = [each for each in rest if each.default is each.empty]
-        return inspect.Signature([*required, *made, *(p for p in rest if p not in required)])
+        return inspect.Signature([*required, *parameters, *(p for p in rest if p not in required)])
 
 
 def with_options(
@@ -94,19 +94,19 @@ def _parameter(option: Any, kind: Any, default: Any) -> inspect.Parameter:
     if default is MISSING:
         default = inspect.Parameter.empty
     opt = option.opt
-    said: Mapping[str, Any] = {
+    settings: Mapping[str, Any] = {
         "help": opt.help,
         "min": opt.min,
         "max": opt.max,
         "metavar": opt.metavar,
     }
     if opt.argument:
-        marker: Any = typer.Argument(**said)
+        marker: Any = typer.Argument(**settings)
     else:
         flag = f"--{option.keyword.replace('_', '-')}"
         is_switch = kind is bool and default is False
         names = (flag,) if is_switch or opt.flag else ()
-        marker = typer.Option(*names, **said, show_default=opt.shown, rich_help_panel=opt.panel)
+        marker = typer.Option(*names, **settings, show_default=opt.shown, rich_help_panel=opt.panel)
     return inspect.Parameter(
         option.keyword,
         inspect.Parameter.KEYWORD_ONLY,

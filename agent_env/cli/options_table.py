@@ -50,9 +50,9 @@ def _section(name: str, options: list[Option], changing: dict[str, set[str]]) ->
 
 
 def _default(option: Option) -> str:
-    shown = option.opt.shown if isinstance(option.opt.shown, str) else option.default
-    is_plain = shown is None or shown is False or option.opt.argument
-    return "" if is_plain else str(shown)
+    default = option.opt.shown if isinstance(option.opt.shown, str) else option.default
+    is_plain = default is None or default is False or option.opt.argument
+    return "" if is_plain else str(default)
 
 
 if __name__ == "__main__":

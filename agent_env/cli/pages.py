@@ -21,7 +21,7 @@ Warc = Annotated[Path, typer.Option("--warc", help="A WARC file; .warc.gz is pac
 pages = typer.Typer(help="Stored pages and searches.", no_args_is_help=True)
 
 
-def _opened(file: Path, read_only: bool = True) -> SqlitePages:
+def _open(file: Path, read_only: bool = True) -> SqlitePages:
     from agent_env.web.page_store import SqlitePages
     from agent_env.wiring.web import store_path
 
@@ -39,11 +39,11 @@ def list_pages(
 
     Example: agent-env pages list runs/first
     """
-    store = _opened(file)
+    store = _open(file)
     if searches:
         for search in store.searches():
-            said = search.error or f"{len(search.hits or ())} results"
-            row = [search.provider, str(search.limit), search.query, said]
+            outcome = search.error or f"{len(search.hits or ())} results"
+            row = [search.provider, str(search.limit), search.query, outcome]
             print(json.dumps(row) if as_json else "  ".join(row))
         return
     for fetch in store.fetches(stands_only=not every):
@@ -53,15 +53,15 @@ def list_pages(
 def _as_json(fetch: Fetch) -> dict[str, object]:
     from dataclasses import asdict
 
-    told = asdict(fetch)
-    return {**told, "headers": json.loads(fetch.headers) if fetch.headers else {}}
+    fields = asdict(fetch)
+    return {**fields, "headers": json.loads(fetch.headers) if fetch.headers else {}}
 
 
 def _line(fetch: Fetch) -> str:
     digest = fetch.digest[:12] if fetch.digest else "-" * 12
-    asked = fetch.asked if fetch.asked == fetch.url else f"{fetch.asked} -> {fetch.url}"
-    said = fetch.error or fetch.title or ""
-    return f"{digest}  {fetch.status or '---'}  {fetch.fetched_at}  {asked}  {said}"
+    address = fetch.asked if fetch.asked == fetch.url else f"{fetch.asked} -> {fetch.url}"
+    note = fetch.error or fetch.title or ""
+    return f"{digest}  {fetch.status or '---'}  {fetch.fetched_at}  {address}  {note}"
 
 
 @pages.command()
@@ -77,13 +77,13 @@ def show(
     from agent_env.errors import ConfigError
     from agent_env.web.kept import page_key
 
-    store = _opened(file)
-    wanted = page_key(page)
+    store = _open(file)
+    key = page_key(page)
     fetch = next(
         (
             row
             for row in store.fetches(stands_only=False)
-            if wanted in (row.asked, row.url)
+            if key in (row.asked, row.url)
             or (len(page) >= 6 and (row.digest or "").startswith(page))
         ),
         None,
@@ -99,8 +99,8 @@ def show(
         else:
             sys.stdout.buffer.write(body)
     else:
-        told = {k: v for k, v in _as_json(fetch).items() if v is not None}
-        print("\n".join(f"{name}: {value}" for name, value in told.items()), end="\n\n")
+        fields = {k: v for k, v in _as_json(fetch).items() if v is not None}
+        print("\n".join(f"{name}: {value}" for name, value in fields.items()), end="\n\n")
         print(store.text(fetch.text_digest or ""))
 
 
@@ -112,24 +112,24 @@ def verify(file: Store, as_json: AsJson = False) -> None:
     """
     from agent_env.web.store_care import problems
 
-    store = _opened(file)
-    found = list(problems(store))
+    store = _open(file)
+    defects = list(problems(store))
     counts = Counter("failures" if row.error else "pages" for row in store.fetches())
-    held = {
+    summary = {
         "pages": counts["pages"],
         "failures": counts["failures"],
         "searches": sum(1 for _ in store.searches()),
         "digest": store.digest(),
-        "problems": found,
+        "problems": defects,
     }
     if as_json:
-        print(json.dumps(held))
+        print(json.dumps(summary))
     else:
-        for name, value in held.items():
-            print(f"{name:10} {len(found) if name == 'problems' else value}")
-        for problem in found:
+        for name, value in summary.items():
+            print(f"{name:10} {len(defects) if name == 'problems' else value}")
+        for problem in defects:
             print(problem)
-    if found:
+    if defects:
         sys.exit(1)
 
 
@@ -144,13 +144,13 @@ def merge(
     """
     from agent_env.web.store_care import merge as merge_stores
 
-    sources = [_opened(other) for other in others]
-    store = _opened(out, read_only=False)
+    sources = [_open(other) for other in others]
+    store = _open(out, read_only=False)
     for source in sources:
-        done = merge_stores(store, source)
+        result = merge_stores(store, source)
         print(
-            f"{source.file}: {done.pages} pages and {done.searches} searches were new, "
-            f"{done.differing} differ from what stands"
+            f"{source.file}: {result.pages} pages and {result.searches} searches were new, "
+            f"{result.differing} differ from what stands"
         )
 
 
@@ -162,7 +162,7 @@ def export(file: Store, warc: Warc) -> None:
     """
     from agent_env.web.warc import export_warc
 
-    print(f"{export_warc(_opened(file), warc)} pages in {warc}")
+    print(f"{export_warc(_open(file), warc)} pages in {warc}")
 
 
 @pages.command("import")
@@ -180,6 +180,6 @@ def import_(
 
     if not warc.is_file():
         raise ConfigError(f"there is no file {warc}")
-    done = import_warc(_opened(file, read_only=False), warc, say)
-    left_out = ", ".join(f"{n} {why}" for why, n in done.left_out.items()) or "nothing"
-    print(f"{done.pages} pages and {done.searches} searches are new; left out: {left_out}")
+    result = import_warc(_open(file, read_only=False), warc, say)
+    skipped = ", ".join(f"{n} {why}" for why, n in result.left_out.items()) or "nothing"
+    print(f"{result.pages} pages and {result.searches} searches are new; left out: {skipped}")

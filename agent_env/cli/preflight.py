@@ -1,4 +1,4 @@
-"""What a preflight tells, for people and machines: `run --check`."""
+"""`run --check`: prints the preflight."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ def print_checks(runs: Sequence[RunOptions], as_json: bool) -> None:
         if not manifest.preflights:
             say(f"{manifest.model} is a script: there is no server to try")
             continue
-        (found,) = manifest.preflights
+        (preflight,) = manifest.preflights
         if as_json:
-            print(json.dumps(found.model_dump(mode="json")))
+            print(json.dumps(preflight.model_dump(mode="json")))
         else:
-            _print(manifest, found)
-            for remark in remarks(found):
+            _print(manifest, preflight)
+            for remark in remarks(preflight):
                 print(f"  {remark}")
         in_text = manifest.model_parameters.get("tool_protocol") == "text"
-        reasons.append(refusal(found, in_text))
+        reasons.append(refusal(preflight, in_text))
     for reason in filter(None, reasons):
         say(reason)
     if any(reasons) and not any(options.preflight == "anyway" for options in runs):
         sys.exit(2)
 
 
-def _print(manifest: Manifest, found: Preflight) -> None:
+def _print(manifest: Manifest, preflight: Preflight) -> None:
     from agent_env.analysis.result_tables import Column, ResultTable
 
     facts = {
-        "model asked for": found.model,
-        "model that answers": found.served_model,
-        "models listed": ", ".join(found.listed_models) if found.listed_models else None,
-        "context, tokens": found.context_tokens,
-        "template, SHA-256": found.template_digest and found.template_digest[:16],
-        "template knows tools": _word(found.supports_tools),
-        "usage told": _word(found.tells_usage),
-        "calls made": len(found.probes),
+        "model asked for": preflight.model,
+        "model that answers": preflight.served_model,
+        "models listed": ", ".join(preflight.listed_models) if preflight.listed_models else None,
+        "context, tokens": preflight.context_tokens,
+        "template, SHA-256": preflight.template_digest and preflight.template_digest[:16],
+        "template knows tools": _word(preflight.supports_tools),
+        "usage told": _word(preflight.tells_usage),
+        "calls made": len(preflight.probes),
     }
     for name, value in facts.items():
         print(f"  {name}: {'unknown' if value is None else value}")
@@ -66,7 +66,7 @@ def _print(manifest: Manifest, found: Preflight) -> None:
         (check.condition, first_steps[check.condition],
          None if check.added_input_tokens is None else f"{check.added_input_tokens:+d}",
          *map(_word, (check.is_reached, check.required_obeyed, check.calls_parsed)))
-        for check in found.conditions
+        for check in preflight.conditions
     )  # fmt: skip
     if rows:
         print_table(ResultTable("preflight", "Conditions", tuple(map(Column, heads)), rows))

@@ -26,7 +26,7 @@ PLAIN_EVERY_S = 10.0
 
 
 class Progress:
-    """Hears of a run and tells the user."""
+    """Reports a run's progress to the user."""
 
     def __init__(self) -> None:
         from agent_env.runs.start import Listener
@@ -41,7 +41,7 @@ class Progress:
         self._endings: Counter[str] = Counter()
         self._earlier = self._now = 0
         self._mean: MeanSoFar | None = None
-        self._said_s = 0.0
+        self._printed_s = 0.0
         self._bar: Bar | None = None
 
     def __enter__(self) -> Self:
@@ -67,7 +67,7 @@ class Progress:
         self.runs.append(run)
         self._total = total
         self._endings, self._now = Counter(), 0
-        self._said_s = time.monotonic()
+        self._printed_s = time.monotonic()
         _say(f"{total} episodes in {run.path}")
         with suppress(AgentEnvError):  # the scores will say it; a run goes on without
             self._mean = MeanSoFar(run)
@@ -86,28 +86,28 @@ class Progress:
         if self._mean is not None and ending != "failed":
             self._mean.add(self._mean.run.trace(key))
         if self._bar is not None:
-            said = f"{self._standing()}{f'; {self._pace()}' if self._pace else ''}"
-            self._bar.update(self._bar.task_ids[0], advance=1, description=visible(said))
-        elif time.monotonic() - self._said_s > PLAIN_EVERY_S:
-            self._said_s = time.monotonic()
+            status = f"{self._status()}{f'; {self._pace()}' if self._pace else ''}"
+            self._bar.update(self._bar.task_ids[0], advance=1, description=visible(status))
+        elif time.monotonic() - self._printed_s > PLAIN_EVERY_S:
+            self._printed_s = time.monotonic()
             _say(f"{self._counts()}{f'; {self._pace()}' if self._pace else ''}")
 
     def _watch(self, tell: Callable[[], str]) -> None:
         self._pace = tell
 
     def _counts(self) -> str:
-        done = self._endings.total() - self._endings["failed"]
+        count = self._endings.total() - self._endings["failed"]
         now = f" ({self._now} now)" if self._earlier else ""
-        return f"{done} of {self._total} episodes done{now}, {self._standing()}"
+        return f"{count} of {self._total} episodes done{now}, {self._status()}"
 
-    def _standing(self) -> str:
+    def _status(self) -> str:
         """How many failed, how the others ended where a limit ended any, and the mean so far."""
         ends = [(n, how) for how, n in self._endings.most_common() if how not in ("failed", "")]
-        told = f"{self._endings['failed']} failed"
+        text = f"{self._endings['failed']} failed"
         if any(how != "answered" for _, how in ends):
-            told += f" ({', '.join(f'{n} {how}' for n, how in ends)})"
+            text += f" ({', '.join(f'{n} {how}' for n, how in ends)})"
         mean = "" if self._mean is None else str(self._mean)
-        return f"{told}{f', {mean} so far' if mean else ''}"
+        return f"{text}{f', {mean} so far' if mean else ''}"
 
 
 def _say(text: str) -> None:

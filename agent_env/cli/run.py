@@ -71,14 +71,14 @@ def scored_when_stopped(as_json: bool) -> Iterator[tuple[Listener, list[Run]]]:
             raise
 
 
-def one_of(given: str, known: tuple[Choice, ...], option: str) -> Choice:
-    """The choice as given; ConfigError where it is none of them."""
+def one_of(value: str, choices: tuple[Choice, ...], option: str) -> Choice:
+    """The choice as value; ConfigError where it is none of them."""
     from agent_env.errors import ConfigError
 
-    found = next((choice for choice in known if choice == given), None)
-    if found is None:
-        raise ConfigError(f"{option} {given}: write {' or '.join(known)}")
-    return found
+    match = next((choice for choice in choices if choice == value), None)
+    if match is None:
+        raise ConfigError(f"{option} {value}: write {' or '.join(choices)}")
+    return match
 
 
 def say(text: str) -> None:
@@ -93,22 +93,22 @@ def print_scores(
     ones if so wished; exit code 1 where episodes were run and none came to its end."""
     from agent_env.runs.score import read_scores
 
-    read = read_scores(run, prices, say)
+    scores = read_scores(run, prices, say)
     if as_json:
-        print(json.dumps(read.as_json(with_changes=changes)))
+        print(json.dumps(scores.as_json(with_changes=changes)))
     else:
-        for table in read.tables():
+        for table in scores.tables():
             print_table(table)
     if changes:
-        _tell_changes(read.rescored)
-    for line in read.remarks():
+        _report_changes(scores.rescored)
+    for line in scores.remarks():
         say(line)
-    if read.is_vain:
+    if scores.is_vain:
         sys.exit(1)
-    return read.rescored
+    return scores.rescored
 
 
-def _tell_changes(rescored: Rescoring) -> None:
+def _report_changes(rescored: Rescoring) -> None:
     """How many verdicts are other ones now, and the first of them."""
     if not rescored.compared:
         return

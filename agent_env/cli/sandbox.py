@@ -56,7 +56,7 @@ def shell(sandbox: Backend = "auto", timeout: Timeout = 30.0, memory: Memory = 5
 
     async def go() -> None:
         backend = await choose_sandbox(sandbox, memory_mb=memory)
-        await by_hand.shell(backend, _read, _write, timeout)
+        await by_hand.shell(backend, _prompt, _write, timeout)
 
     asyncio.run(go())
 
@@ -65,7 +65,7 @@ def _write(text: str) -> None:
     print(text, end="", flush=True)
 
 
-def _read(prompt: str) -> str | None:
+def _prompt(prompt: str) -> str | None:
     try:
         return input(prompt)
     except EOFError:

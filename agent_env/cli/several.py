@@ -68,14 +68,14 @@ def resume_several(
     from agent_env.runs.resume import check_resumed, resume
     from agent_env.runs.run import Run
 
-    found = sorted(file.parent for file in parent.glob("*/run.json"))
-    if (parent / "run.json").exists() or not found:
+    folders = sorted(file.parent for file in parent.glob("*/run.json"))
+    if (parent / "run.json").exists() or not folders:
         return False
     if options.model or options.base_url or options.api_key_env:
         raise ConfigError(
-            f"{parent} holds several models; change one of them: agent-env resume {found[0]}"
+            f"{parent} holds several models; change one of them: agent-env resume {folders[0]}"
         )
-    runs = [Run(at) for at in found]
+    runs = [Run(at) for at in folders]
     for run in runs:  # all of them before any is begun
         with suppress(DatasetError):  # told with the others' outcomes
             check_resumed(run, options, say)

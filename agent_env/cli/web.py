@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from agent_env.cli.run import AsJson
+
 web = typer.Typer(help="The sealed web: build one of your own.", no_args_is_help=True)
 
 
@@ -42,9 +44,7 @@ def build(
             "generated questions. Repeatable."
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, for machines.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Render a world into pages that can be searched without a network.
 
@@ -54,21 +54,23 @@ def build(
     from agent_env.runs.web import BuildOptions, build_web
 
     options = BuildOptions(out, world, entities, seed, difficulty, facts_table, tuple(table or ()))
-    built = build_web(options, lambda text: print(text, file=sys.stderr))
-    beside = {"facts": built.facts, "intervals": built.intervals}
+    result = build_web(options, lambda text: print(text, file=sys.stderr))
+    beside = {"facts": result.facts, "intervals": result.intervals}
     if as_json:
         files: dict[str, object] = {
             name: str(file) if file else None for name, file in beside.items()
         }
-        files |= {"tables": built.tables, "passed_over": built.passed_over}
-        print(json.dumps({"pages": built.pages, "digest": built.digest, "out": str(out), **files}))
+        files |= {"tables": result.tables, "passed_over": result.passed_over}
+        print(
+            json.dumps({"pages": result.pages, "digest": result.digest, "out": str(out), **files})
+        )
         return
-    print(f"{built.pages} pages in {out}, digest {built.digest[:16]}")
-    if built.passed_over:
-        told = f"{built.passed_over} groups of the tables' rows are too large for a page"
-        print(f"{told}; questions about them cannot be answered from it", file=sys.stderr)
-    if built.facts is not None:
-        print(f"facts in {built.facts}, intervals in {built.intervals}")
-        puzzles = f"--option facts_table={built.facts} --out puzzles.jsonl"
+    print(f"{result.pages} pages in {out}, digest {result.digest[:16]}")
+    if result.passed_over:
+        notice = f"{result.passed_over} groups of the tables' rows are too large for a page"
+        print(f"{notice}; questions about them cannot be answered from it", file=sys.stderr)
+    if result.facts is not None:
+        print(f"facts in {result.facts}, intervals in {result.intervals}")
+        puzzles = f"--option facts_table={result.facts} --out puzzles.jsonl"
         print(f"puzzles of it: agent-env generate time-puzzles {puzzles}")
         print(f"ask them:      agent-env run time-puzzles --dataset puzzles.jsonl --pages {out}")

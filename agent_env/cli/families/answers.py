@@ -51,7 +51,7 @@ def score_answers(
         return
     _print_files(scored)
     _print_errors(scored)
-    _print_left_out(scored)
+    _print_exclusions(scored)
     _print_disagreements(scored)
 
 
@@ -77,24 +77,24 @@ def _print_files(scored: ScoredAnswers) -> None:
     for mode, summaries in scored.summaries.items():
         rows: list[tuple[Cell, ...]] = []
         for file, s in zip(scored.files, summaries, strict=True):
-            known = s.intervals or {}
+            ends = s.intervals or {}
             off = s.errors.off_by_one_share
             rows.append(
-                (file.label, s.n, _shown(s.exact_match, known.get("exact_match")),
-                 _shown(s.smape, known.get("smape")), s.n_smape,
-                 _shown(s.mase, known.get("mase")), s.n_mase, s.unparsed,
+                (file.label, s.n, _cell(s.exact_match, ends.get("exact_match")),
+                 _cell(s.smape, ends.get("smape")), s.n_smape,
+                 _cell(s.mase, ends.get("mase")), s.n_mase, s.unparsed,
                  None if off is None else f"{off:.1%}")
             )  # fmt: skip
         for g in baselines(scored.answers(mode)):
-            shown = [_shown(value) for value in (g.exact_match, g.smape, g.mase)]
+            values = [_cell(value) for value in (g.exact_match, g.smape, g.mase)]
             name = f"always the {g.name}: {g.dataset} {g.split}"
-            rows.append((name, None, shown[0], shown[1], None, shown[2], None, None, None))
+            rows.append((name, None, values[0], values[1], None, values[2], None, None, None))
         columns = tuple(map(Column, heads))
         print_table(ResultTable(mode, f"mode {mode}", columns, tuple(rows)))
 
 
 def _print_errors(scored: ScoredAnswers) -> None:
-    """Size and direction of the errors by our rules, where they were asked for."""
+    """Size and direction of the errors by our rules, where there are any."""
     from agent_env.analysis.result_tables import Column, ResultTable
     from agent_env.families.temp_answers.commands import right_steps
 
@@ -112,25 +112,25 @@ def _print_errors(scored: ScoredAnswers) -> None:
         e, steps = s.errors, right_steps(file)
         rows.append(
             (file.label,
-             *(_shown(s.bands.get(k), (s.intervals or {}).get(f"within_{k}")) for k in bands),
+             *(_cell(s.bands.get(k), (s.intervals or {}).get(f"within_{k}")) for k in bands),
              None if e.median_signed is None else f"{e.median_signed:+g}",
              e.too_small, e.too_large, e.off_by_one, e.transitional,
-             _shown(100 * (1 - s.unparsed / s.n) if s.n else None),
+             _cell(100 * (1 - s.unparsed / s.n) if s.n else None),
              None if steps.share is None else f"{100 * steps.share:.1f} of {steps.total}")
         )  # fmt: skip
     columns = tuple(map(Column, heads))
     print_table(ResultTable("errors", f"errors, mode {mode}", columns, tuple(rows)))
 
 
-def _shown(value: float | None, interval: tuple[float, float] | None = None) -> str | None:
+def _cell(value: float | None, interval: tuple[float, float] | None = None) -> str | None:
     if value is None:
         return None
-    shown = [f"{v:.2f}" if abs(v) < 1e6 else f"{v:.3g}" for v in (value, *(interval or ()))]
-    return f"{shown[0]} [{shown[1]}, {shown[2]}]" if interval else shown[0]
+    texts = [f"{v:.2f}" if abs(v) < 1e6 else f"{v:.3g}" for v in (value, *(interval or ()))]
+    return f"{texts[0]} [{texts[1]}, {texts[2]}]" if interval else texts[0]
 
 
-def _print_left_out(scored: ScoredAnswers) -> None:
-    """Whatever is not in a mean, by name; what lies with the questions once for all files."""
+def _print_exclusions(scored: ScoredAnswers) -> None:
+    """Prints what is in no mean; faults of the questions once for all files."""
     unscaled: dict[tuple[str, str, str], list[int]] = {}
     for k, file in enumerate(scored.files):
         if file.duplicates:

@@ -21,7 +21,7 @@ Table = Annotated[Path | None, typer.Argument(help="An event table; default: the
 Now = Annotated[str | None, typer.Option(help="YYYY-MM-DD; what still lasts, lasts until then.")]
 RunFolder = Annotated[Path, typer.Option("--run", help="The run's folder, kept.")]
 RECORD = "agent_env.runs.options:RunOptions"
-ASKED = ("base_url", "api_key_env", "limit", "concurrency")
+RUN_OPTIONS = ("base_url", "api_key_env", "limit", "concurrency")
 """Options of a run that `screen` and `check` have."""
 facts = typer.Typer(help="Tables of events: import, build, screen, check.", no_args_is_help=True)
 
@@ -36,8 +36,8 @@ def import_table(
     """
     from agent_env.temporal.facts.user_tables import import_events
 
-    done = import_events(file, out, _day(now))
-    print(f"{done.events} events in {done.out}, {done.lasting} of them still lasting")
+    result = import_events(file, out, _day(now))
+    print(f"{result.events} events in {result.out}, {result.lasting} of them still lasting")
 
 
 @facts.command("import-wikidata")
@@ -57,7 +57,7 @@ def import_wikidata(
     """
     from agent_env.families.event_facts import commands as facts_commands
 
-    built = asyncio.run(
+    result = asyncio.run(
         facts_commands.import_wikidata(
             out,
             kind,
@@ -70,12 +70,12 @@ def import_wikidata(
             note=say,
         )
     )
-    left_out = ", ".join(f"{n} {reason}" for reason, n in built.left_out.items()) or "none"
-    print(f"{built.events} events in {built.out} from {built.pages} pages; left out: {left_out}")
+    skipped = ", ".join(f"{n} {reason}" for reason, n in result.left_out.items()) or "none"
+    print(f"{result.events} events in {result.out} from {result.pages} pages; left out: {skipped}")
 
 
 @facts.command()
-@with_options(RECORD, only=ASKED, task="")
+@with_options(RECORD, only=RUN_OPTIONS, task="")
 def screen(
     options: RunOptions,
     out: Out,
@@ -88,11 +88,11 @@ def screen(
 
     Example: agent-env facts screen --model openai/gpt-5 --run runs/screen --out known.csv
     """
-    _ask("screen", table, out, replace(options, model=model, out=run), _day(now))
+    _run("screen", table, out, replace(options, model=model, out=run), _day(now))
 
 
 @facts.command()
-@with_options(RECORD, only=(*ASKED, "web", "search", "pages"), task="")
+@with_options(RECORD, only=(*RUN_OPTIONS, "web", "search", "pages"), task="")
 def check(
     options: RunOptions,
     out: Out,
@@ -106,18 +106,18 @@ def check(
     Example: agent-env facts check --model openai/gpt-5 --web record --search brave --run runs/c
     --out judged.csv
     """
-    _ask("check", table, out, replace(options, model=model, out=run), _day(now))
+    _run("check", table, out, replace(options, model=model, out=run), _day(now))
 
 
-def _ask(what: str, table: Path | None, out: Path, options: RunOptions, now: date) -> None:
+def _run(what: str, table: Path | None, out: Path, options: RunOptions, now: date) -> None:
     from agent_env.cli.run import listening
     from agent_env.families.event_facts import commands as facts_commands
 
     command = facts_commands.screen if what == "screen" else facts_commands.check
     with listening() as (listener, _):
-        asked = asyncio.run(command(table, out, options, listener, now))
-    counts = ", ".join(f"{number} {name}" for name, number in asked.counts.items())
-    print(f"{counts}; result in {asked.out}, traces in {asked.run}")
+        result = asyncio.run(command(table, out, options, listener, now))
+    counts = ", ".join(f"{number} {name}" for name, number in result.counts.items())
+    print(f"{counts}; result in {result.out}, traces in {result.run}")
 
 
 def _day(text: str | None) -> date:

@@ -56,24 +56,24 @@ def audit(
 
 
 def _print_report(report: AuditReport) -> None:
-    told = report.as_json()
-    print(f"{'puzzles':24} {told['puzzles']}\n{'judged':24} {told['judged']}")
+    figures = report.as_json()
+    print(f"{'puzzles':24} {figures['puzzles']}\n{'judged':24} {figures['judged']}")
     if not report.judged:
         return
     for name in (
         "wrong_gold", "open_universe", "event_unnecessary", "any_unnecessary",
         "convention_dependent",
     ):  # fmt: skip
-        print(f"{name.replace('_', ' '):24} {told[name]}")
+        print(f"{name.replace('_', ' '):24} {figures[name]}")
     for title in ("wrong_gold_by_cause", "guess_rates"):
-        values = told[title]
+        values = figures[title]
         if values is None:
             print("  guess rates: unknown")
             continue
         assert isinstance(values, dict)
         for name, value in values.items():
-            shown = f"{value:.3f}" if isinstance(value, float) else value
-            print(f"  {title.replace('_', ' ')}: {name.replace('_', ' ')} {shown}")
+            text = f"{value:.3f}" if isinstance(value, float) else value
+            print(f"  {title.replace('_', ' ')}: {name.replace('_', ' ')} {text}")
     for finding in report.findings:
         if finding.causes:
             print(f"{finding.identifier}: {', '.join(finding.causes)}")

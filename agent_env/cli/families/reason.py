@@ -12,7 +12,7 @@ import typer
 from agent_env.cli.run import AsJson
 
 File = Annotated[Path, typer.Argument(help="Questions: our samples, or a published file.")]
-SHOWN = 20
+MAX_SHOWN = 20
 
 reason = typer.Typer(
     help="TempReason and TimeQA: look into a file, draw from it, tables.", no_args_is_help=True
@@ -27,21 +27,21 @@ def inspect(file: File, as_json: AsJson = False) -> None:
     """
     from agent_env.families.timed_facts.commands import inspect_file
 
-    found = inspect_file(file)
+    result = inspect_file(file)
     if as_json:
-        print(json.dumps(found.as_json()))
+        print(json.dumps(result.as_json()))
         return
-    print(f"{found.questions} questions, {found.facts} facts")
-    for cell, count in found.cells.items():
-        solved, agree = found.solved[cell], found.agree[cell]
-        print(f"  {cell:12} {count:6}   solver agrees on {agree} of {solved} that it could read")
-    print(f"statements that could not be read: {len(found.unread)}")
-    for sample, text in found.unread[:SHOWN]:
+    print(f"{result.questions} questions, {result.facts} facts")
+    for cell, count in result.cells.items():
+        readable, agree = result.solved[cell], result.agree[cell]
+        print(f"  {cell:12} {count:6}   solver agrees on {agree} of {readable} that it could read")
+    print(f"statements that could not be read: {len(result.unread)}")
+    for sample, text in result.unread[:MAX_SHOWN]:
         print(f"  {sample}: {text}")
-    if len(found.unread) > SHOWN:
-        print(f"  and {len(found.unread) - SHOWN} more; --json lists all")
-    if found.differ:
-        print(f"solver and answer differ: {', '.join(found.differ[:SHOWN])}")
+    if len(result.unread) > MAX_SHOWN:
+        print(f"  and {len(result.unread) - MAX_SHOWN} more; --json lists all")
+    if result.differ:
+        print(f"solver and answer differ: {', '.join(result.differ[:MAX_SHOWN])}")
 
 
 @reason.command()
@@ -91,10 +91,10 @@ def table(
         one_of(layout, tuple(LAYOUTS), "--layout")
     scores = cell_scores(runs, say)
     columns = LAYOUTS[layout] if layout else every_cell(scores)
-    found, extracted = means(scores, columns), extraction_means(scores)
+    by_strategy, extraction = means(scores, columns), extraction_means(scores)
     if as_json:
-        print(json.dumps(as_object(found, extracted)))
+        print(json.dumps(as_object(by_strategy, extraction)))
         return
-    print_table(timed_table(found, columns, layout))
-    if extracted:
-        print_table(extraction_table(extracted))
+    print_table(timed_table(by_strategy, columns, layout))
+    if extraction:
+        print_table(extraction_table(extraction))
