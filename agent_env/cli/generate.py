@@ -56,8 +56,8 @@ def _report_wording(wording: Wording) -> None:
     say(f"tokens: {', '.join(tokens)}; {cost.calls} calls, {cost.failed_calls} of them failed")
     if wording.answered < wording.queries:
         why = f": {wording.stopped}" if wording.stopped else ""
-        number = f"{wording.answered} of {wording.queries}"
-        say(f"{number} queries had a reply{why}; the same command asks on")
+        queries = f"{wording.answered} of {wording.queries}"
+        say(f"{queries} queries had a reply{why}; the same command asks on")
     if not wording.answered:
         sys.exit(1)
 

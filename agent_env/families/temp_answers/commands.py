@@ -54,16 +54,9 @@ class ScoreOptions:
         tuple[Path, ...],
         Opt("Response files (CSV, JSON lines), or folders of runs of temp-answers.", argument=True),
     ]
-    modes: Annotated[
-        tuple[str, ...],
-        Opt(
-            "paper (the published rules) or v2 (ours); default: both.",
-            flag="--mode",
-            typed=str | None,
-            default=None,
-            read=lambda mode: (mode,),
-        ),
-    ] = MODES
+    mode: Annotated[str | None, Opt("paper (the published rules) or v2 (ours); default: both.")] = (
+        None
+    )
     mapping: Annotated[Path | None, Opt("JSON that says which column of your file is what.")] = None
     centroids: Annotated[Path | None, Opt("Centroids for paper's MASE, instead of clustering.")] = (
         None
@@ -83,6 +76,11 @@ class ScoreOptions:
         bool,
         Opt("With or without confidence intervals."),
     ] = True
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The scoring modes."""
+        return MODES if self.mode is None else (self.mode,)
 
 
 @dataclass(frozen=True, slots=True)
