@@ -1,7 +1,7 @@
-"""An episode driven from outside: whoever calls `step` speaks for the model.
+"""An episode driven from outside: the caller of `step` replies for the model.
 
-The loop, tools, limits, trace and scorer are those of any run; only the model seam is another: it
-hands each request out and waits for the reply. A policy that takes its time uses the episode's.
+Loop, tools, limits, trace and scorer are those of any run; the model hands each request out and
+waits for the reply. The time of a slow policy counts as the episode's.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from agent_env.records.schema import Episode, Message, Reply, Score, ToolSpec
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the model is to answer, or how the episode ended."""
+    """A request to the policy, or the end of the episode."""
 
     messages: tuple[Message, ...] = ()
-    """Everything that it has seen so far."""
+    """All messages so far."""
     new: tuple[Message, ...] = ()
-    """Of these, what came since its last reply."""
+    """The messages since its last reply."""
     tools: tuple[ToolSpec, ...] = ()
-    """What it may call now."""
+    """The tools offered now."""
     tool_choice: ToolChoice = "auto"
-    """Whether the reply may, must or must not call a tool; a reply that does otherwise is taken."""
+    """Whether the reply may, must or must not call a tool; not enforced."""
     done: bool = False
     reward: float | None = None
-    """The task's main metric, once done; None before, and where the episode failed."""
+    """The task's main metric, once done; None before, and for a failed episode."""
     score: Score | None = None
     """Once done, all metrics."""
     episode: Episode | None = None
@@ -45,11 +45,11 @@ class _Request:
 
 
 class DrivenModel:
-    """The model seam: requests come out, replies go in."""
+    """A Model that queues its requests and waits for the replies."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.asked: asyncio.Queue[_Request] = asyncio.Queue()
+        self.requests: asyncio.Queue[_Request] = asyncio.Queue()
 
     async def generate(
         self,
@@ -58,7 +58,7 @@ class DrivenModel:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self.asked.put_nowait(_Request(tuple(messages), tuple(tools), options, reply))
+        self.requests.put_nowait(_Request(tuple(messages), tuple(tools), options, reply))
         return await reply
 
 
@@ -76,47 +76,47 @@ class DrivenEpisode:
         self._request: _Request | None = None
 
     async def reset(self) -> Turn:
-        """Begin; the first turn. An episode begins once: ConfigError for another time."""
+        """Starts the episode and returns the first turn; ConfigError for a second start."""
         if self._task is not None:
             raise ConfigError("this episode has begun; ask the environment for another one")
         self._task = asyncio.ensure_future(self._run(self._model))
         return await self._next(0)
 
     async def step(self, reply: Reply | Message | str) -> Turn:
-        """Say the model's reply; what follows it. Raises what stopped the episode, where that is
-        no fault of its own, such as a full disk."""
-        said, request = _as_reply(reply), self._request
+        """Sends the policy's reply and returns the next turn. Raises the error that stopped the
+        episode, if it is no fault of its own, such as a full disk."""
+        message, request = _as_reply(reply), self._request
         if request is None:
             raise ConfigError("there is nothing to answer: the episode is over, or has not begun")
         self._request = None
         if not request.reply.done():  # else the time is up
-            request.reply.set_result(said)
+            request.reply.set_result(message)
         return await self._next(len(request.messages) + 1)
 
     async def close(self) -> None:
-        """Give up an episode that is not over; its trace stays unfinished."""
+        """Cancels an unfinished episode; its trace stays unfinished."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def _next(self, seen: int) -> Turn:
+    async def _next(self, known: int) -> Turn:
         assert self._task is not None  # both callers have begun
-        asked = asyncio.ensure_future(self._model.asked.get())
-        await asyncio.wait({asked, self._task}, return_when=asyncio.FIRST_COMPLETED)
-        if asked.done():
-            self._request = request = asked.result()
+        next_request = asyncio.ensure_future(self._model.requests.get())
+        await asyncio.wait({next_request, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        if next_request.done():
+            self._request = request = next_request.result()
             return Turn(
                 messages=request.messages,
-                new=request.messages[seen:],
+                new=request.messages[known:],
                 tools=request.tools,
                 tool_choice=request.options.tool_choice,
             )
-        asked.cancel()
+        next_request.cancel()
         self._task.result()  # raises what it raised
         episode, score = self._judge()
         return Turn(
             messages=episode.messages,
-            new=episode.messages[seen:],
+            new=episode.messages[known:],
             done=True,
             reward=score.metrics.get(self._metric),
             score=score,
@@ -124,10 +124,10 @@ class DrivenEpisode:
         )
 
 
-def _as_reply(said: Reply | Message | str) -> Reply:
-    if isinstance(said, Reply):
-        return said
-    message = Message(role="assistant", content=said) if isinstance(said, str) else said
+def _as_reply(reply: Reply | Message | str) -> Reply:
+    if isinstance(reply, Reply):
+        return reply
+    message = Message(role="assistant", content=reply) if isinstance(reply, str) else reply
     if message.role != "assistant":
         raise ConfigError(f"a reply has the role assistant, not {message.role}")
     return Reply(message=message, finish_reason="tool_calls" if message.tool_calls else "stop")

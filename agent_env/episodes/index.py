@@ -1,7 +1,7 @@
 """A run's episodes as rows of a table: RUN/index.db, derived from the traces.
 
-It may be deleted at any time and is then made again. A trace whose size and time of change are as
-they were is not read again; one with a defect has a row that says which.
+It may be deleted at any time and is then rebuilt. A trace of unchanged size and modification time
+is not read again; a broken one has a row with its defect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from agent_env.web.store_file import check_schema
 NAME = "index.db"
 VERSION = 3
 BATCH = 1000
-"""Traces read between two commits, so that who reads the table sees a large run grow."""
+"""Traces read between two commits, so that readers see a large run grow."""
 
 COLUMNS = (
     "episode", "condition", "sample", "repeat", "model", "status", "stop_reason", "failure",
@@ -62,7 +62,7 @@ class EpisodeRow:
     values: dict[str, Any]
     """By COLUMNS; None is unknown."""
     metrics: dict[str, float]
-    """As scores.jsonl has them; empty where it does not."""
+    """From scores.jsonl; empty if missing there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,15 @@ class Totals:
 
     episodes: int
     sums: dict[str, float | None]
-    """By SUMS; None where no episode knows the figure."""
+    """By SUMS; None if all values are unknown."""
     unknown: dict[str, int]
-    """How many of the episodes do not know a figure; they are not in its sum."""
+    """Number of episodes with an unknown value, by SUMS."""
     metrics: dict[str, float]
     """Means over the episodes that were scored."""
 
 
 class Index:
-    """The table, opened; `update` makes it fit the traces."""
+    """The open table; `update` reads new traces into it."""
 
     def __init__(self, folder: RunFolder, file: Path | None = None) -> None:
         """The table in the run's folder, or in `file`."""
@@ -118,32 +118,32 @@ class Index:
             self._file.with_name(self._file.name + end).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Give the file back."""
+        """Closes the file."""
         self._db.close()
 
     def update(self) -> int:
-        """Read the traces that are new or changed since, and the scores; how many were read."""
+        """Reads new and changed traces, and the scores; returns the number of traces read."""
         known = {
             episode: (size, mtime)
             for episode, size, mtime in self._db.execute(
                 "SELECT episode, size, mtime_ns FROM episodes"
             )
         }
-        run, read = self._folder.identity(), 0
+        run, count = self._folder.identity(), 0
         try:
             with self._db:
                 for name, path, state in _files(self._folder.path / "episodes"):
                     if known.pop(name, None) != state:
                         self._put(name, path, run, state)
-                        read += 1
-                        if read % BATCH == 0:
+                        count += 1
+                        if count % BATCH == 0:
                             self._db.commit()
                 gone = [(name,) for name in known]
                 self._db.executemany("DELETE FROM episodes WHERE episode = ?", gone)
                 self._update_metrics()
         except sqlite3.Error as exc:
             raise StorageError(f"cannot write {self._file}: {exc}") from exc
-        return read
+        return count
 
     def _put(self, name: str, path: Path, run: str | None, state: tuple[int, int]) -> None:
         values = dict.fromkeys(COLUMNS) | _row(self._folder, name, path, run)
@@ -154,12 +154,12 @@ class Index:
     def _update_metrics(self) -> None:
         file = self._folder.path / "scores.jsonl"
         try:
-            found = file.stat()
+            stat = file.stat()
         except OSError:
             self._db.execute("DELETE FROM metrics")
             self._db.execute("DELETE FROM seen")
             return
-        state = (found.st_size, found.st_mtime_ns)
+        state = (stat.st_size, stat.st_mtime_ns)
         if self._db.execute("SELECT size, mtime_ns FROM seen").fetchone() == state:
             return
         self._db.execute("DELETE FROM metrics")
@@ -175,8 +175,8 @@ class Index:
         where, values = self._where(filters)
         order = "ORDER BY condition, sample, repeat LIMIT ?"
         query = f"SELECT {', '.join(COLUMNS)} FROM episodes {where} {order}"
-        found = self._db.execute(query, (*values, -1 if limit is None else limit)).fetchall()
-        rows = [EpisodeRow(dict(zip(COLUMNS, row, strict=True)), {}) for row in found]
+        records = self._db.execute(query, (*values, -1 if limit is None else limit)).fetchall()
+        rows = [EpisodeRow(dict(zip(COLUMNS, row, strict=True)), {}) for row in records]
         metric = "SELECT name, value FROM metrics WHERE episode = ? ORDER BY rowid"
         for row in rows:
             row.metrics.update(self._db.execute(metric, (row.values["episode"],)).fetchall())
@@ -197,45 +197,44 @@ class Index:
         return Totals(row[0], sums, unknown, dict(means))
 
     def check(self, filters: Sequence[Filter], known: Mapping[str, Collection[str]]) -> None:
-        """ConfigError where a filter asks for a value of one of the CHOICES that no episode has
-        and that is not `known` otherwise."""
-        for wanted in filters:
-            if wanted.field not in CHOICES:
+        """ConfigError for a filter value of CHOICES that is neither in the table nor `known`."""
+        for each in filters:
+            if each.field not in CHOICES:
                 continue
-            query = f"SELECT DISTINCT coalesce({wanted.field}, 'none') FROM episodes"
-            there = {value for (value,) in self._db.execute(query)}
-            values = [*known.get(wanted.field, ()), *sorted(there)]
-            if wrong := next((value for value in wanted.values if value not in values), None):
-                told = ", ".join(dict.fromkeys(values)) or "none yet"
-                raise ConfigError(f"--where: no {wanted.field} '{wrong}'; known: {told}")
+            query = f"SELECT DISTINCT coalesce({each.field}, 'none') FROM episodes"
+            present = {value for (value,) in self._db.execute(query)}
+            values = [*known.get(each.field, ()), *sorted(present)]
+            if wrong := next((value for value in each.values if value not in values), None):
+                choices = ", ".join(dict.fromkeys(values)) or "none yet"
+                raise ConfigError(f"--where: no {each.field} '{wrong}'; known: {choices}")
 
     def _where(self, filters: Sequence[Filter]) -> tuple[str, list[str]]:
         parts: list[str] = []
         values: list[str] = []
         metrics = {name for (name,) in self._db.execute("SELECT DISTINCT name FROM metrics")}
-        for wanted in filters:
-            marks = ", ".join("?" * len(wanted.values))
-            if wanted.field in COLUMNS:
-                parts.append(f"coalesce(cast({wanted.field} AS TEXT), 'none') IN ({marks})")
-                values += wanted.values
-            elif wanted.field in metrics:
+        for each in filters:
+            marks = ", ".join("?" * len(each.values))
+            if each.field in COLUMNS:
+                parts.append(f"coalesce(cast({each.field} AS TEXT), 'none') IN ({marks})")
+                values += each.values
+            elif each.field in metrics:
                 parts.append(
                     "episode IN (SELECT episode FROM metrics "
-                    f"WHERE name = ? AND value IN ({', '.join('?' * len(wanted.values))}))"
+                    f"WHERE name = ? AND value IN ({', '.join('?' * len(each.values))}))"
                 )
-                values.append(wanted.field)
-                values += [_number(wanted, value) for value in wanted.values]  # type: ignore[misc]
+                values.append(each.field)
+                values += [_number(each, value) for value in each.values]  # type: ignore[misc]
             else:
                 known = ", ".join([*COLUMNS, *sorted(metrics)])
-                raise ConfigError(f"--where: no field '{wanted.field}'; known: {known}")
+                raise ConfigError(f"--where: no field '{each.field}'; known: {known}")
         return (f"WHERE {' AND '.join(parts)}" if parts else ""), values
 
 
-def _number(wanted: Filter, text: str) -> float:
+def _number(filter_: Filter, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ConfigError(f"--where: {wanted.field}={text} is not a number") from None
+        raise ConfigError(f"--where: {filter_.field}={text} is not a number") from None
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path, tuple[int, int]]]:
@@ -247,9 +246,9 @@ def _files(folder: Path) -> Iterator[tuple[str, Path, tuple[int, int]]]:
             continue
         for entry in os.scandir(condition.path):
             if entry.name.endswith(".jsonl"):
-                found = entry.stat(follow_symlinks=False)
+                stat = entry.stat(follow_symlinks=False)
                 name = f"{condition.name}/{entry.name.removesuffix('.jsonl')}"
-                yield name, Path(entry.path), (found.st_size, found.st_mtime_ns)
+                yield name, Path(entry.path), (stat.st_size, stat.st_mtime_ns)
 
 
 def _is_inside(folder: Path, path: Path) -> bool:

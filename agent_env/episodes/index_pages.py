@@ -1,7 +1,6 @@
-"""Reads the table of a run's episodes a page at a time, while it may be growing.
+"""Reads the table of a run's episodes page by page, while it may grow.
 
-Only reads: `Index.update` in another connection makes the table fit the traces. Nothing here takes
-longer for a deep page than for the first, but for what SQLite needs to pass over rows.
+Read-only: `Index.update` in another connection updates the table from the traces.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ SORTS = ("steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeFilter:
-    """Which episodes, and in which order; empty fields stand for all."""
+    """A selection of episodes and its order; empty fields select all."""
 
     condition: str = ""
     status: str = ""
     stop_reason: str = ""
     verdict: Verdict = ""
-    """By the main metric: 1, 0, between, or none."""
+    """By the main metric: 1, 0, between, or missing."""
     sample: str = ""
     """A part of the sample's name."""
     sort: str = ""
@@ -43,7 +42,7 @@ class ConditionSummary:
     counts: dict[str, int]
     """By status."""
     steps: float | None
-    """Means over the episodes that know the figure, like those below."""
+    """Mean over the episodes with a known value, like those below."""
     input_tokens: float | None
     output_tokens: float | None
     duration_s: float | None
@@ -57,7 +56,7 @@ class ConditionSummary:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalCounts:
-    """Of one condition's finished episodes; see analysis.treatment."""
+    """Counts over one condition's finished episodes; see analysis.treatment."""
 
     condition: str
     episodes: int
@@ -71,7 +70,7 @@ class ArrivalCounts:
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """A piece of a list."""
+    """A page of rows."""
 
     rows: list[EpisodeRow]
     total: int
@@ -87,7 +86,7 @@ class IndexPages:
         self._metric = metric
 
     def close(self) -> None:
-        """Give the file back."""
+        """Closes the file."""
         self._db.close()
 
     @property
@@ -97,18 +96,18 @@ class IndexPages:
 
     @property
     def rows(self) -> int:
-        """How many episodes there are."""
+        """Number of episodes."""
         return int(self._db.execute("SELECT count(*) FROM episodes").fetchone()[0])
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics that any episode has; the main one first."""
-        names, found = [], ""
+        """Names of the metrics of all episodes, the main one first."""
+        names, last = [], ""
         while row := self._db.execute(  # a jump for each name, not a walk over all rows
-            "SELECT name FROM metrics WHERE name > ? ORDER BY name LIMIT 1", (found,)
+            "SELECT name FROM metrics WHERE name > ? ORDER BY name LIMIT 1", (last,)
         ).fetchone():
-            found = row[0]
-            names.append(found)
+            last = row[0]
+            names.append(last)
         return tuple(sorted(names, key=lambda name: (name != self._metric, name)))
 
     def groups(self) -> list[ConditionSummary]:
@@ -138,7 +137,7 @@ class IndexPages:
         ]  # fmt: skip
 
     def arrivals(self) -> list[ArrivalCounts]:
-        """By condition: finished episodes, and what tells whether their tools arrived."""
+        """By condition: finished episodes, and evidence that their tools arrived."""
         query = (
             "SELECT condition, count(*), coalesce(sum(tool_calls + hosted_calls > 0), 0), "
             "count(required_call), coalesce(sum(required_call), 0), count(call_in_text), "
@@ -160,35 +159,35 @@ class IndexPages:
         return mean, pairs
 
     def stop_reasons(self) -> list[str]:
-        """Those that any episode ended by."""
+        """The stop reasons of all episodes."""
         query = "SELECT DISTINCT stop_reason FROM episodes WHERE stop_reason IS NOT NULL"
         return sorted(row[0] for row in self._db.execute(query))
 
-    def span(self, wanted: EpisodeFilter, offset: int, limit: int) -> RowPage:
-        """`limit` rows from `offset` on, and how many there are in all."""
-        where, values = self._where(wanted)
+    def span(self, filter_: EpisodeFilter, offset: int, limit: int) -> RowPage:
+        """`limit` rows from `offset` on, and the total number."""
+        where, values = self._where(filter_)
         total = self._db.execute(f"SELECT count(*) FROM episodes e {where}", values).fetchone()[0]
-        join, order, more = self._order(wanted.sort)
+        join, order, more = self._order(filter_.sort)
         query = f"SELECT e.rowid FROM episodes e {join} {where} ORDER BY {order} LIMIT ? OFFSET ?"
-        found = [row[0] for row in self._db.execute(query, (*more, *values, limit, offset))]
-        return RowPage(self._rows(self._by_rowid(found)), total, offset)
+        rowids = [row[0] for row in self._db.execute(query, (*more, *values, limit, offset))]
+        return RowPage(self._rows(self._by_rowid(rowids)), total, offset)
 
-    def _by_rowid(self, wanted: Sequence[int]) -> list[tuple[Any, ...]]:
+    def _by_rowid(self, rowids: Sequence[int]) -> list[tuple[Any, ...]]:
         """The rows in this order; sorting numbers alone is faster than sorting rows."""
-        marks = ", ".join("?" * len(wanted))
+        marks = ", ".join("?" * len(rowids))
         query = f"SELECT rowid, {', '.join(COLUMNS)} FROM episodes WHERE rowid IN ({marks})"
-        found = {row[0]: row[1:] for row in self._db.execute(query, tuple(wanted))}
-        return [found[rowid] for rowid in wanted if rowid in found]
+        rows = {row[0]: row[1:] for row in self._db.execute(query, tuple(rowids))}
+        return [rows[rowid] for rowid in rowids if rowid in rows]
 
-    def around(self, episode: str, wanted: EpisodeFilter) -> tuple[str | None, str | None]:
+    def around(self, episode: str, filter_: EpisodeFilter) -> tuple[str | None, str | None]:
         """The episodes before and after this one by condition, sample, repeat."""
         place = self._db.execute(
             f"SELECT {IN_ORDER} FROM episodes WHERE episode = ?", (episode,)
         ).fetchone()
         if place is None:
             return None, None
-        where, values = self._where(wanted)
-        found: list[str | None] = []
+        where, values = self._where(filter_)
+        neighbours: list[str | None] = []
         for sign, way in (("<", "DESC"), (">", "ASC")):
             order = ", ".join(f"{name} {way}" for name in IN_ORDER.split(", "))
             query = (
@@ -196,8 +195,8 @@ class IndexPages:
                 f"AND ({IN_ORDER}) {sign} (?, ?, ?) ORDER BY {order} LIMIT 1"
             )
             row = self._db.execute(query, (*values, *place)).fetchone()
-            found.append(row[0] if row else None)
-        return found[0], found[1]
+            neighbours.append(row[0] if row else None)
+        return neighbours[0], neighbours[1]
 
     def of_samples(self, samples: Sequence[str]) -> dict[str, list[EpisodeRow]]:
         """All episodes of each of these samples, by condition and repeat."""
@@ -206,10 +205,10 @@ class IndexPages:
             f"SELECT {', '.join(COLUMNS)} FROM episodes WHERE sample IN ({marks}) "
             "ORDER BY sample, condition, repeat"
         )
-        found: dict[str, list[EpisodeRow]] = {sample: [] for sample in samples}
+        by_sample: dict[str, list[EpisodeRow]] = {sample: [] for sample in samples}
         for row in self._rows(self._db.execute(query, tuple(samples)).fetchall()):
-            found[row.values["sample"]].append(row)
-        return found
+            by_sample[row.values["sample"]].append(row)
+        return by_sample
 
     def sample_names(self, part: str, offset: int, limit: int) -> tuple[list[str], int]:
         """Names of the samples that have an episode and `part` in their names, and how many."""
@@ -219,26 +218,26 @@ class IndexPages:
         count = f"SELECT count(DISTINCT sample) FROM episodes {where}"
         return names, self._db.execute(count, values).fetchone()[0]
 
-    def _rows(self, found: Iterable[tuple[Any, ...]]) -> list[EpisodeRow]:
-        rows = [EpisodeRow(dict(zip(COLUMNS, row, strict=True)), {}) for row in found]
+    def _rows(self, records: Iterable[tuple[Any, ...]]) -> list[EpisodeRow]:
+        rows = [EpisodeRow(dict(zip(COLUMNS, row, strict=True)), {}) for row in records]
         query = "SELECT name, value FROM metrics WHERE episode = ?"
         for row in rows:
             row.metrics.update(self._db.execute(query, (row.values["episode"],)).fetchall())
         return rows
 
-    def _where(self, wanted: EpisodeFilter) -> tuple[str, list[Any]]:
+    def _where(self, filter_: EpisodeFilter) -> tuple[str, list[Any]]:
         parts: list[str] = []
         values: list[Any] = []
         for name in ("condition", "status", "stop_reason"):
-            if value := getattr(wanted, name):
+            if value := getattr(filter_, name):
                 parts.append(f"e.{name} = ?")
                 values.append(value)
-        if wanted.sample:
+        if filter_.sample:
             parts.append("instr(e.sample, ?)")
-            values.append(wanted.sample)
-        if wanted.verdict:
+            values.append(filter_.sample)
+        if filter_.verdict:
             score = "(SELECT value FROM metrics WHERE episode = e.episode AND name = ?)"
-            parts.append(score + _TESTS[wanted.verdict])
+            parts.append(score + _TESTS[filter_.verdict])
             values.append(self._metric)
         return (f"WHERE {' AND '.join(parts)}" if parts else ""), values
 

@@ -1,4 +1,4 @@
-"""What is left of a run; told without loading the loop."""
+"""The unfinished episodes of a run; does not load the loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_env.records.schema import Condition, Sample
 def pending(
     folder: RunFolder, samples: Sequence[Sample], conditions: Sequence[Condition], repeats: int
 ) -> Iterator[tuple[EpisodeKey, Sample, Condition]]:
-    """The episodes that are not finished, failed ones too; those of one sample side by side."""
+    """The episodes that are not finished, failed ones too, in the order of repeats and samples."""
     for repeat in range(1, repeats + 1):
         for sample in samples:
             for condition in conditions:

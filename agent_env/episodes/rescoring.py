@@ -1,4 +1,4 @@
-"""Scores made again, held against the earlier ones, with the scorer that made either."""
+"""Compares new scores with the earlier ones, and the scorers of both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agent_env.records.schema import Record, Score
 
 
 class ScorerVersion(Record):
-    """Which code made scores."""
+    """The code that computed scores."""
 
     scorer: str
     """Module and name."""
@@ -33,7 +33,7 @@ class ScorerVersion(Record):
 
 @dataclass(frozen=True, slots=True)
 class ScoreChange:
-    """An episode whose verdict is another now."""
+    """An episode with a changed score."""
 
     before: Score
     now: Score
@@ -57,7 +57,7 @@ class Rescoring:
 
     scorer: ScorerVersion
     earlier: ScorerVersion | None
-    """None where there were no scores, or nothing says what made them."""
+    """None without earlier scores, or if their scorer is unknown."""
     compared: int
     """Episodes that were scored before and are now."""
     changed: tuple[ScoreChange, ...]
@@ -87,20 +87,20 @@ def version_of(scorer: Scorer) -> ScorerVersion:
 
 @dataclass(frozen=True, slots=True)
 class EarlierScores:
-    """What scores.jsonl says before it is made again."""
+    """The contents of scores.jsonl before a new scoring."""
 
     scores: dict[tuple[str, str, int], Score]
     scorer: ScorerVersion | None
 
 
 def earlier_scores(folder: RunFolder) -> EarlierScores:
-    """The scores there are; lines that cannot be read count as not scored before."""
+    """The existing scores; unreadable lines count as not scored."""
     return EarlierScores({_key(score): score for score in _stored_scores(folder)}, _made_by(folder))
 
 
 def against(earlier: EarlierScores, scores: Sequence[Score], scorer: Scorer) -> Rescoring:
-    """The new scores against the earlier ones. An episode that had not ended then is no change,
-    nor is a metric that was not measured then."""
+    """Compares new with earlier scores. An episode that was unfinished, or a metric that was
+    missing, is no change."""
     pairs = [(earlier.scores[_key(now)], now) for now in scores if _key(now) in earlier.scores]
     ended = [(old, now) for old, now in pairs if old.outcome in ("read", "unreadable")]
     changed = tuple(ScoreChange(old, now) for old, now in ended if old != _as_before(old, now))

@@ -1,4 +1,4 @@
-"""From traces to episodes and scores; everything here can be made again at any time."""
+"""Episodes and scores from traces; both can be computed again at any time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from agent_env.tasks.task import Task
 
 
 def episodes_of(folder: RunFolder, on_broken: Callable[[str], None]) -> Iterator[Episode]:
-    """The episodes of a run, in the order of their files; `on_broken` hears why a trace cannot be
-    read, and it is passed over."""
+    """The episodes of a run, in the order of their files; skips unreadable traces and calls
+    `on_broken` with the reason."""
     texts, run = Texts(folder.texts), folder.identity()
     try:
         for file in folder.traces():

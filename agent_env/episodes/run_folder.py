@@ -36,14 +36,14 @@ Parsed = TypeVar("Parsed", bound=Record)
 Stored = TypeVar("Stored", bound="DataclassInstance")
 
 ROOM = 4 * 1024 * 1024
-"""Bytes that must fit on the disk before a run starts."""
+"""Bytes that must be free on the disk before a run starts."""
 LOCK_TRIES = 5
 LOCK_PAUSE_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeKey:
-    """Which attempt: one sample, one condition, one repeat."""
+    """One attempt: sample, condition, repeat."""
 
     sample: str
     condition: str
@@ -55,8 +55,8 @@ class EpisodeKey:
 
 
 class RunFolder:
-    """The files of one run. run.json, the samples and their tables are read when they are first
-    needed and kept; `change` changes run.json, here and on the disk."""
+    """The files of one run. Reads run.json, the samples and their tables at first use and keeps
+    them; `change` changes run.json, here and on the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -73,29 +73,29 @@ class RunFolder:
         return self.path / "texts.db"
 
     def key_of(self, trace: Path) -> str:
-        """The episode whose trace this file is, by its place: CONDITION/SAMPLE.REPEAT."""
+        """The episode of a trace file, by its path: CONDITION/SAMPLE.REPEAT."""
         return f"{trace.parent.name}/{trace.stem}"
 
     def trace(self, key: EpisodeKey) -> Path:
         return self.path / "episodes" / f"{key.name}.jsonl"
 
     def traces(self) -> Iterator[Path]:
-        """All trace files, sorted; those of interrupted attempts are kept elsewhere."""
+        """All trace files, sorted, without those of interrupted attempts."""
         yield from sorted((self.path / "episodes").glob("*/*.jsonl"))
 
     def misfit(self, trace: Path, run: str | None, events: Sequence[Event]) -> str | None:
-        """Why these events cannot be the trace at this place of this run; None where they can."""
+        """Why these events cannot be this trace of this run; None if they can."""
         if not events:
             return None
         if events[0].episode != self.key_of(trace):
             return f"{trace}:1: is the trace of {events[0].episode}"
-        found = getattr(events[0], "run", None)
-        if found is not None and run is not None and found != run:
-            return f"{trace}:1: is a trace of another run ({found}, this one is {run})"
+        own_run = getattr(events[0], "run", None)
+        if own_run is not None and run is not None and own_run != run:
+            return f"{trace}:1: is a trace of another run ({own_run}, this one is {run})"
         return None
 
     def place(self, name: str) -> Path:
-        """Where something of this name is to be put; ConfigError where links lead it elsewhere."""
+        """The path for this name in the folder; ConfigError if links lead elsewhere."""
         try:
             check_inside(self.path, self.path / name)
         except OSError as exc:
@@ -103,7 +103,7 @@ class RunFolder:
         return self.path / name
 
     def set_aside(self, key: EpisodeKey, where: str = "interrupted") -> Path:
-        """Move a trace away, so that the episode can be run again; where it is now."""
+        """Moves a trace away, so that the episode can be run again; returns its new path."""
         trace = self.trace(key)
         aside = self.place(f"{where}/{key.condition}")
         aside.mkdir(parents=True, exist_ok=True)
@@ -117,8 +117,8 @@ class RunFolder:
         materials: bytes = b"",
         files: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Make the folder and write what is known before the first episode; `files` by their
-        paths in the folder."""
+        """Creates the folder and its files before the first episode; `files`: by their paths in
+        the folder."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             if any(self.path.iterdir()):
@@ -139,11 +139,11 @@ class RunFolder:
             raise ConfigError(f"cannot write to {self.path}: {exc.strerror}") from exc
 
     def discard(self) -> None:
-        """Remove a folder that was just created, and in which nothing was run."""
+        """Removes a folder that was just created, without episodes."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _check_room(self) -> None:
-        """Write as much as a run needs at first, and take it back."""
+        """Writes and removes as many bytes as a run needs at first."""
         probe = self.path / ".room"
         try:
             with probe.open("wb") as file:
@@ -154,7 +154,7 @@ class RunFolder:
             probe.unlink(missing_ok=True)
 
     def manifest(self) -> Manifest:
-        """What run.json says."""
+        """The run's manifest, from run.json."""
         if self._manifest is None:
             self._manifest = self._read_manifest()
         return self._manifest
@@ -165,8 +165,8 @@ class RunFolder:
             return Manifest.model_validate_json(read_file(self.path, file))
         except (FileNotFoundError, NotADirectoryError):
             below = min(self.path.glob("*/run.json"), default=None)
-            told = f"; it is a folder of runs: name one, like {below.parent}" if below else ""
-            raise ConfigError(f"{self.path} is no run: it has no run.json{told}") from None
+            advice = f"; it is a folder of runs: name one, like {below.parent}" if below else ""
+            raise ConfigError(f"{self.path} is no run: it has no run.json{advice}") from None
         except UnsafeFile as exc:
             raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc
         except OSError as exc:
@@ -176,42 +176,42 @@ class RunFolder:
             raise DatasetError(file, None, reason) from exc
 
     def check_pages(self, digest: str, index: str | None = None) -> None:
-        """ConfigError where the run began with other pages, or another index of them; the first
-        time, both are noted."""
-        began = self.manifest().web_settings
-        if began.pages_digest is None:
+        """ConfigError if the run began with other pages or another index; notes both the first
+        time."""
+        initial = self.manifest().web_settings
+        if initial.pages_digest is None:
             self.note_pages(digest, index)
-        elif began.index is not None and index is not None and began.index != index:
+        elif initial.index is not None and index is not None and initial.index != index:
             raise ConfigError(
-                f"{self.path} began with pages searched by {began.index}, and here {index} would "
+                f"{self.path} began with pages searched by {initial.index}, and here {index} would "
                 "search them; install or remove the extra `search`, or start a new run"
             )
-        elif began.pages_digest != digest:
+        elif initial.pages_digest != digest:
             raise ConfigError(
                 f"{self.path} began with other pages than its page store holds now; "
                 "bring the old file back, or start a new run"
             )
 
     def note_pages(self, digest: str, index: str | None = None) -> None:
-        """Put the digest of what the page store holds, and what searches it, into run.json."""
-        noted = {"pages_digest": digest, "index": index}
-        self.change(web_settings=self.manifest().web_settings.model_copy(update=noted))
+        """Writes the digest of the page store and the name of its index into run.json."""
+        update = {"pages_digest": digest, "index": index}
+        self.change(web_settings=self.manifest().web_settings.model_copy(update=update))
 
     def change(self, **update: object) -> None:
-        """Put these fields in place of those in run.json, whole or not at all."""
+        """Replaces these fields of run.json, whole or not at all."""
         manifest = self.manifest().model_copy(update=update)
         self.write("run.json", _manifest_bytes(manifest))
         self._manifest = manifest
 
     def write(self, name: str, data: bytes) -> None:
-        """Put a file in the folder, whole or not at all, in the place of the one there is."""
+        """Writes or replaces a file in the folder, whole or not at all."""
         try:
             replace_file(self.path / name, data)
         except OSError as exc:
             raise StorageError(f"cannot write {self.path / name}: {exc.strerror}") from exc
 
     def read(self, name: str) -> bytes:
-        """The bytes of one of its files; DatasetError where it is not to be touched."""
+        """The bytes of one of its files; DatasetError for an unsafe one."""
         file = self.path / name
         try:
             return read_file(self.path, file)
@@ -219,14 +219,14 @@ class RunFolder:
             raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc
 
     def identity(self) -> str | None:
-        """The run's identity; None where it has none, or no manifest."""
+        """The run's identity; None without one, or without a manifest."""
         try:
             return self.manifest().id
         except (ConfigError, DatasetError):
             return None
 
     def samples_as(self, kind: type[Sample]) -> tuple[Sample, ...]:
-        """The samples as asked; DatasetError where the file was changed since."""
+        """The run's samples; DatasetError if the file was changed since."""
         if kind not in self._samples:
             self._samples[kind] = self._read_samples(kind)
         return self._samples[kind]
@@ -240,30 +240,30 @@ class RunFolder:
         return samples
 
     def materials(self) -> tuple[MaterialTable, ...]:
-        """The tables that the samples name; DatasetError where the file was changed since."""
+        """The tables that the samples name; DatasetError if the file was changed since."""
         if self._materials is None:
             self._materials = self._read_materials()
         return self._materials
 
     def _read_materials(self) -> tuple[MaterialTable, ...]:
-        wanted = self.manifest().materials_digest
-        if wanted is None:
+        expected = self.manifest().materials_digest
+        if expected is None:
             return ()
         file = self.path / "materials.jsonl"
         data = self.read(file.name)
         tables = parse_materials(file, data)
-        if digest(data) != wanted:
+        if digest(data) != expected:
             raise DatasetError(file, None, "was changed after the run; its digest is another")
         return tables
 
     def materials_bytes(self) -> bytes:
-        """materials.jsonl as it is; empty where the samples name no table."""
+        """The bytes of materials.jsonl; empty without tables."""
         name = "materials.jsonl"
         return self.read(name) if (self.path / name).exists() else b""
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from running episodes of this run; ConfigError where one does."""
+        """Locks the run against other processes; ConfigError if one runs it."""
         try:
             check_file(self.path, self.path / ".lock")
             file = (self.path / ".lock").open("a")
@@ -283,8 +283,8 @@ class RunFolder:
 
     @property
     def is_locked(self) -> bool:
-        """Whether a living process runs this run. Looking takes a shared lock for an instant, which
-        is why `locked` tries more than once."""
+        """Whether a process runs this run. The check takes a shared lock for an instant: `locked`
+        tries more than once."""
         try:
             check_file(self.path, self.path / ".lock")
             with (self.path / ".lock").open() as file:
@@ -296,7 +296,7 @@ class RunFolder:
         return False
 
     def write_scores(self, scores: Sequence[Score]) -> None:
-        """Write scores.jsonl anew, whole or not at all."""
+        """Replaces scores.jsonl, whole or not at all."""
         lines = b"".join(score.model_dump_json().encode() + b"\n" for score in scores)
         self.write("scores.jsonl", lines)
 
@@ -306,8 +306,7 @@ def _manifest_bytes(manifest: Manifest) -> bytes:
 
 
 def stored_as(kind: type[Stored], stored: Mapping[str, Any], field: str) -> Stored:
-    """What was stored in this field of run.json; ConfigError where it holds a name that is none of
-    the dataclass."""
+    """The dataclass stored in this field of run.json; ConfigError for an unknown name in it."""
     known = [each.name for each in fields(kind)]
     if unknown := [name for name in stored if name not in known]:
         raise ConfigError(f"run.json: {field} has '{unknown[0]}'; known: {', '.join(known)}")
@@ -320,12 +319,12 @@ def samples_bytes(samples: Sequence[Record]) -> bytes:
 
 
 def materials_beside(dataset: Path) -> Path:
-    """Where the tables of a samples file stand: NAME.materials.jsonl."""
+    """The file with the tables of a samples file: NAME.materials.jsonl."""
     return dataset.with_name(f"{dataset.stem}.materials.jsonl")
 
 
 def write_whole(file: Path, data: bytes) -> None:
-    """Write a file that the user named, whole or not at all."""
+    """Writes a file that the user named, whole or not at all."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, data)
@@ -339,9 +338,13 @@ def digest(data: bytes) -> str:
 
 
 def read_samples(file: Path, kind: type[Sample]) -> tuple[Sample, ...]:
-    """The samples of a file; the first defect is named by file, line and reason."""
+    """The samples of a file; DatasetError with file, line and reason of the first defect."""
+    return parse_samples(file, _user_file(file), kind)
+
+
+def _user_file(file: Path) -> bytes:
     try:
-        return parse_samples(file, file.read_bytes(), kind)
+        return file.read_bytes()
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
 
@@ -350,14 +353,16 @@ def parse_samples(file: Path, data: bytes, kind: type[Sample]) -> tuple[Sample, 
     """The samples in the bytes of a file."""
     lines = data.removeprefix(codecs.BOM_UTF8).splitlines()
     samples: list[Sample] = []
-    seen: dict[str, int] = {}
+    lines_by_id: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         sample = _parse(file, number, line, kind)
-        if sample.id in seen:
-            raise DatasetError(file, number, f"id '{sample.id}' stands on line {seen[sample.id]}")
-        seen[sample.id] = number
+        if sample.id in lines_by_id:
+            raise DatasetError(
+                file, number, f"id '{sample.id}' stands on line {lines_by_id[sample.id]}"
+            )
+        lines_by_id[sample.id] = number
         samples.append(sample)
     if not samples:
         raise DatasetError(file, None, "holds no sample")
@@ -365,11 +370,8 @@ def parse_samples(file: Path, data: bytes, kind: type[Sample]) -> tuple[Sample, 
 
 
 def read_materials(file: Path) -> tuple[MaterialTable, ...]:
-    """The tables of a materials file; the first defect is named by file and line."""
-    try:
-        return parse_materials(file, file.read_bytes())
-    except OSError as exc:
-        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+    """The tables of a materials file; DatasetError with file and line of the first defect."""
+    return parse_materials(file, _user_file(file))
 
 
 def parse_materials(file: Path, data: bytes) -> tuple[MaterialTable, ...]:

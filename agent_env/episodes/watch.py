@@ -1,5 +1,5 @@
-"""What must be said while a run goes on, once each: another model answers than before, or a tool
-call came as text, so that nobody ran it."""
+"""Warnings during a run, once each: the server changes its model, or a tool call came as text, so
+that no tool ran."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from agent_env.scoring.calls_in_text import call_in_text
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at the replies and answers of a run's episodes."""
+    """Checks the replies and answers of a run's episodes."""
 
     note: Callable[[str], None]
     served_model: str | None = None
-    """The model that answered before, as the server names it; None until one has."""
+    """The model of earlier replies, as the server names it; None before the first."""
     _told_model: bool = False
     _told_call: bool = False
 
     def reply(self, reply: Reply) -> None:
-        """Hears of each reply that came live."""
+        """Checks a live reply."""
         if reply.model is None or reply.cached_at is not None:
             return
         if self.served_model is None:
@@ -35,7 +35,7 @@ class Watch:
             )
 
     def answer(self, episode: str, answer: str | None, tools: Sequence[ToolSpec]) -> None:
-        """Hears of each episode's answer, and what tools were offered."""
+        """Checks an episode's answer; `tools`: those offered."""
         if self._told_call or not tools:
             return
         form = call_in_text(answer, [tool.name for tool in tools])
@@ -49,7 +49,7 @@ class Watch:
 
 
 class WatchedModel:
-    """A Model whose replies a Watch hears of."""
+    """A Model whose replies a Watch checks."""
 
     def __init__(self, inner: Model, watch: Watch) -> None:
         self._inner = inner

@@ -1,7 +1,7 @@
-"""Running recorded episodes again, without the world: the same loop, recorded replies and results.
+"""Replays recorded episodes: the same loop with recorded replies and results.
 
-It shows whether today's code sends what was sent then and ends as it ended then. Tool specs are
-taken from the recording where the tools are not live.
+Shows whether the current code sends the same requests and ends in the same way. Tool specs come
+from the recording unless the tools are live.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ ReplayVerdict = Literal["same", "drift", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """How one episode went the second time."""
+    """The result of one replay."""
 
     episode: str
     verdict: ReplayVerdict
     """`broken`: the trace cannot be read or its sample is not there."""
     steps: int
-    """Steps that were played; a strict replay ends at the first difference."""
+    """Steps replayed; a strict replay ends at the first difference."""
     drift: tuple[Drift, ...] = ()
     reason: str | None = None
     """Why it is broken."""
@@ -72,20 +72,20 @@ OpenTools = Callable[[Sample, Condition], AbstractAsyncContextManager[Toolbox]]
 
 @dataclass(frozen=True, slots=True)
 class Replayer:
-    """How recorded episodes are played; the same for all episodes of a run."""
+    """Replays the recorded episodes of one run."""
 
     make_strategy: Callable[[Sample, Condition], Strategy]
     limits: Limits
     model_seed: int | None = None
-    """Of the server's sampling; part of what was sent."""
+    """Sampling seed; part of the requests."""
     facts: ModelFacts | None = None
-    """Prices, which a cost limit goes by."""
+    """Prices for a cost limit."""
     strict: bool = True
     open_tools: OpenTools | None = None
     """Live tools; None plays the recorded results."""
 
     async def play(self, recording: Recording, sample: Sample, loop: AgentLoop) -> ReplayResult:
-        """Run the episode again and say where it parted from the recording."""
+        """Replays the episode and returns its differences from the recording."""
         tape = Tape(recording, strict=self.strict)
         try:
             async with self._toolbox(tape, sample) as toolbox:
@@ -134,7 +134,7 @@ class Replayer:
 
 
 def compare_ends(tape: Tape, outcome: Outcome) -> None:
-    """Note on the tape where the episode ended otherwise than it did."""
+    """Notes on the tape a different end of the episode."""
     end = tape.recording.end
     if isinstance(end, EpisodeFinished):
         before = f"{end.stop_reason}\n{end.answer}\n" + "\n".join(end.citations)
@@ -147,7 +147,7 @@ def compare_ends(tape: Tape, outcome: Outcome) -> None:
 
 
 class ComparedToolbox:
-    """Runs the live tools and holds their results against the recorded ones."""
+    """Runs the live tools and compares their results with the recorded ones."""
 
     def __init__(self, tape: Tape, live: Toolbox) -> None:
         self._tape = tape
@@ -166,7 +166,7 @@ class ComparedToolbox:
 
 
 class ComparedModel:
-    """Asks the live model and holds its replies against the recorded ones."""
+    """Calls the live model and compares its replies with the recorded ones."""
 
     def __init__(self, tape: Tape, live: Model) -> None:
         self._tape = tape
@@ -188,8 +188,8 @@ class ComparedModel:
 
 
 class ToolResultsByCall:
-    """Recorded results for a live model: by the tool's name and arguments, in recorded order; the
-    last one again where a call is repeated more often than it was then."""
+    """Recorded results for a live model, by the tool's name and arguments, in recorded order; the
+    last one is repeated for further calls."""
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape

@@ -1,8 +1,7 @@
-"""Going on with an episode from its last complete event.
+"""Resumes an episode after its last complete event.
 
-Recorded replies and tool results are used again and never asked for twice. Only what has a state of
-its own is done again: code runs anew in a new session, and what it then says is held against what
-it said before.
+Recorded replies and tool results are reused. Only stateful tools are called again: code runs in a
+new session, and its output is compared with the recorded one.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ from agent_env.tasks.tool_registry import traits_of
 
 @dataclass(slots=True)
 class ResumedEpisode:
-    """An episode that goes on: its recording plays first, then the live seams take over."""
+    """A resumed episode: first its recording is replayed, then the live seams take over."""
 
     tape: Tape
     trace: TraceWriter
     model_name: str
     used_s: float
     specs: tuple[ToolSpec, ...]
-    """What the live tools offer."""
+    """The live tools."""
     drift: list[Drift] = field(default_factory=list)
     is_live: bool = False
 
     def model(self, live: Model, count: Callable[[Usage], None]) -> Model:
-        """Recorded replies, then those of the live model; `count` hears what recorded calls used
-        that failed."""
+        """Recorded replies, then those of the live model; calls `count` with the usages of
+        recorded calls that failed."""
         return RecordedModel(self.tape, _LiveModel(live, self.go_live), count)
 
     def toolbox(self, live: Toolbox) -> Toolbox:
@@ -56,11 +55,11 @@ class ResumedEpisode:
         return RecordedToolbox(self.tape, _LiveToolbox(live, self.go_live), as_recorded=is_fork)
 
     def clock(self) -> Callable[[], float]:
-        """Counts the work, and neither the pause nor the replay."""
+        """The seconds of work, without pause and replay."""
         return TapeClock(self.tape, self.used_s)
 
     def go_live(self) -> None:
-        """Write, once, that what follows is new; an episode's end is new as well."""
+        """Writes once that the following events are new, the episode's end included."""
         if not self.is_live:
             self.is_live = True
             self.trace.write(
@@ -97,7 +96,7 @@ class _LiveToolbox:
 
 @dataclass(frozen=True, slots=True)
 class TraceOpener:
-    """Opens the traces of a run's episodes, new ones and those that go on."""
+    """Opens the traces of a run's episodes, new and resumed ones."""
 
     folder: RunFolder
     run: str | None
@@ -106,10 +105,10 @@ class TraceOpener:
     texts: Texts | None
     fsync: Fsync
     note: Callable[[str], None]
-    """Hears of traces with defects."""
+    """Called with a message on each defective trace."""
 
     def open(self, key: EpisodeKey) -> tuple[TraceWriter, Recording | None] | None:
-        """The episode's trace, with what it holds already; None where it must be left alone."""
+        """The episode's trace and recording; None if it must be left alone."""
         path = self.folder.trace(key)
         if not os.path.lexists(path):
             return TraceWriter(path, key.name, self.clock, self.texts, self.fsync), None
@@ -136,7 +135,7 @@ class TraceOpener:
         return TraceWriter(path, key.name, self.clock, self.texts, self.fsync), None
 
     def _mend(self, key: EpisodeKey, problem: TraceError) -> tuple[TraceWriter, Recording | None]:
-        """Keep the broken trace aside; go on from the events above the defect."""
+        """Sets the broken trace aside; continues from the events above the defect."""
         path = self.folder.trace(key)
         aside = self.folder.set_aside(key, "broken")
         if not problem.sound.events:
@@ -154,8 +153,8 @@ async def resume_episode(
     model_name: str,
     strict: bool,
 ) -> ResumedEpisode:
-    """The episode ready to go on behind what is recorded; what its code left behind is made again
-    in the new session."""
+    """The episode, ready to continue after its recording, with the state of its tools rebuilt in a
+    new session."""
     stateful = {
         traits.name for traits in traits_of(recording.start.condition) if traits.keeps_state
     }
@@ -166,14 +165,14 @@ async def resume_episode(
 
 
 async def rebuild(steps: Sequence[Step], live: Toolbox, stateful: Container[str]) -> list[Drift]:
-    """Make the recorded calls of stateful tools again, in their order; what differs in the output.
-    What ran before the session was last lost is left out: its state was lost then."""
+    """Repeats the recorded calls of stateful tools in order; returns differences of the output.
+    Skips calls before the last loss of the session, whose state was lost too."""
     calls = [(number, event) for number, step in enumerate(steps, 1) for event in step.results]
-    kept = [(number, event) for number, event in calls if event.call.name in stateful]
-    begun = max((at for at, (_, e) in enumerate(kept, 1) if _lost_session(e)), default=0)
+    stateful_calls = [(number, event) for number, event in calls if event.call.name in stateful]
+    first = max((at for at, (_, e) in enumerate(stateful_calls, 1) if _lost_session(e)), default=0)
     drift: list[Drift] = []
     offered = frozenset(spec.name for spec in live.specs)
-    for number, event in kept[begun:]:
+    for number, event in stateful_calls[first:]:
         if event.call.name not in offered:
             continue
         result = await live.run(event.call, offered)

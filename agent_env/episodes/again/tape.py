@@ -1,7 +1,7 @@
 """A recorded episode, step by step, and the seams that play it back.
 
-`RecordedModel` and `RecordedToolbox` stand where the live ones would. What is asked of them is
-held against what was asked then; each difference is a Drift, and a strict tape stops at the first.
+`RecordedModel` and `RecordedToolbox` replace the live ones and compare each request with the
+recorded one; a difference is a Drift, and a strict tape stops at the first.
 """
 
 from __future__ import annotations
@@ -45,29 +45,29 @@ class Step:
     call: ModelCalled
     reply: Reply
     results: tuple[ToolCalled, ...]
-    """In the order in which they came."""
+    """In the order of their arrival."""
     at: int
-    """Place of the call among the events."""
+    """Index of the call among the events."""
     tools: tuple[ToolSpec, ...]
-    """What the episode had on offer then."""
+    """The tools offered then."""
     wasted: tuple[Usage, ...] = ()
-    """Of the calls before it that gave no reply, as far as told."""
+    """Known usages of the calls before it without a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a trace holds to be played back: replies and results, without failed tries."""
+    """The replies and results of a trace, without failed calls."""
 
     events: tuple[Event, ...]
     start: EpisodeStarted
     steps: tuple[Step, ...]
     tools: tuple[ToolSpec, ...]
-    """What was on offer at last."""
+    """The tools offered last."""
     end: EpisodeFinished | EpisodeFailed | None
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> Recording:
-        """Raises ReplayError where the trace does not begin an episode."""
+        """ReplayError for a trace without `episode_started`."""
         events = own_events(events)
         start = events[0] if events else None
         if not isinstance(start, EpisodeStarted):
@@ -100,7 +100,7 @@ class Recording:
 
 
 class Tape:
-    """A Recording being played: how far it is, and what came otherwise."""
+    """The position in a Recording during a replay, and the differences so far."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Tape:
 
     @property
     def ended(self) -> bool:
-        """Whether all replies were given; tool results of the last one may still be left."""
+        """Whether all replies were replayed; tool results of the last may remain."""
         return self.played == len(self._steps)
 
     def next_step(
@@ -131,7 +131,7 @@ class Tape:
         tools: Sequence[ToolSpec],
         options: ReplyOptions = ReplyOptions(),
     ) -> Step | None:
-        """The step that answers this request; None behind the last."""
+        """The step that answers this request; None after the last."""
         if self.ended:
             return None
         step = self._steps[self.played]
@@ -153,18 +153,18 @@ class Tape:
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """What was on offer at the next step."""
+        """The tools offered at the next step."""
         return self.recording.tools if self.ended else self._steps[self.played].tools
 
     def note(self, step: int, what: str, diff: str) -> None:
-        """Keep a difference; a strict tape raises ReplayError."""
+        """Notes a difference; a strict tape raises ReplayError."""
         self.drift.append(Drift(step=step, what=what, diff=diff))
         if self._strict:
             episode = self.recording.start.episode
             raise ReplayError(f"{episode}: step {step}: the {what} differs from the recording")
 
     def stop(self) -> BaseException:
-        """What to raise where the recording holds no more: the end that it had."""
+        """The exception after the last recorded step, by the recorded end."""
         end = self.recording.end
         if isinstance(end, EpisodeFinished) and end.stop_reason == "time":
             return TimeoutError()  # the loop takes it for its own
@@ -183,11 +183,11 @@ class Tape:
 
 
 class RecordedFailure(EpisodeError):
-    """The recorded episode got no further either."""
+    """The recorded episode ended here too."""
 
 
 class RecordedModel:
-    """Gives the recorded replies, then asks `beyond`, where there is one."""
+    """Returns the recorded replies, then those of `beyond`, if any."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class RecordedModel:
         self._tape = tape
         self._beyond = beyond
         self._count = count
-        """Hears what recorded calls used that gave no reply."""
+        """Called with the usages of recorded calls without a reply."""
 
     @property
     def name(self) -> str:
@@ -221,7 +221,7 @@ class RecordedModel:
 
 
 class RecordedToolbox:
-    """Gives the recorded results; behind the last recorded step, `beyond` runs the call."""
+    """Returns the recorded results; after the last recorded step `beyond` runs the call."""
 
     def __init__(
         self,
@@ -232,7 +232,7 @@ class RecordedToolbox:
         self._tape = tape
         self._beyond = beyond
         self._as_recorded = as_recorded
-        """Whether what was offered then is offered again, until the live tools take over."""
+        """Whether the recorded tools are offered until the live ones take over."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -254,8 +254,8 @@ class RecordedToolbox:
 
 
 class TapeClock:
-    """Seconds that an episode has worked: stands still while the tape plays, then runs on from
-    what had been used before."""
+    """An episode's seconds of work: stopped during the replay, then continued from the recorded
+    value."""
 
     def __init__(self, tape: Tape, used_s: float, clock: Callable[[], float] = time.monotonic):
         self._tape = tape
@@ -293,7 +293,7 @@ def _lines(messages: Sequence[Message]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordedStart:
-    """A strategy whose first messages were sent already, by an episode that was forked."""
+    """A strategy with the first messages of the parent of a fork."""
 
     inner: Strategy
     messages: tuple[Message, ...]
@@ -306,6 +306,6 @@ class RecordedStart:
 
 
 def with_recorded_start(strategy: Strategy, recording: Recording) -> Strategy:
-    """The strategy of an episode that goes on: a fork does so from its parent's words."""
+    """The strategy, with the parent's first messages in a fork."""
     start = recording.start
     return strategy if start.parent is None else RecordedStart(strategy, start.messages)

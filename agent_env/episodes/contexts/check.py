@@ -1,7 +1,7 @@
-"""Did the models of several runs read the same bytes? Told by the traces alone.
+"""Checks from the traces alone that the models of several runs read the same context.
 
-Of each episode the digest that its trace states is compared with that of the text that really
-stands before the question, then the digests of all episodes that had the same-named pages.
+For each episode, compares the digest in its trace with that of the actual text before the question;
+then the digests of all episodes with contexts of the same name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agent_env.tasks.contexts import text_digest
 
 @dataclass(frozen=True, slots=True)
 class EpisodeContext:
-    """What one episode was given to read."""
+    """The context of one episode."""
 
     run: str
     episode: str
@@ -27,7 +27,7 @@ class EpisodeContext:
     """`cited` or `cited:NAME`."""
     sample: str
     digest: str | None
-    """Of the text before the question, where it is the one that the trace states; else None."""
+    """Of the text before the question; None if the trace states another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class ContextComparison:
     digests: tuple[str, ...]
     """The different ones, sorted."""
     absent: tuple[str, ...]
-    """Runs without an episode of it."""
+    """Runs without such an episode."""
     broken: tuple[str, ...]
-    """Episodes whose trace states another digest than its text has, or none."""
+    """Episodes whose trace has a wrong digest, or none."""
 
     @property
     def is_equal(self) -> bool:
@@ -50,7 +50,7 @@ class ContextComparison:
 
 
 def episode_contexts(folder: RunFolder) -> Iterator[EpisodeContext]:
-    """Every episode of the run that was given cited pages; an unreadable trace counts as broken."""
+    """The contexts of the run's episodes; an unreadable trace counts as broken."""
     named = {c.name: c.context for c in folder.manifest().conditions if c.context is not None}
     for trace in folder.traces():
         context = named.get(trace.parent.name)
@@ -68,18 +68,18 @@ def _digest(folder: RunFolder, trace: object) -> str | None:
     start = events[0] if events else None
     if not isinstance(start, EpisodeStarted):
         return None
-    said = next((m.content for m in start.messages if m.role == "user"), "")
-    found = text_digest(split(said)[0])
-    return found if found == start.context else None
+    content = next((m.content for m in start.messages if m.role == "user"), "")
+    digest = text_digest(split(content)[0])
+    return digest if digest == start.context else None
 
 
 def compare_contexts(
-    reads: Iterable[EpisodeContext], runs: Sequence[str]
+    contexts: Iterable[EpisodeContext], runs: Sequence[str]
 ) -> list[ContextComparison]:
     """A row for each set of pages and sample, in order."""
     groups: dict[tuple[str, str], list[EpisodeContext]] = {}
-    for read in reads:
-        groups.setdefault((read.context, read.sample), []).append(read)
+    for each in contexts:
+        groups.setdefault((each.context, each.sample), []).append(each)
     return [
         ContextComparison(
             context=context,

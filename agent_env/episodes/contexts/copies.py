@@ -1,4 +1,4 @@
-"""The context files that a run is given: read, checked against its samples, kept in its folder."""
+"""Copies of context files in a run's folder, checked against its samples."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class ContextCopy:
 def make_copies(
     given: Sequence[ContextOption], samples: Sequence[Sample], note: Callable[[str], None]
 ) -> tuple[ContextCopy, ...]:
-    """Each file with what run.json says of it; ConfigError where it is not for these samples.
-    `note` hears how many samples are without a page."""
-    return tuple(_take_in(each, samples, note) for each in given)
+    """Each file with its entry in run.json; ConfigError for a file of other samples. `note` reports
+    samples without a page."""
+    return tuple(_copy(each, samples, note) for each in given)
 
 
-def _take_in(
+def _copy(
     given: ContextOption, samples: Sequence[Sample], note: Callable[[str], None]
 ) -> ContextCopy:
     contexts = read_contexts(given.file)
@@ -88,7 +88,7 @@ def _take_in(
 
 
 def describe_use(use: ContextUse) -> str:
-    """One line: whose pages these are, and how many samples have none."""
+    """One line on the source of the pages and the number of samples without any."""
     return (
         f"{use.name}: pages that {use.source_model} {' or '.join(use.kinds)} in {use.source_run} "
         f"({use.source_condition}); {use.empty} of {use.samples} samples have none and are asked "
@@ -97,19 +97,19 @@ def describe_use(use: ContextUse) -> str:
 
 
 def copied_files(folder: RunFolder, manifest: Manifest) -> dict[str, bytes]:
-    """The copies by their paths in the folder, for a run that goes by the same pages; DatasetError
-    where one was changed since."""
+    """The copies by their paths in the folder, for a run with the same pages; DatasetError if one
+    was changed since."""
     read_copies(folder, manifest)
     return {use.file: folder.read(use.file) for use in manifest.contexts}
 
 
 def read_copies(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:
-    """The contexts by name, from the run's folder; DatasetError where one was changed since."""
-    found = {}
+    """The contexts by name, from the run's folder; DatasetError if one was changed since."""
+    by_name = {}
     for use in manifest.contexts:
         file = folder.path / use.file
         data = folder.read(use.file)
-        found[use.name] = parse_contexts(file, data)
+        by_name[use.name] = parse_contexts(file, data)
         if digest(data) != use.digest:
             raise DatasetError(file, None, "was changed after the run; its digest is another")
-    return found
+    return by_name
