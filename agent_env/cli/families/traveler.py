@@ -16,8 +16,7 @@ traveler = typer.Typer(help="TRAVELER: its study and its tables.", no_args_is_he
 def study(
     out: Annotated[Path, typer.Option(help="The study's folder; an interrupted study continues.")],
     model: Annotated[
-        list[str] | None,
-        typer.Option(help="As for run; the first ranks prompts. Repeatable."),
+        list[str] | None, typer.Option(help="As for run; the first ranks prompts. Repeatable.")
     ] = None,
     configurations: Annotated[
         str, typer.Option(help="all twelve, or names such as zero-shot+date-only+json,…")
