@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 def options_of_task(words: Sequence[str]) -> tuple[str, Sequence[OptionHelp]]:
     """The first task that is named among the words of a command, and its options."""
-    from agent_env.wiring.registry import INNER, TASKS, load_family
+    from agent_env.wiring.registry import load_family, task_names
 
-    task = next((word for word in words if word in TASKS and word not in INNER), "")
+    task = next((word for word in words if word in task_names()), "")
     if not task:
         return "", ()
     from agent_env.tasks.option_help import option_help

@@ -86,5 +86,8 @@ class Api:
     """The environment variable that says it is elsewhere."""
     key_variable: str = ""
     """The environment variable of the key."""
+    headers: Callable[[str], Mapping[str, str]] | None = None
+    """The headers of a request that hold the key, and what else the API wants there; None stands
+    for `Authorization: Bearer`."""
     has_hosted_tools: bool = False
     """Whether the provider has tools of its own that can stand for ours."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
@@ -22,6 +22,7 @@ from agent_env.models.overflow import OUTPUT_LIMITS
 if TYPE_CHECKING:
     import ssl
 
+    from httpx2 import Request
     from openai import AsyncOpenAI
 
 KEEPALIVE_S = 60.0  # idle connections; after the usual 5 s slow tools would cost a new one
@@ -37,12 +38,15 @@ class Endpoint:
         api_key: str | None,
         timeout_s: float,
         idle_s: float | None = None,
+        headers: Callable[[str], Mapping[str, str]] | None = None,
     ) -> None:
+        """`headers` are made of the key; None stands for `Authorization: Bearer`."""
         from agent_env.models.streams import IDLE_S, Pace  # the SDK: 0.5 s, spent here
 
         self._base_url = base_url
         self._pace = Pace(idle_s or IDLE_S, timeout_s)
         self.failures = Failures(model, _public_url(base_url), _checked_key(api_key), timeout_s)
+        self._headers = headers
         self._clients: list[AsyncOpenAI] = []
         self._free: list[AsyncOpenAI] = []
         self._certificates: ssl.SSLContext | None = None
@@ -149,12 +153,19 @@ class Endpoint:
                 verify=self._certificates,
                 limits=limits,
                 follow_redirects=False,  # the key and the question are for this address alone
+                event_hooks={"request": [] if self._headers is None else [self._put_headers]},
             ),
             base_url=self._base_url,
             api_key=self.failures.key or "none",
             timeout=None,  # one of ours bounds the whole call; the SDK's are five timers a call
             max_retries=0,  # retried outside, so that each attempt stands in the trace
         )
+
+    async def _put_headers(self, request: Request) -> None:
+        """The API's own headers in place of the SDK's `Authorization`."""
+        assert self._headers is not None
+        del request.headers["Authorization"]
+        request.headers.update(self._headers(self.failures.key or "none"))
 
     def _parsed(self, text: str, body: Json) -> Json:
         try:

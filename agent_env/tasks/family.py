@@ -1,7 +1,8 @@
 """What a question family offers: its typed options, task, samples and readers of published files.
 
-`wiring.TASKS` lists the families. Options are a Record whose fields have a default and a docstring
-each; the user writes them as KEY=VALUE.
+A family is `FAMILY` in the `family.py` of its package in `families/`, which is named like its task
+with `_` for `-`. Options are a Record whose fields have a default and a docstring each; the user
+writes them as KEY=VALUE.
 """
 
 from __future__ import annotations

@@ -8,9 +8,8 @@ from importlib.util import find_spec
 
 from agent_env.errors import ConfigError
 
-KEYS = {
-    "OPENAI_API_KEY": "models openai/NAME, --search openai",
-    "COMPATIBLE_API_KEY": "models compatible/NAME",
+SEARCH_KEYS = {
+    "OPENAI_API_KEY": "--search openai",
     "BRAVE_API_KEY": "--search brave",
     "TAVILY_API_KEY": "--search tavily",
     "EXA_API_KEY": "--search exa",
@@ -51,9 +50,16 @@ async def _sandboxes(again: bool) -> list[Check]:
 
 
 def _keys() -> list[Check]:
+    from agent_env.wiring.models import key_variables
+
+    models = {name: f"models {prefix}/NAME" for prefix, name in key_variables().items()}
+    names = dict.fromkeys([*models, *SEARCH_KEYS])
+    uses = {
+        name: ", ".join(filter(None, (models.get(name), SEARCH_KEYS.get(name)))) for name in names
+    }
     return [
         Check(f"key {name}", bool(os.environ.get(name)), f"for {use}: {_set(name)}")
-        for name, use in KEYS.items()
+        for name, use in uses.items()
     ]
 
 

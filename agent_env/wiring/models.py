@@ -79,6 +79,12 @@ def api_of(model: str) -> Api | None:
     return api
 
 
+def key_variables() -> dict[str, str]:
+    """By the prefix of models' names, the variable that holds their key."""
+    known = {prefix: api_of(f"{prefix}/") for prefix in _prefixes()}
+    return {prefix: api.key_variable for prefix, api in known.items() if api and api.key_variable}
+
+
 def _prefixes() -> list[str]:
     """The files of models/apis."""
     return sorted((each.name for each in iter_modules(apis.__path__)), reverse=True)
@@ -145,8 +151,7 @@ def model_settings(parameters: Mapping[str, JsonValue]) -> ModelSettings:
 
     settings = ModelSettings.read(parameters)
     text = json.dumps(parameters, ensure_ascii=False)
-    usual = [api.key_variable for prefix in _prefixes() if (api := api_of(f"{prefix}/"))]
-    for name in (*usual, settings.api_key_env or usual[0]):
+    for name in filter(None, [*key_variables().values(), settings.api_key_env]):
         key = os.environ.get(name, "")
         if len(key) >= 8 and key in text:
             raise ConfigError(

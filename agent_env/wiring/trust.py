@@ -29,6 +29,7 @@ from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import read_own_file, replace_file
 from agent_env.records.schema import Record
+from agent_env.wiring.models import api_of
 
 CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
 """Sandboxes that keep code from the host."""
@@ -44,7 +45,6 @@ WITHOUT_MODEL: Mapping[str, Any] = {
 WITHOUT_TOOLS: Mapping[str, Any] = {"sandbox": None, "web": None}
 """The other way round."""
 OPEN_WEB = ("live", "record")
-KEYS = {"openai": "OPENAI_API_KEY", "compatible": "COMPATIBLE_API_KEY"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,8 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
 def _of_model(manifest: Manifest) -> list[OutsideSetting]:
     parameters, facts = manifest.model_parameters, manifest.model_facts
     address = parameters.get("base_url") or "by default"
-    own_key = KEYS.get(manifest.model.partition("/")[0], "your key")
+    api = api_of(manifest.model)
+    own_key = api.key_variable if api is not None else "your key"
     key = parameters.get("api_key_env")
     gets = own_key if key is None else key or "no key"
     value = f"{address} for {manifest.model}"

@@ -17,8 +17,8 @@ from tests.commands import agent_env
     [
         (
             ["run", "puzzles"],
-            "unknown task 'puzzles'; known: time-puzzles, tdbench, traveler, temp-answers, "
-            "tempreason, timeqa",
+            "unknown task 'puzzles'; known: tdbench, temp-answers, tempreason, time-puzzles, "
+            "timeqa, traveler",
         ),
         (
             ["run", "time-puzzles", "--model", "gpt"],

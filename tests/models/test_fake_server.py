@@ -289,8 +289,8 @@ def test_a_script_answers_by_step_and_by_the_last_message(tmp_path):
 @pytest.mark.parametrize(
     ("content", "found"),
     [
-        ('{"text": "a"}\n{"txt": "b"}', r"script\.jsonl:2: txt: Extra inputs"),
-        ("hello", r"script\.jsonl:1: line: Invalid JSON"),
+        ('{"text": "a"}\n{"txt": "b"}', r"script\.jsonl:2: unknown key 'txt'; known: "),
+        ("hello", r"script\.jsonl:1: Invalid JSON"),
         ('{"match": "("}', r"script\.jsonl:1: match is no regular expression"),
         ("\n", r"script\.jsonl: no reply in it"),
     ],

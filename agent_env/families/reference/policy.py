@@ -12,7 +12,7 @@ from agent_env.families.reference.turns import Call, Step, Turn
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage
-from agent_env.wiring.registry import TASKS, load, load_family
+from agent_env.wiring.registry import load, load_family, task_names
 
 
 class Reference:
@@ -39,7 +39,7 @@ class Reference:
     def _turns(self, turn: Turn) -> Iterator[Step]:
         """The step of each family that knows the question; at last an apology."""
         if self._steps is None:
-            self._steps = steps_of(TASKS)
+            self._steps = steps_of(task_names())
         for path in self._steps:
             step = load(path)(turn)
             if step is not None:
@@ -57,8 +57,9 @@ class ReferenceStatic(Reference):
 def steps_of(tasks: Iterable[str]) -> list[str]:
     """The paths of these tasks' step functions; puzzles come last, as their prompts have the fewest
     marks."""
-    paths = (load_family(task).reference for task in tasks)
-    return list(dict.fromkeys(path for path in paths if path))[::-1]
+    ordered = sorted(tasks, key=lambda task: task == "time-puzzles")
+    paths = (load_family(task).reference for task in ordered)
+    return list(dict.fromkeys(path for path in paths if path))
 
 
 def _reply(messages: Sequence[Message], text: str, tool_calls: Sequence[Call]) -> Reply:

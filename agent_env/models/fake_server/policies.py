@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from agent_env.errors import DatasetError, ModelError
+from agent_env.errors import DatasetError, ModelError, user_problem
 from agent_env.models.fake_server.conversation import (
     Answer,
     Call,
@@ -137,9 +137,9 @@ def _line(file: Path, number: int, row: str) -> ScriptLine:
         line = ScriptLine.model_validate_json(row)
         re.compile(line.match or "")
     except ValidationError as exc:
-        first = exc.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise DatasetError(file, number, f"{where or 'line'}: {first['msg']}") from exc
+        raise DatasetError(
+            file, number, user_problem(exc.errors(), ScriptLine.model_fields)
+        ) from exc
     except re.error as exc:
         raise DatasetError(file, number, f"match is no regular expression: {exc}") from exc
     return line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,26 @@ def test_its_requests_and_replies_are_its_own(monkeypatch: pytest.MonkeyPatch) -
         "model": "x", "texts": ["Which day?"], "tools": [{"called": "lookup"}],
         "tool_choice": "required", "longest": 9,
     }  # fmt: skip
+
+
+@pytest.mark.usefixtures("polite")
+def test_its_key_goes_in_headers_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = 'headers=lambda key: {"x-key": key, "x-version": "7"}, path='
+    (tmp_path / "formal.py").write_text(POLITE.replace("path=", own))
+    monkeypatch.delitem(sys.modules, "agent_env.models.apis.formal", raising=False)
+
+    async def ask() -> list[bytes]:
+        async with RawServer(reply({"said": "Friday"})) as server:
+            monkeypatch.setenv("POLITE_URL", server.url)
+            await make_model("formal/x", None, {}).generate([USER], [])
+            return server.heads
+
+    (head,) = asyncio.run(ask())
+    assert b"x-key: a-polite-key" in head
+    assert b"x-version: 7" in head
+    assert b"authorization" not in head.lower()
 
 
 @pytest.mark.usefixtures("polite")
