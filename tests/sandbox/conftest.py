@@ -65,9 +65,10 @@ def state_of(pid: int) -> str:
 
 
 def in_docker(pid: int) -> bool:
-    """Whether it has a uid of the containers."""
+    """Whether it has a uid of the containers, and is in one: other backends use the same uids."""
     try:
-        return os.stat(f"/proc/{pid}").st_uid in UIDS
+        is_theirs = os.stat(f"/proc/{pid}").st_uid in UIDS
+        return is_theirs and "docker" in Path(f"/proc/{pid}/cgroup").read_text()
     except OSError:
         return False
 
