@@ -40,6 +40,16 @@ _PACKED_BODY = 3
 _PACKED_TEXT = 1
 
 
+def unpacked(unpack: zstandard.ZstdDecompressor, packed: object, size: object) -> bytes:
+    """The bytes of a row; ZstdError where it holds none, or more than any page has."""
+    if not isinstance(packed, bytes) or not isinstance(size, int):
+        raise zstandard.ZstdError("its values are of another type")
+    if not 0 <= size <= LARGEST or zstandard.frame_content_size(packed) > LARGEST:
+        raise zstandard.ZstdError("it would be larger than any page")
+    data: bytes = unpack.decompress(packed, max_output_size=size)
+    return data
+
+
 class SqlitePages:
     """The PageStore over a file."""
 
@@ -98,10 +108,10 @@ class SqlitePages:
                 "AND (most = ? OR most > ? AND error IS NULL) ORDER BY most LIMIT 1",
                 (provider, query, limit, limit),
             ).fetchone()
-        if row is None:
-            return None
-        _, hits, error = row
-        return Failure(error) if error is not None else list(hits_of(hits)[:limit])
+            if row is None:
+                return None
+            _, hits, error = row
+            return Failure(str(error)) if error is not None else list(hits_of(hits)[:limit])
 
     def keep_search(
         self, provider: str, query: str, limit: int, outcome: Sequence[Hit] | Failure, at: str
@@ -160,7 +170,7 @@ class SqlitePages:
             row = self.connection.execute(
                 "SELECT text, size FROM texts WHERE digest = ?", (digest,)
             ).fetchone()
-            return self._unpacked(row).decode()
+            return self._unpacked(row).decode(errors="replace")
 
     def page(self, row: Fetch) -> Page:
         """The page of a row that has one."""
@@ -201,6 +211,8 @@ class SqlitePages:
                 "ORDER BY provider, query, most",
             ):
                 for row in self.connection.execute(query):
+                    if any(isinstance(value, bytes) for value in row):
+                        raise sqlite3.DatabaseError("a row holds bytes for a text")
                     total.update(json.dumps(row, ensure_ascii=False).encode() + b"\n")
         return total.hexdigest()
 
@@ -291,11 +303,8 @@ class SqlitePages:
     def _unpacked(self, row: tuple[bytes, int] | None) -> bytes:
         if row is None:
             raise StorageError(f"{self.file} lacks the bytes of a page; run agent-env pages verify")
-        packed, size = row
         try:
-            if max(size, zstandard.frame_content_size(packed)) > LARGEST:
-                raise zstandard.ZstdError("it would be larger than any page")
-            return self._unpack.decompress(packed, max_output_size=size)
+            return unpacked(self._unpack, *row)
         except zstandard.ZstdError as exc:
             raise StorageError(
                 f"{self.file} has a broken page; run agent-env pages verify"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import zstandard
 
 from agent_env.errors import ConfigError
-from agent_env.web.page_store import SqlitePages
+from agent_env.web.page_store import SqlitePages, unpacked
 from agent_env.web.store_rows import Failure, Fetch, Search
 
 
@@ -46,7 +46,7 @@ def _content_problems(connection: sqlite3.Connection, table: str, column: str) -
     unpack = zstandard.ZstdDecompressor()
     for digest, size, packed in connection.execute(f"SELECT digest, size, {column} FROM {table}"):
         try:
-            data = unpack.decompress(packed, max_output_size=size)
+            data = unpacked(unpack, packed, size)
         except zstandard.ZstdError as exc:
             yield f"{column} {digest} cannot be unpacked: {exc}"
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -62,8 +63,25 @@ class Search:
 
 
 def as_fetch(row: tuple[Any, ...]) -> Fetch:
-    """From the columns."""
-    return replace(Fetch(*row), stands=bool(row[-1]))
+    """From the columns; sqlite3.DatabaseError where a stranger's file holds something else."""
+    fetch = replace(Fetch(*row), stands=bool(row[-1]))
+    needed, others = row[:3], (*row[4:5], *row[6:-1])
+    is_sound = all(isinstance(value, str) for value in needed)
+    is_sound &= all(isinstance(value, str | None) for value in others)
+    if not is_sound or not isinstance(fetch.status, int | None):
+        raise sqlite3.DatabaseError("a row of its fetches holds values of another type")
+    if fetch.headers is not None and not _is_headers(fetch.headers):
+        raise sqlite3.DatabaseError("a row of its fetches holds headers that are none")
+    return fetch
+
+
+def _is_headers(text: object) -> bool:
+    """Whether it is a JSON object of texts."""
+    try:
+        headers = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(headers, dict) and all(isinstance(v, str) for v in headers.values())
 
 
 def failed_fetch(asked: str, failure: Failure, at: str) -> Fetch:
@@ -72,8 +90,11 @@ def failed_fetch(asked: str, failure: Failure, at: str) -> Fetch:
 
 
 def as_search(row: tuple[Any, ...]) -> Search:
-    """From the columns of `searches`."""
+    """From the columns of `searches`; sqlite3.DatabaseError as above."""
     provider, query, limit, at, hits, error = row
+    texts = all(isinstance(value, str) for value in (provider, query, at))
+    if not texts or not isinstance(limit, int) or not isinstance(error, str | None):
+        raise sqlite3.DatabaseError("a row of its searches holds values of another type")
     return Search(provider, query, limit, at, None if hits is None else hits_of(hits), error)
 
 
@@ -89,5 +110,11 @@ def packed_hits(hits: Sequence[Hit]) -> str:
     return json.dumps(rows, ensure_ascii=False)
 
 
-def hits_of(text: str) -> tuple[Hit, ...]:
-    return tuple(Hit(**row) for row in json.loads(text))
+def hits_of(text: object) -> tuple[Hit, ...]:
+    """sqlite3.DatabaseError for what `packed_hits` did not write."""
+    try:
+        if isinstance(text, str):
+            return tuple(Hit(**row) for row in json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise sqlite3.DatabaseError("a row of its searches holds results that are none")

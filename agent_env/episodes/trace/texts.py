@@ -78,7 +78,9 @@ class Texts:
             raise MissingText(f"text {digest[:12]}… was changed in {NAME}")
         return data.decode("utf-8", "surrogatepass")
 
-    def _unpacked(self, packed: bytes) -> bytes:
+    def _unpacked(self, packed: object) -> bytes:
+        if not isinstance(packed, bytes):  # SQLite stores any value in any column
+            raise ValueError("it is no bytes")
         size = zstandard.frame_content_size(packed)
         if not 0 <= size <= LARGEST:
             raise ValueError(f"its stated size is {size} bytes")

@@ -1,0 +1,92 @@
+"""Databases of a run folder whose values have types that we never write: they are named, never a
+traceback, and no small file takes much memory."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from agent_env.web.page_store import LARGEST, SqlitePages
+from agent_env.web.store_care import problems
+from tests.commands import agent_env
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("made") / "run"
+    assert agent_env("run", "time-puzzles", "--limit", "1", "--condition", "web",
+                     "--out", str(run)).returncode == 0  # fmt: skip
+    return run
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+def _change(file: Path, statement: str, values: Sequence[object] = ()) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(statement, values)
+
+
+def _check(*words: str) -> None:
+    done = agent_env(*words)
+    assert done.returncode in (0, 1, 2), (words, done.stderr)
+    assert "Traceback" not in done.stderr, (words, done.stderr)
+
+
+@pytest.mark.parametrize("value", ["'abc'", "5", "1e300", "x''"])
+def test_texts_that_are_no_bytes_are_named(run: Path, value: str) -> None:
+    _change(run / "texts.db", f"UPDATE texts SET text = {value}")
+    (trace,) = (run / "episodes").glob("*/*.jsonl")
+    for words in (("show", str(trace)), ("score", str(run)), ("replay", str(run))):
+        _check(*words)
+    assert "texts.db" in agent_env("show", str(trace)).stderr
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE bodies SET body = 5",
+        "UPDATE bodies SET size = 'abc'",
+        "UPDATE texts SET size = 9e99",
+        "UPDATE texts SET text = 'abc'",
+        "UPDATE fetches SET headers = '[1'",
+        "UPDATE fetches SET headers = '[1,2]'",
+        "UPDATE fetches SET title = x'ff', url = x'ff00'",
+        "UPDATE fetches SET status = 'abc'",
+        "INSERT INTO searches VALUES ('p', 'q', 5, 'now', '{\"a\":1}', NULL)",
+        "INSERT INTO searches VALUES ('p', 'q', 5, 'now', '[{\"url\":1}]', NULL)",
+        "INSERT INTO searches VALUES ('p', 'q', 5, 'now', '[', NULL)",
+        "INSERT INTO searches VALUES (x'ff', 7, 'z', 'now', x'ff', NULL)",
+        f"INSERT INTO searches VALUES ('p', 'q', 5, 'now', '{'[' * 100_000}', NULL)",
+    ],
+)
+def test_pages_of_other_types_are_named(run: Path, tmp_path: Path, statement: str) -> None:
+    url = next(SqlitePages(run / "pages.db", read_only=True).urls())
+    _change(run / "pages.db", statement)
+    _check("pages", "list", str(run), "--json")
+    _check("pages", "list", str(run), "--searches")
+    _check("pages", "show", str(run), url)
+    _check("pages", "verify", str(run))
+    _check("pages", "merge", str(tmp_path / "all.db"), str(run))
+    _check("pages", "export", str(run), "--warc", str(tmp_path / "all.warc.gz"))
+    _check("context", "build", str(run), "--out", str(tmp_path / "context.jsonl"))
+
+
+def test_verify_unpacks_nothing_larger_than_a_page(run: Path) -> None:
+    """A few KB in the file."""
+    size = LARGEST + 1
+    packing = zstandard.ZstdCompressor(level=1).compressobj(size=size)
+    packed = packing.compress(bytes(size)) + packing.flush()
+    _change(run / "pages.db", "INSERT INTO bodies VALUES (?, ?, ?)", ("a" * 64, size, packed))
+    with closing(SqlitePages(run / "pages.db", read_only=True)) as store:
+        assert f"body {'a' * 64} cannot be unpacked: it would be larger than any page" in (
+            list(problems(store))
+        )
