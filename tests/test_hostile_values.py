@@ -80,6 +80,17 @@ def test_pages_of_other_types_are_named(run: Path, tmp_path: Path, statement: st
     _check("context", "build", str(run), "--out", str(tmp_path / "context.jsonl"))
 
 
+@pytest.mark.parametrize("value", ["x'ff00'", "'<b>'", "9e999"])
+@pytest.mark.parametrize("column", ["condition", "stop_reason", "steps", "duration_s", "repeat"])
+def test_a_table_of_other_types_is_made_anew(run: Path, column: str, value: str) -> None:
+    expected = agent_env("episodes", str(run), "--json").stdout
+    _change(run / "index.db", f"UPDATE episodes SET {column} = {value}")
+    done = agent_env("episodes", str(run), "--json")
+    is_text = column in ("condition", "stop_reason") and value == "'<b>'"
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout == expected) is not is_text  # a text for a text is its owner's to answer
+
+
 def test_verify_unpacks_nothing_larger_than_a_page(run: Path) -> None:
     """A few KB in the file."""
     size = LARGEST + 1

@@ -53,6 +53,7 @@ CREATE INDEX IF NOT EXISTS counted ON episodes (condition, status, steps, input_
 CREATE INDEX IF NOT EXISTS scored ON metrics (name, episode, value);
 PRAGMA user_version = {VERSION};
 """
+_TEXTS = ("episode", "condition", "sample", "model", "status", "stop_reason", "failure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,24 @@ class Totals:
     """Number of episodes with an unknown value, by SUMS."""
     metrics: dict[str, float]
     """Means over the episodes that were scored."""
+
+
+def _check_values(db: sqlite3.Connection) -> None:
+    """sqlite3.DatabaseError where a stranger's table holds values that we never write: SQLite
+    stores any value in any column."""
+    tests = [f"typeof({name}) NOT IN ('text', 'null')" for name in (*_TEXTS, "call_in_text")]
+    for name in (*SUMS, "repeat", "hosted_calls", "first_input_tokens", "required_call"):
+        tests.append(f"typeof({name}) NOT IN ('integer', 'real', 'null') OR abs({name}) > 1e15")
+        if name != "duration_s":
+            tests.append(f"typeof({name}) = 'real'")
+    tests.append("typeof(broken) NOT IN ('text', 'null')")
+    for query in (
+        f"SELECT 1 FROM episodes WHERE {' OR '.join(tests)} LIMIT 1",
+        "SELECT 1 FROM metrics WHERE typeof(value) <> 'real' OR abs(value) > 1e300 "
+        "OR typeof(name) <> 'text' LIMIT 1",
+    ):
+        if db.execute(query).fetchone():
+            raise sqlite3.DatabaseError("it holds values of another type")
 
 
 class Index:
@@ -104,6 +123,7 @@ class Index:
                 raise sqlite3.DatabaseError("another version")
             if version:
                 check_schema(db, _SCHEMA)
+                _check_values(db)
         except sqlite3.DatabaseError:
             db.close()
             raise
