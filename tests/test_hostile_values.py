@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from agent_env.viewer.render import count
 from agent_env.web.page_store import LARGEST, SqlitePages
 from agent_env.web.store_care import problems
 from tests.commands import agent_env
@@ -89,6 +90,17 @@ def test_a_table_of_other_types_is_made_anew(run: Path, column: str, value: str)
     is_text = column in ("condition", "stop_reason") and value == "'<b>'"
     assert done.returncode == 0, done.stderr
     assert (done.stdout == expected) is not is_text  # a text for a text is its owner's to answer
+
+
+def test_numbers_too_large_and_texts_that_are_none_are_shown(run: Path) -> None:
+    (trace,) = (run / "episodes").glob("*/*.jsonl")
+    shutil.copy(trace, trace.with_name(f"tp-1-00001.{'9' * 30}.jsonl"))
+    _check("episodes", str(run))
+    assert agent_env("episodes", str(run)).returncode == 0
+    _change(run / "index.db", "UPDATE episodes SET model = CAST(x'ff' AS TEXT)")
+    assert agent_env("episodes", str(run)).returncode == 0
+    assert count(10**4000) == "very many"
+    assert count(1234) == "1,234"
 
 
 def test_verify_unpacks_nothing_larger_than_a_page(run: Path) -> None:

@@ -117,6 +117,7 @@ class Index:
 
     def _open(self, where: str | Path) -> sqlite3.Connection:
         db = sqlite3.connect(where, timeout=30.0)
+        db.text_factory = as_text
         version = db.execute("PRAGMA user_version").fetchone()[0]
         try:
             if version not in (0, VERSION):
@@ -168,7 +169,7 @@ class Index:
     def _put(self, name: str, path: Path, run: str | None, state: tuple[int, int]) -> None:
         values = dict.fromkeys(COLUMNS) | _row(self._folder, name, path, run)
         marks = ", ".join("?" * (len(COLUMNS) + 2))
-        row = (*(values[column] for column in COLUMNS), *state)
+        row = (*(_storable(values[column]) for column in COLUMNS), *state)
         self._db.execute(f"INSERT OR REPLACE INTO episodes VALUES ({marks})", row)
 
     def _update_metrics(self) -> None:
@@ -276,6 +277,16 @@ def _is_inside(folder: Path, path: Path) -> bool:
         check_inside(folder.parent, path)
         return True
     return False
+
+
+def _storable(value: Any) -> Any:
+    """None for a number of a trace that is too large for a table: nobody counted it."""
+    return None if isinstance(value, int | float) and abs(value) > 1e15 else value
+
+
+def as_text(data: bytes) -> str:
+    """A text of a table that a stranger may have made."""
+    return data.decode(errors="replace")
 
 
 def _row(folder: RunFolder, name: str, path: Path, run: str | None) -> dict[str, Any]:

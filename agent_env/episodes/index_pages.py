@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_env.episodes.index import COLUMNS, EpisodeRow
+from agent_env.episodes.index import COLUMNS, EpisodeRow, as_text
 
 Verdict = Literal["", "right", "wrong", "partly", "unscored"]
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "partly", "unscored")
@@ -82,6 +82,7 @@ class IndexPages:
 
     def __init__(self, file: Path, metric: str) -> None:
         self._db = sqlite3.connect(file, timeout=5.0, check_same_thread=False)
+        self._db.text_factory = as_text
         self._db.execute("PRAGMA query_only = ON")
         self._metric = metric
 

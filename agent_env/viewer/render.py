@@ -64,6 +64,8 @@ def query(parameters: Mapping[str, str], **changes: object) -> str:
 
 def count(value: float | None) -> str:
     """1,234; a dash for what is unknown."""
+    if isinstance(value, int):  # of any size
+        return f"{value:,}" if abs(value) < 10**15 else "very many"
     return "–" if value is None else f"{value:,.0f}"
 
 
