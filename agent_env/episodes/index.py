@@ -100,9 +100,9 @@ def _check_values(db: sqlite3.Connection) -> None:
 class Index:
     """The open table; `update` reads new traces into it."""
 
-    def __init__(self, folder: RunFolder, file: Path | None = None) -> None:
-        """The table in the run's folder, or in `file`."""
-        self._folder = folder
+    def __init__(self, folder: RunFolder, file: Path | None = None, check: bool = True) -> None:
+        """The table in the run's folder, or in `file`; `check`: its values are checked, too."""
+        self._folder, self._check = folder, check
         self._file = file or folder.path / NAME
         try:
             check_database(self._file.parent, self._file)
@@ -124,7 +124,8 @@ class Index:
                 raise sqlite3.DatabaseError("another version")
             if version:
                 check_schema(db, _SCHEMA)
-                _check_values(db)
+                if self._check:
+                    _check_values(db)
         except sqlite3.DatabaseError:
             db.close()
             raise

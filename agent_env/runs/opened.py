@@ -144,7 +144,8 @@ class OpenRun:
 
     def update(self) -> None:
         """Updates the table from the traces; takes as long as reading the new ones."""
-        index = Index(self.folder, self._index_file)
+        file = self._index_file
+        index = Index(self.folder, file, check=self._index is None or _inode(file) != self._inode)
         try:
             index.update()
         finally:
