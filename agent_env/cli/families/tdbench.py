@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import date
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,24 +26,45 @@ MAX_LISTED = 20
 """Differences that are printed without --json."""
 
 
+class DifferingChoice(StrEnum):
+    """`--differing`."""
+
+    REFUSE = "refuse"
+    STORED = "stored"
+    RETURNED = "returned"
+
+
 @tdbench.command("import")
 def import_command(
     folder: Annotated[Path, typer.Argument(help="Holds CSVs and question files.", metavar="DIR")],
-    now: Annotated[str, typer.Option(help="YYYY-MM-DD: the day as of which the set was made.")],
+    now: Annotated[
+        str | None, typer.Option(help="YYYY-MM-DD: the day of making, where it is known.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write samples here, to run them.")] = None,
+    differing: Annotated[
+        DifferingChoice,
+        typer.Option(
+            help="Questions whose stored rows do not come out: none, their stored (published) "
+            "gold, or the returned (corrected) one."
+        ),
+    ] = DifferingChoice.REFUSE,
     as_json: AsJson = False,
 ) -> None:
-    """Check a published set: run each stored statement, compare with its stored rows.
+    """Prove a published set: find the reading of each file that returns its stored rows.
 
-    Example: agent-env tdbench import tdbench_public --now 2025-01-26 --out published.jsonl
+    Example: agent-env tdbench import tdbench_public --out published.jsonl
     """
     from agent_env.families.tdbench.commands import import_published
 
-    report = import_published(folder, _day(now), out)
+    day = None if now is None else _day(now)
+    report = import_published(folder, day, out, differing.value)
     if as_json:
         print(json.dumps(report.as_json(), ensure_ascii=False))
     else:
         _print_import(report)
+    if out is not None and not report.samples:
+        say("no sample was written")
+        sys.exit(1)
 
 
 @tdbench.command()
@@ -69,7 +92,10 @@ def tables(
 def _print_import(report: ImportReport) -> None:
     tables = ", ".join(f"{name} {rows}" for name, rows in report.tables.items()) or "none"
     print(f"tables, with their rows: {tables}")
-    print(f"questions: {report.questions}, {report.equal} of them as stored")
+    print(f"stored results that come out: {report.equal} of {report.questions}")
+    for proof in report.proofs:
+        counts = f"{proof.reproduced} of {proof.stored}, {proof.with_rows} of them with rows"
+        print(f"  {proof.file} ({proof.group}): {counts}; {proof.reading.words}")
     for name, (entries, wrong) in report.by_relation.items():
         print(f"  {name:14} {entries:6} questions {wrong:6} different")
     for d in report.differences[:MAX_LISTED]:
@@ -81,6 +107,11 @@ def _print_import(report: ImportReport) -> None:
         print(f"… and {len(report.differences) - MAX_LISTED} more; --json lists all")
     for text in report.ignored:
         say(f"ignored {text}")
+    if report.refused:
+        say(
+            f"{report.refused} questions are refused, as their stored rows do not come out; "
+            "--differing stored or returned takes them"
+        )
     if report.unworded:
         say(f"{report.unworded} questions have no wording, so no sample was made of them")
     if report.out is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
-from agent_env.families.tdbench.published import Difference
+from agent_env.families.tdbench.published import Difference, FileProof
+from agent_env.families.tdbench.published_samples import Differing
 
 if TYPE_CHECKING:
     from agent_env.families.tdbench.layouts import Layout, ScoredAnswer
@@ -29,6 +31,10 @@ class ImportReport:
     differences: tuple[Difference, ...]
     by_relation: dict[str, tuple[int, int]]
     """Entries, and those of them that differ."""
+    proofs: tuple[FileProof, ...]
+    """By file and kind of statement: the reading that returns most of the stored rows."""
+    refused: int
+    """Questions that could be run and are not written, as their stored rows do not come out."""
     samples: int
     """Written: one for each phrasing of an entry that can be run, and for each gap."""
     blanks: int
@@ -43,39 +49,52 @@ class ImportReport:
         return {
             **asdict(self),
             "different": len(self.differences),
+            "proofs": [
+                {"file": p.file, "kind": p.group, "reading": asdict(p.reading), "stored": p.stored,
+                 "reproduced": p.reproduced, "with_rows": p.with_rows}
+                for p in self.proofs
+            ],
             "by_relation": {name: {"questions": n, "different": d} for name, (n, d) in relations},
             "out": str(self.out) if self.out else None,
-        }
+        }  # fmt: skip
 
 
-def import_published(folder: Path, now: date, out: Path | None) -> ImportReport:
-    """Check a published set, and write its samples to `out`, where it is named."""
+def import_published(
+    folder: Path, now: date | None, out: Path | None, differing: Differing = "refuse"
+) -> ImportReport:
+    """Check a published set, and write its samples to `out`, where it is named, with the report
+    beside them."""
     from agent_env.episodes.run_folder import materials_beside, samples_bytes, write_whole
     from agent_env.families.tdbench.published import read_published
     from agent_env.families.tdbench.published_samples import published_samples
 
     published = read_published(folder, now)
-    made = published_samples(published, now)
-    if out is not None:
-        if made.tables:
-            write_whole(materials_beside(out), samples_bytes(made.tables))
-        write_whole(out, samples_bytes(made.samples))
+    made = published_samples(published, now, differing)
     questions = published.questions
     differences = tuple(q.difference for q in questions if q.difference is not None)
     entries = Counter(q.question.relation for q in questions)
     wrong = Counter(d.relation for d in differences)
-    return ImportReport(
+    report = ImportReport(
         tables={table.name: len(table.rows) for table in published.tables},
         questions=len(questions),
         equal=len(questions) - len(differences),
         differences=differences,
         by_relation={name: (entries[name], wrong[name]) for name in sorted(entries)},
+        proofs=tuple(published.proofs),
+        refused=sum(made.left_out.values()),
         samples=len(made.samples),
         blanks=len(published.blanks),
         unworded=sum(not q.question.questions for q in questions if q.rows is not None),
         ignored=tuple(published.ignored),
         out=out,
     )
+    if out is not None:
+        if made.tables:
+            write_whole(materials_beside(out), samples_bytes(made.tables))
+        write_whole(out, samples_bytes(made.samples))
+        text = json.dumps(report.as_json(), ensure_ascii=False, indent=1) + "\n"
+        write_whole(out.with_name(f"{out.stem}.import.json"), text.encode())
+    return report
 
 
 def lay_out(

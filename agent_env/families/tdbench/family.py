@@ -31,7 +31,12 @@ def groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
     }
 
 
-HOOKS = AnalysisHooks(groups, lambda sample: tdbench_sample(sample).query, "query")
+HOOKS = AnalysisHooks(
+    groups,
+    lambda sample: tdbench_sample(sample).query,
+    "query",
+    statistics=("agent_env.families.tdbench.certificate:STATISTIC",),
+)
 """The phrasings of a query are one cluster."""
 
 

@@ -1,15 +1,17 @@
 """Reads TDBench's published layout: CSV tables with Start and End, and questions with their SQL.
 
 A question file is JSON (an array) or JSONL with `idx, op, qtype, sql_for_db, correct_rows,
-incorrect_rows` and, where it is worded, `questions`. Each stored statement is run on the table that
-it fits and compared with its stored rows. A fill-in file is a CSV with `statement` (with ___ where
-the answer goes), `answer`, `start` and, if known, `former` (values that held before, by `;`).
+incorrect_rows` and, where it is worded, `questions`. The stored statements run under the reading
+that returns most of their stored rows (`published_proof`), and each is compared with its own. A
+fill-in file is a CSV with `statement` (with ___ where the answer goes), `answer`, `start` and, if
+known, `former` (values that held before, by `;`).
 """
 
 from __future__ import annotations
 
 import csv
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -19,16 +21,8 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from agent_env.errors import DatasetError, first_problem
-from agent_env.families.tdbench.published_sql import (
-    Columns,
-    Database,
-    DateFormat,
-    Row,
-    StatementError,
-    row_text,
-    same_rows,
-    table_name,
-)
+from agent_env.families.tdbench.published_proof import Outcome, StoredResult, prove
+from agent_env.families.tdbench.published_sql import Columns, Reading, Row, is_missing, row_texts
 from agent_env.records.schema import Stored
 
 RELATIONS = {
@@ -60,12 +54,14 @@ class PublishedQuestion(Stored):
         return RELATIONS.get(name, name)
 
     @property
-    def date_format(self) -> DateFormat:
-        """How its rows write dates."""
-        midnight = "00:00:00" in self.sql_for_db or any(
-            "00:00:00" in str(cell) for row in self.correct_rows for cell in row.values()
-        )
-        return DateFormat(midnight, fill_end=self.qtype.startswith("basic"))
+    def stored(self) -> StoredResult:
+        """The statement with its rows."""
+        return StoredResult(self.sql_for_db, self.correct_rows)
+
+    @property
+    def group(self) -> str:
+        """The first part of its type, such as `basic`: the statements of one were made alike."""
+        return self.qtype.partition("_")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +85,26 @@ class CheckedQuestion:
 
     file: str
     question: PublishedQuestion
+    reading: Reading
     table: Columns | None
     rows: tuple[Row, ...] | None
-    """What its statement returns now; None where it cannot be run."""
+    """What its statement returns; None where it cannot be run."""
     difference: Difference | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileProof:
+    """What proves the reading of a file's statements of one kind."""
+
+    file: str
+    group: str
+    reading: Reading
+    stored: int
+    """Statements with stored results."""
+    reproduced: int
+    """Those of them that return their stored rows."""
+    with_rows: int
+    """Those that return rows at all: an empty result proves less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,7 @@ class PublishedSet:
 
     tables: list[Columns] = field(default_factory=list)
     questions: list[CheckedQuestion] = field(default_factory=list)
+    proofs: list[FileProof] = field(default_factory=list)
     blanks: list[Blank] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     """Files of no known layout, with the reason."""
@@ -118,25 +131,48 @@ class Blank:
     former: tuple[str, ...]
 
 
-def read_published(folder: Path, now: date) -> PublishedSet:
+def read_published(folder: Path, now: date | None) -> PublishedSet:
     """Everything in the folder and below, checked; DatasetError for a question file that breaks off
-    or a folder without any."""
+    or a folder without any. `now`: the day of making, where it is known."""
     if not folder.is_dir():
         raise DatasetError(folder, None, "is no folder")
     published = PublishedSet()
     for file in sorted(folder.rglob("*.csv")):
         _read_csv(file, folder, published)
-    with Statements(published.tables, now) as statements:
-        for file in sorted((*folder.rglob("*.json"), *folder.rglob("*.jsonl"))):
-            name = str(file.relative_to(folder))
-            questions = _questions(file)
-            if questions is None:
-                published.ignored.append(f"{name}: no entries with sql_for_db")
-                continue
-            published.questions.extend(statements.check(name, each) for each in questions)
+    for file in sorted((*folder.rglob("*.json"), *folder.rglob("*.jsonl"))):
+        name = str(file.relative_to(folder))
+        questions = read_questions(file)
+        if isinstance(questions, str):
+            published.ignored.append(f"{name}: {questions}")
+            continue
+        groups: dict[str, list[PublishedQuestion]] = defaultdict(list)
+        for question in questions:
+            groups[question.group].append(question)
+        for group, own in groups.items():
+            _check(name, group, own, published, now)
     if not published.questions and not published.blanks:
-        raise DatasetError(folder, None, "holds no questions: no JSON with sql_for_db, no ___")
+        seen = f": {'; '.join(published.ignored)}" if published.ignored else ""
+        raise DatasetError(folder, None, f"holds no questions with sql_for_db, no ___{seen}")
     return published
+
+
+def _check(
+    file: str, group: str, questions: Sequence[PublishedQuestion], published: PublishedSet,
+    now: date | None,
+) -> None:  # fmt: skip
+    """Prove the questions' reading, and compare each with its stored rows."""
+    proof = prove([question.stored for question in questions], published.tables, now)
+    with_rows = sum(o.is_same and bool(o.rows) for o in proof.outcomes)
+    published.proofs.append(
+        FileProof(file, group, proof.reading, len(questions), proof.reproduced, with_rows)
+    )
+    for question, outcome in zip(questions, proof.outcomes, strict=True):
+        difference = None
+        if not outcome.is_same:
+            difference = _difference(file, question, outcome, proof.reading)
+        published.questions.append(
+            CheckedQuestion(file, question, proof.reading, outcome.table, outcome.rows, difference)
+        )
 
 
 def _read_csv(file: Path, folder: Path, published: PublishedSet) -> None:
@@ -155,10 +191,12 @@ def _read_csv(file: Path, folder: Path, published: PublishedSet) -> None:
         ragged = next((n for n, r in enumerate(rows[1:], 2) if len(r) != len(head)), None)
         if ragged is not None:
             raise DatasetError(file, ragged, f"has not the {len(head)} cells of the head")
-        body = tuple(tuple(cell.strip() or None for cell in row) for row in rows[1:])
+        body = tuple(
+            tuple(None if is_missing(cell) else cell.strip() for cell in row) for row in rows[1:]
+        )
         published.tables.append(Columns(file.stem, tuple(head), body))
     else:
-        published.ignored.append(f"{name}: no columns Start and End")
+        published.ignored.append(f"{name}: no columns Start and End, but {', '.join(head[:8])}")
 
 
 def _blanks(file: Path, name: str, rows: Iterable[Mapping[str, str]]) -> Iterator[Blank]:
@@ -169,24 +207,19 @@ def _blanks(file: Path, name: str, rows: Iterable[Mapping[str, str]]) -> Iterato
         yield Blank(name, line, row["statement"], row["answer"].strip(), row["start"], former)
 
 
-def _questions(file: Path) -> list[PublishedQuestion] | None:
-    """The entries; None where the file holds something else."""
-    text = file.read_text(encoding="utf-8")
-    try:
-        raw: Any = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except ValueError:
-        raw = None
-    if raw is None or file.suffix == ".json":
-        try:
-            raw = json.loads(text)
-        except ValueError as exc:
-            raise DatasetError(file, None, f"is no JSON: {exc}") from exc
-    if not isinstance(raw, list) or not raw or not isinstance(raw[0], dict):
-        return None
-    if "sql_for_db" not in raw[0]:
-        return None
+FIELDS = frozenset({"idx", "op", "qtype", "sql_for_db", "correct_rows", "incorrect_rows"})
+"""Fields of an entry; a file whose entries have two of them is a question file."""
+
+
+def read_questions(file: Path) -> list[PublishedQuestion] | str:
+    """The entries; what the file holds instead, where it is of another kind."""
+    entries = _entries(file)
+    if not isinstance(entries, list) or not entries or not isinstance(entries[0], dict):
+        return "holds no list of entries"
+    if len(FIELDS & set(entries[0])) < 2:
+        return f"its entries have no sql_for_db, but {', '.join(list(entries[0])[:8])}"
     questions = []
-    for number, entry in enumerate(raw, start=1):
+    for number, entry in enumerate(entries, start=1):
         try:
             questions.append(PublishedQuestion.model_validate(entry))
         except ValidationError as exc:
@@ -195,54 +228,36 @@ def _questions(file: Path) -> list[PublishedQuestion] | None:
     return questions
 
 
-class Statements:
-    """Runs statements, each on its table; a context that keeps databases open."""
-
-    def __init__(self, tables: Sequence[Columns], now: date) -> None:
-        self._tables = tables
-        self._now = now
-        self._open: dict[tuple[int, str, DateFormat], Database] = {}
-
-    def __enter__(self) -> Statements:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for database in self._open.values():
-            database.close()
-        self._open.clear()
-
-    def check(self, file: str, question: PublishedQuestion) -> CheckedQuestion:
-        """The question with what its statement returns now: on the table for which it returns the
-        stored rows, else on the first that it can be run on."""
-        reason = "no table has its columns"
-        results: list[tuple[Columns, list[Row]]] = []
-        for number, table in enumerate(self._tables):
+def _entries(file: Path) -> Any:
+    """The file's JSON; a JSONL file as a list. DatasetError says where it breaks off."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise DatasetError(file, None, f"is no UTF-8 text: {exc.reason}") from exc
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if file.suffix == ".jsonl" and not text.lstrip().startswith("["):
+        entries = []
+        for number, line in lines:
             try:
-                rows = self._run(number, table_name(question.sql_for_db), question)
-            except StatementError as exc:
-                if "no such column" not in str(exc):
-                    reason = str(exc)
-                continue
-            results.append((table, rows))
-            if same_rows(rows, question.correct_rows):
-                return CheckedQuestion(file, question, table, tuple(rows), None)
-        if not results:
-            failure = Difference(file, question.idx, question.relation, reason)
-            return CheckedQuestion(file, question, None, None, failure)
-        table, rows = max(results, key=lambda pair: bool(pair[1]))
-        return CheckedQuestion(
-            file, question, table, tuple(rows), _difference(file, question, rows)
-        )
-
-    def _run(self, number: int, name: str, question: PublishedQuestion) -> list[Row]:
-        key = (number, name.casefold(), question.date_format)
-        if key not in self._open:
-            table = self._tables[number]
-            self._open[key] = Database(table, name, question.date_format, self._now)
-        return self._open[key].run(question.sql_for_db)
+                entries.append(json.loads(line))
+            except ValueError as exc:
+                raise DatasetError(file, number, f"is no JSON: {exc}") from exc
+        return entries
+    try:
+        return json.loads(text)
+    except ValueError as exc:
+        try:
+            return [json.loads(line) for _, line in lines]
+        except ValueError:
+            at = getattr(exc, "lineno", None)
+            raise DatasetError(file, at, f"is no JSON: {exc}") from exc
 
 
-def _difference(file: str, question: PublishedQuestion, rows: Sequence[Row]) -> Difference:
-    stored, returned = set(map(row_text, question.correct_rows)), set(map(row_text, rows))
+def _difference(
+    file: str, question: PublishedQuestion, outcome: Outcome, reading: Reading
+) -> Difference:
+    if outcome.rows is None:
+        return Difference(file, question.idx, question.relation, outcome.reason)
+    stored, returned = (row_texts(rows, reading) for rows in (question.correct_rows, outcome.rows))
     missing, extra = tuple(sorted(stored - returned)), tuple(sorted(returned - stored))
     return Difference(file, question.idx, question.relation, "other rows", missing, extra)

@@ -1,10 +1,11 @@
 """Makes samples of a published set, so that it can be run like our own.
 
-Gold is what the stored statement returns now; a question whose statement cannot be run is omitted.
-The relation decides which dates are asked for (Table 10 of the paper): its half `started-by` and
-`finished-by` name one bound. The rows of a join carry the dates of the first event, not those of
-the answer, so T is not measured there. The precision is the year where all dates of a table are
-1 January, else the month, as the published files have it.
+Gold is what the stored statement returns, where these are the stored rows; a question for which
+they differ is refused unless the user says whose rows to take. The relation decides which dates are
+asked for (Table 10 of the paper): its half `started-by` and `finished-by` name one bound. The rows
+of a join carry the dates of the first event, not those of the answer, so T is not measured there.
+The precision is the year where all dates of a table are 1 January, else the month, as the published
+files have it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from random import Random
+from typing import Literal
 
 from agent_env.families.tdbench import query
 from agent_env.families.tdbench.published import (
@@ -22,9 +24,10 @@ from agent_env.families.tdbench.published import (
     PublishedQuestion,
     PublishedSet,
 )
-from agent_env.families.tdbench.published_sql import Columns, Row, iso_day
+from agent_env.families.tdbench.published_sql import Columns, Reading, Row, is_open, iso_day
 from agent_env.families.tdbench.sample import (
     NAME,
+    Certificate,
     GoldRow,
     Granularity,
     Hop,
@@ -40,23 +43,62 @@ ROLES: Mapping[str, tuple[Role, ...]] = {
     **query.ROLES, "started-by": ("start",), "finished-by": ("end",), "hops": (),
 }  # fmt: skip
 """Which dates are asked for; both for relations that are not listed."""
-_EQUALS = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'((?:[^']|'')*)')")
+_EQUALS = re.compile(
+    r"(?:\"([^\"]+)\"|`([^`]+)`|\[([^\]]+)\]|(?<!\w)(\w++))\s*+=\s*+"
+    r"(?:\"([^\"]*)\"|'((?:[^']|'')*)')"
+)
 IRRELEVANT = 4
 """Rows of other groups that the open book shows."""
+Differing = Literal["refuse", "stored", "returned"]
+"""What becomes of a question whose statement returns other rows than those stored: no sample, the
+published gold, or the corrected one."""
 
 
-def published_samples(published: PublishedSet, now: date) -> SampleSet:
+def published_samples(
+    published: PublishedSet, now: date | None, differing: Differing = "refuse"
+) -> SampleSet:
     """One sample for each phrasing of each question that can be run, and one for each blank."""
     tables = {id(table): _material(table) for table in published.tables}
+    proofs = {(proof.file, proof.group): proof for proof in published.proofs}
     samples: list[TdbenchSample] = []
+    refused = 0
     for checked in published.questions:
-        if checked.table is not None and checked.rows is not None:
-            material = tables[id(checked.table)]
-            samples += _samples(checked, checked.rows, checked.table, material, now)
-    samples += [_blank(blank, now) for blank in published.blanks]
+        if checked.table is None or checked.rows is None:
+            continue
+        if checked.difference is not None and differing == "refuse":
+            refused += 1
+            continue
+        agrees = checked.difference is None
+        proof = proofs[checked.file, checked.question.group]
+        certificate = Certificate(
+            file=checked.file,
+            reading=proof.reading.words,
+            stored=proof.stored,
+            reproduced=proof.reproduced,
+            agrees=agrees,
+            gold="both" if agrees or differing == "refuse" else differing,
+        )
+        day = checked.reading.now or (now.isoformat() if now else _last_day(checked.table))
+        rows = checked.question.correct_rows if certificate.gold == "stored" else checked.rows
+        material = tables[id(checked.table)]
+        samples += _samples(checked, rows, checked.table, material, day, certificate)
+    made = max((p.reading.now or "" for p in published.proofs), default="")
+    day = (now.isoformat() if now else made) or max(map(_last_day, published.tables), default="")
+    samples += [_blank(blank, day) for blank in published.blanks]
     used = {digest for sample in samples for digest in sample.materials}
     by_digest = {table.digest: table for table in tables.values() if table.digest in used}
-    return SampleSet(tuple(samples), tuple(by_digest.values()))
+    left_out = {REFUSED: refused} if refused else {}
+    return SampleSet(tuple(samples), tuple(by_digest.values()), left_out)
+
+
+REFUSED = "questions whose statement returns other rows than those stored"
+
+
+def _last_day(table: Columns) -> str:
+    """The last start or end that is no far day: the table was known no earlier."""
+    places = [p for p in (table.place("start"), table.place("end")) if p is not None]
+    days = (iso_day(row[p] or "")[:10] for row in table.rows for p in places)
+    return max((day for day in days if re.fullmatch(r"[12]\d{3}-\d\d-\d\d", day)), default="")
 
 
 def granularity(table: Columns) -> Granularity:
@@ -83,12 +125,12 @@ def _material(table: Columns) -> MaterialTable:
 
 def _samples(
     checked: CheckedQuestion, rows: Sequence[Row], table: Columns, material: MaterialTable,
-    now: date,
+    now: str, certificate: Certificate,
 ) -> Iterable[TdbenchSample]:  # fmt: skip
     question = checked.question
-    keys = _keys(question)
+    keys = _keys(question, table)
     answers = _answer_columns(rows, question)
-    golds = tuple(_gold(row, answers, table, now) for row in rows)
+    golds = tuple(_gold(row, answers, table, checked.reading) for row in rows)
     gold = tuple(dict.fromkeys(row.answer for row in golds))
     group = _group(table, keys)
     others = [_value(table.rows[n], table, answers) for n in group]
@@ -108,7 +150,7 @@ def _samples(
         "asked": keys,
         "answers": answers,
         "granularity": granularity(table),
-        "now": str(now),
+        "now": now,
         "golds": golds,
         "others": wrong,
         "outdated": wrong if relation == "current" else (),
@@ -118,6 +160,7 @@ def _samples(
         "context": (_context(name, group, len(table.rows)),),
         "relevant": (group,),
         "worded_by": "published",
+        "certificate": certificate,
     }
     for number, text in enumerate(question.questions):
         yield TdbenchSample.model_validate(
@@ -131,28 +174,35 @@ def _short(file: str) -> str:
     return f"{plain[:60] or 'set'}-{hashlib.sha256(file.encode()).hexdigest()[:6]}"
 
 
-def _keys(question: PublishedQuestion) -> dict[str, str]:
-    """The columns that the statement compares with a text, and the texts."""
-    tests = _EQUALS.findall(question.sql_for_db)
-    return {name: double or single.replace("''", "'") for name, double, single in tests}
+def _keys(question: PublishedQuestion, table: Columns) -> dict[str, str]:
+    """The columns, but those of time, that the statement compares with a text, and the texts."""
+    keys = {}
+    for *names, double, single in _EQUALS.findall(question.sql_for_db):
+        name = next(name for name in names if name)
+        if table.place(name) is not None and name.casefold() not in ("start", "end"):
+            keys[name] = double or single.replace("''", "'")
+    return keys
 
 
 def _answer_columns(rows: Sequence[Row], question: PublishedQuestion) -> tuple[str, ...]:
     """What the statement selects beside the dates; of a join the first, as the others are hops."""
-    match = re.search(r"select\s++(.{0,300}?)(?<!\s)\s++from\b", question.sql_for_db, re.I | re.S)
-    names = [name.strip(' "`') for name in match[1].split(",")] if match else []
+    if rows:
+        names = list(rows[0])
+    else:
+        select = r"select\s++(.{0,300}?)(?<!\s)\s++from\b"
+        match = re.search(select, question.sql_for_db, re.I | re.S)
+        parts = match[1].split(",") if match else []
+        names = [part.strip().split(".")[-1].strip('"`[] ') for part in parts]
     selected = [name for name in names if name.casefold() not in ("start", "end", "*")]
-    if not selected and rows:
-        selected = [name for name in rows[0] if name.casefold() not in ("start", "end")]
     return tuple(selected[:1] if question.relation == "hops" else selected)
 
 
-def _gold(row: Row, answers: Sequence[str], table: Columns, now: date) -> GoldRow:
+def _gold(row: Row, answers: Sequence[str], table: Columns, reading: Reading) -> GoldRow:
     cells = {name.casefold(): value for name, value in row.items()}
     length = LENGTHS[granularity(table)]
     start = iso_day(str(cells.get("start") or ""))[:length]
     end = cells.get("end")
-    lasting = end is None or iso_day(str(end)) == str(now)
+    lasting = end is None or is_open(str(end), reading)
     return GoldRow(
         answer=_joined(row, answers),
         start=start,
@@ -220,7 +270,7 @@ def _hops(
     )
 
 
-def _blank(blank: Blank, now: date) -> TdbenchSample:
+def _blank(blank: Blank, now: str) -> TdbenchSample:
     """A gap to fill: what holds now, and since which month."""
     start = iso_day(blank.start) if blank.start.strip() else ""
     precise: Granularity = "year" if len(blank.start.strip()) == 4 else "month"
@@ -241,7 +291,7 @@ def _blank(blank: Blank, now: date) -> TdbenchSample:
         asked={},
         answers=("answer",),
         granularity=precise,
-        now=str(now),
+        now=now,
         golds=golds,
         others=blank.former,
         outdated=blank.former,

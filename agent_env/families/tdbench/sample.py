@@ -50,6 +50,22 @@ class Hop(Record):
     end: str | None = None
 
 
+class Certificate(Record):
+    """What proves the gold of an imported question."""
+
+    file: str
+    reading: str
+    """How the file's database held its tables, in words."""
+    stored: int
+    """Statements of the file with stored results."""
+    reproduced: int
+    """Those of them that return their stored rows under this reading."""
+    agrees: bool
+    """Whether this question's statement is one of them."""
+    gold: Literal["both", "stored", "returned"] = "both"
+    """Where it is not: which rows the gold is."""
+
+
 class TdbenchSample(Sample):
     """`gold` holds the distinct answers in order; it is empty where there is no answer."""
 
@@ -101,6 +117,8 @@ class TdbenchSample(Sample):
     """Digest of the prompt for the wording; None for a template's words."""
     generator: int | None = None
     """Version of the generator that made it; None for published sets and those made before."""
+    certificate: Certificate | None = None
+    """Of imported questions; None for all others and for imports made before."""
 
 
 def tdbench_sample(sample: Sample) -> TdbenchSample:

@@ -81,11 +81,17 @@ def test_a_published_set_is_checked_and_written_as_samples(tmp_path: Path) -> No
     entries = [{**entry, "idx": 0, "correct_rows": rows}, {**entry, "idx": 1, "correct_rows": []}]
     (tmp_path / "questions.json").write_text(json.dumps(entries))
     out = tmp_path / "out" / "published.jsonl"
-    found = typed("tdbench", "import", tmp_path, "--now", "2025-01-26", "--out", out, "--json")
+    found = typed("tdbench", "import", tmp_path, "--out", out, "--json")
     told = json.loads(found[1])
-    assert (found[0], told["questions"], told["equal"], told["samples"]) == (0, 2, 1, 4)
+    assert (found[0], told["questions"], told["equal"], told["samples"]) == (0, 2, 1, 2)
     assert told["differences"][0]["extra"] != []
-    assert len(out.read_text().splitlines()) == 4
+    assert (told["refused"], told["proofs"][0]["reproduced"]) == (1, 1)
+    assert len(out.read_text().splitlines()) == 2
+    run = ("--dataset", out, "--condition", "base", "--out", tmp_path / "run")
+    code, shown, said = typed("run", "tdbench", *run)
+    assert code == 0, said
+    assert "Certificate of the import" in shown
+    assert "questions.json   days with midnight, open ends NULL" in shown
 
 
 def test_the_options_of_another_task_are_unknown(tmp_path: Path) -> None:
