@@ -26,6 +26,12 @@ def check_tables(conditions: Sequence[Condition], made: SampleSet) -> None:
                 raise ConfigError(f"condition '{condition}' {needed}")
 
 
+def check_prompt(task: Task, conditions: Sequence[Condition], samples: Sequence[Sample]) -> None:
+    """ConfigError where the task cannot word the first sample's prompt."""
+    for condition in conditions:
+        task.prompt(samples[0], condition)
+
+
 def check_wordings(task: Task, conditions: Sequence[Condition], samples: Sequence[Sample]) -> None:
     """ConfigError for an explicit condition that changes no prompt; the task must have the samples'
     tables."""

@@ -17,7 +17,7 @@ from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.records.manifest import Manifest, TextFile
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
-from agent_env.runs.checks import check_proofs, check_tables, check_wordings
+from agent_env.runs.checks import check_prompt, check_proofs, check_tables, check_wordings
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_conditions, with_first_steps
@@ -68,6 +68,7 @@ async def prepare_run(
     if made.tables:
         tables = by_digest(made.tables)
         task = with_texts(family.make_task(options.prompt, chosen, tables), *texts)
+    check_prompt(task, conditions, made.samples)
     if options.conditions:
         check_wordings(task, conditions, made.samples)
     if _web(options) == "sealed":

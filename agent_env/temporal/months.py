@@ -1,9 +1,13 @@
-"""Months as numbers, and how they are written: `Jan, 1992`, `January 1992`, `1992-01`, `1992`."""
+"""Months as numbers, and how they are written: `Jan, 1992`, `January 1992`, `1992-01`, `1992`.
+
+Years have three or four digits.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -12,8 +16,16 @@ LONG_NAMES = (
 )
 _NUMBERS = {name.casefold(): n for names in (NAMES, LONG_NAMES) for n, name in enumerate(names)}
 _NUMBERS["sept"] = 8
-_NAMED = re.compile(r"(?:(\d{1,2}) )?([A-Za-z]{3,9})\.?,? (?:(\d{1,2}),? )?(\d{4})")
-_ISO = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_NAMED = re.compile(r"(?:(\d{1,2}) )?([A-Za-z]{3,9})\.?,? (?:(\d{1,2}),? )?(\d{3,4})")
+_ISO = re.compile(r"(\d{3,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_MONTH_NAME = "|".join(sorted({*LONG_NAMES, *NAMES, "Sept"}, key=lambda name: (-len(name), name)))
+DATE_TEXT = (
+    rf"(?:\d{{1,2}} )?(?:[A-Za-z]{{3,9}}\.?,? (?:\d{{1,2}},? )?\d{{4}}"
+    rf"|(?:{_MONTH_NAME})\.?,? (?:\d{{1,2}},? )?\d{{3}}(?!\d))"
+    r"|(?:\d{4}|\d{3}(?!\d))(?:-\d{1,2}){0,2}"
+)
+"""Regular expression of a date. Before a year of three digits only a month's name makes a date, as
+`Radio 538` is none; what stands before a year of four may be a misspelt month."""
 
 Month = int
 """Months since January of the year 0."""
@@ -32,6 +44,7 @@ class Span:
     last: Month
 
 
+@lru_cache(maxsize=4096)  # a table has the same few hundred months many times
 def read_span(text: str) -> Span:
     """The months that the text names; ValueError says what is wrong. A day is checked for being
     in the calendar's range and otherwise left aside: everything here is by months."""

@@ -35,6 +35,8 @@ def inspect(file: File, as_json: AsJson = False) -> None:
     for cell, count in result.cells.items():
         readable, agree = result.solved[cell], result.agree[cell]
         print(f"  {cell:12} {count:6}   solver agrees on {agree} of {readable} that it could read")
+    for ties, count in result.ties.items():
+        print(f"  before and after with ties={ties}: solver agrees on {count}")
     print(f"statements that could not be read: {len(result.unread)}")
     for sample, text in result.unread[:MAX_SHOWN]:
         print(f"  {sample}: {text}")

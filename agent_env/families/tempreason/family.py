@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -12,13 +13,12 @@ from agent_env.families.tempreason.arithmetic import make_sums
 from agent_env.families.tempreason.published import NAME, read_foreign
 from agent_env.families.timed_facts.drawing import draw_in, draw_neighbour
 from agent_env.families.timed_facts.generating import Draw, SetSpec, make_questions
-from agent_env.families.timed_facts.sample import Level, Setting
+from agent_env.families.timed_facts.sample import Setting
+from agent_env.families.timed_facts.solver import Ties
 from agent_env.families.timed_facts.task import make_task
 from agent_env.records.schema import Record
 from agent_env.tasks.family import Family, Materials, SampleSet
 from agent_env.tasks.task import Task
-
-DRAWS: dict[Level, Draw] = {"L2": draw_in, "L3": draw_neighbour}
 
 
 class TempReasonOptions(Record):
@@ -36,6 +36,10 @@ class TempReasonOptions(Record):
     """Relations, such as team,employer; empty for all eight."""
     distractors: int = Field(default=2, ge=0, le=7)
     """Facts on another topic in the context."""
+    ties: Ties = "all"
+    """Answer of L3 where several facts begin in the same month: all of them, the nearest (last to
+    end before, first to end after), or the first-ending or last-ending. `tempreason inspect` says
+    which one agrees with a file."""
     intervals: Path | None = None
     """A CSV of subject,relation,object,start,end to draw from, such as `web build` writes beside
     a fictional web, which open-web needs; None invents stories, except for closed-book, which
@@ -48,7 +52,8 @@ def _make(count: int, seed: int, options: TempReasonOptions) -> SampleSet:
             "setting=open-web needs the facts of its web: --option intervals=FILE, as `agent-env "
             "web build --world fictional` writes it, and --pages with the web itself"
         )
-    draws = tuple((level, DRAWS[level]) for level in options.levels if level != "L1")
+    of_level: dict[str, Draw] = {"L2": draw_in, "L3": partial(draw_neighbour, ties=options.ties)}
+    draws = tuple((level, of_level[level]) for level in options.levels if level != "L1")
     sums = 0
     if "L1" in options.levels:
         sums = options.per_cell or count // (len(draws) * len(options.answers) + 1)
@@ -74,7 +79,7 @@ def _make(count: int, seed: int, options: TempReasonOptions) -> SampleSet:
 
 def _task(prompt: str, options: TempReasonOptions, tables: Materials) -> Task:
     conditions = ("web",) if options.setting == "open-web" else ("base",)
-    return make_task(NAME, prompt, options.setting, conditions)
+    return make_task(NAME, prompt, options.setting, conditions, options.ties)
 
 
 FAMILY = Family(

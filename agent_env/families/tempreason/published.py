@@ -1,4 +1,8 @@
-"""Reader of TempReason's published JSON lines: question, date, text_answers, id, fact_context, …"""
+"""Reader of TempReason's questions: its own JSON lines, and those of TimeBench.
+
+Its own have question, text_answers, fact_context, context, neg_answers and an id that begins with
+the level; TimeBench's have question, answer, context and, but for L1, fact_context.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,16 @@ from typing import Any
 
 from agent_env.errors import DatasetError
 from agent_env.families.timed_facts.published import (
-    first_object,
+    gold_answers,
+    is_of,
     objects,
+    optional_text,
     question_of,
+    question_text,
     safe_id,
     texts,
 )
-from agent_env.families.timed_facts.questions import add_months, read_query
+from agent_env.families.timed_facts.questions import read_query, read_shift
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.tasks.family import SampleSet
 
@@ -21,35 +28,34 @@ NAME = "tempreason"
 
 
 def read_foreign(file: Path) -> SampleSet | None:
-    """The questions of a published file; None for another file."""
-    first = first_object(file)
-    if first is None or "text_answers" not in first:
+    """The questions of a published file; None for a file of our samples."""
+    if not is_of(file, "tempreason"):
         return None
     return SampleSet(tuple(_sample(file, number, item) for number, item in objects(file)))
 
 
 def _sample(file: Path, number: int, item: dict[str, Any]) -> TimedQuestion:
-    question = item.get("question")
-    if not isinstance(question, str) or not question.strip():
-        raise DatasetError(file, number, "question is missing")
-    answers = item.get("text_answers")
-    answers = answers.get("text") if isinstance(answers, dict) else answers
-    gold = texts(file, number, "text_answers.text", answers)
+    question = question_text(file, number, item)
+    name = "text_answers" if "text_answers" in item else "answer"
+    if name not in item:
+        raise DatasetError(file, number, "text_answers and answer are missing")
+    answers = item[name]
+    if isinstance(answers, dict):
+        name, answers = f"{name}.text", answers.get("text")
+    level = _level(str(item.get("id", "")), question)
+    lines, text = optional_text(item, "fact_context"), optional_text(item, "context")
+    if level != "L1" and lines is None and text is None:
+        raise DatasetError(file, number, "fact_context and context are missing")
     return question_of(
         task=NAME,
-        sample_id=safe_id("tempreason", item.get("id"), number),
-        level=_level(str(item.get("id", "")), question),
-        question=question.strip(),
-        gold=gold,
-        lines=_text(item, "fact_context"),
-        text=_text(item, "context"),
+        sample_id=safe_id(NAME, item.get("id"), number),
+        level=level,
+        question=question,
+        gold=gold_answers(file, number, name, answers),
+        lines=lines,
+        text=text,
         negatives=texts(file, number, "neg_answers", item.get("neg_answers") or []),
     )
-
-
-def _text(item: dict[str, Any], name: str) -> str | None:
-    value = item.get(name)
-    return value if isinstance(value, str) and value.strip() else None
 
 
 def _level(sample_id: str, question: str) -> Level:
@@ -57,7 +63,7 @@ def _level(sample_id: str, question: str) -> Level:
     head = sample_id[:2].upper()
     if head in ("L1", "L2", "L3"):
         return head  # type: ignore[return-value]  # one of the three
-    if add_months(question) is not None:
+    if read_shift(question) is not None:
         return "L1"
     query = read_query(question)
     return "L3" if query is not None and isinstance(query.reference, str) else "L2"

@@ -33,6 +33,9 @@ class FileReport:
     """Of those, the ones where the solver's answer is the stated one."""
     differ: tuple[str, ...]
     """Ids of the others."""
+    ties: dict[str, int]
+    """By tie-break: questions of before and after on which the solver agrees. Empty where each
+    tie-break agrees on the same."""
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
@@ -42,12 +45,14 @@ class FileReport:
 def read_questions(file: Path) -> tuple[TimedQuestion, ...]:
     """The questions of a file, own or published. Raises ConfigError for another file."""
     from agent_env.episodes.run_folder import read_samples
+    from agent_env.families.timed_facts.published import owner_of
     from agent_env.families.timed_facts.sample import TimedQuestion
     from agent_env.wiring.registry import load_family
 
-    for name in FAMILIES:
-        if (generated := load_family(name).read_foreign(file)) is not None:
-            return generated.samples  # type: ignore[return-value]  # both families make these
+    if (owner := owner_of(file)) is not None:
+        published = load_family(owner).read_foreign(file)
+        assert published is not None  # it is that family's file
+        return published.samples  # type: ignore[return-value]  # both families make these
     return read_samples(file, TimedQuestion)  # type: ignore[return-value]  # read as such
 
 
@@ -73,7 +78,19 @@ def inspect_file(file: Path) -> FileReport:
         solved=dict(sorted(solved.items())),
         agree=dict(sorted(agree.items())),
         differ=tuple(differ),
+        ties=_by_ties(questions),
     )
+
+
+def _by_ties(questions: Sequence[TimedQuestion]) -> dict[str, int]:
+    from agent_env.families.timed_facts.published import solver_agrees
+    from agent_env.families.timed_facts.solver import TIES
+
+    neighbours = [q for q in questions if q.relation in ("before", "after")]
+    agree: dict[str, int] = {}
+    for ties in TIES:
+        agree[ties] = sum(solver_agrees(q, ties) is True for q in neighbours)
+    return agree if len(set(agree.values())) > 1 else {}
 
 
 def draw_cells(file: Path, per_cell: int, seed: int, out: Path) -> dict[str, int]:

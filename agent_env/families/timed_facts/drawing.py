@@ -7,7 +7,7 @@ from random import Random
 
 from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.questions import DECADES
-from agent_env.families.timed_facts.solver import Query, Relation, Solution, solve
+from agent_env.families.timed_facts.solver import Query, Relation, Solution, Ties, solve
 from agent_env.families.timed_facts.stories import Story
 from agent_env.temporal.months import Month, Span, month, write_month
 
@@ -49,11 +49,11 @@ def _bounds(fact: Fact) -> tuple[Month, Month]:
     return first, fact.last if fact.last is not None else max(first + 24, month(2023, 12))
 
 
-def draw_neighbour(story: Story, rng: Random) -> QuestionDraft:
+def draw_neighbour(story: Story, rng: Random, ties: Ties = "all") -> QuestionDraft:
     """What came directly before or after a value."""
     relation: Relation = rng.choice(("before", "after"))
     value = rng.choice(story.facts).value
-    solution = solve(story.facts, Query(relation, value))
+    solution = solve(story.facts, Query(relation, value), ties=ties)
     spells = sum(fact.value == value for fact in story.facts)
     boundary = "several-spells" if spells > 1 else "tied" if solution.near else "alone"
     return QuestionDraft(Query(relation, value), f"{relation} {value}", value, boundary, solution)
@@ -68,7 +68,7 @@ def draw_own_span(story: Story, rng: Random) -> QuestionDraft:
 
 
 def _date_text(text: str | None, value: Month) -> str:
-    return text if text is not None and len(text) == 4 else write_month(value)
+    return text if text is not None and "-" not in text else write_month(value)
 
 
 def draw_hard(story: Story, rng: Random) -> QuestionDraft:

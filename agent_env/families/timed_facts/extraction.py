@@ -17,7 +17,8 @@ from typing import Any, Literal
 from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.lines import make_fact
 from agent_env.families.timed_facts.questions import read_reference
-from agent_env.families.timed_facts.solver import RELATIONS, Query, Relation
+from agent_env.families.timed_facts.solver import RELATIONS, Query, Relation, Shift
+from agent_env.temporal.months import read_span, write_month
 
 Trouble = Literal["empty", "prose", "code", "unterminated", "shape", "date", "order"]
 """Why a text is not an extraction: no text; words; a program; unclosed quotes or brackets; wrong
@@ -52,7 +53,8 @@ class Extraction:
     """A parsed extraction; its facts have no topic and kind, which the prompt does not request."""
 
     facts: tuple[Fact, ...]
-    query: Query
+    """Empty for a question of L1."""
+    query: Query | Shift
 
 
 def read_extraction(text: str) -> Extraction:
@@ -78,9 +80,9 @@ def read_extraction(text: str) -> Extraction:
 def _read_part(text: str) -> Extraction:
     if _PAPER.search(text):
         return _of_fields(_paper_fields(text))
-    objects = [fields for fields in _objects(text) if "facts" in fields]
+    objects = [f for f in _objects(text) if "facts" in f or {"years", "months"} & f.keys()]
     if objects:
-        return _of_fields(objects[-1])
+        return _of_fields(objects[-1]) if "facts" in objects[-1] else _of_shift(objects[-1])
     raise _trouble(text)
 
 
@@ -131,6 +133,25 @@ def _of_fields(fields: Mapping[str, Any]) -> Extraction:
         return Extraction(facts, Query(relation, read_reference(relation, reference, values)))
     except ValueError as exc:
         raise ExtractionError("date", f"reference: {exc}") from None
+
+
+def _of_shift(fields: Mapping[str, Any]) -> Extraction:
+    relation, reference = fields.get("relation"), fields.get("reference")
+    if relation not in ("before", "after"):
+        raise ExtractionError("shape", f"relation is {relation!r}; write before or after")
+    months = 0
+    for name, factor in (("years", 12), ("months", 1)):
+        count = fields.get(name, 0)
+        if not isinstance(count, int) or not 0 <= count < 1_000_000:
+            raise ExtractionError("shape", f"{name} is {count!r}, no whole number")
+        months += factor * count
+    if not isinstance(reference, str | int):
+        raise ExtractionError("shape", "reference is missing: a date in quotes")
+    try:
+        base = read_span(str(reference))
+    except ValueError as exc:
+        raise ExtractionError("date", f"reference: {exc}") from None
+    return Extraction((), Shift(base, months if relation == "after" else -months))
 
 
 def _fact(item: object) -> Fact:
@@ -218,6 +239,20 @@ def _plain(node: ast.expr) -> str | None:
     raise ExtractionError(
         "code", f"`{ast.unparse(node)[:60]}` is no text and no datetime of numbers"
     )
+
+
+def write_shift(shift: Shift) -> str:
+    """The extraction of a question of L1 in our form."""
+    one_month = shift.base.first == shift.base.last
+    reference = write_month(shift.base.first, "iso") if one_month else str(shift.base.first // 12)
+    years, months = divmod(abs(shift.months), 12)
+    fields = {
+        "relation": "after" if shift.months > 0 else "before",
+        "reference": reference,
+        "years": years,
+        "months": months,
+    }
+    return json.dumps(fields)
 
 
 def write_extraction(facts: tuple[Fact, ...], query: Query, reference: str) -> str:

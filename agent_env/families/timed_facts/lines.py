@@ -15,30 +15,30 @@ from pydantic import ValidationError
 from agent_env.errors import first_problem
 from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.wording import KINDS, OPEN, PROSE
-from agent_env.temporal.months import Span, read_span, write_month
+from agent_env.temporal.months import DATE_TEXT, Span, read_span, write_month
 
-_DATE = r"(?:\d{1,2} )?[A-Za-z]{3,9}\.?,? (?:\d{1,2},? )?\d{4}|\d{4}(?:-\d{1,2}){0,2}"
 _STILL = r"present|now|today"
 
 
 def _form(text: str) -> re.Pattern[str]:
     """The regular expression of a sentence form."""
     pattern = re.escape(text).replace(r"\{statement\}", "(?P<statement>.+)")
-    pattern = pattern.replace(r"\{start\}", f"(?P<start>{_DATE})")
-    return re.compile(pattern.replace(r"\{end\}", f"(?P<end>{_DATE})"))
+    pattern = pattern.replace(r"\{start\}", f"(?P<start>{DATE_TEXT})")
+    return re.compile(pattern.replace(r"\{end\}", f"(?P<end>{DATE_TEXT})"))
 
 
 FORMS = (
     *(_form(text) for text in (*PROSE, OPEN, "Until {end} {statement}.", "All along {statement}.")),
     re.compile(
-        rf"(?P<statement>.+?),? (?:from|since) (?P<start>{_DATE})"
-        rf"(?: (?:to|until|till|through) (?:(?P<end>{_DATE})|(?:the )?(?:{_STILL})))?(?: on)?\.?"
+        rf"(?P<statement>.+?),? (?:from|since) (?P<start>{DATE_TEXT})"
+        rf"(?: (?:to|until|till|through) (?:(?P<end>{DATE_TEXT})|(?:the )?(?:{_STILL})))?"
+        r"(?: on)?\.?"
     ),
-    re.compile(rf"(?P<statement>.+?),? (?:until|till) (?P<end>{_DATE})\.?"),
-    re.compile(rf"(?P<statement>.+?),? in (?P<start>{_DATE})\.?"),
+    re.compile(rf"(?P<statement>.+?),? (?:until|till) (?P<end>{DATE_TEXT})\.?"),
+    re.compile(rf"(?P<statement>.+?),? in (?P<start>{DATE_TEXT})\.?"),
 )
-_CUT = re.compile(r"(?<=\d{4}\.)\s+(?=\S)|(?<=[pP]resent\.)\s+(?=\S)|\n+")
-_A_YEAR = re.compile(r"\b\d{4}\b")
+_CUT = re.compile(r"(?<=\d{3}\.)\s+(?=\S)|(?<=[pP]resent\.)\s+(?=\S)|\n+")
+_A_YEAR = re.compile(r"\b\d{4}\b|\b(?:from|since|until|till|to|in) (?:\w+\.?,? )?\d{3}\b")
 
 
 def _statement_pattern(template: str) -> re.Pattern[str]:

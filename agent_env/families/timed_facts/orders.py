@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
+from agent_env.families.timed_facts.solver import Ties
 from agent_env.families.timed_facts.strategies import ONE_SHOT, run_strategy
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.tasks.task import Task
@@ -30,6 +32,23 @@ all the time from one month to another), before or after (what came next to it).
 - reference: the name, or the month, or two months as "1992-01 to 1993-05", that the question \
 goes by."""
 
+_EXTRACT_SHIFT = """\
+Do not answer the question. Take out of it what is needed to answer it: the time that it goes by, \
+and how far before or after that time the answer lies. Write one JSON object in this form and \
+nothing else:
+
+{"relation": "after", "reference": "1992-11", "years": 5, "months": 4}
+
+- relation: before or after.
+- reference: the time, as YYYY-MM, or YYYY where only the year is told.
+- years, months: the length, 0 where it has none of them."""
+
+_PROGRAM_SHIFT = """\
+Write one Python program that answers the question, in one ```python block. It counts in months \
+since the year 0 and prints one line: the answer in the form below. It is run as it stands, and \
+what it prints is your answer.
+{form}"""
+
 _PROGRAM = """\
 Write one Python program that answers the question, in one ```python block. It holds the facts of \
 the context as a list of records (first month, last month, name), so that two facts with the same \
@@ -48,6 +67,18 @@ class PromptOrder:
     """At the end of the prompt; placeholder {form}."""
     example_answer: str
     """The answer of a worked example; placeholders are the example's fields."""
+    shift_instruction: str | None = None
+    """In place of `instruction` for a question of L1, which has no facts; None for the same."""
+
+
+def _simulated(extract: str, program: str) -> str:
+    """The instruction to extract, then to answer without running anything."""
+    first = extract.replace("Do not answer the question. Take", "First take")
+    return (
+        f"{first.replace(' and nothing else', '')}\n\n"
+        f"Then work out in your head what a program would give that {program}; nothing is run. "
+        "{form}\nThe last line: `Answer:` and the answer."
+    )
 
 
 _REASON_FIRST = (
@@ -68,27 +99,25 @@ ORDERS = {
     "cot-cqra": PromptOrder("context", _REASON_FIRST, _RA),
     "cot-qcar": PromptOrder("question", _ANSWER_FIRST, _AR),
     "cot-cqar": PromptOrder("context", _ANSWER_FIRST, _AR),
-    "extract-run": PromptOrder("question", _EXTRACT, "{extraction}"),
+    "extract-run": PromptOrder("question", _EXTRACT, "{extraction}", _EXTRACT_SHIFT),
     "extract-simulate": PromptOrder(
         "question",
-        _EXTRACT.replace("Do not answer the question. Take", "First take").replace(
-            " and nothing else", ""
-        )
-        + "\n\nThen work out in your head what a program would give that compares these months, "
-        "both ends counted; nothing is run. {form}\nThe last line: `Answer:` and the answer.",
+        _simulated(_EXTRACT, "compares these months, both ends counted"),
         "{extraction}\n\nAnswer: {answer}",
+        _simulated(_EXTRACT_SHIFT, "counts these months"),
     ),
-    "code-run": PromptOrder("question", _PROGRAM, "{program}"),
+    "code-run": PromptOrder("question", _PROGRAM, "{program}", _PROGRAM_SHIFT),
 }
 """By strategy; a name with the suffix -1shot has one worked example first."""
 
 STRATEGY_NAMES = tuple(f"{name}{shot}" for name in ORDERS for shot in ("", ONE_SHOT))
 
 
-def with_orders(task: Task) -> Task:
+def with_orders(task: Task, ties: Ties = "all") -> Task:
     """The task with these strategies; its fields must include `question` and `context`."""
     plain, fields = task.prompt, task.fields
     assert fields is not None
+    strategies = dict.fromkeys(STRATEGY_NAMES, partial(run_strategy, ties=ties))
 
     def prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         if condition.strategy not in STRATEGY_NAMES:
@@ -99,7 +128,7 @@ def with_orders(task: Task) -> Task:
             return (own,)
         return (*_example_turns(task, order, sample, condition), own)
 
-    return replace(task, prompt=prompt, strategies=dict.fromkeys(STRATEGY_NAMES, run_strategy))
+    return replace(task, prompt=prompt, strategies=strategies)
 
 
 def prompt_text(order: PromptOrder, fields: Mapping[str, str]) -> str:
@@ -107,7 +136,10 @@ def prompt_text(order: PromptOrder, fields: Mapping[str, str]) -> str:
     question = f"Question: {fields['question']}"
     context = f"Context:\n{fields['context']}" if fields["context"] else ""
     parts = [question, context] if order.first == "question" else [context, question]
-    instruction = order.instruction.replace("{form}", fields.get("form", FORM))
+    instruction = order.instruction
+    if "shift" in fields and order.shift_instruction is not None:
+        instruction = order.shift_instruction
+    instruction = instruction.replace("{form}", fields.get("form", FORM))
     return "\n\n".join(part for part in (*parts, instruction) if part)
 
 

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agent_env.errors import DatasetError
 from agent_env.families.timed_facts.extractor import extract, reference_text
 from agent_env.families.timed_facts.lines import read_facts
+from agent_env.families.timed_facts.questions import date_form
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
-from agent_env.families.timed_facts.solver import solve
+from agent_env.families.timed_facts.solver import Shift, Ties, solve
 from agent_env.families.timed_facts.wording import kind_of
 from agent_env.scoring.names import normalise
 
+LARGEST = 1 << 30
+"""Bytes of an unpacked file."""
+
 
 def objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Objects of a JSON-lines file with line numbers, or of a JSON array with indices from 1."""
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise DatasetError(file, None, f"cannot be read: {exc}") from exc
+    """Objects of a JSON-lines file with line numbers, or of a JSON array with indices from 1; the
+    file may be packed by gzip."""
+    text = _text(file)
     items: Iterable[tuple[int, Any]]
     if text.lstrip().startswith("["):
         items = enumerate(_json(file, None, text), start=1)
@@ -35,19 +39,86 @@ def objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, item
 
 
+def _text(file: Path) -> str:
+    try:
+        data = file.read_bytes()
+        if data.startswith(b"\x1f\x8b"):
+            with gzip.open(file) as packed:
+                data = packed.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise DatasetError(file, None, f"has more than {LARGEST:,} bytes")
+        return data.decode("utf-8-sig")
+    except EOFError:
+        reason = "breaks off: the gzip file is not whole; fetch it again"
+        raise DatasetError(file, None, reason) from None
+    except (OSError, UnicodeDecodeError, zlib.error) as exc:
+        raise DatasetError(file, None, f"cannot be read: {exc}") from exc
+
+
 def _json(file: Path, number: int | None, text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise DatasetError(file, number, f"is not JSON: {exc}") from exc
 
 
-def first_object(file: Path) -> dict[str, Any] | None:
-    """The first object of a file; None where it cannot be parsed."""
+Owner = Literal["tempreason", "timeqa"]
+
+
+def owner_of(file: Path) -> Owner | None:
+    """The family in one of whose published formats the file is; None for a file of our samples.
+    Raises DatasetError, with the fields of the first record, for any other JSON."""
+    is_lines = not _text(file).lstrip().startswith("[")
     try:
-        return next((item for _, item in objects(file)), None)
+        number, first = next(objects(file), (1, None))
     except DatasetError:
+        if is_lines:
+            return None  # the reader of our samples says what is wrong
+        raise
+    if first is None or "task" in first:
         return None
+    fields = set(first)
+    if {"questions", "paras"} <= fields or {"question", "targets"} <= fields:
+        return "timeqa"
+    if {"question", "answer"} <= fields and fields & {"question_type", "idx"}:
+        return "timeqa"
+    if "question" in fields and fields & {"text_answers", "answer"}:
+        return "tempreason"
+    raise DatasetError(
+        file,
+        number,
+        f"is no question of TempReason or TimeQA: it has {', '.join(first) or 'no field'}; wanted "
+        "question with text_answers, targets or answer, or questions with paras",
+    )
+
+
+def is_of(file: Path, family: Owner) -> bool:
+    """Whether the file is a published one of the family, and not one of our samples. Raises
+    DatasetError for a file of the other family or of another paper."""
+    owner = owner_of(file)
+    if owner not in (None, family):
+        raise DatasetError(file, None, f"is a file of {owner}; run that task")
+    return owner is not None
+
+
+def question_text(file: Path, number: int, item: Mapping[str, Any]) -> str:
+    """The question of a record. Raises DatasetError without one."""
+    question = item.get("question")
+    if not isinstance(question, str) or not question.strip():
+        raise DatasetError(file, number, "question is missing")
+    return question.strip()
+
+
+def gold_answers(file: Path, number: int, name: str, value: object) -> tuple[str, ...]:
+    """The answers of a record; none where its only answer is `unanswerable`."""
+    gold = texts(file, number, name, value)
+    return () if [text.casefold() for text in gold] == ["unanswerable"] else gold
+
+
+def optional_text(item: Mapping[str, Any], name: str) -> str | None:
+    """A text of a record; None where it is missing or empty."""
+    value = item.get(name)
+    return value if isinstance(value, str) and value.strip() else None
 
 
 def safe_id(prefix: str, published_id: object, number: int) -> str:
@@ -102,11 +173,13 @@ def question_of(
     )
 
 
-def solver_agrees(question: TimedQuestion) -> bool | None:
+def solver_agrees(question: TimedQuestion, ties: Ties = "all") -> bool | None:
     """Whether the solver's answer from the published facts is the published answer; None where
     question or facts could not be parsed."""
     query = question.query()
+    if isinstance(query, Shift):
+        return [query.answer] == [date_form(text) for text in question.gold]
     if query is None or not question.own_facts:
         return None
-    answers = {normalise(name) for name in solve(question.own_facts, query).answers}
+    answers = {normalise(name) for name in solve(question.own_facts, query, ties=ties).answers}
     return answers == {normalise(name) for name in question.gold}

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 
-from agent_env.families.timed_facts.solver import Query, Relation
+from agent_env.families.timed_facts.solver import Query, Relation, Shift
 from agent_env.scoring.names import normalise
-from agent_env.temporal.months import Month, Span, month, read_span, write_month
+from agent_env.temporal.months import DATE_TEXT, Span, month, read_span, write_month
 
-_DATE = r"((?:\d{1,2} )?[A-Z][a-z]{2,8}\.?,? (?:\d{1,2},? )?\d{4}|\d{4}(?:-\d{1,2}){0,2})"
-_DECADE = re.compile(r"\b\b(early|mid|late)[ -](?:the )?(\d{3}0)s", re.I)
+_DATE = f"({DATE_TEXT})"
+_DECADE = re.compile(r"\b(early|mid|late)[ -](?:the )?(\d{2,3}0)s", re.I)
 _TWO = (
     ("between", re.compile(rf"\bbetween {_DATE} (?:and|to) {_DATE}", re.I)),
     ("throughout", re.compile(rf"\bfrom {_DATE} (?:to|until|till) {_DATE}", re.I)),
 )
-_ONE = re.compile(rf"\b(in|on|during|before|after) {_DATE}(?=\W|$)", re.I)
-_OBJECT = re.compile(r"\b(before|after) (.+)", re.I | re.S)
+_ONE = re.compile(rf"\b(in|on|during|before|after) (?!\d{{3}} \w){_DATE}(?=\W|$)", re.I)
+_BESIDE = re.compile(r"\b(before|after) ", re.I)
+_LEADING = re.compile(r"(.+?), (?:who|whom|whose|which|what|where|in|for|by)\b", re.I | re.S)
 _SUM = re.compile(
-    r"(?:(?<!\d)(\d{1,6}+) years?)?(?: and )?(?:(?<!\d)(\d{1,6}+) months?)? (before|after) "
-    + _DATE.replace("A-Z", "A-Za-z")
+    r"(?:(?<!\d)(\d{1,6}+) years?)?(?: and )?(?:(?<!\d)(\d{1,6}+) months?)? (before|after) " + _DATE
 )
 DECADES = {"early": (0, 3), "mid": (4, 6), "late": (7, 9)}
 """Years of a decade: 1980 to 1983, 1984 to 1986, 1987 to 1989."""
@@ -31,8 +31,11 @@ def read_query(question: str, values: tuple[str, ...] = ()) -> Query | None:
         low, high = DECADES[match[1].lower()]
         decade = int(match[2])
         return Query("between", Span(month(decade + low, 1), month(decade + high, 12)))
+    known = _by_value(question, values)
+    if known is not None and known.reference in values:
+        return known
     try:
-        return _dated(question) or _by_value(question, values)
+        return _dated(question) or known
     except ValueError:
         return None  # an impossible date
 
@@ -53,12 +56,16 @@ def _dated(question: str) -> Query | None:
 
 
 def _by_value(question: str, values: tuple[str, ...]) -> Query | None:
-    match = _OBJECT.search(question)
-    if match is None:
-        return None
-    relation: Relation = "before" if match[1].lower() == "before" else "after"
-    name = match[2].rstrip().rstrip("?").rstrip() or match[2][0]
-    return Query(relation, written_as(name, values))
+    """`before NAME` or `after NAME`, at the end of the question or, with a comma, before it; a name
+    of the values before any other."""
+    queries: list[Query] = []
+    for match in _BESIDE.finditer(question):
+        relation: Relation = "before" if match[1].lower() == "before" else "after"
+        rest = question[match.end() :].rstrip()
+        leading = _LEADING.match(rest) if match.start() == 0 else None
+        name = leading[1] if leading is not None else rest.rstrip("?").rstrip() or rest[:1]
+        queries.append(Query(relation, written_as(name, values)))
+    return next((q for q in queries if q.reference in values), queries[0] if queries else None)
 
 
 def written_as(name: str, values: tuple[str, ...]) -> str:
@@ -82,18 +89,23 @@ def read_reference(relation: Relation, text: str, values: tuple[str, ...]) -> st
     return Span(spans[0].first, spans[-1].last)
 
 
-def add_months(question: str) -> str | None:
-    """The answer to a question like `What is the time 5 years and 4 months after Nov, 1992?`, such
-    as `Mar, 1998`, or a year for a question with years only; None for another question."""
+def read_shift(question: str) -> Shift | None:
+    """The question of level L1 like `What is the time 5 years and 4 months after Nov, 1992?`; None
+    for another question."""
     match = _SUM.search(question)
     if match is None or not (match[1] or match[2]):
         return None
     months = int(match[1] or 0) * 12 + int(match[2] or 0)
     try:
-        base = read_span(match[4])
+        return Shift(read_span(match[4]), months if match[3] == "after" else -months)
     except ValueError:
         return None
-    result: Month = base.first + (months if match[3] == "after" else -months)
-    if base.first != base.last:
-        return str(result // 12)
-    return write_month(result)
+
+
+def date_form(text: str) -> str:
+    """A date as answers of level L1 are compared, `Jun, 2001` or `995`; other text as it is."""
+    try:
+        span = read_span(text)
+    except ValueError:
+        return text
+    return write_month(span.first) if span.first == span.last else str(span.first // 12)

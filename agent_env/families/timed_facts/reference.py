@@ -13,21 +13,21 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from agent_env.families.reference.turns import Step, Turn, read_history
-from agent_env.families.timed_facts.extraction import write_extraction
+from agent_env.families.timed_facts.extraction import write_extraction, write_shift
 from agent_env.families.timed_facts.extractor import RuleExtraction, extract, reference_text
 from agent_env.families.timed_facts.facts import Fact
-from agent_env.families.timed_facts.questions import add_months
-from agent_env.families.timed_facts.solver import Query
+from agent_env.families.timed_facts.questions import read_shift
+from agent_env.families.timed_facts.solver import Query, Shift
 from agent_env.families.timed_facts.wording import KINDS
 from agent_env.records.schema import Message
 from agent_env.scoring.names import normalise
-from agent_env.temporal.months import Span
+from agent_env.temporal.months import NAMES, Span
 
 _QUESTION = re.compile(r"(?:^|\n)Question: (.+)")
 _CONTEXT = re.compile(r"(?:^|\n)Context:\n(.*?)(?:\n\n|\Z)", re.S)
 _ANSWER = "`Answer:`"
 PROGRAM = "Write one Python program"
-EXTRACTION = '{"facts": [{"object"'
+EXTRACTIONS = ('{"facts": [{"object"', '{"relation": "after", "reference"')
 _ONLY_EXTRACTION = "Do not answer the question"
 _ANSWER_FIRST = "First write one line: `Answer:`"
 _LIST = "as a JSON list"
@@ -50,7 +50,7 @@ def question_in(messages: Sequence[Message]) -> PromptQuestion | None:
         if message.role != "user" or (match := _QUESTION.search(message.content)) is None:
             continue
         text = message.content
-        if not any(mark in text for mark in (_ANSWER, PROGRAM, EXTRACTION)):
+        if not any(mark in text for mark in (_ANSWER, PROGRAM, *EXTRACTIONS)):
             return None
         context = _CONTEXT.search(text)
         return PromptQuestion(text, match[1].strip(), context[1] if context else "")
@@ -122,6 +122,8 @@ def _rows(page: str) -> str:
 
 def reply_to(question: PromptQuestion, pages: Mapping[str, str]) -> str:
     """The policy's reply; `pages` are those that it opened."""
+    if (shift := read_shift(question.question)) is not None:
+        return _shift_reply(question, shift)
     context = question.context or "\n".join(map(_rows, pages.values()))
     extraction = extract(question.question, context)
     if PROGRAM in question.prompt:
@@ -131,11 +133,30 @@ def reply_to(question: PromptQuestion, pages: Mapping[str, str]) -> str:
     if _ONLY_EXTRACTION in question.prompt:
         return _extraction(extraction)
     answer, reasoning = _careless(question, extraction)
-    if EXTRACTION in question.prompt:
+    if EXTRACTIONS[0] in question.prompt:
         return f"{_extraction(extraction)}\n\nAnswer: {answer}"
     if _ANSWER_FIRST in question.prompt:
         return f"Answer: {answer}\nReasoning: {reasoning}"
     return f"Reasoning: {reasoning}\nAnswer: {answer}"
+
+
+def _shift_reply(question: PromptQuestion, shift: Shift) -> str:
+    """The reply to a question of L1."""
+    if PROGRAM in question.prompt:
+        first, one_month = shift.base.first, shift.base.first == shift.base.last
+        parts = "f'{names[at]}, {year}'" if one_month else "year"
+        return (
+            f"```python\nnames = {' '.join(NAMES)!r}.split()\n"
+            f"year, at = divmod({first} + {shift.months}, 12)\nprint({parts})\n```"
+        )
+    if _ONLY_EXTRACTION in question.prompt:
+        return write_shift(shift)
+    if EXTRACTIONS[1] in question.prompt:
+        return f"{write_shift(shift)}\n\nAnswer: {shift.answer}"
+    reasoning = "I added the years and the months."
+    if _ANSWER_FIRST in question.prompt:
+        return f"Answer: {shift.answer}\nReasoning: {reasoning}"
+    return f"Reasoning: {reasoning}\nAnswer: {shift.answer}"
 
 
 def _extraction(extraction: RuleExtraction) -> str:
@@ -146,8 +167,6 @@ def _extraction(extraction: RuleExtraction) -> str:
 
 def _careless(question: PromptQuestion, extraction: RuleExtraction) -> tuple[str, str]:
     """An answer by years, and its reasoning."""
-    if (total := add_months(question.question)) is not None:
-        return total, "I added the years and the months."
     names = _by_years(extraction.facts, extraction.query) if extraction.query is not None else ()
     reasoning = f"By their years these fit: {', '.join(names) or 'none'}."
     if _LIST in question.prompt:

@@ -6,8 +6,8 @@ from typing import Literal
 
 from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.facts import Fact
-from agent_env.families.timed_facts.questions import read_reference
-from agent_env.families.timed_facts.solver import Query, Relation
+from agent_env.families.timed_facts.questions import read_reference, read_shift
+from agent_env.families.timed_facts.solver import Query, Relation, Shift
 from agent_env.families.timed_facts.wording import fact_line, prose
 from agent_env.records.schema import Sample
 
@@ -48,8 +48,10 @@ class TimedQuestion(Sample):
         """The facts of the question's topic and kind: the gold of an extraction."""
         return tuple(f for f in self.facts if f.topic == self.topic and f.kind == self.kind)
 
-    def query(self) -> Query | None:
-        """The query on the facts, where known."""
+    def query(self) -> Query | Shift | None:
+        """The query on the facts, where known; of a question of L1 the shift of its time."""
+        if self.level == "L1":
+            return read_shift(self.question)
         if not self.relation:
             return None
         relation: Relation = self.relation  # type: ignore[assignment]  # written by us

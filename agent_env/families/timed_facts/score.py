@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from agent_env.families.timed_facts.extraction import Extraction, ExtractionError, read_extraction
 from agent_env.families.timed_facts.facts import Fact
+from agent_env.families.timed_facts.questions import date_form
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
-from agent_env.families.timed_facts.solver import solve
+from agent_env.families.timed_facts.solver import Ties, solve
 from agent_env.families.timed_facts.strategies import NO_EXTRACTION, NO_PROGRAM
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.scoring.episode_score import episode_score
@@ -18,7 +19,7 @@ from agent_env.scoring.names import (
     strict_match,
     token_f1,
 )
-from agent_env.temporal.months import Month, read_span, write_month
+from agent_env.temporal.months import Month
 
 METRICS = ("sem", "answer_f1", "squad_em", "squad_f1", "negative_hit")
 """Strict exact match; F1 over whole answers; SQuAD's exact match and token F1 of the text with the
@@ -27,16 +28,16 @@ EXTRACTION_METRICS = ("fact_precision", "fact_recall", "solver_on_gold", "solver
 """For episodes with an extraction: its facts against the gold facts, the solver's SEM on both."""
 
 
-def score(sample: Sample, episode: Episode) -> Score:
+def score(sample: Sample, episode: Episode, ties: Ties = "all") -> Score:
     """The metrics of the answer, and those of the extraction if there is one."""
     question = timed(sample)
 
     def fields(text: str | None) -> dict[str, object]:
         reading = _parse_answer(question, text)
         if reading.names is None:
-            metrics = dict.fromkeys(METRICS, 0.0) | _extraction(question, episode)
+            metrics = dict.fromkeys(METRICS, 0.0) | _extraction(question, episode, ties)
             return {"outcome": "unreadable", "rule": reading.rule, "metrics": metrics}
-        metrics = measure(question, reading) | _extraction(question, episode)
+        metrics = measure(question, reading) | _extraction(question, episode, ties)
         names, rule = reading.names, reading.rule
         return {"outcome": "read", "answer": names, "rule": rule, "metrics": metrics}
 
@@ -55,18 +56,17 @@ def _parse_answer(question: TimedQuestion, answer: str | None) -> NameList:
 
 
 def _one_date(reading: NameList) -> str:
-    """An answer of L1 in the gold's form, `Jun, 2001`, where it is a month."""
+    """An answer of L1 in the form that is compared, where it is a date."""
     text = (reading.text or ", ".join(reading.names or ())).strip(" .`*\"'")
-    try:
-        span = read_span(text)
-    except ValueError:
-        return text
-    return write_month(span.first) if span.first == span.last else text
+    if text.startswith("["):
+        text = ", ".join(reading.names or ())
+    return date_form(text)
 
 
 def measure(question: TimedQuestion, reading: NameList) -> dict[str, float]:
     """The METRICS of a parsed answer."""
-    gold = [normalise(name) for name in question.gold]
+    names = map(date_form, question.gold) if question.level == "L1" else question.gold
+    gold = [normalise(name) for name in names]
     answers = [normalise(name) for name in reading.names or ()]
     text = " ".join(answers)
     right, answer_set = frozenset(gold), frozenset(answers)
@@ -80,7 +80,7 @@ def measure(question: TimedQuestion, reading: NameList) -> dict[str, float]:
     }
 
 
-def _extraction(question: TimedQuestion, episode: Episode) -> dict[str, float]:
+def _extraction(question: TimedQuestion, episode: Episode, ties: Ties) -> dict[str, float]:
     """The EXTRACTION_METRICS; empty where no extraction was required and none is there."""
     query = question.query()
     if query is None or not question.own_facts:
@@ -89,7 +89,7 @@ def _extraction(question: TimedQuestion, episode: Episode) -> dict[str, float]:
     reply = next((m.content for m in reversed(episode.messages) if m.role == "assistant"), "")
     if not was_required and '"facts"' not in reply and "extracted_info" not in reply:
         return {}
-    right = solve(question.own_facts, query).answers
+    right = solve(question.own_facts, query, ties=ties).answers
     gold = {normalise(name) for name in question.gold}
     metrics = {"solver_on_gold": float({normalise(name) for name in right} == gold)}
     try:
@@ -98,7 +98,8 @@ def _extraction(question: TimedQuestion, episode: Episode) -> dict[str, float]:
         return metrics | dict.fromkeys(
             ("fact_precision", "fact_recall", "solver_on_extracted"), 0.0
         )
-    answers = {normalise(name) for name in solve(extraction.facts, extraction.query).answers}
+    solution = solve(extraction.facts, extraction.query, ties=ties)
+    answers = {normalise(name) for name in solution.answers}
     return (
         metrics
         | _precision_recall(question, extraction)

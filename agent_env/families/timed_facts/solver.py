@@ -16,6 +16,11 @@ from agent_env.temporal.months import Month, Span, write_month
 Relation = Literal["in", "between", "throughout", "before", "after"]
 RELATIONS: tuple[Relation, ...] = ("in", "between", "throughout", "before", "after")
 Ends = Literal["closed", "half-open"]
+Ties = Literal["all", "nearest", "first-ending", "last-ending"]
+TIES: tuple[Ties, ...] = ("all", "nearest", "first-ending", "last-ending")
+"""What answers `before` and `after` where several facts begin in the same month: all of them; the
+one that ends nearest to the reference (last before it, first after it); the one that ends first, or
+last. Facts that end in the same month, too, remain together."""
 NEAR = 12
 """Largest distance from the reference, in months, of a fact just outside."""
 
@@ -35,6 +40,23 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Shift:
+    """A time some months before or after another; its answer needs no facts."""
+
+    base: Span
+    """One month, or the twelve of a year."""
+    months: int
+    """Negative for `before`."""
+
+    @property
+    def answer(self) -> str:
+        """The month, as in `Mar, 1998`; for a year the year."""
+        result = self.base.first + self.months
+        one_month = self.base.first == self.base.last
+        return write_month(result) if one_month else str(result // 12)
+
+
+@dataclass(frozen=True, slots=True)
 class Solution:
     """The answers with their facts."""
 
@@ -49,10 +71,14 @@ class Solution:
         return f"Matched: {_listing(self.matched)}\nJust outside: {_listing(self.near)}"
 
 
-def solve(facts: Sequence[Fact], query: Query, ends: Ends = "closed") -> Solution:
+def solve(
+    facts: Sequence[Fact], query: Query | Shift, ends: Ends = "closed", ties: Ties = "all"
+) -> Solution:
     """The answers from facts, which must all be of the question's topic."""
+    if isinstance(query, Shift):
+        return Solution((query.answer,), (), ())
     if query.relation in ("before", "after"):
-        return _neighbour(facts, query)
+        return _neighbour(facts, query, ties)
     span = query.reference
     if isinstance(span, str):
         spells = [fact for fact in facts if fact.value == span]
@@ -79,8 +105,8 @@ def _during(facts: Sequence[Fact], span: Span, relation: str, ends: Ends) -> Sol
     return Solution(_values(matched), tuple(matched), tuple(near))
 
 
-def _neighbour(facts: Sequence[Fact], query: Query) -> Solution:
-    """The facts with the nearest strictly earlier or later start; all of them if tied."""
+def _neighbour(facts: Sequence[Fact], query: Query, ties: Ties) -> Solution:
+    """The facts with the nearest strictly earlier or later start; of tied ones those of `ties`."""
     before = query.relation == "before"
     begin = _begin(facts, query)
     if begin is None:
@@ -90,8 +116,18 @@ def _neighbour(facts: Sequence[Fact], query: Query) -> Solution:
     if not candidates:
         return Solution((), (), _simultaneous(facts, starts, begin, query))
     best = max(candidates) if before else min(candidates)
-    matched = tuple(fact for fact, s in zip(facts, starts, strict=True) if s == best)
+    tied = tuple(fact for fact, s in zip(facts, starts, strict=True) if s == best)
+    matched = _untied(tied, ties, before)
     return Solution(_values(matched), matched, _simultaneous(facts, starts, begin, query))
+
+
+def _untied(tied: tuple[Fact, ...], ties: Ties, before: bool) -> tuple[Fact, ...]:
+    if ties == "all":
+        return tied
+    latest = ties == "last-ending" or (ties == "nearest" and before)
+    ends = [-_NEVER if fact.last is None else fact.last for fact in tied]
+    best = max(ends) if latest else min(ends)
+    return tuple(fact for fact, end in zip(tied, ends, strict=True) if end == best)
 
 
 _NEVER: Month = -(10**9)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.extraction import ExtractionError, read_extraction
-from agent_env.families.timed_facts.solver import solve
+from agent_env.families.timed_facts.solver import Ties, solve
 from agent_env.protocols import Answer, CallTool, RunTools, Say, Strategy
 from agent_env.records.schema import Condition, Message, Sample, ToolCall, ToolResult
 from agent_env.tasks.task import Prompt, StrategyParts
@@ -36,6 +36,7 @@ class ExtractRun:
 
     prompt: Prompt
     condition: Condition
+    ties: Ties = "all"
 
     def start(self, sample: Sample) -> tuple[Message, ...]:
         return self.prompt(sample, self.condition)
@@ -49,7 +50,7 @@ class ExtractRun:
         except ExtractionError as exc:
             instruction = "Write the one JSON object in the form asked for, and nothing else."
             return _repair_request(messages, str(exc), instruction, f"{NO_EXTRACTION}{exc})")
-        solution = solve(extraction.facts, extraction.query)
+        solution = solve(extraction.facts, extraction.query, ties=self.ties)
         answers = json.dumps(solution.answers, ensure_ascii=False)
         return Answer(f"Answer: {answers}\nSolver: closed months\n{solution.explanation()}")
 
@@ -112,7 +113,7 @@ def _repair_request(
     return Say(Message(role="user", content=f"{REPAIR}{why}\n{instruction}"))
 
 
-def run_strategy(parts: StrategyParts) -> Strategy | None:
+def run_strategy(parts: StrategyParts, ties: Ties = "all") -> Strategy | None:
     """The strategy if it executes something; None for a strategy of wording only."""
     name, prompt, condition = parts.condition.strategy, parts.prompt, parts.condition
     plain = name.removesuffix(ONE_SHOT)
@@ -120,4 +121,4 @@ def run_strategy(parts: StrategyParts) -> Strategy | None:
         if "python" not in condition.tools:
             raise ConfigError(f"strategy {name} runs code: use a condition with ci")
         return CodeRun(prompt, condition)
-    return ExtractRun(prompt, condition) if plain == "extract-run" else None
+    return ExtractRun(prompt, condition, ties) if plain == "extract-run" else None

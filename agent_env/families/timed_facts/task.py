@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 
 from agent_env.errors import ConfigError
-from agent_env.families.timed_facts.extraction import write_extraction
+from agent_env.families.timed_facts.extraction import write_extraction, write_shift
 from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.orders import with_orders
 from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
-from agent_env.families.timed_facts.solver import Query
+from agent_env.families.timed_facts.solver import Query, Shift, Ties
 from agent_env.families.timed_facts.wording import fact_line, prose
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Message, Sample
@@ -33,13 +34,26 @@ BOUNDS = (
     "from its January, or to its December. The early years of a decade are 0 to 3, the late ones 7 "
     "to 9."
 )
+
+
+TIE_RULES: dict[str, str] = {
+    "nearest": "Of several that begin in the same month, the one meant is the last to end before, "
+    "or the first to end after.",
+    "first-ending": "Of several that begin in the same month, the one that ends first is meant.",
+    "last-ending": "Of several that begin in the same month, the one that ends last is meant.",
+}
+"""How the prompt states the tie-break; `all` needs no rule."""
 PROMPTS = ("default", "paper", "either")
 """`paper` states whether there are several answers, as the paper's prompts do; `either` never does;
 `default` does for TempReason, but not for TimeQA, where there may be none."""
 
 
 def make_task(
-    name: str, prompt: str, setting: Setting, conditions: tuple[str, ...] = ("base",)
+    name: str,
+    prompt: str,
+    setting: Setting,
+    conditions: tuple[str, ...] = ("base",),
+    ties: Ties = "all",
 ) -> Task:
     """The task in a setting, with one of the PROMPTS."""
     if prompt not in PROMPTS:
@@ -47,9 +61,10 @@ def make_task(
 
     def fields(sample: Sample, condition: Condition) -> dict[str, str]:
         question = timed(sample)
-        form = form_of(question, prompt)
-        context = question.context(setting)
-        return {"question": question.question, "context": context, "form": form}
+        form = form_of(question, prompt, ties)
+        context = _context(question, setting)
+        given = {"question": question.question, "context": context, "form": form}
+        return given | {"shift": ""} if question.level == "L1" else given
 
     def wording(values: Mapping[str, str]) -> str:
         context = f"Context:\n{values['context']}\n\n" if values["context"] else ""
@@ -65,26 +80,41 @@ def make_task(
         name=name,
         sample_type=TimedQuestion,
         prompt=start,
-        scorer=score,
+        scorer=partial(score, ties=ties),
         metrics=METRICS,
         default_conditions=conditions,
         limits=Limits(),
         placeholders={"question": True, "context": False, "form": False},
         fields=fields,
         wording=wording,
-        examples=lambda sample, condition: (worked_example(timed(sample), prompt, setting),),
+        examples=lambda sample, condition: (
+            worked_example(timed(sample), setting, form_of(timed(sample), prompt, ties)),
+        ),
     )
-    return with_orders(task)
+    return with_orders(task, ties)
 
 
-def form_of(question: TimedQuestion, prompt: str) -> str:
-    """The requested form of the answer, with the meaning of bounds."""
+def _context(question: TimedQuestion, setting: Setting) -> str:
+    """The context; ConfigError for a published question that has none in this setting."""
+    context = question.context(setting)
+    if not context and question.level != "L1" and setting in ("reasonqa", "open-book"):
+        other = "open-book" if setting == "reasonqa" else "reasonqa"
+        raise ConfigError(
+            f"'{question.id}' has no context in the setting {setting}; write --option "
+            f"setting={other} or setting=closed-book"
+        )
+    return context
+
+
+def form_of(question: TimedQuestion, prompt: str, ties: Ties = "all") -> str:
+    """The requested form of the answer, with the meaning of bounds and of a tie-break."""
     if question.level == "L1":
         return DATE
     is_open = prompt == "either" or (prompt == "default" and question.level in ("easy", "hard"))
     if is_open or not question.gold:
         return f"{EITHER} {BOUNDS}"
-    return f"{SEVERAL if len(question.gold) > 1 else ONE} {BOUNDS}"
+    tie = f" {TIE_RULES[ties]}" if ties in TIE_RULES and question.level == "L3" else ""
+    return f"{SEVERAL if len(question.gold) > 1 else ONE} {BOUNDS}{tie}"
 
 
 WORKED = tuple(
@@ -108,9 +138,26 @@ _ONE_REASONING = (
 )
 
 
-def worked_example(question: TimedQuestion, prompt: str, setting: Setting) -> Example:
-    """The fixed example, with one or several answers like the question's own prompt."""
-    form = form_of(question, prompt)
+_SHIFT = Shift(Span(month(1988, 8), month(1988, 8)), 41)
+_SHIFT_EXAMPLE = {
+    "question": "What is the time 3 years and 5 months after Aug, 1988?",
+    "context": "",
+    "form": DATE,
+    "shift": "",
+    "reasoning": "Three years after Aug, 1988 is Aug, 1991; five months later it is Jan, 1992.",
+    "extraction": write_shift(_SHIFT),
+    "program": (
+        "```python\nnames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split()\n"
+        "year, at = divmod(1988 * 12 + 7 + 3 * 12 + 5, 12)\nprint(f'{names[at]}, {year}')\n```"
+    ),
+}
+
+
+def worked_example(question: TimedQuestion, setting: Setting, form: str) -> Example:
+    """The fixed example, with one or several answers like the question's own prompt; for a question
+    of L1 one of its kind."""
+    if question.level == "L1":
+        return Example(_SHIFT_EXAMPLE, _SHIFT.answer)
     one = form.startswith(ONE)
     at = month(1997, 7) if one else month(1992, 3)
     query, reference = Query("in", Span(at, at)), "1997-07" if one else "1992-03"

@@ -89,7 +89,7 @@ def _interval(fact: Fact) -> str:
 
 
 def _short_date(text: str) -> str:
-    return text if len(text) == 4 else write_month(read_span(text).first)
+    return text if "-" not in text else write_month(read_span(text).first)
 
 
 PROSE = (
@@ -113,4 +113,4 @@ def prose(fact: Fact, form: int) -> str:
 
 
 def _long_date(text: str) -> str:
-    return text if len(text) == 4 else write_month(read_span(text).first, "long")
+    return text if "-" not in text else write_month(read_span(text).first, "long")

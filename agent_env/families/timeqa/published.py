@@ -1,7 +1,9 @@
-"""Reader of TimeQA's published files: JSON lines of questions, and the annotated array.
+"""Reader of TimeQA's questions: its JSON lines, its annotated array, and the lines of TimeBench,
+each also packed by gzip.
 
-`targets == [""]` means that the question has no answer. The level is taken from the file's name
-(easy, hard), else from the question: easy ones give a span.
+`targets == [""]`, or TimeBench's `answer == ["unanswerable"]`, means that the question has no
+answer. The level is taken from the file's name (easy, hard), else from TimeBench's question_type
+(explicit, implicit), else from the question: easy ones give a span.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ from typing import Any
 
 from agent_env.errors import DatasetError
 from agent_env.families.timed_facts.published import (
-    first_object,
+    gold_answers,
+    is_of,
     objects,
+    optional_text,
     question_of,
+    question_text,
     safe_id,
     texts,
 )
@@ -27,32 +32,39 @@ _OWN_SPAN = re.compile(r"^(?>.*?\bfrom\b)(?>.*?\d{4})(?>.*?\b(?:to|until)\b).*?\
 
 
 def read_foreign(file: Path) -> SampleSet | None:
-    """The questions of a published file; None for another file."""
-    first = first_object(file)
-    if first is None:
+    """The questions of a published file; None for a file of our samples."""
+    if not is_of(file, "timeqa"):
         return None
-    if {"question", "targets"} <= set(first):
-        return SampleSet(tuple(_plain(file, number, item) for number, item in objects(file)))
-    if {"questions", "paras"} <= set(first):
-        return SampleSet(tuple(_annotated(file)))
-    return None
+    return SampleSet(tuple(_samples(file)))
+
+
+def _samples(file: Path) -> Iterator[TimedQuestion]:
+    count = 0
+    for number, item in objects(file):
+        if "questions" not in item:
+            yield _plain(file, number, item)
+            continue
+        for sample in _annotated(file, number, item, count):
+            count += 1
+            yield sample
 
 
 def _plain(file: Path, number: int, item: dict[str, Any]) -> TimedQuestion:
-    question, context = item.get("question"), item.get("context")
-    if not isinstance(question, str) or not question.strip():
-        raise DatasetError(file, number, "question is missing")
+    question, context = question_text(file, number, item), item.get("context")
     if not isinstance(context, str):
         context = "\n".join(_paragraph(p) for p in item.get("paragraphs") or [])
-    lines = item.get("fact_context")
+    lines = optional_text(item, "fact_context")
+    if not context.strip() and lines is None:
+        raise DatasetError(file, number, "context, paragraphs and fact_context are missing")
+    name = "answer" if "answer" in item else "targets"
     return question_of(
         task=NAME,
         sample_id=safe_id(NAME, item.get("idx"), number),
-        level=_level(file, question),
-        question=question.strip(),
-        gold=texts(file, number, "targets", item.get("targets")),
-        lines=lines if isinstance(lines, str) else None,
-        text=context,
+        level=_level(file, question, str(item.get("question_type", ""))),
+        question=question,
+        gold=gold_answers(file, number, name, item.get(name)),
+        lines=lines,
+        text=context or None,
     )
 
 
@@ -62,33 +74,36 @@ def _paragraph(item: object) -> str:
     return str(item)
 
 
-def _annotated(file: Path) -> Iterator[TimedQuestion]:
-    count = 0
-    for number, item in objects(file):
-        questions, paras = item.get("questions"), item.get("paras")
-        if not isinstance(questions, list) or not isinstance(paras, list):
-            raise DatasetError(file, number, "questions or paras is not a list")
-        for pair in questions:
-            if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
-                raise DatasetError(
-                    file, number, "a question is not a pair of a text and its answers"
-                )
-            count += 1
-            answers = [str(a.get("answer", "")) for a in pair[1] if isinstance(a, dict)]
-            yield question_of(
-                task=NAME,
-                sample_id=safe_id(NAME, item.get("index"), count),
-                level=_level(file, pair[0]),
-                question=pair[0].strip(),
-                gold=texts(file, number, "answer", answers),
-                lines=None,
-                text="\n".join(map(str, paras)),
-            )
+def _annotated(
+    file: Path, number: int, item: dict[str, Any], before: int
+) -> Iterator[TimedQuestion]:
+    """The questions on one text; `before` counts those of earlier ones."""
+    questions, paras = item.get("questions"), item.get("paras")
+    if not isinstance(questions, list) or not isinstance(paras, list):
+        raise DatasetError(file, number, "questions or paras is not a list")
+    for count, pair in enumerate(questions, start=before + 1):
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise DatasetError(file, number, "a question is not a pair of a text and its answers")
+        answers = pair[1] if isinstance(pair[1], list) else None
+        if answers is None or not all(isinstance(answer, dict) for answer in answers):
+            raise DatasetError(file, number, f"the answers to '{pair[0][:60]}' are no objects")
+        yield question_of(
+            task=NAME,
+            sample_id=safe_id(NAME, item.get("index"), count),
+            level=_level(file, pair[0]),
+            question=pair[0].strip(),
+            gold=texts(file, number, "answer", [str(a.get("answer", "")) for a in answers]),
+            lines=None,
+            text="\n".join(map(str, paras)),
+        )
 
 
-def _level(file: Path, question: str) -> Level:
+def _level(file: Path, question: str, question_type: str = "") -> Level:
     levels: tuple[Level, ...] = ("easy", "hard")
     for level in levels:
         if level in file.name.casefold():
             return level
-    return "easy" if _OWN_SPAN.search(question) else "hard"
+    if question_type.endswith("_implicit"):
+        return "hard"
+    is_easy = question_type.endswith("_explicit") or _OWN_SPAN.search(question) is not None
+    return "easy" if is_easy else "hard"

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.errors import DatasetError
+from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.tempreason.published import read_foreign
 from agent_env.families.timed_facts.published import solver_agrees
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.families.timed_facts.solver import TIES
+from agent_env.families.timed_facts.task import make_task
+from agent_env.records.schema import Condition
 
 ABRAHAMS = {
     "question": "Which team did Paul Abrahams play for in Jan, 2001?",
@@ -78,6 +81,90 @@ def test_the_level_is_known_without_an_id(tmp_path: Path) -> None:
 def test_a_broken_line_is_named(tmp_path: Path, item: object, reason: str) -> None:
     with pytest.raises(DatasetError, match=f"test.json:2: {reason}"):
         read(tmp_path, ABRAHAMS, item)
+
+
+LORN = (
+    "Ada Lorn plays for Vell Rovers from Jan, 890 to Jan, 893. \n"
+    "Ada Lorn plays for Ostrel F.C. from Mar, 893 to Jan, 895. \n"
+    "Ada Lorn plays for Marn United from Mar, 893 to Jan, 899. \n"
+    "Ada Lorn plays for Quay Town from Feb, 900 to Dec, 905."
+)
+
+
+def timebench(question: str, *answer: str, **more: str) -> dict[str, object]:
+    """A record of TimeBench, which has no id."""
+    return {"question": question, "answer": list(answer), "context": "", **more}
+
+
+def test_timebench_records_have_no_id_and_years_of_three_digits(tmp_path: Path) -> None:
+    shift, month, value, leading = read(
+        tmp_path,
+        timebench("What is the time 4 year and 12 month before Aug, 1003", "Aug, 998"),
+        timebench("Which team did Ada Lorn play for in Jan, 892?", "Vell Rovers",
+                  fact_context=LORN),
+        timebench("Which team did Ada Lorn play for before Ostrel F.C.?", "Vell Rovers",
+                  fact_context=LORN),
+        timebench("After Jan 899, which team did Ada Lorn play for?", "Quay Town",
+                  fact_context=LORN),
+    )  # fmt: skip
+    assert shift.id == "tempreason-000001"
+    assert [q.cell for q in (shift, month, value)] == ["L1-single", "L2-single", "L3-single"]
+    assert (value.relation, value.reference) == ("before", "Ostrel F.C.")
+    assert (leading.relation, leading.reference) == ("after", "0899-01")
+    assert [(f.start, f.end) for f in month.facts][:2] == [
+        ("0890-01", "0893-01"), ("0893-03", "0895-01"),
+    ]  # fmt: skip
+    assert [solver_agrees(q) for q in (shift, month, value, leading)] == [True] * 4
+
+
+def test_a_tie_is_one_answer_by_the_tie_break_that_is_chosen(tmp_path: Path) -> None:
+    before, after = read(
+        tmp_path,
+        timebench("Which team did Ada Lorn play for before Quay Town?", "Marn United",
+                  fact_context=LORN),
+        timebench("After Vell Rovers, which team did Ada Lorn play for?", "Ostrel F.C.",
+                  fact_context=LORN),
+    )  # fmt: skip
+    agree = {ties: (solver_agrees(before, ties), solver_agrees(after, ties)) for ties in TIES}
+    assert agree == {
+        "all": (False, False),
+        "nearest": (True, True),
+        "first-ending": (False, True),
+        "last-ending": (True, False),
+    }
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        ({"sentence": "x", "label": 1},
+         "test.json:1: is no question of TempReason or TimeQA: it has sentence, label; wanted"),
+        (timebench("Which team did A play for in 1990?", "B", idx="/wiki/A#P54#0"),
+         "test.json: is a file of timeqa; run that task"),
+        (timebench("Which team did A play for in 1990?", "B"),
+         "test.json:1: fact_context and context are missing"),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_paper_is_named(tmp_path: Path, item: object, reason: str) -> None:
+    with pytest.raises(DatasetError, match=reason):
+        read(tmp_path, item)
+
+
+def test_a_field_that_changes_its_name_is_named_with_its_record(tmp_path: Path) -> None:
+    renamed = {"question": "Which team did A play for?", "answers": ["B"], "context": "A."}
+    with pytest.raises(DatasetError, match=r"test\.json:2: text_answers and answer are missing"):
+        read(tmp_path, ABRAHAMS, renamed)
+
+
+def test_a_question_without_facts_is_not_asked_as_if_it_had_some(tmp_path: Path) -> None:
+    (question,) = read(
+        tmp_path, {**timebench("Which team did A play for in 1990?", "B"), "context": "A page."}
+    )
+    condition = Condition(name="base")
+    with pytest.raises(ConfigError, match="no context in the setting reasonqa; write --option"):
+        make_task("tempreason", "default", "reasonqa").prompt(question, condition)
+    (message,) = make_task("tempreason", "default", "open-book").prompt(question, condition)
+    assert message.content.startswith("Context:\nA page.\n\nQuestion: ")
 
 
 def test_our_own_samples_are_not_taken_for_published_ones(tmp_path: Path) -> None:

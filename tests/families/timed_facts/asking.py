@@ -10,13 +10,15 @@ from agent_env.protocols import Answer
 from agent_env.records.schema import Condition, Episode, Message, Sample
 from agent_env.tasks.task import StrategyParts, Task
 
+REFERENCE = Reference(["agent_env.families.timed_facts.reference:next_step"])
+
 
 def ask(task: Task, sample: Sample, strategy: str) -> Episode:
     """The episode of the reference under a strategy that needs no sandbox."""
     condition = Condition(name="base", strategy=strategy)
     prompt = task.prompt
     messages = list(prompt(sample, condition))
-    reply = asyncio.run(Reference().generate(messages, ())).message
+    reply = asyncio.run(REFERENCE.generate(messages, ())).message
     messages.append(reply)
     made = run_strategy(StrategyParts(prompt, condition))
     turn = Answer(reply.content) if made is None else made.next(messages)

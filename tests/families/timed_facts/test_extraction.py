@@ -46,6 +46,19 @@ def test_what_is_written_reads_back() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ('{"relation": "after", "reference": "1992-11", "years": 5, "months": 4}', "Mar, 1998"),
+        ('{"relation": "before", "reference": "Mar, 890", "months": 14}', "Jan, 889"),
+        ('{"relation": "before", "reference": 890, "years": 14}', "876"),
+    ],
+)
+def test_a_time_before_or_after_another_needs_no_facts(text: str, answer: str) -> None:
+    found = read_extraction(text)
+    assert solve(found.facts, found.query).answers == (answer,)
+
+
+@pytest.mark.parametrize(
     ("text", "trouble"),
     [
         ("", "empty"),
@@ -62,6 +75,9 @@ def test_what_is_written_reads_back() -> None:
         (GOOD.replace("1990-01", "1990-13"), "date"),
         (GOOD.replace('"1992"', '"1989"'), "order"),
         ("{" * 5000, "unterminated"),
+        ('{"relation": "in", "reference": "1992-11", "years": 5}', "shape"),
+        ('{"relation": "after", "reference": "1992-11", "years": "five"}', "shape"),
+        ('{"relation": "after", "reference": "1992-13", "years": 5}', "date"),
     ],
 )
 def test_what_is_no_extraction_has_a_name(text: str, trouble: str) -> None:

@@ -24,6 +24,22 @@ def test_a_sentence_reads_back_as_the_fact_that_it_states(form: int) -> None:
     assert [read_fact(prose(fact, form)) for fact in FACTS] == FACTS
 
 
+@pytest.mark.parametrize(
+    ("line", "dates"),
+    [
+        ("A is owned by B from Jan, 890 to Dec, 905.", ("0890-01", "0905-12")),
+        ("A is owned by B from 890 to 905.", ("890", "905")),
+        ("From 890 to May 1005 A belonged to B.", ("890", "1005-05")),
+        ("A is owned by Radio 538 from 1992 to 1998.", ("1992", "1998")),
+    ],
+)
+def test_years_may_have_three_digits(line: str, dates: tuple[str, str]) -> None:
+    fact = read_fact(line)
+    assert (fact.start, fact.end) == dates
+    assert read_fact(fact_line(fact)) == fact
+    assert read_fact(prose(fact, 0)) == fact
+
+
 def test_facts_on_one_line_are_told_apart() -> None:
     text = "A plays for B F.C. from Jan, 1990 to Jan, 1992. A plays for C from 1992 to 1998."
     assert [fact.value for fact in read_facts(text).facts] == ["B F.C.", "C"]

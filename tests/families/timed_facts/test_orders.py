@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.families.reference.policy import Reference
 from agent_env.families.tempreason.family import FAMILY
 from agent_env.families.time_puzzles.task import make_task as time_puzzles
 from agent_env.families.timed_facts.extraction import read_extraction
 from agent_env.families.timed_facts.orders import ORDERS, STRATEGY_NAMES
+from agent_env.families.timed_facts.score import score
 from agent_env.families.timed_facts.solver import solve
 from agent_env.graph.strategies import make_strategy
 from agent_env.records.schema import Condition, Message
+
+from .asking import ask, episode
 
 OPTIONS = FAMILY.options.model_validate({"levels": ("L2",)})
 TASK = FAMILY.make_task("default", OPTIONS, {})
@@ -62,6 +68,47 @@ def test_the_worked_program_prints_the_worked_answer() -> None:
     exec(code, {"print": printed.append})
     _, said, _ = asked("standard-1shot")
     assert said.content.removeprefix("Answer: ").strip('[]"') in printed[0]
+
+
+L1 = TASK.sample_type(
+    id="s", task="tempreason", gold=("Mar, 0998",), level="L1", cell="L1-single",
+    question="What is the time 5 years and 4 months before Jul, 1003?",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("strategy", [*ORDERS, "extract-run-1shot", "cot-qcar-1shot"])
+def test_a_question_of_time_and_time_is_asked_without_facts(strategy: str) -> None:
+    """`code-run` has the program, which a sandbox would run, in the reply."""
+    if strategy == "code-run":
+        (prompt,) = TASK.prompt(L1, Condition(name="ci", strategy=strategy))
+        code = asyncio.run(Reference().generate([prompt], ())).message.content
+        printed: list[str] = []
+        exec(code.removeprefix("```python\n").removesuffix("\n```"), {"print": printed.append})
+        finished = episode(f"Answer: {printed[0]}")
+    else:
+        finished = ask(TASK, L1, strategy)
+    assert not any("facts of the" in m.content or "Alda" in m.content for m in finished.messages)
+    assert score(L1, finished).metrics["sem"] == 1.0
+
+
+def test_the_worked_example_of_time_and_time_is_right() -> None:
+    _, answered, _ = TASK.prompt(L1, Condition(name="base", strategy="extract-run-1shot"))
+    found = read_extraction(answered.content)
+    assert solve(found.facts, found.query).answers == ("Jan, 1992",)
+    _, program, _ = TASK.prompt(L1, Condition(name="base", strategy="code-run-1shot"))
+    printed: list[str] = []
+    code = program.content.removeprefix("```python\n").removesuffix("\n```")
+    exec(code, {"print": printed.append})
+    assert printed == ["Jan, 1992"]
+
+
+def test_the_prompt_states_the_tie_break() -> None:
+    chosen = FAMILY.options.model_validate({"levels": ("L3",), "ties": "nearest"})
+    (sample,) = FAMILY.make_samples(1, 1, chosen).samples
+    (message,) = FAMILY.make_task("default", chosen, {}).prompt(sample, Condition(name="base"))
+    assert "the one meant is the last to end before, or the first to end after" in message.content
+    (plain,) = TASK.prompt(sample, Condition(name="base"))
+    assert "begin in the same month" not in plain.content
 
 
 def test_a_family_without_a_context_cannot_be_asked_so() -> None:

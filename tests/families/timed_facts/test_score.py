@@ -100,14 +100,14 @@ def test_a_month_may_be_written_in_any_way(said: str) -> None:
     assert score(asked, episode(said)).metrics["sem"] == 1.0
 
 
-def test_500_questions_of_several_answers_are_solved_by_execution_and_not_without() -> None:
+def test_150_questions_of_several_answers_are_solved_by_execution_and_not_without() -> None:
     options = FAMILY.options.model_validate({"levels": ("L2",), "answers": ("multi",)})
     task = FAMILY.make_task("default", options, {})
-    questions = [timed(sample) for sample in FAMILY.make_samples(500, 11, options).samples]
-    assert len(questions) == 500
+    questions = [timed(sample) for sample in FAMILY.make_samples(150, 11, options).samples]
+    assert len(questions) == 150
     sem = {
         strategy: [score(q, ask(task, q, strategy)).metrics["sem"] for q in questions]
         for strategy in ("extract-run", "extract-simulate", "standard")
     }
-    assert sum(sem["extract-run"]) == 500
-    assert sum(sem["extract-simulate"]) == sum(sem["standard"]) < 400
+    assert sum(sem["extract-run"]) == 150
+    assert sum(sem["extract-simulate"]) == sum(sem["standard"]) < 120

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -64,3 +65,51 @@ def test_a_question_that_is_no_pair_is_named(tmp_path: Path) -> None:
     broken = {**ANNOTATED, "questions": ["why?"]}
     with pytest.raises(DatasetError, match=r"a\.json:2: a question is not a pair"):
         read(tmp_path / "a.json", json.dumps([ANNOTATED, broken]))
+
+
+TIMEBENCH = {
+    "question": "After Jan 890, who was the head of Karvel?",
+    "context": "Bo Lind led Karvel from May 890 to 895 .",
+    "answer": ["Bo Lind"],
+    "question_type": "after_implicit",
+    "idx": "/wiki/Karvel#P6#0",
+}
+
+
+def test_timebench_records_have_a_type_and_may_be_unanswerable(tmp_path: Path) -> None:
+    none = {**TIMEBENCH, "answer": ["unanswerable"]}
+    easy = {**TIMEBENCH, "question_type": "in_explicit"}
+    records = read(tmp_path / "t.jsonl", "\n".join(map(json.dumps, (TIMEBENCH, none, easy))))
+    assert [question.cell for question in records] == ["hard-single", "hard-none", "easy-single"]
+    assert records[0].id == "timeqa-000001-wiki-Karvel-P6-0"
+    assert records[1].gold == ()
+    assert records[0].context("open-book") == "Bo Lind led Karvel from May 890 to 895 ."
+
+
+@pytest.mark.parametrize("name", ["human_train.easy.json.gzip", "human_train.hard.json.gz"])
+def test_a_gzip_file_is_read_as_what_it_packs(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(gzip.compress(json.dumps(LINE).encode()))
+    made = read_foreign(file)
+    assert made is not None
+    (question,) = [timed(sample) for sample in made.samples]
+    assert question.cell == f"{name.split('.')[1]}-multi"
+    assert question.gold == ("member", "MP")
+
+
+def test_half_a_gzip_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "human_train.easy.json.gzip"
+    file.write_bytes(gzip.compress(json.dumps(LINE).encode())[:-12])
+    with pytest.raises(DatasetError, match=r"gzip: breaks off: the gzip file is not whole"):
+        read_foreign(file)
+
+
+def test_half_an_array_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"a\.json: is not JSON"):
+        read(tmp_path / "a.json", json.dumps([ANNOTATED])[:-9])
+
+
+def test_answers_that_are_no_objects_are_named(tmp_path: Path) -> None:
+    broken = {**ANNOTATED, "questions": [["Who owned GMMTV in 1999?", ["GMM"]]]}
+    with pytest.raises(DatasetError, match=r"a\.json:1: the answers to 'Who owned GMMTV "):
+        read(tmp_path / "a.json", json.dumps([broken]))
