@@ -11,7 +11,7 @@ import typer
 
 from agent_env.cli.help import PLAIN, CommandTable
 from agent_env.cli.run import say
-from agent_env.cli.terminal import guard_streams
+from agent_env.runs.terminal import guard_streams
 
 
 class Commands(CommandTable):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from agent_env.cli.tables import print_table
+from agent_env.runs.terminal import say as say
 
 if TYPE_CHECKING:
     from agent_env.episodes.rescoring import Rescoring
@@ -29,32 +30,22 @@ Choice = TypeVar("Choice", bound=str)
 
 @contextmanager
 def listening() -> Iterator[tuple[Listener, list[Run]]]:
-    """Progress on stderr: a bar on a terminal, plain lines elsewhere; Ctrl-C, or a signal to end,
-    says how to go on."""
-    from agent_env.cli.progress import Progress
-    from agent_env.errors import RunStopped, StorageError
+    """Progress on stderr; Ctrl-C, or a signal to end, says how to go on."""
+    from agent_env.runs.progress import progress_shown
 
-    progress = Progress()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
+    runs: list[Run] = []
     try:
-        with progress:
-            yield progress.listener, progress.runs
+        with progress_shown() as progress:
+            runs = progress.runs
+            yield progress.listener, runs
     except KeyboardInterrupt:
-        if progress.runs:
-            say(f"Stopped. Go on with: agent-env resume {progress.runs[0].path}")
+        if runs:
+            say(f"Stopped. Go on with: agent-env resume {runs[0].path}")
         else:
             say("Stopped before the first episode.")
         sys.exit(130)
-    except RunStopped as exc:
-        from agent_env.episodes.calls.options import how_to_go_on
-
-        text = f"stopped: {exc}; go on with: {how_to_go_on(progress.runs[0], exc)}"
-        raise RunStopped(text, reason=exc.reason) from exc
-    except StorageError as exc:
-        if not progress.runs:
-            raise
-        raise StorageError(f"{exc}; go on with: agent-env resume {progress.runs[0].path}") from exc
 
 
 @contextmanager
@@ -79,11 +70,6 @@ def one_of(value: str, choices: tuple[Choice, ...], option: str) -> Choice:
     if match is None:
         raise ConfigError(f"{option} {value}: write {' or '.join(choices)}")
     return match
-
-
-def say(text: str) -> None:
-    """A line for the user, apart from the output."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def print_scores(

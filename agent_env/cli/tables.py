@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from agent_env.cli.terminal import raw
 from agent_env.records.escaping import visible
+from agent_env.runs.terminal import raw
 
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-from agent_env.cli import progress as told
 from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.errors import RunStopped
+from agent_env.runs import progress as told
 from agent_env.runs.run import Run
 from tests import TESTS
 
@@ -80,3 +82,52 @@ def test_the_mean_counts_what_earlier_parts_of_the_run_finished(
         "5 of 5 episodes done (1 now), 0 failed, exact_match 0.600 so far; "
         f"traces in {tmp_path / 'run'}"
     )
+
+
+class FakeHandle:
+    """What IPython gives for one output of a cell."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[str, str]] = []
+
+    def display(self, data: dict[str, str], raw: bool) -> None:
+        self.shown.append(("display", data["text/plain"]))
+
+    def update(self, data: dict[str, str], raw: bool) -> None:
+        self.shown.append(("update", data["text/plain"]))
+
+
+def test_a_notebook_has_one_line_that_changes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    handle = FakeHandle()
+    monkeypatch.setattr(told, "_notebook_handle", lambda: handle)
+    monkeypatch.setattr(told, "LINE_EVERY_S", -1.0)
+    with told.Progress() as progress:
+        progress.listener.begin(Run(tmp_path), 1)
+        progress.listener.end(KEY, "\x1banswered")
+    assert handle.shown == [
+        ("display", f"1 episodes in {tmp_path}"),
+        ("update", r"1 of 1 episodes done, 0 failed (1 \u001banswered)"),
+        ("update", rf"1 of 1 episodes done, 0 failed (1 \u001banswered); traces in {tmp_path}"),
+    ]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_second_run_of_the_process_has_lines_beside_the_bar_of_the_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    first, second = told.Progress(), told.Progress()
+    with first, second:
+        first.listener.begin(Run(tmp_path / "first"), 1)
+        second.listener.begin(Run(tmp_path / "second"), 1)
+        first.listener.end(KEY, "answered")
+        second.listener.end(KEY, "answered")
+    assert f"1 of 1 episodes done, 0 failed; traces in {tmp_path / 'second'}" in terminal.getvalue()
+    assert sys.stderr is terminal

@@ -46,3 +46,8 @@ def _guarded(stream: TextIO) -> TextIO:
 def raw(stream: TextIO) -> TextIO:
     """The stream itself, for what holds no foreign text."""
     return stream.stream if isinstance(stream, VisibleStream) else stream
+
+
+def say(text: str) -> None:
+    """A line for the user, apart from the output."""
+    print(visible(text), file=sys.stderr, flush=True)
