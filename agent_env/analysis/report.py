@@ -62,6 +62,21 @@ def report_html(
     diagnoses: Sequence[RunDiagnosis] = (),
 ) -> str:
     """The whole report; `manifests` by the runs' names in the study."""
+    return page(
+        "report.html",
+        title=f"{comparison.study.task}: {', '.join(_models(comparison))}",
+        words=method_words(comparison, manifests),
+        sections=_sections(comparison, diagnoses),
+        settings=settings(manifests),
+        figures=[
+            SvgFigure(name, CAPTIONS.get(name, name), inline_svg(figure, name))
+            for name, figure in all_figures(comparison).items()
+        ],
+    )
+
+
+def page(template: str, **values: object) -> str:
+    """The template as one file, with the tables' script and style in it."""
     environment = Environment(
         loader=PackageLoader("agent_env.analysis"),
         autoescape=True,
@@ -75,18 +90,11 @@ def report_html(
     assert loader is not None
     script = loader.get_source(environment, "report.js")[0]
     style = loader.get_source(environment, "report.css")[0]
-    return environment.get_template("report.html").render(
-        title=f"{comparison.study.task}: {', '.join(_models(comparison))}",
-        words=method_words(comparison, manifests),
-        sections=_sections(comparison, diagnoses),
-        settings=settings(manifests),
-        figures=[
-            SvgFigure(name, CAPTIONS.get(name, name), _svg(figure, name))
-            for name, figure in all_figures(comparison).items()
-        ],
+    return environment.get_template(template).render(
         script=Markup(script),  # files of this package, like the style
         style=Markup(style),
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        **values,
     )
 
 
@@ -121,7 +129,7 @@ def _weight(cell: Cell, column: Column) -> str:
     return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
-def _svg(figure: Figure, name: str) -> Markup:
+def inline_svg(figure: Figure, name: str) -> Markup:
     """The figure without prolog, its ids apart from those of other figures."""
     FigureCanvasAgg(figure)
     out = io.StringIO()

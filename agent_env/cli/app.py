@@ -35,6 +35,7 @@ class Commands(CommandTable):
             "label": "label:label",
             "score-answers": "families.answers:score_answers",
             "judge": "judge:judge",
+            "reproduce": "reproduce:reproduce",
         },
         "Run it again": {
             "replay": "episodes:replay",

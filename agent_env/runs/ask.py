@@ -20,13 +20,20 @@ from agent_env.wiring.trust import check_trust, how_to_trust, record_run
 async def ask(options: RunOptions, samples: Sequence[Sample], listener: Listener) -> Run:
     """Runs the samples, or the missing ones of an existing run."""
     data = samples_bytes(samples[: options.limit])
+    with TemporaryDirectory() as folder:
+        dataset = Path(folder) / f"{options.task}.jsonl"
+        dataset.write_bytes(data)
+        plain = replace(options, dataset=dataset, repeats=1, where=(), prompt="default")
+        return await begin_or_continue(plain, data, listener)
+
+
+async def begin_or_continue(options: RunOptions, data: bytes, listener: Listener) -> Run:
+    """Runs the dataset of the options, or what is missing of an existing run of it in their folder;
+    `data` are the bytes of the samples that they select. ConfigError where the folder holds another
+    run."""
     run = Run(options.out) if options.out else None
     if run is None or not (run.path / "run.json").exists():
-        with TemporaryDirectory() as folder:
-            dataset = Path(folder) / f"{options.task}.jsonl"
-            dataset.write_bytes(data)
-            run_options = replace(options, dataset=dataset, repeats=1, where=(), prompt="default")
-            return await start_run(run_options, listener)
+        return await start_run(options, listener)
     manifest = run.manifest()
     if (manifest.task, manifest.model) != (options.task, options.model) or (
         manifest.samples_digest != digest(data)

@@ -63,7 +63,7 @@ async def prepare_run(
     limits = _limits(options, task, conditions)
     about_calls = manifest_fields(options.calls, options.model, limits, note)
     _check_web(options, conditions, note)
-    made = _samples(options, family, chosen, task)
+    made = select_samples(options, family, chosen, task)
     check_tables(conditions, made)
     if made.tables:
         tables = by_digest(made.tables)
@@ -194,7 +194,7 @@ def _copies(
     return make_copies(parse_context_options(options.cited_from), samples, note)
 
 
-def _samples(options: RunOptions, family: Family, chosen: Record, task: Task) -> SampleSet:
+def select_samples(options: RunOptions, family: Family, chosen: Record, task: Task) -> SampleSet:
     """The samples of the dataset, or new ones; filtered, cut to the limit, with the tables that
     they name."""
     from agent_env.tasks.where import parse_where

@@ -75,6 +75,8 @@ class Family:
     question is of another family."""
     rewording: str | None = None
     """MODULE:NAME of a `Rewording`; None if a model cannot reword the questions."""
+    reproduction: str | None = None
+    """MODULE:NAME of the `runs.reproduction.paper.Reproduction` of its paper; None for none."""
 
 
 @dataclass(frozen=True, slots=True)

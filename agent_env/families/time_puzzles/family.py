@@ -66,4 +66,5 @@ FAMILY = Family(
     write_foreign=_write_foreign,
     remarks=_remarks,
     reference="agent_env.families.time_puzzles.reference:next_step",
+    reproduction="agent_env.families.time_puzzles.reproduction:PAPER",
 )

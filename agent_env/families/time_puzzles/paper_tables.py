@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean, stdev
 
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.observations import QUANTITIES
+from agent_env.analysis.paper_results import scaled
+from agent_env.analysis.resampling import Floats
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.statistics.correlations import between_metrics
@@ -21,15 +26,19 @@ def implicit_explicit(comparison: Comparison) -> ResultTable:
     macro-averaged over the solution counts, with signed differences."""
     rows = []
     for arms in () if comparison.is_error else _pairs(comparison):
-        scores = [_macro(comparison, arm, comparison.metric) for arm in arms]
-        tokens = [_macro(comparison, arm, "output_tokens") for arm in arms]
-        percent = [None if s is None else 100 * s for s in scores]
         name = arms[0].model if _one_run_a_model(comparison) else arms[0].run
-        rows.append((name, *percent, _minus(percent), *tokens, _minus(tokens)))
+        cells: list[Cell] = []
+        for quantity in (comparison.metric, "output_tokens"):
+            scale = 100 if quantity == comparison.metric else 1
+            own = [macro_mean(comparison, arm, quantity) for arm in arms]
+            cells += [scaled(each, scale).cell for each in own]
+            cells.append(scaled(_difference(comparison, arms, own, quantity), scale).cell)
+        rows.append((name, *cells, macro_mean(comparison, arms[0], comparison.metric).samples))
     columns = (
         Column("model"), Column("EM % implicit", 1), Column("EM % explicit", 1),
         Column("EM % difference", 1, signed=True), Column("output tokens implicit", 1),
         Column("output tokens explicit", 1), Column("output tokens difference", 1, signed=True),
+        Column("samples", 0),
     )  # fmt: skip
     notes = ("Averaged over the solution counts, each weighing the same.",)
     title = "Implicit and explicit constraints without tools (the paper's Table 1)"
@@ -52,20 +61,39 @@ def _one_run_a_model(comparison: Comparison) -> bool:
     return len({model for _, model in runs}) == len(runs)
 
 
-def _macro(comparison: Comparison, arm: Arm, quantity: str) -> float | None:
-    """Mean of the means by solution count; None where a count has no finished episode or any
-    figure is unknown."""
-    column = comparison.column(arm, quantity)
-    groups = comparison.groups.get(SOLUTIONS) or {"all": list(range(len(column)))}
+def macro_mean(comparison: Comparison, arm: Arm, quantity: str) -> Estimate:
+    """Mean of the means by solution count, with its interval; without a value where a count has no
+    finished episode or any figure is unknown."""
     if quantity in QUANTITIES and not comparison.is_known(arm, quantity):
-        return None
-    parts = [column[rows][~np.isnan(column[rows])] for rows in groups.values()]
-    return fmean(float(part.mean()) for part in parts) if all(p.size for p in parts) else None
+        return Estimate(None, method="unknown")
+    return _macro(comparison, comparison.column(arm, quantity), comparison.is_share(quantity))
 
 
-def _minus(pair: list[float | None]) -> float | None:
-    before, after = pair
-    return None if before is None or after is None else after - before
+def _macro(comparison: Comparison, column: Floats, share: bool) -> Estimate:
+    """The macro-average as a mean of values, each weighted by how rare its solution count is."""
+    groups = comparison.groups.get(SOLUTIONS) or {"all": list(range(len(column)))}
+    weights = np.full(len(column), np.nan)
+    for rows in groups.values():
+        own = np.array(rows)[~np.isnan(column[rows])]
+        if not own.size:
+            return Estimate(None, method="a solution count has no finished episode")
+        weights[own] = 1 / (len(groups) * own.size)
+    weights *= np.count_nonzero(~np.isnan(weights))
+    is_even = bool(np.allclose(weights[~np.isnan(weights)], 1))
+    values = column if is_even else column * weights
+    return comparison.estimates(values[:, None], share and is_even)[0]
+
+
+def _difference(
+    comparison: Comparison, arms: tuple[Arm, Arm], means: Sequence[Estimate], quantity: str
+) -> Estimate:
+    """The second mean less the first, with the interval of the paired difference."""
+    before, after = means
+    if before.value is None or after.value is None:
+        return Estimate(None, method=before.method or after.method)
+    one, other = (comparison.column(arm, quantity) for arm in arms)
+    paired = _macro(comparison, other - one, share=False)
+    return replace(paired, value=after.value - before.value)
 
 
 def exact_against_others(comparison: Comparison) -> ResultTable:

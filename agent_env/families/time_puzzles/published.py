@@ -139,7 +139,7 @@ def _puzzle(row: object, index: int, used_ids: set[str]) -> PublishedPuzzle:
     count = row.get("solution_count")
     identifier = as_identifier(row.get("identifier"), index)
     return PublishedPuzzle(
-        id=_free_id(str(identifier), used_ids),
+        id=sample_id(str(identifier), used_ids),
         gold=gold,
         constraints=_texts(row, "constraints"),
         explicit_constraints=_texts(row, "explicit_constraints"),
@@ -162,7 +162,7 @@ def _needed(row: Mapping[str, Any], key: str) -> Any:
     return row[key]
 
 
-def _free_id(identifier: str, used_ids: set[str]) -> str:
+def sample_id(identifier: str, used_ids: set[str]) -> str:
     """An id that is a valid file name and unique, ignoring case."""
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).lstrip("._-")[:100] or "puzzle"
     name, number = base, 1

@@ -1,0 +1,108 @@
+"""Figures of a reproduction: the paper's values beside ours with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from agent_env.analysis.drawing import COLOURS, LINES, MARKERS, clean, literal
+from agent_env.analysis.paper_results import ExperimentResult, PaperRow, Quantity
+
+GREY = "#9a9a9a"
+CAPTION = (
+    "Filled marks and bars: ours with 95 % intervals. Hollow marks: the paper's row that ours is "
+    "compared with. Small grey marks and lines: the paper's other rows."
+)
+
+
+def paper_figure(result: ExperimentResult) -> Figure | None:
+    """A panel for each unit; curves where the quantities have a place on an axis. None where there
+    is nothing of ours."""
+    if not result.is_reproduced:
+        return None
+    units = list(dict.fromkeys(quantity.unit for quantity in result.quantities))
+    tallest = max(sum(q.unit == unit for q in result.quantities) for unit in units)
+    is_curve = all(quantity.x is not None for quantity in result.quantities)
+    height = 3.4 if is_curve else 1.3 + 0.2 * tallest * max(1, len(_names(result)))
+    figure = Figure(figsize=(1.5 + 4.6 * len(units), height + 0.5), layout="constrained")
+    panels = figure.subplots(1, len(units), squeeze=False)[0]
+    for axes, unit in zip(panels, units, strict=True):
+        own = [quantity for quantity in result.quantities if quantity.unit == unit]
+        (_curves if is_curve else _points)(axes, result, own)
+        clean(axes, "y" if is_curve else "x")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    return figure
+
+
+def _names(result: ExperimentResult) -> list[str]:
+    return list(dict.fromkeys(_name(row) for row in result.rows if row.ours is not None))
+
+
+def _name(row: PaperRow) -> str:
+    return ", ".join(part for part in (row.row, row.model, row.gold) if part)
+
+
+def _points(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]) -> None:
+    names = _names(result)
+    for place, quantity in enumerate(quantities):
+        paper = [
+            value for values in result.published.values()
+            if (value := values[result.quantities.index(quantity)]) is not None
+        ]  # fmt: skip
+        axes.plot(paper, [place] * len(paper), "|", color=GREY, markersize=9, zorder=1)
+        for row in result.rows:
+            if row.quantity == quantity and row.ours is not None and row.ours.value is not None:
+                k = names.index(_name(row))
+                _mark(axes, row, place + 0.6 * ((k + 1) / (len(names) + 1) - 0.5), k)
+    axes.set_yticks(range(len(quantities)), [literal(q.name) for q in quantities])
+    axes.set_ylim(len(quantities) - 0.4, -0.6)
+    axes.set_xlabel(literal(quantities[0].unit))
+    for k, name in enumerate(names):
+        axes.plot(
+            [], [], MARKERS[k % len(MARKERS)], color=COLOURS[k % len(COLOURS)], label=literal(name)
+        )
+
+
+def _mark(axes: Axes, row: PaperRow, y: float, k: int) -> None:
+    colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
+    ours = row.ours
+    assert ours is not None
+    if ours.low is not None and ours.high is not None:
+        axes.plot([ours.low, ours.high], [y, y], color=colour, linewidth=1.4, zorder=2)
+    axes.plot([_or_nan(ours.value)], [y], marker, color=colour, markersize=5.5, zorder=3)
+    if row.paper is not None:
+        axes.plot([row.paper], [y], marker, mfc="none", mec=colour, markersize=8, zorder=3)
+
+
+def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]) -> None:
+    xs = [quantity.x for quantity in quantities if quantity.x is not None]
+    places = [result.quantities.index(quantity) for quantity in quantities]
+    for values in result.published.values():
+        axes.plot(
+            xs, [_or_nan(values[k]) for k in places], "-", color=GREY, linewidth=0.8, zorder=1
+        )
+    for k, name in enumerate(_names(result)):
+        colour, line = COLOURS[k % len(COLOURS)], LINES[k % len(LINES)]
+        rows = [
+            row for row in result.rows
+            if _name(row) == name and row.quantity in quantities and row.quantity.x is not None
+            and row.ours is not None and row.ours.value is not None
+        ]  # fmt: skip
+        rows.sort(key=lambda row: row.quantity.x or 0.0)
+        at = [row.quantity.x or 0.0 for row in rows]
+        ours = [row.ours for row in rows if row.ours is not None]
+        values = [_or_nan(each.value) for each in ours]
+        lows = [_or_nan(each.low) for each in ours]
+        highs = [_or_nan(each.high) for each in ours]
+        axes.fill_between(at, lows, highs, color=colour, alpha=0.12, linewidth=0)
+        marker = MARKERS[k % len(MARKERS)]
+        axes.plot(at, values, line, marker=marker, color=colour, markersize=4, label=literal(name))
+    axes.set_xticks(xs)
+    axes.set_ylabel(literal(quantities[0].unit))
+
+
+def _or_nan(value: float | None) -> float:
+    return float("nan") if value is None else value

@@ -1,0 +1,109 @@
+"""Reads the authors' output files: a JSON array of one model's responses under one condition.
+
+The path says the rest: `…/CONDITION/MODEL.json`, where CONDITION is one of CONDITIONS, followed by
+`_with_explicit_constraints` for the explicit wording. A row has `identifier`, `constraints`,
+`solutions`, `solution_count`, `response` and may have `output_tokens`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agent_env.errors import DatasetError
+from agent_env.families.time_puzzles.audit_fields import (
+    FieldError,
+    as_dates,
+    as_identifier,
+    as_int,
+)
+from agent_env.families.time_puzzles.published import sample_id
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.runs.reproduction.responses import ResponseFile, ResponseRow
+
+CONDITIONS = {
+    "no_tool_use": "base",
+    "with_web_search": "web",
+    "with_code_interpreter": "ci",
+    "with_web_search_and_code_interpreter": "web+ci",
+}
+EXPLICIT = "_with_explicit_constraints"
+
+
+def read_outputs(path: Path) -> ResponseFile:
+    """The responses of a file; DatasetError names the row and the field."""
+    condition = _condition(path)
+    rows, samples = [], {}
+    used_ids: set[str] = set()
+    for index, row in enumerate(_rows(path)):
+        try:
+            sample = _sample(row, index, used_ids)
+            text = row.get("response")
+            if text is not None and not isinstance(text, str):
+                raise FieldError("response", "is not a text")
+        except FieldError as exc:
+            raise DatasetError(path, None, f"index {index}, {exc.field}: {exc.reason}") from exc
+        tokens = row.get("output_tokens")
+        count = int(tokens) if isinstance(tokens, int | float) else None
+        samples[sample.id] = sample
+        rows += [
+            ResponseRow(setup, path.stem, condition, sample.id, text, count)
+            for setup in _setups(condition, sample)
+        ]
+    return ResponseFile(tuple(rows), tuple(samples.values()))
+
+
+def _condition(path: Path) -> str:
+    name = path.absolute().parent.name
+    own = CONDITIONS.get(name.removesuffix(EXPLICIT))
+    if own is None:
+        known = ", ".join(CONDITIONS)
+        raise DatasetError(
+            path, None, f"its folder '{name}' names no condition; known: {known}, each with or "
+            f"without {EXPLICIT}",
+        )  # fmt: skip
+    if not name.endswith(EXPLICIT):
+        return own
+    return "explicit" if own == "base" else f"explicit+{own}"
+
+
+def _setups(condition: str, sample: TimePuzzle) -> list[str]:
+    """The setups of the paper to which such a response belongs."""
+    setups = ["no-tools"] if condition in ("base", "explicit") else []
+    if condition in ("base", "web") and sample.solution_count in (1, 3, 5):
+        setups.append("web")
+    return [*setups, "single-solution"] if sample.solution_count == 1 else setups
+
+
+def _rows(path: Path) -> list[Mapping[str, Any]]:
+    try:
+        rows = json.loads(path.read_bytes())
+    except OSError as exc:
+        raise DatasetError(path, None, f"cannot be read: {exc.strerror}") from exc
+    except (ValueError, RecursionError) as exc:
+        raise DatasetError(path, None, f"is not JSON: {exc}") from exc
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DatasetError(path, None, "is not a JSON array of objects")
+    return rows
+
+
+def _sample(row: Mapping[str, Any], index: int, used_ids: set[str]) -> TimePuzzle:
+    """The puzzle as far as the row tells it."""
+    for key in ("identifier", "solutions"):
+        if key not in row:
+            raise FieldError(key, "is missing")
+    gold = as_dates(row["solutions"])
+    texts = row.get("constraints") or "unknown"
+    lines = texts.splitlines() if isinstance(texts, str) else list(map(str, texts))
+    constraints = tuple(line.strip().removeprefix("- ") for line in lines if line.strip())
+    count = row.get("solution_count")
+    return TimePuzzle(
+        id=sample_id(str(as_identifier(row["identifier"], index)), used_ids),
+        gold=gold,
+        constraints=constraints,
+        explicit_constraints=constraints,
+        solution_count=len(gold) if count is None else as_int(count, "solution_count"),
+        fact_count=len(constraints),
+    )

@@ -1,0 +1,240 @@
+"""The experiments of the Time Puzzles paper (Wang and Dong 2026), for `agent-env reproduce`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from agent_env.analysis.paper_results import Measurement, Quantity, measurements, percent
+from agent_env.families.time_puzzles.author_outputs import read_outputs
+from agent_env.families.time_puzzles.paper_tables import (
+    SOLUTIONS,
+    exact_against_others,
+    implicit_explicit,
+)
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.records.schema import Sample
+from agent_env.runs.options import RunOptions
+from agent_env.runs.reproduction.paper import (
+    Evidence,
+    Experiment,
+    Questions,
+    Reproduction,
+    Setup,
+)
+
+TASK = "time-puzzles"
+TOKENS = "output tokens"
+
+TABLE_1 = {
+    "GPT-5": (49.3, 80.7, 31.4, 4382.4, 3416.9, -965.5),
+    "GPT-5-nano": (14.0, 57.2, 43.2, 5271.0, 4903.9, -367.1),
+    "GPT-4.1": (30.0, 58.8, 28.8, 671.6, 593.0, -78.6),
+    "GPT-4.1-nano": (8.2, 40.0, 31.8, 1116.9, 1023.6, -93.3),
+    "GPT-oss-20B": (10.2, 43.8, 33.6, 5601.0, 4965.2, -635.8),
+    "DeepSeek-V3.2": (27.0, 68.5, 41.5, 785.4, 704.6, -80.8),
+    "DeepSeek-V3.2-R": (33.3, 77.0, 43.7, 8276.5, 5821.8, -2454.7),
+    "Qwen3-4B-Inst": (2.7, 21.2, 18.5, 2621.0, 2563.5, -57.5),
+    "Qwen3-4B-Think": (5.5, 38.7, 33.2, 9529.9, 10037.3, 507.4),
+    "Qwen3-8B": (10.0, 42.7, 32.7, 7603.6, 7161.4, -442.2),
+    "Qwen3-14B": (11.3, 46.5, 35.2, 4879.9, 4782.3, -97.6),
+    "Ministral-3-8B-Inst": (3.7, 12.3, 8.6, 1801.0, 1650.5, -150.5),
+    "Ministral-3-8B-R": (3.8, 18.7, 14.9, 2117.6, 1749.4, -368.2),
+}
+TABLE_1_COLUMNS = {
+    "EM % implicit": Quantity("EM implicit"),
+    "EM % explicit": Quantity("EM explicit"),
+    "EM % difference": Quantity("EM difference"),
+    "output tokens implicit": Quantity("tokens implicit", "output tokens"),
+    "output tokens explicit": Quantity("tokens explicit", "output tokens"),
+    "output tokens difference": Quantity("tokens difference", "output tokens"),
+}
+"""Headings of our own table, and the paper's columns."""
+TABLE_3 = {"EM vs F1": (-7.07, 20.52, 87.98, 0.92), "EM vs JI": (-5.40, 16.41, 87.98, 0.92)}
+TABLE_3_COLUMNS = {
+    "mean": Quantity("mean difference", "points", 2),
+    "SD": Quantity("SD", "points", 2),
+    "% equal": Quantity("% equal", "%", 2),
+    "Spearman": Quantity("Spearman", "correlation", 2),
+}
+TABLE_3_ROWS = {"exact_match vs f1": "EM vs F1", "exact_match vs jaccard": "EM vs JI"}
+COUNTS = tuple(Quantity(str(n), "EM %", x=n) for n in range(1, 7))
+WEB_COUNTS = COUNTS[::2]
+CONDITIONS = {
+    "base": "implicit", "web": "implicit +Web", "ci": "implicit +CI",
+    "web+ci": "implicit +Web+CI", "explicit": "explicit", "explicit+ci": "explicit +CI",
+}  # fmt: skip
+FIGURE_3 = tuple(
+    Quantity(f"{unit}, {name}", unit) for unit in ("EM %", TOKENS) for name in CONDITIONS.values()
+)
+MODELS = {
+    "gpt-5-2025-08-07": "GPT-5", "gpt-5": "GPT-5",
+    "gpt-5-nano-2025-08-07": "GPT-5-nano", "gpt-5-nano": "GPT-5-nano",
+    "gpt-4.1-2025-04-14": "GPT-4.1", "gpt-4.1": "GPT-4.1",
+    "gpt-4.1-nano-2025-04-14": "GPT-4.1-nano", "gpt-4.1-nano": "GPT-4.1-nano",
+    "gpt-oss-20b": "GPT-oss-20B", "deepseek-chat": "DeepSeek-V3.2",
+    "deepseek-reasoner": "DeepSeek-V3.2-R", "Qwen3-4B-Instruct-2507": "Qwen3-4B-Inst",
+    "Qwen3-4B-Thinking-2507": "Qwen3-4B-Think", "Qwen3-8B": "Qwen3-8B", "Qwen3-14B": "Qwen3-14B",
+    "Ministral-3-8B-Instruct-2512": "Ministral-3-8B-Inst",
+    "Ministral-3-8B-Reasoning-2512": "Ministral-3-8B-R",
+}  # fmt: skip
+"""The paper's Table 4: snapshots and repositories."""
+
+
+def table_1(evidence: Evidence) -> Iterator[Measurement]:
+    """Exact match and output tokens, macro-averaged over the solution counts."""
+    headings = {heading: quantity.name for heading, quantity in TABLE_1_COLUMNS.items()}
+    for comparison in evidence.each("no-tools"):
+        yield from measurements(implicit_explicit(comparison), headings, n="samples")
+
+
+def table_3(evidence: Evidence) -> Iterator[Measurement]:
+    """Exact match less F1 and Jaccard, over all episodes of all models."""
+    headings = {heading: quantity.name for heading, quantity in TABLE_3_COLUMNS.items()}
+    if (comparison := evidence.together("no-tools")) is None:
+        return
+    for each in measurements(exact_against_others(comparison), headings, n="episodes"):
+        if (row := TABLE_3_ROWS.get(each.row)) is not None:
+            yield Measurement(row, each.quantity, each.estimate, model="all models")
+
+
+def figure_2(evidence: Evidence) -> Iterator[Measurement]:
+    """Exact match over the solution counts, without tools and with web search."""
+    yield from _curves(evidence, "web", WEB_COUNTS)
+
+
+def figure_4(evidence: Evidence) -> Iterator[Measurement]:
+    """Exact match over the solution counts, implicit and explicit."""
+    yield from _curves(evidence, "no-tools", COUNTS)
+
+
+def _curves(evidence: Evidence, setup: str, counts: Sequence[Quantity]) -> Iterator[Measurement]:
+    for comparison in evidence.each(setup):
+        by_count = comparison.by_group(SOLUTIONS, comparison.metric)
+        for k, arm in enumerate(comparison.study.arms):
+            for quantity in counts:
+                if (estimates := by_count.get(quantity.name)) is not None:
+                    name = CONDITIONS[arm.condition.name]
+                    yield Measurement(name, quantity.name, percent(estimates[k]), model=arm.model)
+
+
+def figure_3(evidence: Evidence) -> Iterator[Measurement]:
+    """Exact match and output tokens by condition, on puzzles with one solution."""
+    for comparison in evidence.each("single-solution"):
+        match = comparison.estimates_of(comparison.metric)
+        tokens = comparison.estimates_of("output_tokens")
+        for arm, score, length in zip(comparison.study.arms, match, tokens, strict=True):
+            name = CONDITIONS[arm.condition.name]
+            yield Measurement(arm.model, f"EM %, {name}", percent(score))
+            yield Measurement(arm.model, f"{TOKENS}, {name}", length)
+
+
+def corrected_gold(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
+    """The puzzles with the gold that the audit computes; grouped by the file's solution counts."""
+    from agent_env.families.time_puzzles.audit import audit, corrected
+    from agent_env.temporal.facts.tables import shipped_tables
+
+    puzzles = [sample for sample in samples if isinstance(sample, TimePuzzle)]
+    report = audit(puzzles, shipped_tables())
+    right = corrected(puzzles, report)
+    changed = [
+        puzzle.model_copy(update={"gold": other.gold})
+        for puzzle, other in zip(puzzles, right, strict=True)
+        if puzzle.gold != other.gold
+    ]
+    return {"corrected": changed} if changed else {}
+
+
+PAPER = Reproduction(
+    title="Measuring Iterative Temporal Reasoning with Time Puzzles",
+    source="Zhengxiang Wang, Zeyu Dong, 2026, arXiv:2601.07148",
+    questions=(
+        Questions(
+            "puzzles",
+            TASK,
+            "the authors' file of puzzles, a JSON array",
+            count=600,
+            options=("unchecked=true",),  # the paper's algorithm gives no guarantees
+        ),
+    ),
+    setups=(
+        Setup(
+            "no-tools", "puzzles", RunOptions(TASK, conditions=("base", "explicit"), prompt="paper")
+        ),
+        Setup(
+            "web",
+            "puzzles",
+            RunOptions(
+                TASK, conditions=("base", "web"), prompt="paper", where=("solution_count=1,3,5",)
+            ),
+            notes=(
+                "Web: the model calls the tool in steps; the paper's open-weight models read the "
+                "pages that GPT-4.1 and GPT-5 had cited (here: --condition cited of run).",
+            ),
+        ),
+        Setup(
+            "single-solution",
+            "puzzles",
+            RunOptions(
+                TASK, conditions=tuple(CONDITIONS), prompt="paper", where=("solution_count=1",)
+            ),
+            notes=(
+                "+Web+CI: both tools at once; the paper gave GPT models the pages of +Web as text.",
+            ),
+        ),
+    ),
+    experiments=(
+        Experiment(
+            "table1",
+            "Table 1: exact match and output tokens, implicit and explicit, without tools",
+            tuple(TABLE_1_COLUMNS.values()),
+            TABLE_1,
+            ("no-tools",),
+            measure=table_1,
+        ),
+        Experiment(
+            "figure2",
+            "Figure 2: exact match over the number of solutions, with and without web search",
+            WEB_COUNTS,
+            setups=("web",),
+            measure=figure_2,
+            notes=("The paper draws this figure and prints no values of it.",),
+        ),
+        Experiment(
+            "figure3",
+            "Figure 3: exact match and output tokens by tools, puzzles with one solution",
+            FIGURE_3,
+            setups=("single-solution",),
+            measure=figure_3,
+            notes=("The paper's values stand on the bars of a picture and are not entered here.",),
+        ),
+        Experiment(
+            "table3",
+            "Table 3: exact match against F1 and Jaccard",
+            tuple(TABLE_3_COLUMNS.values()),
+            TABLE_3,
+            ("no-tools",),
+            measure=table_3,
+            notes=(
+                "The paper pools over 19,000 answers of 13 models under all conditions; here those "
+                "without tools. Mean, SD and share have no interval here.",
+            ),
+        ),
+        Experiment(
+            "figure4",
+            "Figure 4: exact match over the number of solutions, implicit and explicit",
+            COUNTS,
+            setups=("no-tools",),
+            measure=figure_4,
+            notes=("The paper draws this figure and prints no values of it.",),
+        ),
+        Experiment(
+            "facts",
+            "Appendix A.1: 400 questions of TempReason, screened by gpt-oss-20b, 50 events kept",
+            (),
+            not_reproduced="it was curated by hand; `agent-env facts screen` does the like",
+        ),
+    ),
+    models=MODELS,
+    read_responses=read_outputs,
+    readings=corrected_gold,
+)

@@ -1,0 +1,115 @@
+"""Writes a reproduction: results.json, tables as CSV, figures, and one HTML page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from agent_env.analysis.paper_results import ExperimentResult, experiment_table, overview
+from agent_env.analysis.result_tables import Column, ResultTable, as_objects
+from agent_env.episodes.run_folder import write_whole
+from agent_env.runs.compare import missing_of
+from agent_env.runs.reproduction.engine import ReproduceResult
+from agent_env.runs.reproduction.paper import Reproduction
+
+WORDS = (
+    "Every row sets a value of the paper beside ours, with a 95 % confidence interval and the "
+    "number of samples n. A dash is a value that nobody measured. Whether a difference comes from "
+    "the model, the questions or the prompt is said below each table as far as it is known; an "
+    "interval tells of the sampling of questions alone.",
+)
+
+
+def write_results(result: ReproduceResult, note: Callable[[str], None]) -> list[Path]:
+    """All files of the results; the page and the figures where their extras are installed."""
+    out, files = result.out, list[Path]()
+    tables = [overview(result.results), *(experiment_table(each) for each in result.results)]
+    for table in (*tables, *(extra for each in result.results for extra in each.extra)):
+        file = out / "tables" / f"{table.name}.csv"
+        write_whole(file, table.csv().encode())
+        files.append(file)
+    text = json.dumps(results_json(result), ensure_ascii=False, allow_nan=False, indent=1)
+    write_whole(out / "results.json", text.encode() + b"\n")
+    files.append(out / "results.json")
+    if missing := missing_of("matplotlib", "jinja2"):
+        note(f"no figures and no page without {', '.join(missing)}: install 'agent-env[analysis]'")
+        return files
+    return [*files, *_draw(result), _write_page(result)]
+
+
+def results_json(result: ReproduceResult) -> dict[str, object]:
+    """The object that `--json` prints."""
+    return {
+        "paper": result.paper.title,
+        "out": str(result.out),
+        "stopped": result.stopped or None,
+        "experiments": as_objects([experiment_table(each) for each in result.results]),
+        "not_reproduced": {e.name: e.not_reproduced for e in result.results if e.not_reproduced},
+        "extra": as_objects([extra for each in result.results for extra in each.extra]),
+    }
+
+
+def _draw(result: ReproduceResult) -> list[Path]:
+    from agent_env.analysis.drawing import save
+    from agent_env.analysis.paper_figures import paper_figure
+
+    files: list[Path] = []
+    for each in result.results:
+        if (figure := paper_figure(each)) is not None:
+            files += save(figure, result.out / "figures", each.name)
+    return files
+
+
+def _write_page(result: ReproduceResult) -> Path:
+    from agent_env.analysis.report import page
+
+    text = page(
+        "paper.html",
+        title=f"Reproduced: {result.paper.title}",
+        source=result.paper.source,
+        words=(*WORDS, *([f"Incomplete: {result.stopped}."] if result.stopped else [])),
+        overview=overview(result.results),
+        experiments=[_section(each) for each in result.results],
+    )
+    file = result.out / "report.html"
+    write_whole(file, text.encode("utf-8", "replace"))
+    return file
+
+
+def _section(each: ExperimentResult) -> dict[str, object]:
+    from agent_env.analysis.paper_figures import CAPTION, paper_figure
+    from agent_env.analysis.report import inline_svg
+
+    figure = paper_figure(each)
+    tables: list[ResultTable] = [experiment_table(each).without_empty(), *each.extra]
+    return {
+        "name": each.name,
+        "title": each.title,
+        "svg": None if figure is None else inline_svg(figure, each.name),
+        "caption": CAPTION,
+        "tables": tables,
+    }
+
+
+def contents(paper: Reproduction) -> tuple[ResultTable, ResultTable]:
+    """The paper's experiments, and the question files that they can be given."""
+    setups = {setup.name: setup for setup in paper.setups}
+    rows = tuple(
+        (
+            each.name, each.title,
+            ", ".join(dict.fromkeys(setups[name].questions for name in each.setups)) or None,
+            ", ".join(dict.fromkeys(c for name in each.setups for c in setups[name].run.conditions))
+            or None,
+            each.not_reproduced or None,
+        )
+        for each in paper.experiments
+    )  # fmt: skip
+    heads = ("name", "the paper's", "questions", "conditions", "not reproduced because")
+    experiments = ResultTable("experiments", paper.title, tuple(map(Column, heads)), rows)
+    questions = tuple(
+        (each.name, each.about, each.count, "no" if each.needs_file else "yes")
+        for each in paper.questions
+    )
+    columns = tuple(map(Column, ("--file NAME", "what it is", "in the paper", "can be generated")))
+    return experiments, ResultTable("files", "Questions", columns, questions)
