@@ -80,9 +80,9 @@ def _mark(axes: Axes, row: PaperRow, y: float, k: int) -> None:
 def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]) -> None:
     xs = [quantity.x for quantity in quantities if quantity.x is not None]
     places = [result.quantities.index(quantity) for quantity in quantities]
-    for values in result.published.values():
+    for published in result.published.values():
         axes.plot(
-            xs, [_or_nan(values[k]) for k in places], "-", color=GREY, linewidth=0.8, zorder=1
+            xs, [_or_nan(published[k]) for k in places], "-", color=GREY, linewidth=0.8, zorder=1
         )
     for k, name in enumerate(_names(result)):
         colour, line = COLOURS[k % len(COLOURS)], LINES[k % len(LINES)]

@@ -65,7 +65,7 @@ def reproduce(
 
 @contextmanager
 def _progress() -> Iterator[Listener]:
-    from agent_env.cli.progress import Progress
+    from agent_env.runs.progress import Progress
 
     with Progress() as progress:
         yield progress.listener
