@@ -84,7 +84,7 @@ def conduct(
 def is_without_call(episode: Episode, condition: Condition, calls: Sequence[Call]) -> bool:
     """Whether tools that could help were offered and none was called. Where the dates are spelled
     out, the web cannot."""
-    useless = web_tools(condition) if condition.wording == "explicit" else ()
+    useless = web_tools(condition) if condition.wording != "implicit" else ()
     return (
         any(tool not in useless for tool in condition.tools)
         and episode.stop_reason in (None, "answered")

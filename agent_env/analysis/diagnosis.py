@@ -160,7 +160,7 @@ def _of_wrong_answer(
     web = web_tools(condition)
     proving = _proving(sample, faults)
     stage = _retrieval_stage(proving, episode, web) if web and sample.evidence else ""
-    if condition.wording == "explicit":
+    if condition.wording != "implicit":
         return "reasoning", "dates left out" if gave_up else ""
     if looked_up and condition.context is not None:
         return "lookup", "given pages"

@@ -86,8 +86,9 @@ class Condition(Record):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:+~-]{0,199}$")
     """Parts joined by `+` in a fixed order, optionally `~` and the first step's tool choice; also
     the name of its folder of episodes."""
-    wording: Literal["implicit", "explicit"] = "implicit"
-    """Whether the constraints spell their dates out."""
+    wording: Literal["implicit", "explicit", "explicit-paper"] = "implicit"
+    """Whether the constraints spell their dates out; `explicit-paper` leaves those of other
+    calendars to the model."""
     tools: tuple[str, ...] = ()
     """Names of the tools offered."""
     own_tools: tuple[ToolTraits, ...] = Field(default=(), exclude_if=lambda tools: not tools)

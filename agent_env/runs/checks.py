@@ -42,7 +42,7 @@ def check_wordings(task: Task, conditions: Sequence[Condition], samples: Sequenc
         if all(task.prompt(sample, condition) == task.prompt(sample, plain) for sample in samples):
             raise ConfigError(
                 f"condition '{condition.name}': these questions of {task.name} have no dates to "
-                "spell out, so `explicit` would change nothing; leave it out"
+                f"spell out, so `{condition.wording}` would change nothing; leave it out"
             )
 
 

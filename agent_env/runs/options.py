@@ -61,8 +61,8 @@ class RunOptions:
     conditions: Annotated[
         tuple[str, ...],
         Opt(
-            "Parts joined by +: base, explicit, cited, web, web-once, cal, events, ci, sql. "
-            "Repeatable.",
+            "Parts joined by +: base, explicit, explicit-paper, cited, web, web-once, cal, events, "
+            "ci, sql. Repeatable.",
             WHAT,
             "--condition",
             manifest="conditions",

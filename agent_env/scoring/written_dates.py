@@ -97,17 +97,23 @@ def _row(line: str) -> str:
 
 _NONE_WORDS = frozenset(
     "a above all and any are be can condition conditions constraint constraints could "
-    "criteria criterion date dates day days do does empty exist exists fit fits for found "
+    "criteria criterion date dates day days do does empty every exist exists fit fits for found "
     "fulfill fulfills given gregorian holds in is it list listed match matches matching meet "
     "meets none of once possible range requirement requirements result s satisfied satisfies "
     "satisfy satisfying set so solution solutions such that the them there therefore these "
     "this those to valid which within work works year years".split()
 )
-_NONE = re.compile(
-    r"^(?:so )?(?:there (?:is|are) )?(?:none\b|no (?:(?:valid|such|matching|possible|single|"
-    r"suitable|gregorian|common) ){0,3}(?:dates?|days?|solutions?)\b"
-    r"|(?:the )?empty (?:set|list)\b)",
+_KIND = (
+    r"(?:(?:valid|such|matching|possible|single|suitable|gregorian|common) ){0,3}"
+    r"(?:dates?|days?|solutions?)\b"
 )
+_NONE = re.compile(
+    r"^(?:so )?(?:(?:there(?: (?:is|are|was|were|exists?)|s) )?(?:none\b|no {kind}"
+    r"|(?:the )?empty (?:set|list)\b)"
+    r"|there (?:(?:is|are|was|were)(?: not|nt)|(?:does not|doesnt|do not|dont) exist) (?:any|an?) "
+    r"{kind})".replace("{kind}", _KIND)
+)
+_BETWEEN = re.compile(r"\b(?:between|from) \d{4} (?:and|to|through) \d{4}\b")
 _REASON = re.compile(r"[,;.:-]|(?:because|since|as) ")
 _UNSURE = re.compile(
     r"\b(?:but|if|unless|except|yet|far|not|cannot|unable|unsure|unknown|determine|know|maybe|or"
@@ -121,7 +127,7 @@ def _says_none(content: str, only_dates: bool) -> bool:
     opening = _NONE.match(words)
     if opening is None:
         return False
-    behind = words[opening.end() :].lstrip()
+    behind = _BETWEEN.sub("", words[opening.end() :]).lstrip()
     if _NONE_WORDS.issuperset(re.findall(r"\w+", behind)) and "?" not in behind:
         return True
     return (

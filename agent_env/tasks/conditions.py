@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import ToolChoice
@@ -12,7 +13,8 @@ from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.tool_registry import find_tool, tool_names
 
-PARTS = ("base", "explicit", "cited", "web", "web-once", "cal", "events", "ci", "sql")
+WORDINGS: tuple[Literal["explicit", "explicit-paper"], ...] = ("explicit", "explicit-paper")
+PARTS = ("base", *WORDINGS, "cited", "web", "web-once", "cal", "events", "ci", "sql")
 """Known parts, in the order of a condition's name; `base` stands alone, and `cited` may be
 `cited:NAME`. Other tools follow: each tool's name is a part, and so is the MODULE:NAME of a tool
 that is not built in."""
@@ -77,7 +79,7 @@ def parse_condition(text: str) -> Condition:
         raise ConfigError(f"condition '{text}' has the tool {twice} twice")
     condition = Condition(
         name="+".join(ordered),
-        wording="explicit" if "explicit" in parts else "implicit",
+        wording=next((wording for wording in WORDINGS if wording in parts), "implicit"),
         tools=tuple(tool.name for tool in offered),
         strategy="one-round" if "web-once" in parts else "tool-loop",
         context=next((part for part in parts if _kind(part) == "cited"), None),
@@ -129,8 +131,9 @@ def _check(text: str, parts: Sequence[str], kinds: Sequence[str]) -> None:
         raise ConfigError(f"condition '{text}' names a part twice")
     if "base" in parts and len(parts) > 1:
         raise ConfigError(f"condition '{text}': base means without anything, so it stands alone")
-    if {"web", "web-once"} <= set(parts):
-        raise ConfigError(f"condition '{text}': web and web-once exclude each other")
+    for pair in (("web", "web-once"), WORDINGS):
+        if set(pair) <= set(parts):
+            raise ConfigError(f"condition '{text}': {' and '.join(pair)} exclude each other")
     if "cited" in kinds and (web := {"web", "web-once"} & set(parts)):
         raise ConfigError(
             f"condition '{text}': cited gives the pages that {web.pop()} would look for, "

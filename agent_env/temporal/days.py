@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from random import Random
 
 DaySet = int
 
@@ -81,6 +82,18 @@ class DayRange:
         while at != -1:
             yield self.day(top - at)
             at = text.rfind("1", 0, at)
+
+    def draw(self, days: DaySet, rng: Random) -> date:
+        """A random day of a set that is not empty, with equal probabilities."""
+        low = (days & -days).bit_length() - 1
+        within = days >> low
+        span = within.bit_length()
+        bits = within.to_bytes(span // 8 + 1, "little")
+        for _ in range(400):  # fails only for a very sparse set
+            place = int(rng.random() * span)
+            if bits[place >> 3] >> (place & 7) & 1:
+                return self.day(low + place)
+        return rng.choice(list(self.dates(days)))
 
     def runs(self, days: DaySet) -> list[tuple[date, date]]:
         """The runs of consecutive days of a set, in order."""

@@ -22,6 +22,7 @@ def test_parts_come_in_one_order_whatever_the_user_writes() -> None:
         ("web", "implicit", ("web_search", "open_page"), "tool-loop"),
         ("web+cal", "implicit", ("web_search", "open_page", "calendars"), "tool-loop"),
         ("explicit+ci", "explicit", ("python",), "tool-loop"),
+        ("explicit-paper+ci", "explicit-paper", ("python",), "tool-loop"),
         ("web-once", "implicit", ("web_search", "open_page"), "one-round"),
     ],
 )
@@ -37,12 +38,13 @@ def test_a_name_says_wording_tools_and_strategy(
     [
         (
             "wbe",
-            "unknown condition 'wbe': no part 'wbe'; join these by +: base, explicit, cited, web",
+            "unknown condition 'wbe': no part 'wbe'; join these by +: base, explicit, expl",
         ),
         ("web+", "no part ''"),
         ("web+web", "names a part twice"),
         ("base+ci", "base means without anything"),
-        ("web+web-once", "exclude each other"),
+        ("web+web-once", "web and web-once exclude each other"),
+        ("explicit+explicit-paper", "explicit and explicit-paper exclude each other"),
         ("web+cited", "cited gives the pages that web would look for, so they exclude each other"),
         ("cited:a+web-once", "cited gives the pages that web-once would look for"),
         ("cited:a+cited:b", "only one set of cited pages at a time"),

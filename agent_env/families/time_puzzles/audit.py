@@ -29,7 +29,7 @@ from agent_env.families.time_puzzles.audit_solved import (
 from agent_env.families.time_puzzles.audit_texts import TextJudge
 from agent_env.families.time_puzzles.checks import Checker
 from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import Fact, KbEvent, YearRange
+from agent_env.families.time_puzzles.facts import KbEvent
 from agent_env.families.time_puzzles.guessers import (
     Case,
     GuessRates,
@@ -232,7 +232,7 @@ class _Auditor:
             "any_unnecessary": bool(unnecessary),
             "convention_dependent": not set(readings) <= _declared_readings(puzzle),
             "guessable": chance is not None and (chance > MAX_CHANCE or without_event),
-            "wording": self._wording_differs(puzzle, solution),
+            "wording": self._texts.differ(puzzle, solution),
         }
         own = {"open_universe": is_open, "convention_dependent": bool(readings)}
         noted = tuple(name for name, holds in own.items() if holds and not defects[name])
@@ -258,18 +258,6 @@ class _Auditor:
         rest = solution.rests[solution.facts.index(event)]
         self.cases.append(Case(event, rest, gold_days(puzzle, self.sets)))
         return chance_of(Case(event, rest, solution.answer), self.sets)
-
-    def _wording_differs(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> bool:
-        if self._texts.differ(puzzle, solution):
-            return True
-        return self._texts.is_ours(puzzle) and not self._is_faithful(puzzle, solution)
-
-    def _is_faithful(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> bool:
-        """Whether the explicit wording has the same answer, within the prompt's range of years."""
-        first, last = year_bounds(puzzle)
-        facts: list[Fact] = [*solution.facts, YearRange(start=first, end=last)]
-        rests = [*solution.rests, solution.answer]
-        return self._checker.is_faithful(facts, rests, solution.answer)
 
 
 def _is_declared_open(puzzle: TimePuzzle) -> bool:

@@ -13,10 +13,10 @@ from itertools import pairwise
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.audit_solved import SolvedPuzzle
-from agent_env.families.time_puzzles.checks import SPELLED_OUT
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.wording import TooManySpans, Wording
+from agent_env.families.time_puzzles.spelled_out import SPELLED_OUT
+from agent_env.families.time_puzzles.wording import Wording
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.facts.tables import FactTables
 
@@ -59,8 +59,8 @@ class TextJudge:
             implicit = self._implicit(fact)
             if implicit is not None and implicit != puzzle.constraints[index]:
                 return True
-            explicit = self._explicit(solution.facts[index], solution.rests[index])
-            if explicit is not None and explicit != puzzle.explicit_constraints[index]:
+            text = puzzle.explicit_constraints[index]
+            if self._is_misworded(text, solution.facts[index], solution.answer):
                 return True
         return False
 
@@ -70,11 +70,18 @@ class TextJudge:
         except KeyError:  # an unknown name
             return None
 
-    def _explicit(self, fact: ft.Fact, rest: DaySet) -> str | None:
+    def _is_misworded(self, text: str, fact: ft.Fact, answer: DaySet) -> bool:
+        """Whether an explicit text in our wording states other days; false for an unknown name. A
+        calendar fact may list any of its days, if all answers are among them."""
+        listed: DaySet = 0
         try:
-            return self._wording.explicit(fact, rest)
-        except (KeyError, TooManySpans):
-            return None
+            if isinstance(fact, SPELLED_OUT):
+                listed = next(iter(self._read_spans(text)), 0)
+                if answer & ~listed or listed & ~self._sets.of(fact):
+                    return True
+            return self._wording.explicit(fact, listed) != text
+        except KeyError:
+            return False
 
     def _means_other_days(self, text: str, index: int, solution: SolvedPuzzle) -> bool:
         readings = self._possible_sets(text, solution.facts[index])

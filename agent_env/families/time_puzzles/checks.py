@@ -8,12 +8,9 @@ from collections.abc import Sequence
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.readings import Readings
-from agent_env.families.time_puzzles.solver import solve, whole_years, years_in
+from agent_env.families.time_puzzles.solver import solve, years_in
 from agent_env.temporal.days import CLOSURE_DAYS, DaySet
 from agent_env.temporal.facts.tables import FactTables
-
-SPELLED_OUT = (ft.ChineseZodiac, ft.LunarMonth, ft.CalendarMonth, ft.ChurchDay, ft.SolarTerm)
-"""Facts whose explicit wording lists dates in the years that the other facts allow."""
 
 
 class Checker:
@@ -68,16 +65,3 @@ class Checker:
         if event.level == "day":
             return sum(bool(rest & patterns.days_of_month((day,))) for day in range(1, 32))
         return sum(1 for _ in years_in(rest, self._days))
-
-    def is_faithful(
-        self, facts: Sequence[ft.Fact], rests: Sequence[DaySet], answer: DaySet
-    ) -> bool:
-        """Whether the explicit wording has the same answer: spelled-out facts hold there only in
-        the years that the other facts allow."""
-        explicit = []
-        for fact, rest in zip(facts, rests, strict=True):
-            days = self._sets.of(fact)
-            if isinstance(fact, SPELLED_OUT):
-                days &= whole_years(years_in(rest, self._days), self._days)
-            explicit.append(days)
-        return solve(explicit, self._days.everything) == answer

@@ -21,8 +21,9 @@ from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, Us
 from agent_env.families.time_puzzles.plan import Outline, draw_outline, plan_kinds
 from agent_env.families.time_puzzles.proofs import proofs_of
 from agent_env.families.time_puzzles.sample import Checks, TimePuzzle
-from agent_env.families.time_puzzles.solver import information_gain, rests_of
-from agent_env.families.time_puzzles.wording import TooManySpans, Wording
+from agent_env.families.time_puzzles.solver import information_gain, rests_of, solve
+from agent_env.families.time_puzzles.spelled_out import SpelledOut, TooManySpans
+from agent_env.families.time_puzzles.wording import Wording
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange, DaySet
 from agent_env.temporal.facts.articles import article_url, event_title, presidency_title
 from agent_env.temporal.facts.tables import FactTables
@@ -76,6 +77,7 @@ class Generator:
         self._checked = checked
         self._sets = DaySets(days, tables)
         self._wording = Wording(tables, self._sets)
+        self._spelled_out = SpelledOut(self._sets)
         self._candidates = Candidates(tables, self._sets, calendars)
         self._checker = Checker(self._sets, tables)
 
@@ -112,7 +114,7 @@ class Generator:
         for kind in kinds if self._checked else kinds[:-1]:
             domain &= kind.domain
         if domain:
-            seed_date = self._random_day(domain, rng)
+            seed_date = self._days.draw(domain, rng)
             options = self._options(kinds, seed_date, rng)
             for entries in self._search([event], event.days, options, shape.solutions):
                 yield entries, seed_date
@@ -153,18 +155,6 @@ class Generator:
             entries = kind.entries(day, rng)
             yield from rng.sample(entries, min(BREADTH, len(entries)))
 
-    def _random_day(self, days: DaySet, rng: Random) -> date:
-        """A day of a set, with equal probabilities."""
-        low = (days & -days).bit_length() - 1
-        within = days >> low
-        span = within.bit_length()
-        bits = within.to_bytes(span // 8 + 1, "little")
-        for _ in range(400):  # fails only for a very sparse set
-            index = int(rng.random() * span)
-            if bits[index >> 3] >> (index & 7) & 1:
-                return self._days.day(low + index)
-        return rng.choice(list(self._days.dates(days)))
-
     def _search(
         self,
         entries_so_far: list[Entry],
@@ -201,7 +191,7 @@ class Generator:
             domain &= kind.domain
         if not domain or not first:
             return
-        day = self._random_day(domain, rng)
+        day = self._days.draw(domain, rng)
         entries = [event, *(rng.choice(kind.entries(day, rng)) for kind in first)]
         rests = rests_of([entry.days for entry in entries], self._days.everything)
         common = rests[0] & entries[0].days
@@ -209,7 +199,7 @@ class Generator:
             others = rng.choice(rests) & ~common & last.domain
             if not others:
                 continue
-            wrong = rng.choice(last.entries(self._random_day(others, rng), rng))
+            wrong = rng.choice(last.entries(self._days.draw(others, rng), rng))
             if not common & wrong.days and all(rest & wrong.days for rest in rests):
                 yield [*entries, wrong], None
 
@@ -223,12 +213,22 @@ class Generator:
         checks = self._check(facts, rests, answer) if self._checked else None
         if self._checked and checks is None:
             return None
-        order = rng.sample(range(len(facts)), len(facts))
         try:
-            explicit = tuple(self._wording.explicit(facts[i], rests[i]) for i in order)
+            listed = self._spelled_out.listed(facts, rests, answer, rng)
         except TooManySpans:
             return None
+        if self._checked and not self._is_explicit_sound(listed, answer):
+            return None
+        order = rng.sample(range(len(facts)), len(facts))
+        explicit = tuple(self._wording.explicit(facts[i], listed[i]) for i in order)
         return self._puzzle([entries[i] for i in order], explicit, answer, checks, seed_date, name)
+
+    def _is_explicit_sound(self, listed: Sequence[DaySet], answer: DaySet) -> bool:
+        """Whether the explicit wording has the same answer and no fact that it could do without."""
+        rests = rests_of(listed, self._days.everything)
+        if solve(listed, self._days.everything) != answer:
+            return False
+        return not self._checker.unnecessary(rests, answer)
 
     def _puzzle(
         self,
@@ -275,8 +275,6 @@ class Generator:
         values = checker.event_values(event, rests[0])
         if values < MIN_EVENT_VALUES or not checker.is_closed(facts, answer):
             return None
-        if not checker.is_faithful(facts, rests, answer):
-            return None
         return Checks(
             closed=True,
             necessary=True,
@@ -284,6 +282,7 @@ class Generator:
             event_values=values,
             robust=True,
             faithful=True,
+            explicit_necessary=True,
         )
 
 

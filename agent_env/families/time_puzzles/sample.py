@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from agent_env.families.time_puzzles.facts import Fact
 from agent_env.records.schema import Record, Sample
 
-GENERATOR_VERSION = 2
+GENERATOR_VERSION = 3
 """Raised whenever the same seed gives other puzzles."""
 
 
@@ -31,6 +31,9 @@ class Checks(Record):
     """Readings that change the answer."""
     faithful: bool
     """Both wordings have the same answer."""
+    explicit_necessary: bool | None = None
+    """Without any single explicit constraint the answer differs; None for a puzzle of generator 1
+    or 2, where it was not checked."""
 
 
 class TimePuzzle(Sample):

@@ -6,6 +6,7 @@ from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.examples import WORKED
 from agent_env.families.time_puzzles.hooks import HOOKS
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.spelled_out import SPELLED_OUT
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.scoring.date_matching import days_off
@@ -89,10 +90,23 @@ def render(template: str, puzzle: TimePuzzle, condition: Condition) -> str:
 
 def fields(puzzle: TimePuzzle, condition: Condition) -> dict[str, str]:
     """The prompt's placeholders: `constraints`, one a line, `first` and `last` year."""
-    explicit = condition.wording == "explicit"
-    constraints = puzzle.explicit_constraints if explicit else puzzle.constraints
     first, last = puzzle.years.split("-")
-    return {"constraints": _listed(constraints), "first": first, "last": last}
+    return {"constraints": _listed(_texts(puzzle, condition)), "first": first, "last": last}
+
+
+def _texts(puzzle: TimePuzzle, condition: Condition) -> tuple[str, ...]:
+    """The constraints in the condition's wording. In `explicit-paper`, as in the paper's second
+    set, those of other calendars stay as they are."""
+    if condition.wording == "implicit":
+        return puzzle.constraints
+    texts = puzzle.explicit_constraints
+    if condition.wording == "explicit" or len(puzzle.facts) != len(texts):
+        return texts
+    triples = zip(puzzle.facts, puzzle.constraints, texts, strict=True)
+    return tuple(
+        implicit if isinstance(fact, SPELLED_OUT) else explicit
+        for fact, implicit, explicit in triples
+    )
 
 
 def _listed(constraints: tuple[str, ...]) -> str:

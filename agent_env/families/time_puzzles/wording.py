@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets, years_held
-from agent_env.families.time_puzzles.solver import whole_years, years_in
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.facts.tables import FactTables
 from agent_env.temporal.systems.catalogue import open_calendar
-
-MAX_SPANS = 12
-"""Largest number of date spans in one explicit constraint."""
-
-MAX_YEARS = 13 * MAX_SPANS
-"""With more years a fact has too many spans: it holds in at least one year of twelve."""
 
 CALENDAR_NAMES = {
     "hebrew": "Hebrew calendar",
@@ -31,10 +23,6 @@ GAMES = {
     "summer_olympics": "the Summer Olympic Games",
     "world_cup": "the final tournament of the men's football World Cup",
 }
-
-
-class TooManySpans(ValueError):
-    """A fact needs more than MAX_SPANS spans."""
 
 
 class Wording:
@@ -89,19 +77,16 @@ class Wording:
             case _:
                 return _plain(fact)
 
-    def explicit(self, fact: ft.Fact, others: DaySet) -> str:
-        """The constraint with its dates; a calendar fact lists them for the years of `others`, the
-        days that all other facts allow. Raises TooManySpans."""
+    def explicit(self, fact: ft.Fact, listed: DaySet) -> str:
+        """The constraint with its dates; a fact in SPELLED_OUT has the days `listed`."""
         match fact:
             case ft.ChineseZodiac() | ft.LunarMonth() | ft.CalendarMonth():
-                return self._as_spans(fact, others)
+                return self._as_spans(listed)
             case ft.ChurchDay() | ft.SolarTerm():
-                return self._as_dates(fact, others)
+                dates = ", ".join(map(str, self._sets.days.dates(listed)))
+                return f"The date is one of these: {dates}."
             case ft.JapaneseEra():
-                first, last = self._sets.days.runs(self._sets.of(fact))[0]
-                return (
-                    f"The date falls in one of these spans (both ends included): {first} to {last}."
-                )
+                return self._as_spans(self._sets.of(fact))
             case ft.PersonAlive(person=person):
                 life = self._people[person]
                 return f"The date is after {life.start} and before {life.end}."
@@ -136,28 +121,9 @@ class Wording:
         also = " (in any year)" if fact.level == "month" else ""
         return f"The {what} is the same as that of the {edge} day of {name}{also}."
 
-    def _as_spans(self, fact: ft.Fact, others: DaySet) -> str:
-        """The fact's days in the years that the other facts allow, as spans."""
-        days = self._sets.days
-        spans = days.runs(self._sets.of(fact) & self._years_of(others))
-        if len(spans) > MAX_SPANS:
-            raise TooManySpans(f"{fact.type} takes {len(spans)} spans")
-        texts = (f"{first} to {last}" for first, last in spans)
+    def _as_spans(self, days: DaySet) -> str:
+        texts = (f"{first} to {last}" for first, last in self._sets.days.runs(days))
         return f"The date falls in one of these spans (both ends included): {'; '.join(texts)}."
-
-    def _as_dates(self, fact: ft.Fact, others: DaySet) -> str:
-        """The fact's days in the years that the other facts allow, one by one."""
-        dates = list(self._sets.days.dates(self._sets.of(fact) & self._years_of(others)))
-        if len(dates) > MAX_SPANS:
-            raise TooManySpans(f"{fact.type} takes {len(dates)} dates")
-        return f"The date is one of these: {', '.join(map(str, dates))}."
-
-    def _years_of(self, days: DaySet) -> DaySet:
-        """All days of the set's years. Raises TooManySpans for more than MAX_YEARS."""
-        years = list(islice(years_in(days, self._sets.days), MAX_YEARS + 1))
-        if len(years) > MAX_YEARS:
-            raise TooManySpans(f"the other facts leave more than {MAX_YEARS} years")
-        return whole_years(years, self._sets.days)
 
 
 def _plain(fact: ft.Fact) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from agent_env.families.time_puzzles.audit_solved import solve_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import (
@@ -14,6 +16,7 @@ from agent_env.families.time_puzzles.facts import (
     WeekdayInMonth,
 )
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.spelled_out import SpelledOut
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.temporal.days import PUZZLE_DAYS
 from agent_env.temporal.facts.tables import shipped_tables
@@ -21,6 +24,7 @@ from agent_env.temporal.facts.tables import shipped_tables
 TABLES = shipped_tables()
 SETS = DaySets(PUZZLE_DAYS, TABLES)
 WORDING = Wording(TABLES, SETS)
+SPELLED_OUT = SpelledOut(SETS)
 
 WATERLOO = KbEvent(event="the Battle of Waterloo", aspect="start", level="year", value=1815)
 AUSTERLITZ = KbEvent(event="the Battle of Austerlitz", aspect="start", level="day", value=2)
@@ -37,12 +41,13 @@ def by_hand(name: str, *facts: Fact) -> TimePuzzle:
     """A puzzle of these facts in our own wording."""
     found = solve_facts(facts, PUZZLE_DAYS.everything, SETS)
     gold = tuple(str(day) for day in PUZZLE_DAYS.dates(found.answer))
-    pairs = zip(facts, found.rests, strict=True)
+    listed = SPELLED_OUT.listed(facts, found.rests, found.answer, Random(1))
+    pairs = zip(facts, listed, strict=True)
     return TimePuzzle(
         id=name,
         gold=gold,
         constraints=tuple(WORDING.implicit(fact) for fact in facts),
-        explicit_constraints=tuple(WORDING.explicit(fact, rest) for fact, rest in pairs),
+        explicit_constraints=tuple(WORDING.explicit(fact, days) for fact, days in pairs),
         facts=facts,
         solution_count=len(gold),
         fact_count=len(facts),

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles.facts import DayOfMonthSpecific, LunarMonth
 from agent_env.families.time_puzzles.task import make_task, score
-from agent_env.records.schema import Condition, Episode
+from agent_env.records.schema import Episode
+from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import puzzle
+
+from .by_hand import FRANZ_JOSEPH, by_hand
 
 
 def episode(answer: str | None, status: str = "finished") -> Episode:
@@ -20,9 +24,7 @@ def episode(answer: str | None, status: str = "finished") -> Episode:
 
 
 def prompt(name: str, condition: str = "base") -> str:
-    wording = "explicit" if condition == "explicit" else "implicit"
-    chosen = Condition.model_validate({"name": condition, "wording": wording})
-    (message,) = make_task(name).prompt(puzzle(), chosen)
+    (message,) = make_task(name).prompt(puzzle(), parse_condition(condition))
     return message.content
 
 
@@ -39,6 +41,15 @@ def test_the_papers_prompt_leaves_the_range_out() -> None:
 def test_the_explicit_condition_shows_the_explicit_wording() -> None:
     assert "- The year is 1982." in prompt("default", "explicit")
     assert "Falklands" not in prompt("default", "explicit")
+
+
+def test_the_papers_explicit_wording_leaves_other_calendars_to_the_model() -> None:
+    lunar = by_hand("lunar", FRANZ_JOSEPH, LunarMonth(month=6), DayOfMonthSpecific(day=20))
+    (message,) = make_task().prompt(lunar, parse_condition("explicit-paper"))
+    assert (
+        "- The year is 1848.\n- In the Chinese calendar, the date falls in lunar month 6 "
+        "(a leap month of that number included).\n- The day of the month is 20."
+    ) in message.content
 
 
 def test_the_gold_answer_never_stands_in_the_prompt() -> None:
