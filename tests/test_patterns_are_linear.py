@@ -24,7 +24,8 @@ CUT = {
 FROM_ARGUMENTS = {
     "agent_env.models.fake_server.policies": "the user's own pattern of a scripted reply",
     "agent_env.families.traveler.reference": "escaped",
-    "agent_env.families.time_puzzles.reference_reading": "a table of wordings, on a cut text",
+    "agent_env.families.time_puzzles.texts.grammar": "a table of forms; its own test attacks them",
+    "agent_env.families.time_puzzles.texts.vocabulary": "words of a text that a form matched",
     "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",
     "agent_env.families.temp_answers.scoring.loose_json": "escaped",
     "agent_env.families.event_facts.answers": "escaped",

@@ -9,17 +9,19 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
 from agent_env.errors import DatasetError
-from agent_env.families.time_puzzles.audit_texts import dates_in
 from agent_env.families.time_puzzles.day_sets import years_held
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
+from agent_env.families.time_puzzles.names import NameIndex, name_key
 from agent_env.families.time_puzzles.published import PublishedPuzzle
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.texts.grammar import compile_text
+from agent_env.families.time_puzzles.texts.meanings import DateSpans
 from agent_env.records.escaping import unguarded
 from agent_env.temporal.facts.tables import EventRow, FactTables, LifeRow, parse_years
 from agent_env.temporal.partial import PartialDate
@@ -88,9 +90,9 @@ class Resolver:
 
     def __init__(self, tables: FactTables, events: Sequence[EventRow] | None) -> None:
         self.tables = tables
-        self._events = {_key(row.event): row for row in (*tables.events, *(events or ()))}
-        self._people = _names(row.person for row in tables.people)
-        self._presidents = _names(row.person for row in tables.presidents)
+        self._events = {name_key(row.event): row for row in (*tables.events, *(events or ()))}
+        self._people = NameIndex(row.person for row in tables.people)
+        self._presidents = NameIndex(row.person for row in tables.presidents)
         self._lives: dict[str, LifeRow] = {}
         self._rows: dict[str, EventRow] = {}
 
@@ -122,7 +124,7 @@ class Resolver:
         self, puzzle: TimePuzzle, index: int, fact: PersonAlive, resolved: ResolvedFacts
     ) -> PersonAlive:
         """The person; an unknown one lived between the two dates of the explicit wording."""
-        name = _find(fact.person, self._people)
+        name = self._people.find(fact.person)
         if name is not None:
             return PersonAlive(person=name)
         resolved.notes.append("unknown_person")
@@ -135,7 +137,7 @@ class Resolver:
         return PersonAlive(person=name)
 
     def _president(self, fact: UsPresident, resolved: ResolvedFacts) -> UsPresident:
-        name = _find(fact.person, self._presidents)
+        name = self._presidents.find(fact.person)
         if name is None:
             resolved.notes.append("unknown_person")
             resolved.judged = False
@@ -143,7 +145,7 @@ class Resolver:
         return UsPresident(person=name)
 
     def _event(self, puzzle: TimePuzzle, fact: KbEvent, resolved: ResolvedFacts) -> None:
-        row = self._events.get(_key(fact.event))
+        row = self._events.get(name_key(fact.event))
         if row is None:
             resolved.notes.append(UNKNOWN_EVENT)
         stated = _stated_values(puzzle, fact)
@@ -195,28 +197,8 @@ def _table_values(fact: KbEvent, row: EventRow) -> tuple[int, ...]:
 def _stated_life(puzzle: TimePuzzle, index: int) -> tuple[date, date] | None:
     if len(puzzle.explicit_constraints) != len(puzzle.facts):
         return None
-    dates = dates_in(puzzle.explicit_constraints[index])
-    return (dates[0], dates[1]) if len(dates) == 2 and dates[0] < dates[1] else None
-
-
-def _key(name: str) -> str:
-    return " ".join(name.replace(".", " ").casefold().split())
-
-
-def _names(names: Iterable[str]) -> dict[str, str | None]:
-    """Names by form; an ambiguous short form maps to None."""
-    unique = dict.fromkeys(names)
-    by_form: dict[str, str | None] = {}
-    for name in unique:
-        short = _short(name)
-        by_form[short] = None if short in by_form else name
-    return by_form | {_key(name): name for name in unique}
-
-
-def _find(name: str, names_by_form: dict[str, str | None]) -> str | None:
-    return names_by_form.get(_key(name)) or names_by_form.get(_short(name))
-
-
-def _short(name: str) -> str:
-    """Without single initials."""
-    return " ".join(part for part in _key(name).split() if len(part) > 1)
+    meaning = compile_text(puzzle.explicit_constraints[index])
+    if not isinstance(meaning, DateSpans) or len(meaning.spans) != 1:
+        return None
+    first, last = meaning.spans[0]
+    return (first, last) if first < last else None

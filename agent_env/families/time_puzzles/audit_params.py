@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_env.families.time_puzzles.audit_fields import FieldError, as_int, as_year, display
 from agent_env.families.time_puzzles.facts import ANIMALS, MONTHS, SEASONS, SIGNS, WEEKDAYS
+from agent_env.families.time_puzzles.texts.vocabulary import OTHER_ANIMALS
 from agent_env.temporal.facts.tables import parse_years
 from agent_env.temporal.partial import PartialDate
 
@@ -22,10 +23,6 @@ ASPECTS = {
     **dict.fromkeys(("end", "finish", "ending"), "end"),
     **dict.fromkeys(("multi_year", "multiyear", "multi-year", "multi year"), "multi_year"),
 }
-OTHER_ANIMALS = {
-    "mouse": "Rat", "cow": "Ox", "buffalo": "Ox", "hare": "Rabbit", "sheep": "Goat", "ram": "Goat",
-    "cock": "Rooster", "chicken": "Rooster", "boar": "Pig",
-}  # fmt: skip
 
 
 def _take(values: Mapping[str, Any], *names: str) -> Any:

@@ -98,7 +98,7 @@ class DaySets:
             case ft.WesternZodiac(sign=sign):
                 return self.patterns.month_days(*ft.SIGNS[sign])
             case ft.LunarMonth(month=month):
-                return self._lunar_months[month]
+                return self._lunar_months.get(month, 0)
             case ft.CalendarMonth(calendar=name, month=month):
                 return self._calendar_months(name)[month]
         return self._day_level(fact)

@@ -99,7 +99,8 @@ class Season(Record):
 
 class LunarMonth(Record):
     type: Literal["lunar_month"] = "lunar_month"
-    month: int = Field(ge=1, le=12)
+    month: int = Field(ge=1)
+    """No day has a number above 12: published files hold such facts, with an empty gold."""
 
 
 class WesternZodiac(Record):

@@ -65,8 +65,10 @@ def next_step(turn: Turn) -> Step | None:
     tools, history = turn.offered, read_history(turn.messages)
     find = find_thoroughly if turn.thorough else find_once
     prompt = read_prompt(history.prompt)
-    if not prompt.clauses and not prompt.lookups:  # all days would fit
+    if not prompt.clauses and not prompt.lookups and not (prompt.announced and prompt.unread):
         return None
+    if prompt.unread:  # an answer from the other constraints would be a guess
+        return f"I did not understand: {'; '.join(prompt.unread)}\nI give no answer.", []
     states = [
         context_fact(lookup, history) or find(lookup, history, tools) for lookup in prompt.lookups
     ]
@@ -162,7 +164,7 @@ def _finish(
         check = {"operation": "describe", "date": dates[0]}
         return "I check a date with the calendar.", [("calendars", check)]
     sources = list(dict.fromkeys(f.url for f in states if f.url is not None))
-    return _answer(dates, missing, prompt.unread, sources), []
+    return _answer(dates, missing, sources), []
 
 
 @lru_cache(maxsize=1000)
@@ -200,14 +202,10 @@ def _guess(dates: list[str], missing: list[Lookup], prompt: str) -> list[str]:
     return dates
 
 
-def _answer(
-    dates: list[str], missing: list[Lookup], unread: tuple[str, ...], sources: list[str]
-) -> str:
+def _answer(dates: list[str], missing: list[Lookup], sources: list[str]) -> str:
     lines = []
     if missing:
         lines.append(f"I could not find out about {'; '.join(m.phrase for m in missing)}.")
-    if unread:
-        lines.append(f"I did not understand: {'; '.join(unread)}")
     if sources:
         lines.append(f"Sources: {', '.join(sources)}")
     lines.append(f"MY ANSWER: {', '.join(dates) or 'None'}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agent_env.families.time_puzzles.reference_reading import MONTHS, Clause, Lookup, inside
+from agent_env.families.time_puzzles.facts import MONTHS
+from agent_env.families.time_puzzles.reference_reading import Clause, Lookup, inside
 
 _MONTH = "|".join(MONTHS)
 _DATE = re.compile(
@@ -104,9 +105,9 @@ def is_about_more(text: str, lookup: Lookup) -> bool:
 def clause_from(text: str, lookup: Lookup) -> Clause | None:
     """The text's statement about the lookup as a clause; None without one."""
     if lookup.what == "presidency":
-        return _spans(_rows(text, "First day in office"), _rows(text, "Last day in office"), text)
+        return _bounds(text, "First day in office", "Last day in office", lookup)
     if lookup.what == "life":
-        return _spans(_rows(text, "Born"), _rows(text, "Died"), text)
+        return _bounds(text, "Born", "Died", lookup)
     if re.search(r"^Born: ", text, re.M):
         return None  # a person is not an event
     if lookup.edge == "any":
@@ -137,11 +138,24 @@ def _shared(day: Day, lookup: Lookup) -> Clause | None:
     return None if day.day is None else ["days", [day.day]]
 
 
-def _spans(starts: list[Day], ends: list[Day], text: str) -> Clause | None:
+def _bounds(text: str, first: str, last: str, lookup: Lookup) -> Clause | None:
+    """From a page on a person: the days between the two lines' dates, or what one of them shares
+    with the date."""
+    starts, ends = _rows(text, first), _rows(text, last)
     if not starts:  # no table of facts: the dates of the first sentence, in pairs
         lead = _lead(text)
         days = days_in(lead) if re.search(r"\bborn\b|\bPresident\b", lead) else []
         starts, ends = days[::2], days[1::2]
+    if lookup.shares == "span":
+        return _spans(starts, ends)
+    if len(starts) != 1 or len(ends) != 1:
+        return None
+    if lookup.edge == "any":
+        return ["years", list(range(starts[0].year, ends[0].year + 1))]
+    return _shared(starts[0] if lookup.edge == "first" else ends[0], lookup)
+
+
+def _spans(starts: list[Day], ends: list[Day]) -> Clause | None:
     spans = []
     for start, end in zip(starts, ends, strict=False):
         low, high = start.iso(), end.iso()
@@ -183,7 +197,7 @@ def days_in(text: str) -> list[Day]:
     for match in _DATE.finditer(text):
         number = next(n for n in "1234" if match[f"y{n}"])
         month = match[f"m{number}"]
-        month_number = int(month) if month.isdigit() else MONTHS.index(month.lower()) + 1
+        month_number = int(month) if month.isdigit() else MONTHS.index(month.capitalize()) + 1
         day = None if number == "4" else int(match[f"d{number}"])
         days.append(Day(int(match[f"y{number}"]), month_number, day))
     if not days and (year := re.fullmatch(r"\s*(\d{4})\s*", text)) is not None:

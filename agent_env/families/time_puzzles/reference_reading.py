@@ -1,29 +1,30 @@
-"""Parses the constraints of a prompt into clauses and lookups."""
+"""What the reference policy reads in a prompt: clauses to compute with, and lookups."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any, Literal
 
-Clause = list[Any]
+from agent_env.families.time_puzzles import facts as ft
+from agent_env.families.time_puzzles.texts.grammar import compile_text
+from agent_env.families.time_puzzles.texts.meanings import (
+    DateSpans,
+    EventMention,
+    Meaning,
+    YearRule,
+    YearSet,
+)
+from agent_env.temporal.days import PUZZLE_DAYS, DayRange
+from agent_env.temporal.facts.recurring import SUMMER_OLYMPICS, WORLD_CUPS
 
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
-SEASONS = {"winter": [12, 1, 2], "spring": [3, 4, 5], "summer": [6, 7, 8], "autumn": [9, 10, 11]}
-ANIMALS = (
-    "rat", "ox", "tiger", "rabbit", "dragon", "snake",
-    "horse", "goat", "monkey", "rooster", "dog", "pig",
-)  # fmt: skip
-OLYMPICS = [
-    *range(1896, 1913, 4), *range(1920, 1937, 4), *range(1948, 2017, 4), 2021, 2024,
-]  # fmt: skip
-WORLD_CUPS = [1930, 1934, 1938, *range(1950, 2027, 4)]
+Clause = list[Any]
+"""A kind and its values, as `reference_sums` computes with them."""
+
+CALENDARS = (ft.CalendarMonth, ft.JapaneseEra, ft.ChurchDay, ft.SolarTerm)
+"""Facts of calendars that the policy spells out before it computes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +48,23 @@ class ParsedPrompt:
     lookups: tuple[Lookup, ...]
     unread: tuple[str, ...]
     """Constraints of unknown form."""
+    announced: bool = True
+    """Whether a line says that constraints follow."""
 
 
 def read_prompt(text: str) -> ParsedPrompt:
     """The constraints of a prompt: the list items below the line that announces them. Without such
     a line, a list of mostly unknown items is not one of constraints."""
     span = re.search(r"(\d{4})-01-01 to (\d{4})-12-31 count", text)
-    first, last = span.groups() if span else ("1800", "2050")
+    days = PUZZLE_DAYS
+    if span:
+        days = DayRange(date(int(span[1]), 1, 1), date(int(span[2]), 12, 31))
     clauses: list[Clause] = []
     lookups: list[Lookup] = []
     unread: list[str] = []
     announced, items = _items(text)
     for item in items:
-        constraint = read_constraint(item)
+        constraint = read_constraint(item, days)
         if isinstance(constraint, Lookup):
             lookups.append(constraint)
         elif constraint is not None:
@@ -69,7 +74,7 @@ def read_prompt(text: str) -> ParsedPrompt:
     if not announced and 2 * len(unread) > len(items):
         clauses, lookups = [], []
     return ParsedPrompt(
-        f"{first}-01-01", f"{last}-12-31", tuple(clauses), tuple(lookups), tuple(unread)
+        str(days.first), str(days.last), tuple(clauses), tuple(lookups), tuple(unread), announced
     )
 
 
@@ -92,131 +97,99 @@ def _announces(line: str) -> bool:
     return line.endswith(":") and "constraints" in line
 
 
-def read_constraint(text: str) -> Clause | Lookup | None:
-    """One constraint, parsed; None for an unknown form."""
-    for pattern, make in _READERS:
-        if (match := re.search(pattern, text[:_LONGEST], re.I)) is not None:
-            return make(match, text)
+def read_constraint(text: str, days: DayRange = PUZZLE_DAYS) -> Clause | Lookup | None:
+    """One constraint, parsed; None for an unknown form. `days`: where calendars are spelled out."""
+    meaning = compile_text(text)
+    if meaning is None:
+        return None
+    return _lookup(meaning) or _year_clause(meaning) or _day_clause(meaning, days)
+
+
+def _lookup(meaning: Meaning) -> Lookup | None:
+    match meaning:
+        case ft.PersonAlive(person=person):
+            return Lookup("life", person, "span")
+        case ft.UsPresident(person=person):
+            return Lookup("presidency", person, "span")
+        case EventMention(phrase=phrase, edge=edge, level=level):
+            inner = compile_text(phrase)
+            if isinstance(inner, ft.PersonAlive):
+                return Lookup("life", inner.person, level, edge)
+            if isinstance(inner, ft.UsPresident):
+                return Lookup("presidency", inner.person, level, edge)
+            return Lookup("event", phrase, level, edge)
     return None
 
 
-Reader = Callable[[re.Match[str], str], Clause | Lookup | None]
+def _year_clause(meaning: Meaning) -> Clause | None:
+    match meaning:
+        case ft.ExplicitYear(year=year):
+            return ["years", [year]]
+        case ft.Decade(decade=first):
+            return ["years", list(range(first, first + 10))]
+        case ft.YearRange(start=first, end=last):
+            return ["years", list(range(first, last + 1))]
+        case YearSet(years=years):
+            return ["years", list(years)]
+        case YearRule():
+            rule = meaning
+            values = rule.modulus, rule.remainder, rule.first, rule.last, list(rule.exceptions)
+            return ["year_rule", *values]
+        case ft.LeapYear():
+            return ["leap"]
+        case ft.RecurringEvent(name=name):
+            return ["years", list(SUMMER_OLYMPICS if name == "summer_olympics" else WORLD_CUPS)]
+        case ft.ChineseZodiac(animal=animal):
+            return ["zodiac", ft.ANIMALS.index(animal)]
+        case ft.Month(month=month):
+            return ["months", [month]]
+        case ft.Season(season=season):
+            return ["months", list(ft.SEASONS[season])]
+        case ft.LunarMonth(month=month):
+            return ["lunar_months", [month]]
+        case ft.WesternZodiac(sign=sign):
+            return ["month_days", *map(list, ft.SIGNS[sign])]
+    return None
 
 
-def _years(match: re.Match[str], text: str) -> Clause:
-    return ["years", [int(year) for year in re.findall(r"\b\d{4}\b", match[0])]]
+def _day_clause(meaning: Meaning, days: DayRange) -> Clause:
+    match meaning:
+        case ft.OnWeekday(weekday=weekday):
+            return ["weekdays", [ft.WEEKDAYS.index(weekday)]]
+        case ft.MultiWeekday(value=weekdays):
+            return ["weekdays", [ft.WEEKDAYS.index(weekday) for weekday in weekdays]]
+        case ft.WeekdayInMonth() | ft.WeekdayInYear():
+            kind = "nth_in_month" if isinstance(meaning, ft.WeekdayInMonth) else "nth_in_year"
+            number = ft.WEEKDAYS.index(meaning.weekday)
+            return [kind, number, meaning.n, meaning.direction == "last"]
+        case ft.DayOfMonthSpecific(day=day):
+            return ["days", [day]]
+        case ft.FirstDayOfMonth():
+            return ["days", [1]]
+        case ft.LastDayOfMonth():
+            return ["last_day"]
+        case ft.DayOfMonthRange(operator=operator, value=value):
+            return ["days", list(range(1, value) if operator == "<" else range(value + 1, 32))]
+        case ft.DayOfYear(day=day):
+            return ["day_of_year", day]
+        case DateSpans(spans=spans, ends=ends):
+            texts = [(str(first), str(last)) for first, last in spans]
+            return ["spans", [inside(*t) if ends == "excluded" else list(t) for t in texts]]
+    assert isinstance(meaning, CALENDARS)
+    return ["spans", [list(span) for span in _calendar_spans(meaning, days)]]
 
 
-def _year_range(match: re.Match[str], text: str) -> Clause:
-    return ["years", list(range(int(match[1]), int(match[2]) + 1))]
+@lru_cache(maxsize=256)
+def _calendar_spans(fact: ft.Fact, days: DayRange) -> tuple[tuple[str, str], ...]:
+    """The fact's days as spans, both ends included; no table of facts has a part in it."""
+    from agent_env.families.time_puzzles.day_sets import DaySets
+    from agent_env.temporal.facts.tables import FactTables
 
-
-def _spans(match: re.Match[str], text: str) -> Clause:
-    return ["spans", [list(span) for span in re.findall(rf"({_ISO}) to ({_ISO})", text)]]
-
-
-def _between(match: re.Match[str], text: str) -> Clause:
-    spans = re.findall(rf"after ({_ISO}) and before ({_ISO})", text)
-    return ["spans", [inside(low, high) for low, high in spans]]
+    sets = DaySets(days, FactTables((), (), ()))
+    return tuple((str(first), str(last)) for first, last in days.runs(sets.of(fact)))
 
 
 def inside(low: str, high: str) -> list[str]:
     """The days strictly between two, as a span with both ends included."""
     day = timedelta(days=1)
     return [str(date.fromisoformat(low) + day), str(date.fromisoformat(high) - day)]
-
-
-def _weekdays(match: re.Match[str], text: str) -> Clause:
-    names = re.findall("|".join(WEEKDAYS), text.lower())
-    return ["weekdays", [WEEKDAYS.index(name) for name in names]]
-
-
-def _nth(kind: str) -> Reader:
-    def parse(match: re.Match[str], text: str) -> Clause:
-        number = re.match(r"\d+", match["n"])
-        n = int(number[0]) if number else 1
-        return [kind, WEEKDAYS.index(match["w"].lower()), n, "last" in match["n"].lower()]
-
-    return parse
-
-
-def _season(match: re.Match[str], text: str) -> Clause:
-    return ["months", SEASONS[match[1].lower().replace("fall", "autumn")]]
-
-
-def _sign(match: re.Match[str], text: str) -> Clause:
-    low = [MONTHS.index(match[2].lower()) + 1, int(match[1])]
-    return ["month_days", low, [MONTHS.index(match[4].lower()) + 1, int(match[3])]]
-
-
-def _day_range(match: re.Match[str], text: str) -> Clause:
-    value = int(match[2])
-    low = match[1].lower() in ("less", "smaller", "lower", "earlier")
-    return ["days", list(range(1, value) if low else range(value + 1, 32))]
-
-
-def _event(match: re.Match[str], text: str) -> Lookup:
-    what = match["what"].lower()
-    shares = "day" if what.startswith("day") else what.removeprefix("calendar ")
-    phrase = re.sub(r"(?<!\s)\s*+\(in any year\)|\.$", "", match["event"])
-    return Lookup("event", phrase.strip(), shares, match["edge"].lower())  # type: ignore[arg-type]
-
-
-_ISO = r"\d{4}-\d{2}-\d{2}"
-_WEEKDAY = "|".join(WEEKDAYS)
-_MONTH = "|".join(MONTHS)
-_NTH = rf"(?P<n>\d+(?:st|nd|rd|th)(?:-to-last)?|last|first) (?P<w>{_WEEKDAY})"
-_LONGEST = 1000
-"""Characters of a constraint that are read."""
-_READERS: tuple[tuple[str, Reader], ...] = (
-    (
-        r"(?P<what>day number within the month|calendar month|year)\b.* (?:in which|that) the "
-        r"(?P<edge>first|last) day of (?P<event>.+) (?:fell|had)\b",
-        _event,
-    ),
-    (
-        r"(?P<what>day of the month|month|year) is the same as that of the (?P<edge>first|last) "
-        r"day of (?P<event>.+)",
-        _event,
-    ),
-    (
-        r"year (?:is one of those in|during) which (.+) took place\b",
-        lambda m, t: Lookup("event", m[1], "year"),
-    ),
-    (r"^(.+) was alive\b", lambda m, t: Lookup("life", m[1], "span")),
-    (r"^On that day (.+) had been born", lambda m, t: Lookup("life", m[1], "span")),
-    (r"^(.+) was President of the United", lambda m, t: Lookup("presidency", m[1], "span")),
-    (
-        r"President of the United States was (.+?)(?:, |$)",
-        lambda m, t: Lookup("presidency", m[1], "span"),
-    ),
-    (r"Summer Olympic", lambda m, t: ["years", OLYMPICS]),
-    (r"football World Cup", lambda m, t: ["years", WORLD_CUPS]),
-    (rf"after {_ISO} and before {_ISO}", _between),
-    (rf"span.*{_ISO} to {_ISO}", _spans),
-    (r"\b(\d{4}) to (\d{4})\b", _year_range),
-    (r"between (\d{4}) and (\d{4})", _year_range),
-    (r"at least (\d{4}) and at most (\d{4})", _year_range),
-    (r"year (?:is )?(?:one of )?\d{4}(?:, \d{4})*", _years),
-    (r"leap year|February has 29", lambda m, t: ["leap"]),
-    (
-        rf"year of the ({'|'.join(ANIMALS)})|({'|'.join(ANIMALS)})'s year",
-        lambda m, t: ["zodiac", ANIMALS.index((m[1] or m[2]).lower())],
-    ),
-    (
-        r"lunar month (\d+)|(\d+)(?:st|nd|rd|th) month of the Chinese",
-        lambda m, t: ["lunar_months", [int(m[1] or m[2])]],
-    ),
-    (rf"(\d+) ({_MONTH}) to (\d+) ({_MONTH})", _sign),
-    (rf"(?:month is|day in) ({_MONTH})", lambda m, t: ["months", [MONTHS.index(m[1].lower()) + 1]]),
-    (r"\bis (winter|spring|summer|autumn|fall)\b", _season),
-    (rf"{_NTH} (?:of its|in the) month", _nth("nth_in_month")),
-    (rf"{_NTH} (?:of its|in the) year", _nth("nth_in_year")),
-    (r"day of the month is (less|greater) than (\d+)", _day_range),
-    (r"(earlier|later) in the month than the (\d+)", _day_range),
-    (r"day (?:number within|of) the month is (\d+)", lambda m, t: ["days", [int(m[1])]]),
-    (r"first day of its month|new month begins on that", lambda m, t: ["days", [1]]),
-    (r"last day of its month|next day another month begins", lambda m, t: ["last_day"]),
-    (r"day (\d+) (?:of its|in the) year", lambda m, t: ["day_of_year", int(m[1])]),
-    (_WEEKDAY, _weekdays),
-)

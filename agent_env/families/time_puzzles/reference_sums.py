@@ -13,7 +13,7 @@ EXPENSIVE = ("lunar_months", "zodiac")  # computed from the moon, so tried last
 def solve(clauses: list[list[Any]], first: str, last: str) -> list[str]:
     """ISO dates between two ISO dates, both included, that satisfy every clause."""
     ordered = sorted(clauses, key=lambda clause: clause[0] in EXPENSIVE)
-    year_tests = [c for c in ordered if c[0] in ("years", "leap")]
+    year_tests = [c for c in ordered if c[0] in ("years", "leap", "year_rule")]
     others = [c for c in ordered if c not in year_tests]
     low, high = datetime.date.fromisoformat(first), datetime.date.fromisoformat(last)
     dates = []
@@ -29,6 +29,10 @@ def solve(clauses: list[list[Any]], first: str, last: str) -> list[str]:
 
 
 def year_holds(year: int, clause: list[Any]) -> bool:
+    if clause[0] == "year_rule":
+        modulus, remainder, first, last, exceptions = clause[1:]
+        in_bounds = (first is None or year >= first) and (last is None or year <= last)
+        return year % modulus == remainder and in_bounds and year not in exceptions
     return calendar.isleap(year) if clause[0] == "leap" else year in clause[1]
 
 

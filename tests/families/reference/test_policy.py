@@ -171,9 +171,14 @@ def test_reference_needs_nothing_but_the_messages(
     finally:
         model.close()
     assert share_right(got, puzzles[:6]) == 1.0
-    known = ("agent_env.tasks", "agent_env.temporal", "agent_env.web", "agent_env.episodes")
+    tables = ("agent_env.temporal.facts.tables", "agent_env.families.time_puzzles.day_sets")
+    known = (*tables, "agent_env.tasks", "agent_env.web", "agent_env.episodes")
     assert not [name for name in model.loaded if name.startswith(known)]
-    own = ("agent_env.families.reference", "agent_env.families.time_puzzles.reference")
+    puzzles_package = "agent_env.families.time_puzzles"
+    own = (
+        "agent_env.families.reference",
+        *(f"{puzzles_package}.{name}" for name in ("reference", "texts", "facts")),
+    )
     parents = {"agent_env.families", "agent_env.families.time_puzzles"}
     families = {name for name in model.loaded if name.startswith("agent_env.families")}
     assert {name for name in families if not name.startswith(own)} == parents

@@ -199,7 +199,7 @@ def test_years_of_an_event_may_be_a_list_or_spans(value: Any, tmp_path: Path) ->
             {"constraints_meta": [{"type": "decade", "value": "90s"}]},
             "decade: '90s' is not a whole",
         ),
-        ({"constraints_meta": [{"type": "lunar_month", "value": 13}]}, r"\[0\]\.month: 13: Input"),
+        ({"constraints_meta": [{"type": "lunar_month", "value": 0}]}, r"\[0\]\.month: 0: Input"),
         (
             {"constraints_meta": [{"type": "day_of_month", "value": 3, "operator": "!"}]},
             r"\.operator: '!' is unknown",

@@ -6,10 +6,14 @@ import json
 
 import pytest
 
+from agent_env.families.reference.turns import Turn
 from agent_env.families.tdbench.model_wording import PROMPT
+from agent_env.families.time_puzzles.reference import next_step
 from agent_env.families.time_puzzles.reference_evidence import clause_from, days_in, fit
 from agent_env.families.time_puzzles.reference_reading import Lookup, read_constraint, read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
+from agent_env.records.schema import Message
+from agent_env.scoring.date_answers import parse_date_answer
 from tests import TESTS
 
 ARTICLE = """Falklands War
@@ -54,10 +58,30 @@ def test_what_is_not_understood_is_kept_as_unread() -> None:
     assert (asked.clauses, asked.unread) == ((["years", [1982]],), ("The mood is good.",))
 
 
+def test_no_answer_comes_from_a_part_of_the_constraints() -> None:
+    prompt = "Constraints:\n- The year is 1982.\n- It is June.\n- The mood is good.\n"
+    turn = Turn([Message(role="user", content=prompt)], [], thorough=True)
+    step = next_step(turn)
+    assert step == ("I did not understand: The mood is good.\nI give no answer.", [])
+    assert parse_date_answer(step[0]).dates is None
+
+
+def test_a_life_as_an_event_is_looked_up_as_a_life() -> None:
+    page = "Albert Einstein\nhttps://x.example/\n\nBorn: 14 March 1879\nDied: 18 April 1955"
+    for text, clause in (
+        ("It is the same year as the first day that Albert Einstein was alive.", [1879]),
+        ("It is a year in which Albert Einstein was alive.", list(range(1879, 1956))),
+    ):
+        lookup = read_constraint(text)
+        assert isinstance(lookup, Lookup)
+        assert lookup.phrase == "Albert Einstein"
+        assert clause_from(page, lookup) == ["years", clause]
+
+
 def test_rules_for_rewording_a_question_are_no_constraints() -> None:
     values = {"sentences": "Who?", "count": "1 phrasing", "number": 1, "values": '"Sunday club"'}
     asked = read_prompt(PROMPT.format(**values))
-    assert (asked.clauses, asked.lookups, len(asked.unread)) == ((), (), 3)
+    assert (asked.clauses, asked.lookups, len(asked.unread)) == ((), (), 4)
 
 
 def test_the_range_of_years_comes_from_the_prompt() -> None:

@@ -1,0 +1,299 @@
+"""Every form of a constraint text means the days that a plain test of each day finds."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+
+import pytest
+from lunar_python import Solar  # type: ignore[import-untyped]
+
+from agent_env.families.time_puzzles import facts as ft
+from agent_env.families.time_puzzles.audit_meta import FACTS
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import KbEvent, LunarMonth
+from agent_env.families.time_puzzles.reference_reading import Lookup, read_constraint
+from agent_env.families.time_puzzles.reference_sums import solve
+from agent_env.families.time_puzzles.texts.days import MeaningDays, StatedEvent
+from agent_env.families.time_puzzles.texts.grammar import _FORMS, compile_text
+from agent_env.families.time_puzzles.texts.meanings import EventMention
+from agent_env.families.time_puzzles.wording import Wording
+from agent_env.temporal.days import DayRange
+from agent_env.temporal.facts.tables import EventRow, FactTables, LifeRow, TermRow
+from agent_env.temporal.partial import PartialDate
+from tests.slow_patterns import slow_attack
+
+DAYS = DayRange(date(1875, 1, 1), date(2040, 12, 31))
+EVERY_DAY = [DAYS.day(index) for index in range(len(DAYS))]
+TABLES = FactTables(
+    events=(
+        EventRow(
+            "Ada Byron was the Director of the Office of Weather", "office", "", "",
+            PartialDate(1931, 5, 9), PartialDate(1934, 2, 28), (), "",
+        ),
+        EventRow("the Siege of Nowhere", "siege", "", "", PartialDate(1900, 11),
+                 PartialDate(1901), (), ""),
+        EventRow("the Summer Olympic Games took place in France", "games", "", "", None, None,
+                 (1900, 1924, 2024), ""),
+    ),
+    people=(LifeRow("Albert Einstein", "", date(1879, 3, 14), date(1955, 4, 18), ""),),
+    presidents=(
+        TermRow("Grover Cleveland", date(1885, 3, 4), date(1889, 3, 4), ""),
+        TermRow("Harry S. Truman", date(1945, 4, 12), date(1953, 1, 20), ""),
+        TermRow("Grover Cleveland", date(1893, 3, 4), date(1897, 3, 4), ""),
+    ),
+)  # fmt: skip
+SETS = DaySets(DAYS, TABLES)
+MEANINGS = MeaningDays(SETS)
+Holds = Callable[[date], bool]
+
+
+def last_of_month(day: date) -> int:
+    return calendar.monthrange(day.year, day.month)[1]
+
+
+def nth(day: date, weekday: int, number: int) -> bool:
+    """Whether the day is the month's weekday of this number; counted back for negative ones."""
+    if day.weekday() != weekday:
+        return False
+    same = [n for n in range(1, last_of_month(day) + 1) if n % 7 == day.day % 7]
+    at = number - 1 if number > 0 else number
+    return -len(same) <= at < len(same) and same[at] == day.day
+
+
+def between(first: date, last: date) -> Holds:
+    return lambda day: first <= day <= last
+
+
+def inside(*bounds: date) -> Holds:
+    spans = list(zip(bounds[::2], bounds[1::2], strict=True))
+    return lambda day: any(first < day < last for first, last in spans)
+
+
+OLYMPIC = {y for y in range(1896, 2017, 4) if y not in (1916, 1940, 1944)} | {2021, 2024}
+CUPS = {y for y in range(1930, 2027, 4) if y not in (1942, 1946)}
+LIFE = date(1879, 3, 14), date(1955, 4, 18)
+PUBLISHED: list[tuple[str, Holds]] = [
+    ("It is February.", lambda d: d.month == 2),
+    ("It is the 10th of the month.", lambda d: d.day == 10),
+    ("It is before the 19th of the month.", lambda d: d.day < 19),
+    ("It is after the 19th of the month.", lambda d: d.day > 19),
+    ("It is the first day of the month.", lambda d: d.day == 1),
+    ("It is the last day of the month.", lambda d: (d + timedelta(days=1)).day == 1),
+    ("The year is in the 1980s.", lambda d: d.year // 10 == 198),
+    ("The year is 1886.", lambda d: d.year == 1886),
+    ("It is a leap year.", lambda d: calendar.isleap(d.year)),
+    ("It is a FIFA World Cup year.", lambda d: d.year in CUPS),
+    ("It is a modern Summer Olympic year.", lambda d: d.year in OLYMPIC),
+    ("It is Monday.", lambda d: d.weekday() == 0),
+    ("It is Monday or Tuesday.", lambda d: d.weekday() < 2),
+    ("It is Monday, Wednesday, or Sunday.", lambda d: d.weekday() in (0, 2, 6)),
+    ("It is winter.", lambda d: d.month in (12, 1, 2)),
+    ("It is the 3rd Sunday of the month.", lambda d: nth(d, 6, 3)),
+    ("It is the 5th Friday of the month.", lambda d: nth(d, 4, 5)),
+    ("It is the last Monday of the month.", lambda d: nth(d, 0, -1)),
+    ("It is the 2nd to last Wednesday of the month.", lambda d: nth(d, 2, -2)),
+    ("It is the 5th-to-last Wednesday of the month.", lambda d: nth(d, 2, -5)),
+    ("Albert Einstein is alive.", inside(*LIFE)),
+    ("Albert Einstein was alive.", inside(*LIFE)),
+    ("The date is between March 14, 1879 and April 18, 1955.", between(*LIFE)),
+    ("The date is between 1879-03-14 and 1955-04-18, ends not counted.", inside(*LIFE)),
+    (
+        "Harry S. Truman is the President of the United States.",
+        inside(date(1945, 4, 12), date(1953, 1, 20)),
+    ),
+    (
+        "Grover Cleveland is the President of the United States.",
+        inside(date(1885, 3, 4), date(1889, 3, 4), date(1893, 3, 4), date(1897, 3, 4)),
+    ),
+    (
+        "The date is between March 4, 1885 and March 4, 1889, or between March 4, 1893 and March "
+        "4, 1897.",
+        lambda d: any(
+            date(y, 3, 4) <= d <= date(y + 4, 3, 4) for y in (1885, 1893)
+        ),
+    ),
+    (
+        "The year satisfies year % 4 == 0, year >= 1896, and is not 1916, 1940, or 1944.",
+        lambda d: d.year % 4 == 0 and d.year >= 1896 and d.year not in (1916, 1940, 1944),
+    ),
+    (
+        "The year satisfies year % 4 == 2, year >= 1930, and is not 1942 or 1946.",
+        lambda d: d.year % 4 == 2 and d.year >= 1930 and d.year not in (1942, 1946),
+    ),
+    ("The year satisfies year % 3 == 1 and year < 1950.",
+     lambda d: d.year % 3 == 1 and d.year < 1950),
+    ("The year is not 1916 or 1940-1944.", lambda d: d.year not in (1916, *range(1940, 1945))),
+    ("The year is 1908, 1948, or 2012.", lambda d: d.year in (1908, 1948, 2012)),
+    ("The year is one of 1908, 1948–1950.", lambda d: d.year in (1908, 1948, 1949, 1950)),
+    ("The year is between 1931 and 1934.", lambda d: 1931 <= d.year <= 1934),
+    (
+        "It is the same year as the first day that Ada Byron was the Director of the Office of "
+        "Weather.",
+        lambda d: d.year == 1931,
+    ),
+    (
+        "It is the same month as the last day that Ada Byron was the Director of the Office of "
+        "Weather.",
+        lambda d: d.month == 2,
+    ),
+    (
+        "It is the same day as the first day that Ada Byron was the Director of the Office of "
+        "Weather.",
+        lambda d: d.day == 9,
+    ),
+    (
+        "It is a year in which Ada Byron was the Director of the Office of Weather.",
+        lambda d: 1931 <= d.year <= 1934,
+    ),
+    (
+        "It is a year in which the Summer Olympic Games took place in France.",
+        lambda d: d.year in (1900, 1924, 2024),
+    ),
+    ("It is the same month as the first day of the Siege of Nowhere.", lambda d: d.month == 11),
+    ("It is a year in which Albert Einstein was alive.", lambda d: 1879 <= d.year <= 1955),
+    ("It is the same day as the last day that Albert Einstein was alive.", lambda d: d.day == 18),
+    (
+        "It is the same year as the first day that Harry S. Truman was the President of the United "
+        "States.",
+        lambda d: d.year == 1945,
+    ),
+]  # fmt: skip
+"""The forms of the published texts, implicit and explicit, and a few of their kin."""
+
+
+@pytest.mark.parametrize(("text", "holds"), PUBLISHED, ids=[text for text, _ in PUBLISHED])
+def test_a_published_form_means_the_days_that_satisfy_it(text: str, holds: Holds) -> None:
+    meaning = compile_text(text)
+    assert meaning is not None
+    assert MEANINGS.of(meaning) == DAYS.those(filter(holds, EVERY_DAY))
+
+
+@pytest.mark.parametrize(("text", "holds"), PUBLISHED, ids=[text for text, _ in PUBLISHED])
+def test_the_reference_computes_the_same_days(text: str, holds: Holds) -> None:
+    """Its program runs in a sandbox and shares no code with the day sets."""
+    clause = read_constraint(text)
+    if isinstance(clause, Lookup):
+        return
+    years = [1886, 1896, 1916, 1949, 1982, 2024]
+    for year in years:
+        first, last = date(year, 1, 1), date(year, 12, 31)
+        dates = solve([clause or []], str(first), str(last))
+        assert dates == [str(d) for d in map(first.__class__.fromordinal,
+            range(first.toordinal(), last.toordinal() + 1)) if holds(d)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is the 5th month of the Chinese lunar calendar.",
+        "It is lunar month 5.",
+        "It is in the fifth lunar month.",
+        "In the Chinese calendar, the date falls in lunar month 5.",
+    ],
+)
+def test_a_lunar_month_may_be_worded_in_several_ways(text: str) -> None:
+    assert compile_text(text) == LunarMonth(month=5)
+
+
+def test_lunar_texts_mean_the_days_of_another_library() -> None:
+    days = DayRange(date(2020, 1, 1), date(2020, 12, 31))
+    meanings = MeaningDays(DaySets(days, TABLES))
+    every_day = [days.day(index) for index in range(len(days))]
+    lunar = {d: Solar.fromYmd(d.year, d.month, d.day).getLunar() for d in every_day}
+    for text, holds in (
+        ("It is lunar month 4.", lambda d: abs(lunar[d].getMonth()) == 4),
+        ("It is the year of the Rat.", lambda d: lunar[d].getYearShengXiao() == "鼠"),
+        ("It is the 14th month of the Chinese lunar calendar.", lambda d: False),
+    ):
+        meaning = compile_text(text)
+        assert meaning is not None
+        assert meanings.of(meaning) == days.those(filter(holds, every_day))
+
+
+UNREAD = [
+    "The mood is good.",
+    "It is not Monday.",
+    "It is a Monday in June.",
+    "It is the 3rd Sunday of May.",
+    "It is the 32nd of the month.",
+    "The date is between 1879-02-30 and 1955-04-18.",
+    "The date is between April 18, 1955 and March 14, 1879.",
+    "The year is even.",
+    "The year satisfies year % 0 == 0.",
+    "It is not the case that Albert Einstein was alive.",
+    "It is the President of France.",
+    "It is Monday" + " or Monday" * 200,
+    "",
+]
+
+
+@pytest.mark.parametrize("text", UNREAD)
+def test_a_text_that_is_not_understood_to_its_last_word_is_unread(text: str) -> None:
+    assert compile_text(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is a year in which nobody remembers what happened.",
+        "It is the same year as the first day of the Siege of Somewhere Else.",
+        "It is the same day as the first day of the Siege of Nowhere.",
+        "Nils Nemo is alive.",
+        "Nils Nemo is the President of the United States.",
+    ],
+)
+def test_a_name_or_a_precision_that_no_table_has_gives_no_days(text: str) -> None:
+    meaning = compile_text(text)
+    assert meaning is not None
+    assert MEANINGS.of(meaning) is None
+
+
+def test_an_event_may_be_the_puzzles_own() -> None:
+    fact = KbEvent(event="Nils Nemo sang", aspect="start", level="year", value=1999)
+    stated = StatedEvent(fact, SETS.of(fact))
+    first = compile_text("It is the same year as the first day that Nils Nemo sang.")
+    last = compile_text("It is the same year as the last day that Nils Nemo sang.")
+    assert isinstance(first, EventMention)
+    assert isinstance(last, EventMention)
+    assert MEANINGS.of(first, stated) == DAYS.year(1999)
+    assert MEANINGS.of(last, stated) is None
+
+
+def test_the_ends_of_a_span_may_be_read_in_two_ways() -> None:
+    meaning = compile_text("The date is between March 14, 1879 and April 18, 1955.")
+    assert meaning is not None
+    ((name, days),) = MEANINGS.others(meaning)
+    assert name == "boundary_days"
+    assert days == DAYS.those(filter(inside(*LIFE), EVERY_DAY))
+
+
+OWN_FACTS = (
+    ft.ExplicitYear(year=1982), ft.Decade(decade=1990), ft.YearRange(start=1990, end=1995),
+    ft.LeapYear(), ft.ChineseZodiac(animal="Goat"), ft.PersonAlive(person="Albert Einstein"),
+    ft.UsPresident(person="Harry S. Truman"), ft.RecurringEvent(name="summer_olympics"),
+    ft.RecurringEvent(name="world_cup"), ft.Month(month=5), ft.Season(season="autumn"),
+    ft.LunarMonth(month=12), ft.WesternZodiac(sign="Capricorn"),
+    ft.WeekdayInMonth(direction="last", weekday="Friday", n=2),
+    ft.WeekdayInMonth(direction="last", weekday="Friday", n=1), ft.DayOfMonthSpecific(day=31),
+    ft.FirstDayOfMonth(), ft.LastDayOfMonth(), ft.DayOfMonthRange(operator=">", value=20),
+    ft.OnWeekday(weekday="Monday"), ft.MultiWeekday(value=("Monday", "Sunday")),
+    ft.DayOfYear(day=200), ft.WeekdayInYear(direction="first", weekday="Tuesday", n=10),
+    ft.CalendarMonth(calendar="islamic", month=9), ft.CalendarMonth(calendar="hebrew", month=13),
+    ft.CalendarMonth(calendar="indian-civil", month=1), ft.JapaneseEra(era="Showa"),
+    ft.ChurchDay(name="Good Friday"), ft.SolarTerm(name="Qingming"),
+)  # fmt: skip
+
+
+def test_our_own_texts_mean_their_facts() -> None:
+    assert {fact.type for fact in OWN_FACTS} == set(FACTS) - {"kb_event"}
+    wording = Wording(TABLES, SETS)
+    for fact in OWN_FACTS:
+        assert compile_text(wording.implicit(fact)) == fact
+
+
+def test_no_form_is_slow() -> None:
+    forms = [re.compile(pattern, re.I) for pattern, _ in _FORMS]
+    assert [f.pattern for f in forms if slow_attack("form", f, {"fullmatch"})] == []
