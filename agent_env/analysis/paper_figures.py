@@ -38,7 +38,7 @@ def paper_figure(result: ExperimentResult) -> Figure | None:
 
 
 def _names(result: ExperimentResult) -> list[str]:
-    return list(dict.fromkeys(_name(row) for row in result.rows if row.ours is not None))
+    return list(dict.fromkeys(map(_name, result.rows)))
 
 
 def _name(row: PaperRow) -> str:
@@ -54,7 +54,7 @@ def _points(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
         ]  # fmt: skip
         axes.plot(paper, [place] * len(paper), "|", color=GREY, markersize=9, zorder=1)
         for row in result.rows:
-            if row.quantity == quantity and row.ours is not None and row.ours.value is not None:
+            if row.quantity == quantity and row.ours.value is not None:
                 k = names.index(_name(row))
                 _mark(axes, row, place + 0.6 * ((k + 1) / (len(names) + 1) - 0.5), k)
     axes.set_yticks(range(len(quantities)), [literal(q.name) for q in quantities])
@@ -69,7 +69,6 @@ def _points(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
 def _mark(axes: Axes, row: PaperRow, y: float, k: int) -> None:
     colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
     ours = row.ours
-    assert ours is not None
     if ours.low is not None and ours.high is not None:
         axes.plot([ours.low, ours.high], [y, y], color=colour, linewidth=1.4, zorder=2)
     axes.plot([_or_nan(ours.value)], [y], marker, color=colour, markersize=5.5, zorder=3)
@@ -89,11 +88,11 @@ def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
         rows = [
             row for row in result.rows
             if _name(row) == name and row.quantity in quantities and row.quantity.x is not None
-            and row.ours is not None and row.ours.value is not None
+            and row.ours.value is not None
         ]  # fmt: skip
         rows.sort(key=lambda row: row.quantity.x or 0.0)
         at = [row.quantity.x or 0.0 for row in rows]
-        ours = [row.ours for row in rows if row.ours is not None]
+        ours = [row.ours for row in rows]
         values = [_or_nan(each.value) for each in ours]
         lows = [_or_nan(each.low) for each in ours]
         highs = [_or_nan(each.high) for each in ours]

@@ -37,7 +37,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """One figure of the paper and ours; either may be missing."""
+    """A value of ours, and the paper's where it has one."""
 
     row: str
     model: str
@@ -45,7 +45,7 @@ class PaperRow:
     """The reading of the gold answers, such as published or corrected; "" if there is one only."""
     quantity: Quantity
     paper: float | None
-    ours: Estimate | None
+    ours: Estimate
     why: str
     paper_row: str = ""
     """The paper's row; "" where the paper has none for it."""
@@ -60,7 +60,7 @@ class ExperimentResult:
     quantities: tuple[Quantity, ...]
     published: Mapping[str, tuple[float | None, ...]]
     rows: tuple[PaperRow, ...]
-    """Ours first, then what the paper has alone."""
+    """Those of ours, each with the paper's value where it has one."""
     notes: tuple[str, ...] = ()
     not_reproduced: str = ""
     """Why there is no figure of ours; "" where there are some."""
@@ -70,7 +70,7 @@ class ExperimentResult:
     @property
     def is_reproduced(self) -> bool:
         """Whether there is a figure of ours."""
-        return any(row.ours is not None and row.ours.value is not None for row in self.rows)
+        return any(row.ours.value is not None for row in self.rows)
 
 
 def percent(estimate: Estimate) -> Estimate:
@@ -115,22 +115,17 @@ def comparison_rows(
     published: Mapping[str, tuple[float | None, ...]],
     paper_row: Mapping[str, str],
 ) -> tuple[PaperRow, ...]:
-    """Our measurements with the reading of the gold, each beside the paper's value; then the values
-    of the paper that nobody measured. `paper_row` maps our models to the paper's rows."""
+    """Our measurements with the reading of the gold, each beside the paper's value. `paper_row`
+    maps our models to the paper's rows."""
     places = {quantity.name: k for k, quantity in enumerate(quantities)}
-    rows, measured = [], set[tuple[str, str]]()
+    rows = []
     for gold, each in ours:
         own = each.row if each.row in published else paper_row.get(each.row, "")
         place = places[each.quantity]
         value = published[own][place] if own in published else None
-        measured.add((own, each.quantity))
         why = each.why or _why(value, each.estimate, own, published, place)
         quantity = quantities[place]
         rows.append(PaperRow(each.row, each.model, gold, quantity, value, each.estimate, why, own))
-    for name, values in published.items():
-        for quantity, value in zip(quantities, values, strict=True):
-            if value is not None and (name, quantity.name) not in measured:
-                rows.append(PaperRow(name, "", "", quantity, value, None, "not measured", name))
     return tuple(rows)
 
 
@@ -145,7 +140,7 @@ def _why(
         return ours.method or "no finished episode"
     if paper is not None:
         if ours.low is None or ours.high is None:
-            return f"ours has no interval: {ours.method or 'too few samples'}"
+            return f"ours has no interval{f': {ours.method}' if ours.method else ''}"
         inside = ours.low - 1e-9 <= paper <= ours.high + 1e-9
         return "the paper's value lies in our interval" if inside else "outside of our interval"
     known = [v for values in published.values() if (v := values[place]) is not None]
@@ -155,34 +150,40 @@ def _why(
     return f"no row of the paper; its rows have {span}"
 
 
-def experiment_table(result: ExperimentResult, is_complete: bool = True) -> ResultTable:
-    """The rows as a table; unless complete, without the values that nobody measured."""
-    shown = [row for row in result.rows if is_complete or row.ours is not None]
+def experiment_table(result: ExperimentResult) -> ResultTable:
+    """A row for each value of ours, beside the paper's."""
     digits = max((quantity.digits for quantity in result.quantities), default=1)
     columns = (
         Column("row"), Column("model"), Column("gold"), Column("quantity"), Column("unit"),
         Column("paper", digits), Column("ours (95 % CI)", digits),
         Column("difference", digits, signed=True), Column("n", 0), Column("why they differ"),
     )  # fmt: skip
-    notes = list(result.notes)
-    if result.not_reproduced:
-        notes.insert(0, f"Not reproduced: {result.not_reproduced}")
-    if hidden := [row.row for row in result.rows if row.ours is None and not is_complete]:
-        names = ", ".join(dict.fromkeys(hidden))
-        notes.append(f"The paper also has {names}, which were not measured here.")
-    rows = tuple(_cells(row) for row in shown)
-    return ResultTable(result.name, result.title, columns, rows, tuple(notes))
+    why = (f"Not reproduced: {result.not_reproduced}",) if result.not_reproduced else ()
+    rows = tuple(map(_cells, result.rows))
+    return ResultTable(result.name, result.title, columns, rows, (*why, *result.notes))
 
 
 def _cells(row: PaperRow) -> tuple[Cell, ...]:
-    ours = row.ours
-    value = None if ours is None else ours.value
-    difference = None if value is None or row.paper is None else value - row.paper
+    ours, paper = row.ours, row.paper
+    difference = None if ours.value is None or paper is None else ours.value - paper
     return (
         row.row, row.model or None, row.gold or None, row.quantity.name, row.quantity.unit,
-        None if row.paper is None else float(row.paper), None if ours is None else ours.cell,
-        difference, None if ours is None else ours.samples, row.why,
+        None if paper is None else float(paper), ours.cell, difference, ours.samples, row.why,
     )  # fmt: skip
+
+
+def published_table(result: ExperimentResult) -> ResultTable:
+    """The paper's values as it prints them; without rows where it prints none."""
+    digits = [quantity.digits for quantity in result.quantities]
+    heads = [f"{each.name} ({each.unit})" for each in result.quantities]
+    columns = (Column("row"), *(Column(*pair) for pair in zip(heads, digits, strict=True)))
+    rows = tuple(
+        (name, *(None if value is None else float(value) for value in values))
+        for name, values in result.published.items()
+    )
+    return ResultTable(
+        f"{result.name}-paper", f"The paper's values of {result.name}", columns, rows
+    )
 
 
 def overview(results: Sequence[ExperimentResult]) -> ResultTable:
@@ -205,4 +206,4 @@ def overview(results: Sequence[ExperimentResult]) -> ResultTable:
 
 
 def _measured(result: ExperimentResult) -> list[PaperRow]:
-    return [row for row in result.rows if row.ours is not None and row.ours.value is not None]
+    return [row for row in result.rows if row.ours.value is not None]

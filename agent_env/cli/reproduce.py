@@ -54,7 +54,7 @@ def reproduce(
     else:
         for each in result.results:
             if each.is_reproduced:
-                print_table(experiment_table(each, is_complete=False))
+                print_table(experiment_table(each))
         print_table(overview(result.results))
     say(f"wrote {len(files)} files, last {files[-1]}")
     if result.stopped:

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.intervals import Estimate, Grouped, Interval, mean_interval
 from agent_env.analysis.observations import QUANTITIES
 from agent_env.analysis.paper_results import scaled
 from agent_env.analysis.resampling import Floats
@@ -105,22 +105,31 @@ def exact_against_others(comparison: Comparison) -> ResultTable:
     pairs = (
         {c.second: c for c in between_metrics(comparison) if c.first == first} if finished else {}
     )
+    clusters = {s.id: comparison.hooks.cluster(s) or s.id for s in comparison.study.samples}
     rows = []
     for other in others if finished else ():
-        metrics_of_pair = [o.metrics for o in finished if other in o.metrics]
-        if not metrics_of_pair:
+        deltas = [
+            (clusters[o.sample], 100 * (o.metrics[first] - o.metrics[other]))
+            for o in finished
+            if other in o.metrics
+        ]
+        if not deltas:
             continue
-        deltas = [100 * (metrics[first] - metrics[other]) for metrics in metrics_of_pair]
-        rho = pairs[other].spearman
-        spread: Cell = stdev(deltas) if len(deltas) > 1 else None
-        equal = 100 * sum(abs(d) < 1e-9 for d in deltas) / len(deltas)
-        rows.append((f"{first} vs {other}", fmean(deltas), spread, equal,
-                     rho.cell, len(deltas)))  # fmt: skip
+        values = [value for _, value in deltas]
+        equal = [(name, float(abs(value) < 1e-9)) for name, value in deltas]
+        spread: Cell = stdev(values) if len(values) > 1 else None
+        share = scaled(Estimate(fmean(v for _, v in equal), *_ends(equal, share=True)), 100)
+        rows.append((f"{first} vs {other}", (fmean(values), *_ends(deltas)), spread, share.cell,
+                     pairs[other].spearman.cell, len(values)))  # fmt: skip
     columns = (Column("metrics"), Column("mean", 2, signed=True), Column("SD", 2),
                Column("% equal", 2), Column("Spearman", 2), Column("episodes", 0))  # fmt: skip
     notes = ("Differences in points of 100, episode by episode.",)
     title = "Exact match against the partial metrics (the paper's Table 3)"
     return ResultTable("table3", title, columns, tuple(rows), notes)
+
+
+def _ends(values: Grouped, share: bool = False) -> Interval | tuple[None, None]:
+    return mean_interval(values, share) or (None, None)
 
 
 def over_solutions(comparison: Comparison) -> ResultTable:

@@ -216,7 +216,7 @@ PAPER = Reproduction(
             measure=table_3,
             notes=(
                 "The paper pools over 19,000 answers of 13 models under all conditions; here those "
-                "without tools. Mean, SD and share have no interval here.",
+                "without tools.",
             ),
         ),
         Experiment(

@@ -6,7 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from agent_env.analysis.paper_results import ExperimentResult, experiment_table, overview
+from agent_env.analysis.paper_results import (
+    ExperimentResult,
+    experiment_table,
+    overview,
+    published_table,
+)
 from agent_env.analysis.result_tables import Column, ResultTable, as_objects
 from agent_env.episodes.run_folder import write_whole
 from agent_env.runs.compare import missing_of
@@ -24,8 +29,8 @@ WORDS = (
 def write_results(result: ReproduceResult, note: Callable[[str], None]) -> list[Path]:
     """All files of the results; the page and the figures where their extras are installed."""
     out, files = result.out, list[Path]()
-    tables = [overview(result.results), *(experiment_table(each) for each in result.results)]
-    for table in (*tables, *(extra for each in result.results for extra in each.extra)):
+    tables = [overview(result.results), *(table for e in result.results for table in tables_of(e))]
+    for table in tables:
         file = out / "tables" / f"{table.name}.csv"
         write_whole(file, table.csv().encode())
         files.append(file)
@@ -44,10 +49,15 @@ def results_json(result: ReproduceResult) -> dict[str, object]:
         "paper": result.paper.title,
         "out": str(result.out),
         "stopped": result.stopped or None,
-        "experiments": as_objects([experiment_table(each) for each in result.results]),
+        "experiments": {each.name: as_objects(tables_of(each)) for each in result.results},
         "not_reproduced": {e.name: e.not_reproduced for e in result.results if e.not_reproduced},
-        "extra": as_objects([extra for each in result.results for extra in each.extra]),
     }
+
+
+def tables_of(each: ExperimentResult) -> list[ResultTable]:
+    """Ours beside the paper's, the paper's own table, and what stands beside."""
+    others = (published_table(each), *each.extra)
+    return [experiment_table(each), *(table for table in others if table.rows)]
 
 
 def _draw(result: ReproduceResult) -> list[Path]:
@@ -82,7 +92,7 @@ def _section(each: ExperimentResult) -> dict[str, object]:
     from agent_env.analysis.report import inline_svg
 
     figure = paper_figure(each)
-    tables: list[ResultTable] = [experiment_table(each).without_empty(), *each.extra]
+    tables = [table.without_empty() for table in tables_of(each)]
     return {
         "name": each.name,
         "title": each.title,

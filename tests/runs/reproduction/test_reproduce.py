@@ -48,7 +48,7 @@ def reproduce(folder: Path, *arguments: str) -> Done:
 
 
 def rows(done: Done, experiment: str) -> list[dict[str, object]]:
-    return json.loads(done.stdout)["experiments"][experiment]["rows"]
+    return json.loads(done.stdout)["experiments"][experiment][experiment]["rows"]
 
 
 def outputs(folder: Path, condition: str, model: str, *responses: str | None) -> Path:
