@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from datetime import date
 from itertools import islice
@@ -12,7 +11,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from agent_env.errors import ConfigError
-from agent_env.families.traveler.curves import Aggregate, Beyond, Curves, Parametric, read_curves
+from agent_env.families.traveler.curve_files import Aggregate, curves_digest, read_curves
+from agent_env.families.traveler.curves import Beyond, Curves, Parametric
 from agent_env.families.traveler.events import (
     MAX_EVENTS,
     Drawing,
@@ -63,7 +63,8 @@ class Options(Record):
     events: Path | None = None
     """A CSV of your own events: event,subject,location,time; sizes and draws are then idle."""
     curves: Path | None = None
-    """A JSON file of measured curves; None takes the parametric ones."""
+    """A JSON file of measured curves, or a folder with one for each event; None takes the
+    parametric ones."""
     aggregate: Aggregate = "median"
     """How votes of a measured point become one value."""
     interpolation: Method = "pchip"
@@ -171,7 +172,7 @@ def _curves_source(options: Options, curves: Curves) -> str:
     """The origin of the chances, stored with each question."""
     if options.curves is None:
         return curves.name
-    digest = hashlib.sha256(options.curves.read_bytes()).hexdigest()[:12]
+    digest = curves_digest(options.curves)
     method = f"{options.aggregate}, {options.interpolation}, {options.beyond}"
     return f"{curves.name} {digest} ({method})"
 

@@ -15,6 +15,7 @@ from statistics import fmean
 from agent_env.analysis.intervals import cluster_share_interval
 from agent_env.families.traveler.configurations import CONFIGURATIONS, DEFAULT
 from agent_env.families.traveler.sample import CATEGORIES, TEMPLATES, TravelerSample
+from agent_env.families.traveler.task import METRICS
 from agent_env.records.escaping import csv_text, markdown_text
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode, Score
@@ -52,6 +53,8 @@ class ScoredEpisode:
     of_ceiling: float
     ceiling: float
     always_no: float
+    ignore_time: float
+    """Of the answer that ignores the time expression."""
 
     @property
     def label(self) -> str:
@@ -139,7 +142,7 @@ def scored_episodes(
             sample = by_id[score.sample]
             run = (manifest.model, score.condition, name)
             kind = (sample.category, sample.template, sample.size)
-            values = (score.metrics[m] for m in ("accuracy", "of_ceiling", "ceiling", "always_no"))
+            values = (score.metrics[m] for m in METRICS)
             cluster = sample.materials[0] if sample.materials else sample.id
             episodes.append(ScoredEpisode(*run, *kind, cluster, *values))
     return episodes
@@ -182,8 +185,8 @@ def _by_configuration(
 
 
 def categories_table(rows: Sequence[ScoredEpisode]) -> SlideTable:
-    """Table 6: accuracy by category and by template, followed by what puts a vague score into
-    perspective: its share of the ceiling, its ceiling, the constant answer."""
+    """Table 6: accuracy by category and by template, followed by what puts it into perspective:
+    the ceiling of vague questions, the constant answer, the answer that ignores the time."""
     vague = [row for row in rows if row.category == "vague"]
     parts = (
         (rows, "accuracy", CATEGORIES, "{}"),
@@ -191,6 +194,9 @@ def categories_table(rows: Sequence[ScoredEpisode]) -> SlideTable:
         (vague, "of_ceiling", ("vague",), "{}, of the ceiling"),
         (vague, "ceiling", ("vague",), "{}, the ceiling"),
         (rows, "always_no", CATEGORIES, "{}, always no, nobody, 0, never"),
+        (rows, "always_no", TEMPLATES, "{}, always no, nobody, 0, never"),
+        (rows, "ignore_time", CATEGORIES, "{}, the time ignored"),
+        (rows, "ignore_time", TEMPLATES, "{}, the time ignored"),
     )
     table: list[tuple[Cell, ...]] = []
     for part, value, names, title in parts:

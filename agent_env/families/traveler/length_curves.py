@@ -1,7 +1,8 @@
 """Accuracy by the number of events, a panel for each category.
 
 Lines differ in colour, dash and marker, so that they are distinct in grey too. The dotted line
-is the ceiling of the best possible answers, the thin one the constant answer. Every point has its
+is the ceiling of the best possible answers, the thin one the constant answer, the dashed one the
+answer that ignores the time. Every point has its
 95 % CI; no line goes through a point of a single question.
 """
 
@@ -47,6 +48,7 @@ def _panel(axes: Axes, category: str, rows: Sequence[ScoredEpisode], names: Sequ
     for value, dash, label in (
         ("ceiling", ":", "best possible answers"),
         ("always_no", "-", "always no, nobody, 0, never"),
+        ("ignore_time", "--", "the time ignored"),
     ):
         by_size = means(rows, lambda row: row.size, value)
         line = _line_values({n: by_size[size] for n, size in enumerate(sizes)})

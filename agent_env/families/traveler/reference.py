@@ -26,10 +26,19 @@ _ROW = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?) \| (.+?) \| (.+?) \| (
 _SENTENCE = re.compile(
     r"On ([A-Z][a-z]+ \d+, \d{4})(?: \([^)]*\))? at (\d\d:\d\d(?::\d\d)?), (\S+) (.{1,2000})\."
 )
+PAGE = 500
+"""Events that one program prints: a tool's output is cut in its middle past some 64 kB."""
 PROGRAM = """\
-for event in events:
+import re
+question = {question!r}.lower()
+words = set(re.findall(r"[\\w'-]+", question))
+fitting = [event for event in events if event['location'].lower() in question
+           and words.issuperset(event['event'].lower().split()[1:])]
+for event in fitting[{first}:{last}]:
     print(event['time'].strftime('%Y-%m-%d %H:%M:%S'), event['subject'], event['event'],
-          event['location'], sep=' | ')"""
+          event['location'], sep=' | ')
+if fitting[{last}:]:
+    print('({{}} more; go on with offset {last})'.format(len(fitting) - {last}))"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +85,9 @@ def next_step(turn: Turn) -> Step | None:
         arguments = _query(question, tools["query_events"].description, outputs)
         if arguments is not None:
             return "I look the events up.", [("query_events", arguments)]
-    elif "python" in tools and not outputs:
-        return "I list the events.", [("python", {"code": PROGRAM})]
+    elif "python" in tools and (first := _offset(outputs)) is not None:
+        code = PROGRAM.format(question=question.text, first=first, last=first + PAGE)
+        return "I list the events.", [("python", {"code": code})]
     rows = [row for text in outputs or [question.prompt] for row in read_rows(text)]
     fitting = [row for row in rows if is_about(question.text, row)]
     answer = solve(question, fitting if turn.thorough else fitting[:1])
@@ -88,8 +98,8 @@ def _query(
     question: EventQuestion, description: str, outputs: Sequence[str]
 ) -> dict[str, object] | None:
     """Arguments for the next page of matching events; None where all pages were read."""
-    more = _MORE.search(outputs[-1]) if outputs else None
-    if outputs and more is None:
+    offset = _offset(outputs)
+    if offset is None:
         return None
     arguments: dict[str, object] = {"operation": "filter"}
     for name, is_named in (("event", is_event), ("location", is_place)):
@@ -97,7 +107,15 @@ def _query(
         names = values.split("; ", 1)[0].removesuffix(".").split(", ") if values else []
         if matches := [text for text in names if is_named(question.text, text)]:
             arguments[name] = max(matches, key=len)
-    return arguments if more is None else {**arguments, "offset": int(more[2])}
+    return {**arguments, "offset": offset} if offset else arguments
+
+
+def _offset(outputs: Sequence[str]) -> int | None:
+    """The first event of the next page; None where all pages were read."""
+    if not outputs:
+        return 0
+    more = _MORE.search(outputs[-1])
+    return None if more is None else int(more[2])
 
 
 def read_rows(text: str) -> list[ListedEvent]:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.errors import ConfigError, DatasetError
-from agent_env.families.traveler.curves import ADVERBIALS, Measured, Parametric, read_curves
+from agent_env.errors import ConfigError
+from agent_env.families.traveler.curve_files import read_curves
+from agent_env.families.traveler.curves import ADVERBIALS, Measured, Parametric
 from agent_env.families.traveler.interpolation import interpolate, log_minutes, pchip_slopes
 from agent_env.families.traveler.vocabulary import HOME
 
@@ -113,27 +114,6 @@ def test_past_the_last_point_the_stated_rule_holds(tmp_path: Path) -> None:
         far("error")
     at_last = measured(tmp_path, curve(*FALLING), beyond="error")
     assert at_last.p("read book", "just", 10080) == 0.05
-
-
-@pytest.mark.parametrize(
-    ("points", "said"),
-    [
-        ([], "the file must be a JSON object"),
-        ({}, "holds no curve"),
-        ({"read book": {"lately": {"1": 0, "2": 1}}}, "unknown adverbial 'lately' of 'read book'"),
-        (curve(0.5), "'just' of 'read book' needs two times or more, has 1"),
-        (curve(0.5, 1.01), "at 60: 1.01 does not lie in"),
-        (curve([0.5, -0.1], 0.5), "at 10: -0.1 does not lie in"),
-        (curve("high", 0.5), "at 10: 'high' does not lie in"),
-        (curve([], 0.5), "at 10: there are no votes"),
-        ({"read book": {"just": {"10": 0.5, "5": 0.5}}}, "times are unsorted, 5 after 10"),
-        ({"read book": {"just": {"0": 0.5, "5": 0.5}}}, "'0' is no number of minutes above 0"),
-        ({"read book": {"just": {"soon": 0.5, "5": 0.5}}}, "'soon' is no number of minutes"),
-    ],
-)
-def test_what_is_wrong_with_a_file_is_named(tmp_path: Path, points: object, said: str) -> None:
-    with pytest.raises(DatasetError, match=said):
-        measured(tmp_path, points)
 
 
 def test_an_unknown_event_or_adverbial_is_named(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def row(
     kind = (category, "did", size)
     listed = f"list of {size}"
     return ScoredEpisode(
-        model, condition, name, *kind, listed, accuracy, accuracy / best, best, 0.25
+        model, condition, name, *kind, listed, accuracy, accuracy / best, best, 0.25, 0.6
     )
 
 
@@ -86,6 +86,8 @@ def test_a_vague_score_stands_with_its_ceiling_and_the_constant_answer() -> None
     assert rows["vague, of the ceiling"] == (None, 0.8, None, 0.8)
     assert rows["vague, the ceiling"] == (None, 0.5, None, 0.5)
     assert rows["vague, always no, nobody, 0, never"] == (None, 0.25, None, 0.25)
+    assert rows["explicit, the time ignored"] == (0.6, 0.6, 0.6, 0.6)
+    assert rows["did, the time ignored"] == (0.6, 0.6, 0.6, 0.6)
     assert rows["explicit"] == (2 / 3, 0.0, 1.0, (2 / 3 + 1) / 3)
     assert "when" not in rows
 
@@ -121,7 +123,7 @@ def test_curves_are_well_formed_with_a_line_for_each_model() -> None:
 def test_no_line_goes_through_points_of_one_question() -> None:
     single = [row("a", CHOSEN, "explicit", size, 1.0) for size in (5, 50)]
     lines = [_unbroken(length_curves(rows)) for rows in (single, single * 2)]
-    assert lines == [0, 3]  # the model's, the ceiling's and the constant answer's
+    assert lines == [0, 4]  # the model's, the ceiling's and the two shortcuts'
 
 
 def _unbroken(figure: Figure) -> int:

@@ -1,0 +1,180 @@
+"""Reads measured curves: one JSON file {event: {adverbial: {minutes: p or [votes]}}}, or a folder.
+
+A file or folder may lack the outer levels where its names give them: `eat_risotto.json` with
+{adverbial: {minutes: …}}, `eat_risotto/curves.json` likewise, `eat_risotto/long_time_ago.json` with
+{minutes: …}. In names, letter case, articles, `_` and `-` do not count. Minutes stand in any order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean, median
+from typing import Literal
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.families.traveler.curves import ADVERBIALS, Beyond, Curve, Measured, Parametric
+from agent_env.families.traveler.interpolation import Method, log_minutes, pchip_slopes
+
+Aggregate = Literal["mean", "median"]
+
+
+def read_curves(
+    source: Path,
+    aggregate: Aggregate,
+    method: Method,
+    beyond: Beyond,
+    parametric: Parametric,
+) -> Measured:
+    """The curves of a file or folder; the first defect is named. Event types are those of the
+    parametric curves, and in a whole file any other."""
+    points: dict[tuple[str, str], Curve] = {}
+    origin: dict[tuple[str, str], Path] = {}
+    for file in curve_files(source):
+        for event, adverbial, votes in _entries(file, parametric.offsets):
+            if (event, adverbial) in points:
+                first = origin[event, adverbial]
+                raise DatasetError(file, None, f"'{adverbial}' of '{event}' stands in {first} too")
+            where = f"'{adverbial}' of '{event}'"
+            points[event, adverbial] = _curve(file, where, votes, aggregate, method)
+            origin[event, adverbial] = file
+    if not points:
+        raise DatasetError(source, None, "holds no curve")
+    return Measured(source.name, points, method, beyond, parametric)
+
+
+def curve_files(source: Path) -> list[Path]:
+    """The file itself, or the JSON files of a folder."""
+    return sorted(source.rglob("*.json")) if source.is_dir() else [source]
+
+
+def curves_digest(source: Path) -> str:
+    """Of the files' bytes, to be stored with a question."""
+    whole = hashlib.sha256()
+    for file in curve_files(source):
+        whole.update(file.read_bytes())
+    return whole.hexdigest()[:12]
+
+
+def _entries(file: Path, known: Iterable[str]) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+    """Event, adverbial and the values by minutes, with the outer levels from the names."""
+    content = _object(file, "the file", _content(file))
+    events = {_plain(name): name for name in known}
+    adverbials = {_plain(name): name for name in ADVERBIALS}
+    if content and all(_is_number(key) for key in content):
+        event, adverbial = file.parent.name, file.stem
+        content = {_named(file, event, events): {adverbial: content}}
+    elif any(_plain(key) in adverbials for key in content):
+        content = {_event_of(file, events): content}
+    for event, rows in content.items():
+        event = events.get(_plain(event), event)
+        for adverbial, values in _object(file, f"'{event}'", rows).items():
+            name = adverbials.get(_plain(adverbial))
+            if name is None:
+                reason = f"unknown adverbial '{adverbial}' of '{event}'; known: "
+                raise DatasetError(file, None, reason + ", ".join(ADVERBIALS))
+            yield event, name, _object(file, f"'{name}' of '{event}'", values)
+
+
+def _event_of(file: Path, events: Mapping[str, str]) -> str:
+    """The event in the file's name, else in its folder's."""
+    for text in (file.stem, file.parent.name):
+        if (name := _event_in(text, events)) is not None:
+            return name
+    return _named(file, file.stem, events)
+
+
+def _named(file: Path, text: str, events: Mapping[str, str]) -> str:
+    if (name := _event_in(text, events)) is None:
+        known = ", ".join(events.values())
+        reason = f"it names no event, and '{text}' is none; known: {known}"
+        raise DatasetError(file, None, reason)
+    return name
+
+
+def _event_in(text: str, events: Mapping[str, str]) -> str | None:
+    """The event that the text is, or the longest that it holds."""
+    words = f" {_plain(text)} "
+    held = [plain for plain in events if f" {plain} " in words]
+    return events[max(held, key=len)] if held else None
+
+
+def _plain(name: str) -> str:
+    """In lower case, words apart, without articles: EatRisotto and eat_a_risotto are one name."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|[_\W]+", " ", name).lower().split()
+    return " ".join(word for word in words if word not in ("a", "an", "the"))
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?\s*", text) is not None
+
+
+def _content(file: Path) -> object:
+    try:
+        return json.loads(file.read_bytes(), object_pairs_hook=_reject_duplicates(file))
+    except OSError as exc:
+        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+    except (ValueError, RecursionError) as exc:
+        raise DatasetError(file, None, f"not JSON: {exc}") from exc
+
+
+def _reject_duplicates(file: Path) -> Callable[[list[tuple[str, object]]], dict[str, object]]:
+    def to_dict(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        if len(dict(pairs)) < len(pairs):
+            names = [name for name, _ in pairs]
+            duplicate = next(name for name in names if names.count(name) > 1)
+            raise DatasetError(file, None, f"'{duplicate}' stands twice")
+        return dict(pairs)
+
+    return to_dict
+
+
+def _object(file: Path, what: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise DatasetError(file, None, f"{what} must be a JSON object")
+    return value
+
+
+def _curve(
+    file: Path, where: str, votes: Mapping[str, object], aggregate: Aggregate, method: Method
+) -> Curve:
+    points = sorted(
+        (_minutes(file, where, at), _value(file, f"{where} at {at}", value, aggregate))
+        for at, value in votes.items()
+    )
+    if len(points) < 2:
+        raise DatasetError(file, None, f"{where} needs two times or more, has {len(points)}")
+    minutes, values = zip(*points, strict=True)
+    for before, after in pairwise(minutes):
+        if after == before:
+            raise DatasetError(file, None, f"{where}: {after:g} minutes stand twice")
+    slopes = None
+    if method == "pchip":
+        slopes = tuple(pchip_slopes([log_minutes(t) for t in minutes], values))
+    return Curve(minutes, values, slopes)
+
+
+def _minutes(file: Path, where: str, text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = math.nan
+    if not 0 < minutes < math.inf:
+        raise DatasetError(file, None, f"{where}: '{text}' is no number of minutes above 0")
+    return minutes
+
+
+def _value(file: Path, where: str, value: object, aggregate: Aggregate) -> float:
+    votes: list[float] = []
+    for vote in value if isinstance(value, list) else [value]:
+        if not isinstance(vote, int | float) or not 0 <= vote <= 1:
+            raise DatasetError(file, None, f"{where}: {vote!r} does not lie in [0, 1]")
+        votes.append(vote)
+    if not votes:
+        raise DatasetError(file, None, f"{where}: there are no votes")
+    return float(fmean(votes) if aggregate == "mean" else median(votes))
