@@ -68,6 +68,47 @@ def import_command(
 
 
 @tdbench.command()
+def doctor(
+    file: Annotated[Path, typer.Argument(help="CSV, Parquet, SQLite or DuckDB.", metavar="FILE")],
+    table: Annotated[str | None, typer.Option(help="Of a database: which table.")] = None,
+    question: Annotated[
+        str, typer.Option(help="Columns that a question states, by commas; finds conflicts, gaps.")
+    ] = "",
+    answer: Annotated[str, typer.Option(help="Columns that it asks for, by commas.")] = "",
+    repair: Annotated[
+        list[str] | None,
+        typer.Option(help="PROBLEM=POLICY, such as zero-length=drop; or standard. Repeatable."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the repaired rows here, as CSV.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Name what keeps questions from a table, and repair it; exit code 1 where something is left.
+
+    Example: agent-env tdbench doctor leaders.csv --question country,role --answer name
+    """
+    from agent_env.families.tdbench.commands import examine
+    from agent_env.temporal.facts.table_doctor import Question
+
+    columns = Question(_columns(question), _columns(answer))
+    report = examine(file, table, columns, repair or (), out)
+    if as_json:
+        print(json.dumps(report.as_json(), ensure_ascii=False))
+    else:
+        print_table(report.table())
+        if not report.before:
+            print("no problem")
+        if report.out is not None:
+            say(f"{len(report.log)} rows repaired; {report.out}, each in {report.log_file}")
+        elif report.is_blocked:
+            say("no question can be made as it stands; --repair standard --out FILE.csv repairs")
+    sys.exit(int(report.is_blocked))
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    return tuple(name.strip().lower() for name in text.split(",") if name.strip())
+
+
+@tdbench.command()
 def tables(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", metavar="RUN...")],
     layout: Annotated[

@@ -79,7 +79,7 @@ def _holders(name: str, place: str, post: str, any_place: str) -> Domain:
         (
             f"Who, as {at}, {{cond}}?",
             f"Which {at} {{cond}}?",
-            f"Name anyone who, as {at}, {{cond}}.",
+            f"Name everyone who, as {at}, {{cond}}.",
         ),
         (
             f"Who is the {at} as of {{now}}?",
@@ -92,7 +92,7 @@ def _holders(name: str, place: str, post: str, any_place: str) -> Domain:
         (
             f"Who, in any listed post of {{{place}}}, {{cond}}?",
             f"Which holder of a listed post of {{{place}}} {{cond}}?",
-            f"Name anyone who, in some listed post of {{{place}}}, {{cond}}.",
+            f"Name everyone who, in some listed post of {{{place}}}, {{cond}}.",
         ),
         listed=True,
     )  # fmt: skip
@@ -101,7 +101,7 @@ def _holders(name: str, place: str, post: str, any_place: str) -> Domain:
         (
             f"Who, as {{{post}}} of any listed {any_place}, {{cond}}?",
             f"Which {{{post}}} of a listed {any_place} {{cond}}?",
-            f"Name anyone who, as {{{post}}} of some listed {any_place}, {{cond}}.",
+            f"Name everyone who, as {{{post}}} of some listed {any_place}, {{cond}}.",
         ),
         listed=True,
     )  # fmt: skip
@@ -118,7 +118,7 @@ CLUBS = Domain(
             (
                 "For which club did {player} play in a spell that {cond}?",
                 "Which club had {player} for a spell that {cond}?",
-                "Name any club with which {player} had a spell that {cond}.",
+                "Name every club with which {player} had a spell that {cond}.",
             ),
             (
                 "Which club does {player} play for as of {now}?",
@@ -132,7 +132,7 @@ CLUBS = Domain(
             (
                 "Who played for {club} in a spell that {cond}?",
                 "Which player had a spell with {club} that {cond}?",
-                "Name anyone who played for {club} in a spell that {cond}.",
+                "Name everyone who played for {club} in a spell that {cond}.",
             ),
             listed=True,
         ),
@@ -141,7 +141,7 @@ CLUBS = Domain(
             (
                 "Who played for {club} as {position} in a spell that {cond}?",
                 "Which {position} of {club} had a spell there that {cond}?",
-                "Name anyone who played as {position} for {club} in a spell that {cond}.",
+                "Name everyone who played as {position} for {club} in a spell that {cond}.",
             ),
             listed=True,
         ),
@@ -158,7 +158,7 @@ LAWS = Domain(
             (
                 "What was the legal status of {matter} in {country} under a rule that {cond}?",
                 "Which legal status did {matter} have in {country} by a rule that {cond}?",
-                "Name any legal status given to {matter} in {country} by a rule that {cond}.",
+                "Name every legal status given to {matter} in {country} by a rule that {cond}.",
             ),
             (
                 "What is the legal status of {matter} in {country} as of {now}?",
@@ -172,7 +172,7 @@ LAWS = Domain(
             (
                 "In which listed country was {matter} {status} under a rule that {cond}?",
                 "Which listed country had {matter} {status} by a rule that {cond}?",
-                "Name any listed country where {matter} was {status} under a rule that {cond}.",
+                "Name every listed country where {matter} was {status} under a rule that {cond}.",
             ),
             listed=True,
         ),
@@ -181,7 +181,7 @@ LAWS = Domain(
             (
                 "Which listed country had a rule on {matter} that {cond}?",
                 "In which listed country was there a rule on {matter} that {cond}?",
-                "Name any listed country with a rule on {matter} that {cond}.",
+                "Name every listed country with a rule on {matter} that {cond}.",
             ),
             listed=True,
         ),
@@ -198,7 +198,7 @@ STAYS = Domain(
             (
                 "On which ward was {patient} during a stay that {cond}?",
                 "Which ward had {patient} for a stay that {cond}?",
-                "Name any ward on which {patient} had a stay that {cond}.",
+                "Name every ward on which {patient} had a stay that {cond}.",
             ),
             row="the stay of {patient} on the {who} ward",
         ),
@@ -207,7 +207,7 @@ STAYS = Domain(
             (
                 "Which doctor treated {patient} during a stay that {cond}?",
                 "Who was the doctor of {patient} for a stay that {cond}?",
-                "Name any doctor who treated {patient} during a stay that {cond}.",
+                "Name every doctor who treated {patient} during a stay that {cond}.",
             ),
             row="the stay of {patient} under {who}",
         ),
@@ -216,7 +216,7 @@ STAYS = Domain(
             (
                 "Which patient had a stay on the {ward} ward that {cond}?",
                 "Who was on the {ward} ward for a stay that {cond}?",
-                "Name any patient who had a stay on the {ward} ward that {cond}.",
+                "Name every patient who had a stay on the {ward} ward that {cond}.",
             ),
             listed=True,
         ),
@@ -225,7 +225,7 @@ STAYS = Domain(
             (
                 "Which patient had a stay under {doctor} that {cond}?",
                 "Who was treated by {doctor} during a stay that {cond}?",
-                "Name any patient treated by {doctor} during a stay that {cond}.",
+                "Name every patient treated by {doctor} during a stay that {cond}.",
             ),
             listed=True,
         ),
@@ -261,7 +261,7 @@ def user_domain(name: str, keys: tuple[str, ...], answers: tuple[str, ...], uniq
     heads = (
         f"Which {nouns} is recorded for {pairs} in an entry that {{cond}}?",
         f"For {pairs}, which {nouns} stands in an entry that {{cond}}?",
-        f"Name any {nouns} recorded for {pairs} in an entry that {{cond}}.",
+        f"Name every {nouns} recorded for {pairs} in an entry that {{cond}}.",
     )
     now_heads: tuple[str, ...] = (
         f"Which {nouns} is recorded for {pairs} as of {{now}}?",

@@ -42,9 +42,12 @@ HOOKS = AnalysisHooks(
 
 def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
     """The task; rows stand before a question in the open-book setting, unless a tool has them."""
-    is_open = options.book == "open"
+
+    def is_open(sample: TdbenchSample) -> bool:
+        return (options.book or sample.book) == "open"
+
     with_rows = prompts.make_fields(prompt, is_open, tables)
-    without_rows = prompts.make_fields(prompt, False, tables) if is_open else with_rows
+    without_rows = prompts.make_fields(prompt, lambda sample: False, tables)
 
     def fields(sample: Sample, condition: Condition) -> Mapping[str, str]:
         can_look_up = LOOKUP_TOOLS & set(condition.tools)

@@ -18,18 +18,22 @@ from agent_env.families.tdbench.query import Query, make_samples
 from agent_env.families.tdbench.relations import check_queries, draw_queries
 from agent_env.families.tdbench.sample import Kind, TdbenchSample
 from agent_env.families.tdbench.sources import Source, read_now, sources
-from agent_env.families.tdbench.specials import special_queries
+from agent_env.families.tdbench.specials import current_queries, special_queries
+from agent_env.families.tdbench.templates import DROPPED, reads_back
 from agent_env.families.tdbench.user_hops import make_chain, user_hop_queries
 from agent_env.tasks.family import SampleSet
 from agent_env.temporal.allen import RELATIONS
 from agent_env.temporal.facts.table_pages import TablePages
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the same seed would give other questions."""
+LISTED_KINDS: frozenset[Kind] = frozenset({"nth", "longest", "count"})
+"""Kinds that ask about the rows that a table happens to list."""
 
 
 def make(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
     """At most `count` samples, all phrasings of a query in sequence, with their tables."""
+    options = _in_small_letters(options)
     tables, now = sources(options, seed), read_now(options)
     materials = {source.table.name: source.table.material() for source in tables}
     digests = {name: material.digest for name, material in materials.items()}
@@ -44,8 +48,14 @@ def make(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
         for number, query in enumerate(maker.queries(-(-count // options.phrasings))):
             name = f"td-{seed}-{number:05d}"
             proofs = proofs_of(query, pages)
-            samples += make_samples(query, name, now.isoformat(), digests, rng, VERSION, proofs)
+            own = make_samples(query, name, now.isoformat(), digests, rng, VERSION, proofs)
+            if options.templates is not None:
+                omissions[DROPPED] += sum(not reads_back(sample) for sample in own)
+                own = [sample for sample in own if reads_back(sample)]
+            samples += own
     reasons = {what: number for what, number in omissions.items() if number}
+    if options.book == "closed":
+        samples = [sample.model_copy(update={"book": "closed"}) for sample in samples]
     if not samples:
         why = "; ".join(f"{number} {what}" for what, number in reasons.items())
         raise ConfigError(f"no question can be made: {why or 'the tables have no fitting rows'}")
@@ -53,6 +63,14 @@ def make(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
     used = {digest for sample in samples for digest in sample.materials}
     return SampleSet(
         tuple(samples), tuple(m for m in materials.values() if m.digest in used), reasons
+    )
+
+
+def _in_small_letters(options: TdbenchOptions) -> TdbenchOptions:
+    """Columns have small letters, whatever their file has."""
+    columns = {"question": options.question, "answer": options.answer}
+    return options.model_copy(
+        update={key: tuple(name.lower() for name in names) for key, names in columns.items()}
     )
 
 
@@ -71,6 +89,10 @@ class _Maker:
         kinds = tuple(dict.fromkeys(self.options.kinds))
         if not kinds:
             raise ConfigError("no kind of question is chosen")
+        if self.options.book == "closed" and (listed := set(kinds) & LISTED_KINDS):
+            raise ConfigError(
+                f"book=closed shows no rows, and kinds={min(listed)} asks about the listed ones"
+            )
         pools = self._pools()
         total = 0
         for number, kind in enumerate(kinds):
@@ -85,9 +107,25 @@ class _Maker:
         options, rng = self.options, self.rng
         if kind == "hops":
             yield from self._hops(count)
-        elif not pools:
-            raise ConfigError("no group of rows has two answers, so there is nothing to ask")
-        elif kind == "relation":
+            return
+        if kind == "current":
+            yield from current_queries(
+                pools,
+                options.cardinalities,
+                count,
+                rng,
+                self.engines,
+                options.phrasings,
+                self.omissions,
+            )
+            return
+        pools = [pool for pool in pools if pool.groups]
+        if not pools:
+            raise ConfigError(
+                f"no group of rows has two answers, so kinds={kind} has nothing to ask; "
+                "kinds=current needs only one"
+            )
+        if kind == "relation":
             relations, sizes = options.relations or RELATIONS, options.cardinalities
             drafts = list(draw_queries(pools, relations, sizes, count, rng, self.omissions))
             yield from check_queries(drafts, self.engines, options.phrasings)
@@ -109,12 +147,13 @@ class _Maker:
 
     def _pools(self) -> list[QueryPool]:
         """Every form of question about every table that has groups for it."""
+        closed = "dependent" if self.options.book == "closed" else ""
         pools = [
             make_pool(source.domain, form, source.table, self.now)
             for source in self.sources
             for form in source.domain.forms
-            if not (form.listed and self.options.asks == "dependent")
+            if not (form.listed and "dependent" in (self.options.asks, closed))
         ]
         for pool in pools:
             self.omissions.update(pool.omissions)
-        return [pool for pool in pools if pool.groups]
+        return [pool for pool in pools if pool.groups or pool.lone]

@@ -50,6 +50,9 @@ class QueryPool:
     form: QuestionForm
     table: TemporalTable
     groups: tuple[Group, ...]
+    """Those with two answers at least."""
+    lone: tuple[Group, ...]
+    """Those with one answer, of which only what holds now can be asked."""
     last: int
     """The day of `now`: no b ends later."""
     pairs: _Pairs
@@ -120,7 +123,7 @@ def make_pool(domain: Domain, form: QuestionForm, table: TemporalTable, now: dat
     omitted."""
     answers = table.places(form.answers)
     indices = {id(row): index for index, row in enumerate(table.rows)}
-    askable = []
+    askable, lone = [], []
     omissions: Counter[str] = Counter()
     about = f"of {table.name} by {' and '.join(form.keys)}"
     for values, rows in groups(table, form.keys).items():
@@ -140,6 +143,15 @@ def make_pool(domain: Domain, form: QuestionForm, table: TemporalTable, now: dat
             askable.append(Group(dict(zip(form.keys, values, strict=True)), tuple(members)))
         else:
             omissions[f"groups {about} with less than two answers"] += 1
+            if members:
+                lone.append(Group(dict(zip(form.keys, values, strict=True)), tuple(members)))
     return QueryPool(
-        domain, form, table, tuple(askable), now.toordinal(), _Pairs(askable), omissions
+        domain,
+        form,
+        table,
+        tuple(askable),
+        tuple(lone),
+        now.toordinal(),
+        _Pairs(askable),
+        omissions,
     )

@@ -50,8 +50,13 @@ class TdbenchOptions(Record):
     asks: Literal["all", "dependent"] = "all"
     """`dependent`: only questions whose columns determine the answer at any time (a TFD), none
     about the rows that the table happens to list; for the closed-book setting."""
-    book: Literal["open", "closed"] = "open"
+    repair: tuple[str, ...] = ()
+    """Repairs of a file's rows before questions are made, as of `tdbench doctor`: `standard`, or
+    PROBLEM=POLICY such as `zero-length=drop`."""
+    templates: str | None = None
+    """A TOML file with sentences for the columns of a file's table; see docs/tdbench.md."""
+    book: Literal["open", "closed"] | None = None
     """`open`: the prompt shows rows, unless the condition has a tool to find them; `closed`: it
-    shows none."""
+    shows none. None for what the questions were made for, which is `open` unless said."""
     phrasings: int = Field(default=3, ge=1, le=9)
     """Number of wordings of each query."""

@@ -61,18 +61,20 @@ Then hold each entry against the condition, the start and the end apart. """
 
 
 def make_fields(
-    name: str, open_book: bool, tables: Mapping[str, MaterialTable]
+    name: str, is_open: Callable[[TdbenchSample], bool], tables: Mapping[str, MaterialTable]
 ) -> Callable[[Sample, Condition], Mapping[str, str]]:
-    """The placeholders' texts of a sample: question, context, examples, wish."""
+    """The placeholders' texts of a sample: question, context, examples, wish. `retrieval` shows the
+    rows that it finds, whether the book is open or not."""
     if name not in PROMPTS:
         raise ConfigError(f"unknown prompt '{name}'; known: {', '.join(PROMPTS)}")
     search = Retriever(tables) if name == "retrieval" else None
 
     def fields(sample: Sample, condition: Condition) -> Mapping[str, str]:
         own = tdbench_sample(sample)
-        context = rows_texts(own, tables) if open_book else ""
-        if search is not None and not open_book:
+        if search is not None:
             context = search.passages(own, RETRIEVAL_LIMIT)
+        else:
+            context = rows_texts(own, tables) if is_open(own) else ""
         return {
             "question": own.question,
             "context": f"{context}\n\n" if context else "",

@@ -130,7 +130,7 @@ def _hops_question(question: str) -> ParsedQuestion | None:
 _USER_SENTENCES = (
     r"Which (?P<answers>.+?) is recorded for (?P<pairs>.+) in an entry that (?P<cond>.+)\?",
     r"For (?P<pairs>.+), which (?P<answers>.+?) stands in an entry that (?P<cond>.+)\?",
-    r"Name any (?P<answers>.+?) recorded for (?P<pairs>.+) in an entry that (?P<cond>.+)\.",
+    r"Name every (?P<answers>.+?) recorded for (?P<pairs>.+) in an entry that (?P<cond>.+)\.",
 )
 
 

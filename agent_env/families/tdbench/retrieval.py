@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_env.errors import ConfigError
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.records.schema import MaterialTable
 from agent_env.scoring.name_answers import words
@@ -32,14 +33,16 @@ class Retriever:
         self._indexed: dict[str, _Passages] = {}
 
     def passages(self, sample: TdbenchSample, limit: int) -> str:
-        """The best rows of the sample's tables, one a line; empty where it has no table."""
+        """The best rows of the sample's tables, one a line; ConfigError where it has no table."""
         hits: list[tuple[float, str]] = []
         for digest in sample.materials:
             if digest in self._tables:
                 hits += self._best(digest, words(sample.question), limit)
         best = sorted(hits, key=lambda pair: -pair[0])[:limit]
         if not best:
-            return ""
+            raise ConfigError(
+                f"--prompt retrieval: sample '{sample.id}' names no table that could be searched"
+            )
         return "Rows that a search found:\n" + "\n".join(text for _, text in best)
 
     def _best(self, digest: str, query: Sequence[str], limit: int) -> list[tuple[float, str]]:

@@ -32,7 +32,10 @@ REFUSED = re.compile(
 MAX_RATIO = 3
 """Of a text's length to that of the template's sentence."""
 
-_WHO = r"who|whom|whose|anyone|anybody|someone|person|people|individual|name|holder|which ¤"
+_WHO = (
+    r"who|whom|whose|anyone|anybody|everyone|everybody|someone|person|people|individual|name|holder"
+    r"|which ¤"
+)
 NOUNS = {
     "person": _WHO,
     "player": f"player|{_WHO}",
@@ -149,7 +152,7 @@ def refusal(text: str, required: Requirements) -> str | None:
         return "a value is missing or spelt otherwise"
     if any(_holds(text, value) for value in required.barred):
         return "it names a value that the question does not"
-    rest = _without(text, required.values)
+    rest = without_values(text, required.values)
     if any(not re.search(rf"(?<!\w)(?:{cue})(?!\w)", rest, re.I) for cue in required.cues):
         return "what is asked for cannot be told from it"
     if any(not _holds(required.template, name) for name in CAPITALISED.findall(rest)):
@@ -163,7 +166,7 @@ def _refuse_condition(rest: str, required: Requirements) -> str | None:
     bounds, remaining = parse_condition(rest)
     if {(b.side, b.test, b.day) for b in bounds} != set(required.bounds):
         return "its dates, or what is said of start and end, are not the question's"
-    own = parse_condition(_without(required.template, required.values))[1]
+    own = parse_condition(without_values(required.template, required.values))[1]
     return _refuse_surplus(REFUSED, remaining, own)
 
 
@@ -185,7 +188,7 @@ def _refuse_rest(rest: str, required: Requirements) -> str | None:
         return "its number is not the question's"
     if re.search(r"\d", ORDINAL.sub("", rest)):
         return "it holds another number"
-    own = re.sub(rf"\b(?:{DATE})\b", "¤", _without(required.template, required.values))
+    own = re.sub(rf"\b(?:{DATE})\b", "¤", without_values(required.template, required.values))
     return _refuse_surplus(REFUSED if required.kind == "current" else REVERSING, rest, own)
 
 
@@ -221,7 +224,7 @@ def _cues(sample: TdbenchSample) -> tuple[str, ...]:
 def _number(sample: TdbenchSample) -> str:
     if sample.kind not in ("nth", "count"):
         return ""
-    match = ORDINAL.search(_without(sample.question, _values(sample)))
+    match = ORDINAL.search(without_values(sample.question, _values(sample)))
     return match[0] if match else ""
 
 
@@ -235,7 +238,7 @@ def _holds(text: str, value: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE) is not None
 
 
-def _without(text: str, values: Iterable[str]) -> str:
+def without_values(text: str, values: Iterable[str]) -> str:
     """The text with a mark in place of each value, long ones first."""
     for value in sorted(values, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "¤", text, flags=re.IGNORECASE)

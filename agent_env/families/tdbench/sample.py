@@ -109,6 +109,8 @@ class TdbenchSample(Sample):
     never all empty."""
     relevant: tuple[tuple[int, ...], ...] = ()
     """Those of them that the query without its temporal condition finds."""
+    book: Literal["open", "closed"] = "open"
+    """Whether the question was made to be asked with its rows or without any."""
     fictional: bool = False
     """Whether the table is invented, so that no model can know the answer."""
     worded_by: str = "template"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.tdbench.domains import DOMAINS, ENTRY, GAMES, Domain, user_domain
 from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.templates import with_templates
 from agent_env.temporal.facts import tables as facts
+from agent_env.temporal.facts.table_doctor import Question, Repair, read_policies, repaired
+from agent_env.temporal.facts.table_records import Sheet
 from agent_env.temporal.facts.temporal_files import load_table
 from agent_env.temporal.facts.temporal_table import (
     TemporalTable,
@@ -56,6 +60,8 @@ def read_now(options: TdbenchOptions) -> date:
 def sources(options: TdbenchOptions, seed: int) -> tuple[Source, ...]:
     """The tables in order; DatasetError or ConfigError names a defect."""
     now = read_now(options)
+    if options.templates is not None and options.tables in ("fictional", "shipped"):
+        raise ConfigError("templates are for a file's table: --option tables=FILE")
     if options.tables not in ("fictional", "shipped"):
         return _of_files(options, now)
     names = options.domains or tuple(DOMAINS)
@@ -70,7 +76,8 @@ def sources(options: TdbenchOptions, seed: int) -> tuple[Source, ...]:
         tables_seed = seed if options.tables_seed is None else options.tables_seed
         tables = make_tables(options.rows, tables_seed, names)
     return tuple(
-        _source(_domain(name, options), table, options, now) for name, table in tables.items()
+        _source(_domain(name, options), Loaded(table), options, now)
+        for name, table in tables.items()
     )
 
 
@@ -89,7 +96,7 @@ def _domain(name: str, options: TdbenchOptions) -> Domain:
 def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
     """A file's table, or the several tables of hops."""
     loaded = [_load(file, name, options) for file, name in _places(options)]
-    tables = [table for table, _ in loaded]
+    tables = [each.table for each in loaded]
     hops = set(options.kinds) == {"hops"}
     if len(tables) > 1 and not hops:
         raise ConfigError("several tables make questions of hops only: --option kinds=hops")
@@ -101,23 +108,50 @@ def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
             f"say what to ask: --option question=COLUMNS --option answer=COLUMNS; {columns}"
         )
     if hops:
-        domains = (Domain(table.name, ENTRY, (), ()) for table in tables)
+        domains = [Domain(table.name, ENTRY, (), ()) for table in tables]
     else:
-        domains = (
+        domains = [
             user_domain(table.name, options.question, options.answer, options.unique)
             for table in tables
-        )
+        ]
+        if options.templates is not None:
+            domains = [with_templates(domain, Path(options.templates)) for domain in domains]
     return tuple(
-        _source(domain, table, options, now, short)
-        for domain, (table, short) in zip(domains, loaded, strict=True)
+        _source(domain, each, options, now) for domain, each in zip(domains, loaded, strict=True)
     )
 
 
-def _load(file: Path, name: str | None, options: TdbenchOptions) -> tuple[TemporalTable, int]:
-    """The table, and the number of rows that the granularity leaves without time."""
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A file's table, the number of rows that the granularity leaves without time, and the number
+    of repaired rows by policy."""
+
+    table: TemporalTable
+    short: int = 0
+    repairs: Mapping[str, int] = field(default_factory=dict)
+
+
+def _load(file: Path, name: str | None, options: TdbenchOptions) -> Loaded:
     short: list[int] = []
-    table = load_table(file, name, options.granularity, options.end_included, too_short=short)
-    return table, len(short)
+    policies = read_policies(options.repair)
+    log: list[Repair] = []
+
+    def repair(sheet: Sheet) -> Sheet:
+        asked = (*options.question, *options.answer)
+        is_whole = options.unique and set(asked) <= set(sheet.columns)
+        own = Question(options.question, options.answer) if is_whole else Question()
+        mended, entries = repaired(sheet, policies, own)
+        log.extend(entries)
+        return mended
+
+    try:
+        table = load_table(
+            file, name, options.granularity, options.end_included, too_short=short, repair=repair
+        )
+    except DatasetError as exc:
+        hint = "" if not file.is_file() or policies else f". See: agent-env tdbench doctor {file}"
+        raise ConfigError(f"{exc}{hint}") from exc
+    return Loaded(table, len(short), Counter(f"{each.problem}={each.policy}" for each in log))
 
 
 def _places(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
@@ -131,9 +165,8 @@ def _places(options: TdbenchOptions) -> list[tuple[Path, str | None]]:
     return [(f, None if f.suffix in (".csv", ".parquet") else next(turn, None)) for f in files]
 
 
-def _source(
-    domain: Domain, table: TemporalTable, options: TdbenchOptions, now: date, cut: int = 0
-) -> Source:
+def _source(domain: Domain, loaded: Loaded, options: TdbenchOptions, now: date) -> Source:
+    table, cut = loaded.table, loaded.short
     for form in domain.forms:
         if both := set(form.keys) & set(form.answers):
             raise ConfigError(f"column '{min(both)}' is asked and answered")
@@ -148,9 +181,12 @@ def _source(
     if options.granularity is not None and options.granularity != table.granularity:
         table, cut = coarser(table, options.granularity)
     omissions = {f"rows of {table.name} that begin and end in one {table.granularity}": cut}
+    for policy, number in loaded.repairs.items():
+        omissions[f"rows of {table.name} repaired by {policy}"] = number
     current = as_of(table, now)
     omissions[f"rows of {table.name} that begin after {now}"] = len(table.rows) - len(current.rows)
-    return Source(domain, coalesced(current), omissions)
+    is_own = options.tables not in ("fictional", "shipped")
+    return Source(domain, current if is_own else coalesced(current), omissions)
 
 
 def check_tfd(table: TemporalTable, tfd: Tfd) -> None:
@@ -159,6 +195,6 @@ def check_tfd(table: TemporalTable, tfd: Tfd) -> None:
     if violations:
         raise ConfigError(
             f"{tfd} does not hold in {table.name}, in {len(violations)} pairs of rows: "
-            f"{'; '.join(map(str, violations[:MAX_LISTED]))}. Mend them, or say --option "
-            "unique=false"
+            f"{'; '.join(map(str, violations[:MAX_LISTED]))}. Say --option "
+            "repair=dependency=drop to leave these groups out, or --option unique=false"
         )

@@ -13,7 +13,7 @@ from agent_env.families.tdbench.groups import Group, GroupRow, QueryPool
 from agent_env.families.tdbench.queries import SqlTemplate, key_marks
 from agent_env.families.tdbench.query import Query, group_query
 from agent_env.families.tdbench.relations import row_cells
-from agent_env.families.tdbench.sample import Kind
+from agent_env.families.tdbench.sample import Cardinality, Kind, cardinality_of
 from agent_env.temporal.allen import FOREVER
 from agent_env.temporal.facts.temporal_table import LENGTHS
 
@@ -25,9 +25,9 @@ def special_queries(
     kind: Kind, pools: Sequence[QueryPool], count: int, rng: Random, engines: Engines,
     phrasings: int,
 ) -> Iterator[Query]:  # fmt: skip
-    """At most `count` different queries of the kind."""
+    """At most `count` different queries of a kind other than `current`."""
     make = _MAKERS[kind]
-    usable = [pool for pool in pools if kind != "current" or pool.form.now_heads]
+    usable = list(pools)
     if kind == "duration":
         usable = [p for p in usable if not p.form.listed and p.table.granularity == "day"]
     earlier: set[str] = set()
@@ -41,11 +41,54 @@ def special_queries(
                 break
 
 
-def _current(pool: QueryPool, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:
+def current_queries(
+    pools: Sequence[QueryPool], cardinalities: Sequence[Cardinality], count: int, rng: Random,
+    engines: Engines, phrasings: int, omissions: Counter[str],
+) -> Iterator[Query]:  # fmt: skip
+    """At most `count` different queries on what holds now, with one answer and with none in turn;
+    where one of these runs out, the rest have the other."""
+    usable = [pool for pool in pools if pool.form.now_heads]
+    heaps = {size: _current_groups(usable, size, rng) for size in dict.fromkeys(cardinalities)}
+    made = Counter[Cardinality]()
+    for _ in range(count):
+        sizes = [size for size in heaps if heaps[size]]
+        if not sizes:
+            return
+        size = min(sizes, key=lambda each: (made[each], sizes.index(each)))
+        for missing in set(heaps) - set(sizes) - {"multiple"}:
+            omissions[f"turns of current with {missing} for which no group was left"] += 1
+        heap = rng.choice(heaps[size])
+        pool, group = heap.pop()
+        heaps[size] = [each for each in heaps[size] if each]
+        made[size] += 1
+        yield _current(pool, group, engines, phrasings)
+
+
+def _current_groups(
+    pools: Sequence[QueryPool], size: Cardinality, rng: Random
+) -> list[list[tuple[QueryPool, Group]]]:
+    """For each pool its groups with so many answers as of now, in random order."""
+    heaps = []
+    for pool in pools:
+        own = [
+            (pool, group)
+            for group in (*pool.groups, *pool.lone)
+            if _current_cardinality(group) == size
+        ]
+        rng.shuffle(own)
+        heaps += [own] if own else []
+    return heaps
+
+
+def _current_cardinality(group: Group) -> Cardinality | None:
+    """None where one answer stands in two rows: which of its starts would be asked for?"""
+    golds = [row.answer for row in group.rows if row.interval.end == FOREVER]
+    return cardinality_of(len(golds)) if len(set(golds)) == len(golds) else None
+
+
+def _current(pool: QueryPool, group: Group, engines: Engines, n: int) -> Query:
     now = date.fromordinal(pool.last)
     golds = [row for row in group.rows if row.interval.end == FOREVER]
-    if not golds and rng.random() < 0.7:  # else hardly any question would have an answer
-        return None
     form = pool.form
     sql = queries.current_sql(pool.table.name, form.keys, form.answers).fill(
         {**_key_values(pool, group), "now": pool.table.written(now)}
@@ -168,7 +211,6 @@ def _key_values(pool: QueryPool, group: Group) -> dict[str, str]:
 
 
 _MAKERS: dict[Kind, Make] = {
-    "current": _current,
     "nth": _nth,
     "count": _count,
     "longest": _longest,

@@ -283,7 +283,7 @@ def _question(chain: Chain, keys: dict[str, str], style: int) -> str:
     return (
         f"Which {what} is recorded for {where}, at a time when all these entries hold?",
         f"For {where}, which {what} stands in an entry that holds at the same time as the rest?",
-        f"Name any {what} that is recorded for {where} while all these entries hold.",
+        f"Name every {what} that is recorded for {where} while all these entries hold.",
     )[style % 3]
 
 

@@ -23,12 +23,12 @@ STYLES = 3
 TWO_HOPS = (
     "Who was the {role} of the host country during the {game}?",
     "During the {game}, who held the office of {role} in the country that hosted them?",
-    "Name anyone who was {role} of the host country while the {game} took place.",
+    "Name everyone who was {role} of the host country while the {game} took place.",
 )
 THREE_HOPS = (
     "Who was the {role} of the host country during the {game} games?",
     "While the {game} games took place, who held the office of {role} in their host country?",
-    "Name anyone who was {role} of the country that hosted the {game} games, at the time.",
+    "Name everyone who was {role} of the country that hosted the {game} games, at the time.",
 )
 
 
@@ -153,7 +153,7 @@ def count_sentence(
         f"Going through the listed {rows} {group} by their start, "
         f"which {form.noun} came up for the {which} time?",
         f"Which {form.noun} appears for the {which} time among the listed {rows} {group}?",
-        f"Name any {form.noun} that came up for a {which} time among the listed {rows} {group}.",
+        f"Name every {form.noun} that came up for a {which} time among the listed {rows} {group}.",
     )[style % STYLES]
 
 

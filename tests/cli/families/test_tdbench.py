@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_set_tells_what_made_it_and_is_answered(folder: Path) -> None:
     summary = json.loads((folder / "td.summary.json").read_text())
     assert {k: summary[k] for k in ("task", "generator", "seed", "asked", "made", "wording")} == {
-        "task": "tdbench", "generator": 2, "seed": 1, "asked": 12, "made": 12,
+        "task": "tdbench", "generator": 3, "seed": 1, "asked": 12, "made": 12,
         "wording": "template",
     }  # fmt: skip
     assert summary["options"]["rows"] == 60
@@ -92,6 +92,25 @@ def test_a_published_set_is_checked_and_written_as_samples(tmp_path: Path) -> No
     assert code == 0, said
     assert "Certificate of the import" in shown
     assert "questions.json   days with midnight, open ends NULL" in shown
+
+
+def test_a_table_is_examined_and_repaired_with_a_log(tmp_path: Path) -> None:
+    file, out = tmp_path / "posts.csv", tmp_path / "mended.csv"
+    file.write_text("Post,Who,Start,End\na,P,2001,2005\na,Q,2005,2005\na,R,2005,nan\n")
+    columns = ("--question", "Post", "--answer", "Who")
+    code, shown, said = typed("tdbench", "doctor", file, *columns)
+    assert (code, "--repair standard" in said) == (1, True)
+    assert "zero-length" in shown
+    assert "line 3: 2005 to 2005" in shown
+    repair = ("--repair", "standard", "--out", out)
+    code, shown, _ = typed("tdbench", "doctor", file, *columns, *repair, "--json")
+    report = json.loads(shown)
+    assert (code, report["blocked"], len(report["repairs"])) == (0, False, 2)
+    assert out.read_text() == "post,who,start,end\na,P,2001,2005\na,R,2005,\n"
+    log = [json.loads(line) for line in (tmp_path / "mended.repairs.jsonl").open()]
+    assert [(e["line"], e["policy"], e["after"]) for e in log] == [
+        (4, "blank", "a, R (2005 to now)"), (3, "drop", None),
+    ]  # fmt: skip
 
 
 def test_the_options_of_another_task_are_unknown(tmp_path: Path) -> None:

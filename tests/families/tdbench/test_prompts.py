@@ -3,6 +3,8 @@
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.families.tdbench.family import make_task
+from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.prompts import (
     COT_EXAMPLES,
     CURRENT_EXAMPLE,
@@ -19,7 +21,7 @@ TABLES = {TABLE.digest: TABLE}
 
 
 def text(name, sample, open_book=False):
-    return prompt_text(make_fields(name, open_book, TABLES)(sample, BASE))
+    return prompt_text(make_fields(name, lambda own: open_book, TABLES)(sample, BASE))
 
 
 @pytest.mark.parametrize("name", ["default", "cot", "time-cot"])
@@ -39,6 +41,19 @@ def test_retrieval_finds_rows_by_words_and_not_by_time():
     shown = text("retrieval", question(1))
     assert shown.startswith("Rows that a search found:\n- country: Aland; role: president")
     assert all(name in shown for name in NAMES)
+    assert text("retrieval", question(1), open_book=True) == shown
+
+
+def test_retrieval_without_a_table_is_refused():
+    with pytest.raises(ConfigError, match="retrieval: sample 'td-1' names no table"):
+        text("retrieval", question(1, materials=(), context=()))
+
+
+def test_a_question_made_for_the_closed_book_shows_no_rows_unless_told():
+    closed = question(1, book="closed")
+    for book, shown in ((None, False), ("open", True), ("closed", False)):
+        task = make_task("default", TdbenchOptions(book=book), TABLES)
+        assert ("Ada Berg" in task.prompt(closed, BASE)[0].content) == shown
 
 
 def test_current_questions_ask_for_since_and_name_the_day():
@@ -74,4 +89,4 @@ def test_the_worked_answers_read_as_they_should():
 
 def test_an_unknown_prompt_is_named():
     with pytest.raises(ConfigError, match="unknown prompt 'nice'; known: default, cot, time-cot"):
-        make_fields("nice", False, {})
+        make_fields("nice", lambda own: False, {})

@@ -1,0 +1,342 @@
+"""Finds what keeps a file from being a temporal table, and repairs it by named policies.
+
+Every problem has a name and the policies that exist for it; without one its rows stay as they are.
+Repairs are made in the order of PROBLEMS, and each changed or dropped row is logged with its line.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from agent_env.errors import ConfigError
+from agent_env.temporal.facts.table_records import Sheet, SheetRow
+from agent_env.temporal.partial import PartialDate
+
+PROBLEMS: Mapping[str, tuple[str, ...]] = {
+    "missing-mark": ("blank",),
+    "far-end": ("blank",),
+    "no-date": ("drop",),
+    "reversed": ("drop",),
+    "zero-length": ("drop", "inclusive-ends"),
+    "overlap": ("coalesce",),
+    "adjoining": ("coalesce",),
+    "dependency": ("drop",),
+    "gap": (),
+}
+"""The policies beside `keep`, by problem."""
+MEANINGS: Mapping[str, str] = {
+    "missing-mark": "a date is a mark such as nan",
+    "far-end": "an end lies centuries away",
+    "no-date": "no start, or a date that is none",
+    "reversed": "ends before its start",
+    "zero-length": "ends on its start",
+    "overlap": "rows of the same values share days",
+    "adjoining": "a row follows one of the same values at once",
+    "dependency": "rows of groups with two answers at a time",
+    "gap": "a group has no row for a time",
+}
+BLOCKING = ("missing-mark", "no-date", "reversed", "zero-length", "dependency")
+"""Problems with which no question can be made."""
+STANDARD: Mapping[str, str] = {
+    "missing-mark": "blank", "far-end": "blank", "no-date": "drop", "reversed": "drop",
+    "zero-length": "drop", "overlap": "coalesce", "dependency": "drop",
+}  # fmt: skip
+"""What `standard` stands for."""
+MARKS = frozenset({"nan", "nat", "none", "null", "<na>", "n/a", "-"})
+VALUE_MARKS = frozenset({"nan", "nat", "<na>"})
+"""Those that no value can be, as `none` can."""
+FAR_YEAR = 2200
+FOREVER = date.max.toordinal()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A row with a problem."""
+
+    problem: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One row that a policy changed or dropped."""
+
+    problem: str
+    policy: str
+    line: int
+    before: str
+    after: str | None
+    """None where the row was dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The columns that a question states and asks for; () where nothing is asked."""
+
+    keys: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+
+
+def read_policies(texts: Sequence[str]) -> dict[str, str]:
+    """Policies by problem, from `PROBLEM=POLICY` and `standard`; ConfigError names the known."""
+    policies: dict[str, str] = {}
+    for text in texts:
+        if text == "standard":
+            policies = {**STANDARD, **policies}
+            continue
+        problem, _, policy = (part.strip() for part in text.partition("="))
+        known = PROBLEMS.get(problem)
+        if known is None:
+            names = ", ".join((*PROBLEMS, "standard"))
+            raise ConfigError(f"repair '{text}': unknown problem '{problem}'; known: {names}")
+        if policy not in (*known, "keep"):
+            choices = ", ".join((*known, "keep"))
+            raise ConfigError(f"repair '{text}': {problem} has the policies {choices}")
+        policies[problem] = policy
+    return policies
+
+
+def diagnose(sheet: Sheet, question: Question) -> list[Finding]:
+    """Every problem, by order of PROBLEMS, then by line."""
+    _check_columns(sheet, question)
+    rows = [row for row in sheet.rows if _interval(row) is not None]
+    found = [
+        *(f for row in sheet.rows for f in _of_row(row)),
+        *(Finding("overlap", b.line, _pair(a, b)) for a, b in _same_values(rows) if _shares(a, b)),
+        *(
+            Finding("adjoining", b.line, _pair(a, b))
+            for a, b in _same_values(rows)
+            if not _shares(a, b)
+        ),
+        *_of_groups(rows, sheet, question),
+    ]
+    order = list(PROBLEMS)
+    return sorted(found, key=lambda f: (order.index(f.problem), f.line))
+
+
+def repaired(
+    sheet: Sheet, policies: Mapping[str, str], question: Question
+) -> tuple[Sheet, list[Repair]]:
+    """The sheet after all policies, with a log."""
+    _check_columns(sheet, question)
+    log: list[Repair] = []
+    for problem, policy in ((p, policies.get(p, "keep")) for p in PROBLEMS):
+        if policy == "keep":
+            continue
+        if policy == "inclusive-ends":
+            rows = _with_inclusive_ends(sheet, log)
+        elif policy == "coalesce":
+            rows = _coalesced(sheet.rows, problem, log)
+        elif problem == "dependency":
+            rows = _without_broken_groups(sheet, question, log)
+        else:
+            rows = _mended(sheet.rows, problem, policy, log)
+        sheet = replace(sheet, rows=tuple(rows))
+    return sheet, log
+
+
+def _check_columns(sheet: Sheet, question: Question) -> None:
+    for name in (*question.keys, *question.answers):
+        if name not in sheet.columns:
+            names = ", ".join(sheet.columns)
+            raise ConfigError(f"there is no column '{name}'; the columns are {names}")
+
+
+# Single rows ------------------------------------------------------------------------------------
+
+
+def _of_row(row: SheetRow) -> Iterator[Finding]:
+    for side, text in (("start", row.start), ("end", row.end)):
+        if text.casefold() in MARKS:
+            yield Finding("missing-mark", row.line, f"{side} is {text}")
+    for text in row.values:
+        if text.casefold() in VALUE_MARKS:
+            yield Finding("missing-mark", row.line, f"a value is {text}")
+    start, end = _date(row.start), _date(row.end)
+    if end is not None and end.year >= FAR_YEAR:
+        yield Finding("far-end", row.line, f"end is {row.end}")
+    marks = [text for text in (row.start, row.end) if text.casefold() in MARKS]
+    if start is None and row.start.casefold() not in MARKS:
+        yield Finding("no-date", row.line, f"start is '{row.start}'")
+    if end is None and row.end and row.end.casefold() not in MARKS:
+        yield Finding("no-date", row.line, f"end is '{row.end}'")
+    if start is not None and end is not None and not marks and end.first <= start.first:
+        reversed_ = end.last < start.first
+        yield Finding(
+            "reversed" if reversed_ else "zero-length", row.line, f"{row.start} to {row.end}"
+        )
+
+
+def _mended(
+    rows: Sequence[SheetRow], problem: str, policy: str, log: list[Repair]
+) -> list[SheetRow]:
+    """Rows with the problem blanked or dropped."""
+    kept = []
+    for row in rows:
+        if not any(finding.problem == problem for finding in _of_row(row)):
+            kept.append(row)
+            continue
+        after = _blanked(row, problem) if policy == "blank" else None
+        text = None if after is None else after.text
+        log.append(Repair(problem, policy, row.line, row.text, text))
+        kept += [after] if after else []
+    return kept
+
+
+def _blanked(row: SheetRow, problem: str) -> SheetRow:
+    if problem == "far-end":
+        return replace(row, end="")
+    start, end = ("" if text.casefold() in MARKS else text for text in (row.start, row.end))
+    values = tuple("" if text.casefold() in VALUE_MARKS else text for text in row.values)
+    return replace(row, values=values, start=start, end=end)
+
+
+def _with_inclusive_ends(sheet: Sheet, log: list[Repair]) -> list[SheetRow]:
+    """Every end is the last day (month, year), so the row holds until the next one."""
+    rows = []
+    for row in sheet.rows:
+        end = _date(row.end)
+        after = row if end is None else replace(row, end=_next(end))
+        if after is not row:
+            log.append(Repair("zero-length", "inclusive-ends", row.line, row.text, after.text))
+        rows.append(after)
+    return rows
+
+
+def _next(day: PartialDate) -> str:
+    following = date.fromordinal(day.last.toordinal() + 1).isoformat()
+    return following[: len(str(day))]
+
+
+def _date(text: str) -> PartialDate | None:
+    try:
+        return PartialDate.parse(text) if text else None
+    except ValueError:
+        return None
+
+
+def _interval(row: SheetRow) -> tuple[int, int] | None:
+    """First day, and the first day after; None for a row that never held."""
+    start, end = _date(row.start), _date(row.end)
+    if start is None or (row.end and end is None):
+        return None
+    until = FOREVER if end is None else end.first.toordinal()
+    return (start.first.toordinal(), until) if start.first.toordinal() < until else None
+
+
+# Rows of the same values ------------------------------------------------------------------------
+
+
+def _same_values(rows: Sequence[SheetRow]) -> Iterator[tuple[SheetRow, SheetRow]]:
+    """Neighbours of the same values that overlap or adjoin."""
+    for own in _groups(rows, lambda row: row.values).values():
+        last = own[0]
+        for row in own[1:]:
+            if _span(row)[0] <= _span(last)[1]:
+                yield last, row
+            last = max(last, row, key=lambda each: _span(each)[1])
+
+
+def _shares(one: SheetRow, other: SheetRow) -> bool:
+    return _span(other)[0] < _span(one)[1]
+
+
+def _coalesced(rows: Sequence[SheetRow], problem: str, log: list[Repair]) -> list[SheetRow]:
+    """Rows that overlap (or adjoin) one of the same values become part of it."""
+    held = [row for row in rows if _interval(row) is not None]
+    result = {row.line: row for row in rows}
+    for own in _groups(held, lambda row: row.values).values():
+        last = own[0]
+        for row in own[1:]:
+            touches = _span(row)[0] == _span(last)[1]
+            if _shares(last, row) if problem == "overlap" else touches:
+                later = max(last, row, key=lambda each: _span(each)[1])
+                merged = replace(last, end=later.end)
+                log.append(Repair(problem, "coalesce", row.line, row.text, merged.text))
+                del result[row.line]
+                result[last.line] = last = merged
+            else:
+                last = row
+    return list(result.values())
+
+
+# Groups of a question ---------------------------------------------------------------------------
+
+
+def _of_groups(rows: Sequence[SheetRow], sheet: Sheet, question: Question) -> Iterator[Finding]:
+    if not question.keys:
+        return
+    for own in _by_keys(rows, sheet, question).values():
+        for one, other in _conflicts(own, sheet, question):
+            yield Finding("dependency", other.line, _pair(one, other))
+        until, before = _span(own[0])[1], own[0]
+        for row in own[1:]:
+            if _span(row)[0] > until:
+                days = _span(row)[0] - until
+                yield Finding("gap", row.line, f"{days} days behind line {before.line}")
+            if _span(row)[1] > until:
+                until, before = _span(row)[1], row
+
+
+def _conflicts(
+    rows: Sequence[SheetRow], sheet: Sheet, question: Question
+) -> Iterator[tuple[SheetRow, SheetRow]]:
+    """Rows of a group with two answers that share a day."""
+    places = sheet.places(question.answers)
+    held: list[SheetRow] = []
+    for row in rows:
+        held = [old for old in held if _span(old)[1] > _span(row)[0]]
+        for old in held:
+            if any(old.values[place] != row.values[place] for place in places):
+                yield old, row
+        held.append(row)
+
+
+def _without_broken_groups(sheet: Sheet, question: Question, log: list[Repair]) -> list[SheetRow]:
+    if not question.keys:
+        raise ConfigError("repair dependency=drop needs the columns of the question and the answer")
+    rows = [row for row in sheet.rows if _interval(row) is not None]
+    broken = {
+        values
+        for values, own in _by_keys(rows, sheet, question).items()
+        if any(True for _ in _conflicts(own, sheet, question))
+    }
+    places = sheet.places(question.keys)
+    kept = []
+    for row in sheet.rows:
+        if tuple(row.values[place] for place in places) in broken:
+            log.append(Repair("dependency", "drop", row.line, row.text, None))
+        else:
+            kept.append(row)
+    return kept
+
+
+def _by_keys(
+    rows: Sequence[SheetRow], sheet: Sheet, question: Question
+) -> dict[tuple[str, ...], list[SheetRow]]:
+    places = sheet.places(question.keys)
+    return _groups(rows, lambda row: tuple(row.values[place] for place in places))
+
+
+def _groups(
+    rows: Sequence[SheetRow], key: Callable[[SheetRow], tuple[str, ...]]
+) -> dict[tuple[str, ...], list[SheetRow]]:
+    """The rows that held, by key, each group by start."""
+    groups: dict[tuple[str, ...], list[SheetRow]] = defaultdict(list)
+    for row in sorted(rows, key=_span):
+        groups[key(row)].append(row)
+    return groups
+
+
+def _span(row: SheetRow) -> tuple[int, int]:
+    span = _interval(row)
+    assert span is not None
+    return span
+
+
+def _pair(one: SheetRow, other: SheetRow) -> str:
+    return f"{other.text}; line {one.line}: {one.text}"

@@ -1,0 +1,133 @@
+"""Questions from a user's or a published table, faults and all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.tasks.family import SampleSet
+
+LEADERS = """Country,Role,Name,Start,End
+Aland,President,Ada Berg,1992,1999
+Aland,President,Carl Dahl,1999,2006
+Aland,President,Carl Dahl,2006,2006
+Aland,President,Eva Fors,2006,
+Bland,King,Ivo Juul,1990,nan
+Cland,Chair,Ola Pohl,1990,2001
+Dland,Chair,Rut Sand,1990,2001
+Dland,Chair,Tor Unn,2000,2003
+"""
+USER = {"question": ("Country", "Role"), "answer": ("Name",), "now": "2024-01-01", "phrasings": 1}
+
+
+def made(folder: Path, text: str = LEADERS, count: int = 9, **options: Any) -> SampleSet:
+    file = folder / "leaders.csv"
+    file.write_text(text)
+    return make(count, 7, TdbenchOptions.model_validate({**USER, "tables": str(file), **options}))
+
+
+def samples(found: SampleSet) -> list[TdbenchSample]:
+    return [sample for sample in found.samples if isinstance(sample, TdbenchSample)]
+
+
+def test_a_published_table_generates_once_it_is_repaired(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"ends on its start.*'nan' is not a date.*tdbench doctor"
+    ):
+        made(tmp_path)
+    found = made(tmp_path, repair=("standard",))
+    assert len(found.samples) == 9
+    assert {k: n for k, n in found.left_out.items() if "repaired" in k} == {
+        "rows of leaders repaired by missing-mark=blank": 1,
+        "rows of leaders repaired by zero-length=drop": 1,
+        "rows of leaders repaired by dependency=drop": 2,
+    }
+
+
+def test_what_holds_now_is_asked_of_groups_with_one_answer_too(tmp_path: Path) -> None:
+    found = samples(made(tmp_path, repair=("standard",), kinds=("current",)))
+    assert {(s.asked["country"], s.gold) for s in found} == {
+        ("Aland", ("Eva Fors",)), ("Bland", ("Ivo Juul",)), ("Cland", ()),
+    }  # fmt: skip
+
+
+def test_what_holds_now_has_an_answer_as_often_as_none() -> None:
+    options = {"tables": "fictional", "rows": 120, "kinds": ("current",), "phrasings": 1}
+    found = samples(make(40, 3, TdbenchOptions.model_validate(options)))
+    assert Counter(sample.cardinality for sample in found) == {"unique": 20, "none": 20}
+
+
+def test_equal_neighbours_become_one_row_only_where_asked(tmp_path: Path) -> None:
+    text = "a,b,start,end\nx,P,2000,2005\nx,P,2005,2009\nx,Q,2009,2012\n"
+    own = {"question": ("a",), "answer": ("b",), "cardinalities": ("unique",)}
+    (table,) = made(tmp_path, text, **own).tables
+    assert len(table.rows) == 3
+    (table,) = made(tmp_path, text, **own, repair=("adjoining=coalesce",)).tables
+    assert table.rows == (("x", "P", "2000", "2009"), ("x", "Q", "2009", "2012"))
+
+
+def test_every_answer_is_asked_for_in_words(tmp_path: Path) -> None:
+    options = {"tables": "shipped", "cardinalities": ("multiple",), "phrasings": 3}
+    for sample in samples(make(30, 5, TdbenchOptions.model_validate(options))):
+        assert "Name any" not in sample.question
+        if sample.phrasing == 2:
+            assert sample.question.startswith("Name every")
+
+
+def test_a_closed_book_asks_nothing_about_listed_rows() -> None:
+    options = {"tables": "shipped", "book": "closed", "cardinalities": ("unique",)}
+    found = samples(make(30, 5, TdbenchOptions.model_validate(options)))
+    assert {sample.book for sample in found} == {"closed"}
+    assert not any("listed" in sample.question for sample in found)
+    with pytest.raises(ConfigError, match="book=closed shows no rows, and kinds=nth asks about"):
+        make(3, 5, TdbenchOptions.model_validate({**options, "kinds": ("nth",)}))
+
+
+TEMPLATES = """verbs = "office"
+noun = "leader"
+relation = ["Which {role} of {country} {cond}?", "Give every {role} who, in {country}, {cond}."]
+current = ["As of {now}, who leads {country} as {role}?"]
+"""
+
+
+def test_templates_of_the_users_own_are_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(TEMPLATES)
+    found = made(
+        tmp_path, repair=("standard",), templates=str(file), kinds=("relation", "current"),
+        phrasings=2, cardinalities=("unique",),
+    )  # fmt: skip
+    questions = [sample.question for sample in samples(found)]
+    assert any(q.startswith("Which President of Aland ") and "office" in q for q in questions)
+    assert any(q.startswith("Give every President who, in Aland, ") for q in questions)
+    assert "As of 1 January 2024, who leads Bland as King?" in questions
+
+
+def test_a_template_that_says_more_of_time_keeps_no_question(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('relation = ["Who began after 1900 as {role} of {country} and {cond}?"]')
+    with pytest.raises(ConfigError, match="questions of own templates that do not read back"):
+        made(tmp_path, repair=("standard",), templates=str(file))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('relation = ["Who in {country} {cond}?"]', "needs each of {country}, {role}, {cond} once"),
+        ("relation = []", "relation: "),
+        ('verbs = "run"\nrelation = ["{country} {role} {cond}"]', "verbs 'run': known are office"),
+        ("relation = [", "is no TOML"),
+    ],
+)  # fmt: skip
+def test_a_template_file_with_a_mistake_is_named(tmp_path: Path, text: str, reason: str) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(text)
+    with pytest.raises((DatasetError, ConfigError), match=f"own.toml: .*{reason}"):
+        made(tmp_path, repair=("standard",), templates=str(file))
