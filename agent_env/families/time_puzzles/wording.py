@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets, years_held
+from agent_env.families.time_puzzles.event_names import day_of, years_of
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.facts.tables import FactTables
 from agent_env.temporal.systems.catalogue import open_calendar
@@ -115,11 +116,11 @@ class Wording:
         row = self._events[fact.event]
         name = row.hint or row.event
         if fact.aspect == "multi_year":
-            return f"The year is one of those in which {name} took place, in whole or in part."
+            return years_of(name, row.kind)
         edge = "first" if fact.aspect == "start" else "last"
         what = {"year": "year", "month": "month", "day": "day of the month"}[fact.level]
         also = " (in any year)" if fact.level == "month" else ""
-        return f"The {what} is the same as that of the {edge} day of {name}{also}."
+        return f"The {what} is the same as that of {day_of(name, edge)}{also}."
 
     def _as_spans(self, days: DaySet) -> str:
         texts = (f"{first} to {last}" for first, last in self._sets.days.runs(days))

@@ -59,6 +59,7 @@ LOOKUP_FORMS: tuple[Form, ...] = (
         r"(?P<event>.+?)(?: took place)?(?:, in whole or in part|, at least in part)?",
         _years_of_event,
     ),
+    (r"the year is one of those of (?P<event>.+?), in whole or in part", _years_of_event),
     (
         r"on that day (?P<person>.+?) had been born and had not died yet"
         r"(?: \(neither day itself counts\))?",

@@ -1,0 +1,39 @@
+"""What the name of an event is, a noun phrase or a clause, and how a sentence goes on with it."""
+
+from __future__ import annotations
+
+import re
+
+LASTING_KINDS = frozenset(
+    {"office", "reign", "pontificate", "republic", "federation", "occupation"}
+)
+"""Kinds of events that do not take place but last."""
+
+_VERB = re.compile(
+    r"\b(?:was|were|is|are|became|(?:has|had|have) been|belongs? to|belonged to"
+    r"|(?:played|plays?|worked|works?) for|(?:studied|lived|worked) (?:at|in)"
+    r"|(?:held|holds|served|serves|attended|owned|owns|won|led|headed|managed|coached|chaired"
+    r"|represented|joined|ruled|governed) (?:as )?(?:the|an?|his|her|[A-Z]\w*))\b"
+)
+_RELATIVE = re.compile(r"\b(?:who|whom|whose|which|that|where|when|while)\b")
+
+
+def is_clause(name: str) -> bool:
+    """Whether the name is a sentence, such as "Ada Byron was the Countess of Lovelace": by rule of
+    thumb, it has a finite verb before any relative pronoun."""
+    verb = _VERB.search(name)
+    return verb is not None and verb.start() > 0 and not _RELATIVE.search(name[: verb.start()])
+
+
+def day_of(name: str, edge: str) -> str:
+    """`the first day of …`, or `… on which …` before a clause."""
+    return f"the {edge} day {'on which' if is_clause(name) else 'of'} {name}"
+
+
+def years_of(name: str, kind: str) -> str:
+    """The constraint that the year is one of the event's."""
+    if is_clause(name):
+        return f"The year is one of those in which {name}, in whole or in part."
+    if kind in LASTING_KINDS:
+        return f"The year is one of those of {name}, in whole or in part."
+    return f"The year is one of those in which {name} took place, in whole or in part."
