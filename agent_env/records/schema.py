@@ -9,7 +9,7 @@ A Stored record is read back from traces, perhaps of a later version: it keeps u
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -29,6 +29,9 @@ class Stored(BaseModel):
 
 
 # Questions --------------------------------------------------------------------------------------
+
+
+Wording = Literal["implicit", "explicit", "explicit-paper"]
 
 
 class Proof(Record):
@@ -65,6 +68,11 @@ class Sample(Record):
     materials: tuple[str, ...] = ()
     """Digests of the tables for the tools; in the prompt only where the condition says so."""
 
+    def worded(self, wording: Wording) -> Self:
+        """The sample as conditions of this wording ask it: with that wording's gold, where a family
+        has one for each."""
+        return self
+
 
 class MaterialTable(Record):
     """A table that samples share: wiring hands it to tools, a prompt may render it."""
@@ -86,7 +94,7 @@ class Condition(Record):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:+~-]{0,199}$")
     """Parts joined by `+` in a fixed order, optionally `~` and the first step's tool choice; also
     the name of its folder of episodes."""
-    wording: Literal["implicit", "explicit", "explicit-paper"] = "implicit"
+    wording: Wording = "implicit"
     """Whether the constraints spell their dates out; `explicit-paper` leaves those of other
     calendars to the model."""
     tools: tuple[str, ...] = ()

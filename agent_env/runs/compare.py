@@ -216,7 +216,8 @@ def _diagnose_run(path: Path, names: frozenset[str], note: Callable[[str], None]
             note(f"left out: {name} belongs to no sample or condition of the run")
             continue
         score = task.score(sample, episode)
-        diagnoses.append(diagnose(sample, episode, score, condition, task.right_metric, finder))
+        worded = sample.worded(condition.wording)
+        diagnoses.append(diagnose(worded, episode, score, condition, task.right_metric, finder))
     return RunDiagnosis(path.resolve().name, manifest.model, tuple(conditions), tuple(diagnoses))
 
 

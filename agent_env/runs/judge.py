@@ -167,7 +167,7 @@ def _cases(
     cases = [
         Case(EpisodeKey(e.sample, e.condition, e.repeat), messages, e.judged)
         for e, _ in answers
-        if (messages := judge_prompt(run.samples_by_id[e.sample], e, metric)) is not None
+        if (messages := judge_prompt(run.asked_sample(e), e, metric)) is not None
     ]
     return metric, len(answers), cases
 

@@ -166,7 +166,7 @@ def _items(
     if chosen not in task.metrics:
         raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(task.metrics)}")
     items = [
-        _item(folder.manifest(), folder.samples_by_id[episode.sample], episode, score, chosen)
+        _item(folder.manifest(), folder.asked_sample(episode), episode, score, chosen)
         for episode, score in scored
         if score.outcome in ("read", "unreadable") and chosen in score.metrics
     ]

@@ -276,7 +276,7 @@ class OpenRun:
             condition = conditions.get(episode.condition)
             if condition is None:
                 return Assessment(score, None, f"run.json has no condition '{episode.condition}'")
-            metric = task.right_metric
+            metric, sample = task.right_metric, sample.worded(condition.wording)
             diagnosis = diagnose(sample, episode, score, condition, metric, self._find_faults)
         except (AgentEnvError, ValueError) as exc:
             return Assessment(None, None, str(exc))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from agent_env.episodes.run_folder import RunFolder
+from agent_env.tasks.conditions import wording_of
 from agent_env.tasks.family import by_digest, checked_options
 from agent_env.tasks.templates import with_texts
 from agent_env.wiring.registry import load_family
@@ -15,7 +16,7 @@ from agent_env.wiring.rooms import Parts, Rooms
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent_env.records.schema import Sample
+    from agent_env.records.schema import Episode, Sample
     from agent_env.tasks.task import Task
 
 
@@ -52,6 +53,10 @@ class Run(RunFolder):
     @cached_property
     def samples_by_id(self) -> Mapping[str, Sample]:
         return {sample.id: sample for sample in self.samples}
+
+    def asked_sample(self, episode: Episode) -> Sample:
+        """The episode's sample, with the gold of its wording."""
+        return self.samples_by_id[episode.sample].worded(wording_of(episode.condition))
 
     def let_go(self) -> None:
         """Drops the objects that were opened to check the run, before they are closed."""

@@ -225,7 +225,9 @@ def trace_context(trace: Path, events: list[Event]) -> TraceContext:
     if not isinstance(events[0], EpisodeStarted):
         return TraceContext(manifest, None, Assessment(None, None, "the trace has no beginning"))
     verdict = run.judge(events)
-    return TraceContext(manifest, run.sample(events[0].sample) if verdict.score else None, verdict)
+    sample = run.sample(events[0].sample) if verdict.score else None
+    worded = sample and sample.worded(events[0].condition.wording)
+    return TraceContext(manifest, worded, verdict)
 
 
 def _unknown(why: str) -> TraceContext:

@@ -66,7 +66,7 @@ async def _make(options: RunOptions) -> tuple[Run, list[Any], tuple[str, ...]]:
                 rows.append(
                     {
                         "prompt": [chat_message(message) for message in prompt],
-                        "answer": ", ".join(sample.gold),
+                        "answer": ", ".join(sample.worded(condition.wording).gold),
                         "info": {"sample": sample.id, "condition": condition.name},
                     }
                 )

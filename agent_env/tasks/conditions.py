@@ -9,7 +9,7 @@ from typing import Literal
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import ToolChoice
-from agent_env.records.schema import Condition
+from agent_env.records.schema import Condition, Wording
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.tool_registry import find_tool, tool_names
 
@@ -50,6 +50,12 @@ def parse_conditions(names: Sequence[str], contexts: Sequence[str] = ()) -> tupl
     return tuple(parsed)
 
 
+def wording_of(name: str) -> Wording:
+    """The wording of the condition of this name."""
+    parts = name.partition("~")[0].split("+")
+    return next((wording for wording in WORDINGS if wording in parts), "implicit")
+
+
 def _for_each_context(name: str, contexts: Sequence[str]) -> list[str]:
     """The name once for each context if it has a plain `cited`, else the name itself."""
     parts = [part.strip() for part in name.split("+")]
@@ -79,7 +85,7 @@ def parse_condition(text: str) -> Condition:
         raise ConfigError(f"condition '{text}' has the tool {twice} twice")
     condition = Condition(
         name="+".join(ordered),
-        wording=next((wording for wording in WORDINGS if wording in parts), "implicit"),
+        wording=wording_of("+".join(parts)),
         tools=tuple(tool.name for tool in offered),
         strategy="one-round" if "web-once" in parts else "tool-loop",
         context=next((part for part in parts if _kind(part) == "cited"), None),

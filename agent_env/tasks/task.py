@@ -9,6 +9,7 @@ from typing import Protocol
 from agent_env.errors import ConfigError
 from agent_env.protocols import Limits, Scorer, Strategy
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
+from agent_env.tasks.conditions import wording_of
 from agent_env.tasks.faults import Faults
 
 
@@ -107,7 +108,7 @@ class Task:
         """The episode's score. An error of the scorer becomes the episode's outcome; only
         ConfigError is raised, such as for a missing extra."""
         try:
-            return self.scorer(sample, episode)
+            return self.scorer(sample.worded(wording_of(episode.condition)), episode)
         except ConfigError:
             raise
         except Exception as exc:  # a model's text may cause any error

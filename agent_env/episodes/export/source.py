@@ -13,6 +13,7 @@ from agent_env.errors import DatasetError
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.records.trace_events import EpisodeStarted, Event
+from agent_env.tasks.conditions import wording_of
 from agent_env.tasks.task import Task
 
 
@@ -100,7 +101,11 @@ class Source:
         if sample is None:
             raise DatasetError(self.folder.path / "samples.jsonl", None, f"no '{episode.sample}'")
         return EpisodeRecord(
-            name, tuple(own_events(events)), episode, sample, self.task.score(sample, episode)
+            name,
+            tuple(own_events(events)),
+            episode,
+            sample.worded(wording_of(episode.condition)),
+            self.task.score(sample, episode),
         )
 
     def _is_chosen(self, score: Score) -> bool:

@@ -54,7 +54,7 @@ def as_identifier(value: object, index: int) -> str | int:
     return value
 
 
-def as_dates(value: object) -> tuple[str, ...]:
+def as_dates(value: object, field: str = "solutions") -> tuple[str, ...]:
     """Solutions, sorted and distinct, from a list of dates, a text with commas, "None" or null."""
     if value is None:
         return ()
@@ -62,21 +62,21 @@ def as_dates(value: object) -> tuple[str, ...]:
         bare = value.strip().strip("[]")
         value = [] if bare.casefold() in ("", "none") else bare.split(",")
     if not isinstance(value, list):
-        raise FieldError("solutions", f"{value!r} is not a list of dates")
-    return tuple(sorted({_solution(day, at) for at, day in enumerate(value)}))
+        raise FieldError(field, f"{value!r} is not a list of dates")
+    return tuple(sorted({_solution(day, f"{field}[{at}]") for at, day in enumerate(value)}))
 
 
 _DAY = re.compile(r"\s*+'?(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ]\d\d:.*+)?'?\s*+")
 
 
-def _solution(value: object, at: int) -> str:
+def _solution(value: object, field: str) -> str:
     match = _DAY.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise FieldError(f"solutions[{at}]", f"{value!r} is not a date; write YYYY-MM-DD")
+        raise FieldError(field, f"{value!r} is not a date; write YYYY-MM-DD")
     try:
         return date(*map(int, match.groups())).isoformat()
     except ValueError as exc:
-        raise FieldError(f"solutions[{at}]", f"{value!r} is not a date: {exc}") from exc
+        raise FieldError(field, f"{value!r} is not a date: {exc}") from exc
 
 
 def as_date_or_nothing(value: object) -> str:

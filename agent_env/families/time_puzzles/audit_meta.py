@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.audit_fields import FieldError, display
 from agent_env.families.time_puzzles.audit_params import READERS, aspect_of, event_years_in
+from agent_env.families.time_puzzles.names import name_key
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.japanese import ERAS
 
@@ -51,8 +52,10 @@ def read_entry(raw: object) -> MetaEntry:
         raw = {"type": raw}
     if not isinstance(raw, Mapping):
         raise FieldError("type", f"{display(raw)} is not a meta entry; write an object with a type")
-    kind = _type_of(raw)
     values = _flat(raw)
+    kind = _type_of(raw)
+    if kind == "event" and name_key(str(values.get("name", ""))) in ("leap_year", "leap year"):
+        kind = "leap_year"  # as the published files write it
     years: tuple[int, ...] = ()
     if kind == "kb_event" and aspect_of(values) == "multi_year":
         years = event_years_in(values.get("value"))

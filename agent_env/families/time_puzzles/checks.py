@@ -35,6 +35,11 @@ class Checker:
             days = self._possible[fact] = self._wide.of(fact) | self._wide.unknown(fact)
         return days
 
+    def needs_open_end(self, facts: Sequence[ft.Fact], answer: DaySet) -> bool:
+        """Whether the answer may be another one after the date of a table with open ends."""
+        possible = [self._sets.of(fact) | self._sets.open_end(fact) for fact in facts]
+        return solve(possible, self._days.everything) != answer
+
     def unnecessary(self, rests: Sequence[DaySet], answer: DaySet) -> tuple[int, ...]:
         """Indices of facts without which the answer is the same."""
         return tuple(index for index, rest in enumerate(rests) if rest == answer)

@@ -59,6 +59,21 @@ class DaySets:
                 return self._outside(terms.first, terms.last) | self.days.those(terms.unsettled)
             case ft.JapaneseEra(era="Meiji"):
                 return self._outside(ERAS[0].first, self.days.last)
+        return self.open_end(fact)
+
+    def open_end(self, fact: ft.Fact) -> DaySet:
+        """The days of a term or an event that its table knows no end of, from the last day that
+        the table knows; whether the fact holds on them is unknown."""
+        match fact:
+            case ft.UsPresident(person=person):
+                starts = [start for start, end in self.terms.get(person, ()) if end is None]
+                return self.days.spans((start, self.days.last) for start in starts)
+            case ft.KbEvent(event=event, aspect="multi_year"):
+                row = self.events.get(event)
+                if row is None or row.start is None or row.end is not None:
+                    return 0
+                known_years = (*row.years, row.start.year, row.now.year if row.now else 0)
+                return self.days.span(date(max(known_years), 12, 31) + DAY, self.days.last)
         return 0
 
     def _outside(self, first: date, last: date) -> DaySet:

@@ -211,7 +211,7 @@ class Generator:
         rests = rests_of([entry.days for entry in entries], self._days.everything)
         answer = rests[0] & entries[0].days
         checks = self._check(facts, rests, answer) if self._checked else None
-        if self._checked and checks is None:
+        if (self._checked and checks is None) or self._checker.needs_open_end(facts, answer):
             return None
         try:
             listed = self._spelled_out.listed(facts, rests, answer, rng)

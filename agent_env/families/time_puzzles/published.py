@@ -45,6 +45,9 @@ KEYS = (
     "noise_date",
 )
 
+EXPLICIT = "explicit_solutions"
+"""Our own addition: the solutions of the explicit constraints, where they are others."""
+
 
 class PublishedPuzzle(TimePuzzle):
     """A puzzle of a published file; the further fields are not written with samples."""
@@ -116,7 +119,7 @@ def _published(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
     try:
         rows = json.loads(data)
     except (ValueError, RecursionError) as exc:
-        raise DatasetError(path, None, f"is not JSON: {exc}") from exc
+        raise DatasetError(path, None, f"is not JSON: {exc}{_broken_place(data)}") from exc
     if not isinstance(rows, list) or not rows:
         raise DatasetError(path, None, "holds no puzzle; write a JSON array of objects")
     used_ids: set[str] = set()
@@ -129,9 +132,29 @@ def _published(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
     return tuple(puzzles)
 
 
+def _broken_place(data: bytes) -> str:
+    """The record and field at which broken JSON breaks off, for an error; empty if unknown."""
+    text, decoder = data.decode(errors="replace"), json.JSONDecoder()
+    at, index = text.index("[") + 1, 0
+    try:
+        while True:
+            at = re.compile(r"[\s,]*+").match(text, at).end()  # type: ignore[union-attr]
+            _, at = decoder.raw_decode(text, at)
+            index += 1
+    except (ValueError, RecursionError):
+        keys = [name for name in re.findall(r'"(\w+)"\s*+:', text[at:]) if name in KEYS]
+        place = f", in or after {keys[-1]}" if keys else ""
+        return f"; whole puzzles before it: {index}; index {index} breaks off{place}"
+
+
 def _puzzle(row: object, index: int, used_ids: set[str]) -> PublishedPuzzle:
     if not isinstance(row, dict):
         raise FieldError("puzzle", "is not an object")
+    if not {"constraints", "constraints_meta", "solutions"} & row.keys():
+        names = ", ".join(map(str, list(row)[:8])) or "no field"
+        raise FieldError(
+            "puzzle", f"is not a Time Puzzles record: it has {names}; needed: {', '.join(KEYS[:5])}"
+        )
     entries = _entries(row)
     facts = tuple(entry.fact for entry in entries)
     event = next((fact for fact in facts if isinstance(fact, KbEvent)), None)
@@ -141,6 +164,7 @@ def _puzzle(row: object, index: int, used_ids: set[str]) -> PublishedPuzzle:
     return PublishedPuzzle(
         id=sample_id(str(identifier), used_ids),
         gold=gold,
+        explicit_gold=None if row.get(EXPLICIT) is None else as_dates(row[EXPLICIT], EXPLICIT),
         constraints=_texts(row, "constraints"),
         explicit_constraints=_texts(row, "explicit_constraints"),
         facts=facts,
@@ -209,14 +233,19 @@ def _object(puzzle: TimePuzzle, tables: FactTables | None) -> dict[str, Any]:
         if as_dates(puzzle.original.get("solutions")) == puzzle.gold:
             gold = puzzle.original["solutions"]  # type: ignore[assignment]  # as it stood
         changed = {"solutions": gold, "solution_count": puzzle.solution_count}
-        return {**puzzle.original, **changed}
+        return _with_explicit_gold({**puzzle.original, **changed}, puzzle)
     years = [int(year) for year in puzzle.years.split("-")]
     values = (
         puzzle.id, list(puzzle.constraints), list(puzzle.explicit_constraints),
         [_meta(fact, tables) for fact in puzzle.facts], gold, puzzle.solution_count, years,
         puzzle.seed_date or None, None,
     )  # fmt: skip
-    return dict(zip(KEYS, values, strict=True))
+    return _with_explicit_gold(dict(zip(KEYS, values, strict=True)), puzzle)
+
+
+def _with_explicit_gold(row: dict[str, Any], puzzle: TimePuzzle) -> dict[str, Any]:
+    row.pop(EXPLICIT, None)
+    return row if puzzle.explicit_gold is None else {**row, EXPLICIT: list(puzzle.explicit_gold)}
 
 
 def _meta(fact: Fact, tables: FactTables | None) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Readings:
         """Name and day set of each alternative reading."""
         readings = self._cache.get(fact)
         if readings is None:
-            readings = self._cache[fact] = tuple(self._others(fact))
+            readings = self._cache[fact] = (*self._others(fact), *self._open_end(fact))
         return readings
 
     def _others(self, fact: ft.Fact) -> Iterator[tuple[str, DaySet]]:
@@ -56,6 +56,10 @@ class Readings:
                 yield "decade_from_1", days.span(date(first + 1, 1, 1), date(first + 10, 12, 31))
                 if first % 100 == 0:
                     yield "century", days.span(date(first, 1, 1), date(first + 99, 12, 31))
+
+    def _open_end(self, fact: ft.Fact) -> Iterator[tuple[str, DaySet]]:
+        if open_days := self._sets.open_end(fact):
+            yield "open_end", self._sets.of(fact) | open_days
 
     def _without_leap(self, month: int) -> DaySet:
         return self._sets.days.spans(

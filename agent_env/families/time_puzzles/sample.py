@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, field_validator
 
 from agent_env.families.time_puzzles.facts import Fact
-from agent_env.records.schema import Record, Sample
+from agent_env.records.schema import Record, Sample, Wording
 
 GENERATOR_VERSION = 3
 """Raised whenever the same seed gives other puzzles."""
@@ -45,6 +45,10 @@ class TimePuzzle(Sample):
     facts: tuple[Fact, ...] = ()
     information_gain: tuple[float, ...] = ()
     """IG(t) of each fact in bits (equation 2), over the days of `years`."""
+    explicit_gold: tuple[str, ...] | None = Field(
+        default=None, exclude_if=lambda gold: gold is None
+    )
+    """The right answer to the explicit wordings, where it is another one than `gold`."""
     solution_count: int
     fact_count: int
     event: str = ""
@@ -60,12 +64,18 @@ class TimePuzzle(Sample):
     digest: str = ""
     """SHA-256 of facts, constraints and gold, first 16 digits."""
 
-    @field_validator("gold")
+    def worded(self, wording: Wording) -> Self:
+        """The puzzle with the gold of this wording."""
+        if wording == "implicit" or self.explicit_gold is None:
+            return self
+        return self.model_copy(update={"gold": self.explicit_gold})
+
+    @field_validator("gold", "explicit_gold")
     @classmethod
-    def _gold_is_a_set_of_dates(cls, gold: tuple[str, ...]) -> tuple[str, ...]:
-        for day in gold:
+    def _gold_is_a_set_of_dates(cls, gold: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        for day in gold or ():
             if date.fromisoformat(day).isoformat() != day:
                 raise ValueError(f"'{day}' is not written YYYY-MM-DD")
-        if len(set(gold)) < len(gold):
+        if gold is not None and len(set(gold)) < len(gold):
             raise ValueError("a date stands twice")
         return gold

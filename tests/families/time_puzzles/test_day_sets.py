@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from agent_env.families.time_puzzles.candidates import Candidates
+from agent_env.families.time_puzzles.checks import Checker
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import (
     DayOfYear,
     Fact,
+    KbEvent,
     LunarMonth,
     PersonAlive,
     RecurringEvent,
@@ -19,8 +22,13 @@ from agent_env.families.time_puzzles.facts import (
     WeekdayInYear,
     WesternZodiac,
 )
+from agent_env.families.time_puzzles.options import PuzzleOptions, set_options
+from agent_env.families.time_puzzles.puzzle_sets import make_set
+from agent_env.families.time_puzzles.readings import Readings
+from agent_env.families.time_puzzles.solver import solve as solve_sets
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange
-from agent_env.temporal.facts.tables import shipped_tables
+from agent_env.temporal.facts.tables import EventRow, shipped_tables
+from agent_env.temporal.partial import PartialDate
 
 from .brute_force import solve
 
@@ -103,3 +111,32 @@ def test_a_sign_may_span_the_turn_of_the_year() -> None:
     assert (days[0], days[18], days[19], days[-1]) == (
         "2001-01-01", "2001-01-19", "2001-12-22", "2001-12-31",
     )  # fmt: skip
+
+
+def test_a_term_or_event_without_an_end_is_unknown_after_the_tables_date() -> None:
+    camp = EventRow("the camp", "", "", "", PartialDate(2019, 5, 1), None, (2019, 2020), "",
+                    now=date(2021, 3, 1))  # fmt: skip
+    sets = DaySets(PUZZLE_DAYS, replace(TABLES, events=(camp,)))
+    trump = UsPresident(person="Donald Trump")
+    assert sets.open_end(trump) == PUZZLE_DAYS.span(date(2025, 1, 20), date(2050, 12, 31))
+    assert not sets.of(trump) & sets.open_end(trump)
+    assert sets.open_end(UsPresident(person="Jimmy Carter")) == 0
+    camping = KbEvent(event="the camp", aspect="multi_year", level="year")
+    assert sets.open_end(camping) == PUZZLE_DAYS.span(date(2022, 1, 1), date(2050, 12, 31))
+    assert ("open_end", sets.of(camping) | sets.open_end(camping)) in Readings(sets).others(camping)
+
+
+def test_no_puzzle_is_decided_by_an_open_end() -> None:
+    """2018-11-22 was the gold of such a puzzle, though 2026-10-22 may satisfy it as well."""
+    checker = Checker(SETS, TABLES)
+    trump = UsPresident(person="Donald Trump")
+    thursday = WeekdayInMonth(direction="last", weekday="Thursday", n=2)
+    years = PUZZLE_DAYS.year(2018) | PUZZLE_DAYS.year(2026)
+    answer = SETS.of(trump) & SETS.of(thursday) & years
+    assert checker.needs_open_end([trump, thursday], answer)
+    assert not checker.needs_open_end([thursday], SETS.of(thursday))
+    for seed in range(2):
+        options = set_options(12, seed, PuzzleOptions(unchecked=True))
+        for made in make_set(TABLES, options).puzzles:
+            sets = [SETS.of(fact) | SETS.open_end(fact) for fact in made.facts]
+            assert solve_sets(sets, PUZZLE_DAYS.everything).bit_count() == len(made.gold)

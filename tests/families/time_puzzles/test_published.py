@@ -116,6 +116,19 @@ def test_either_kind_of_file_is_told_by_its_first_byte(tmp_path: Path) -> None:
     assert [puzzle.gold for puzzle in read_puzzles(file)] == [puzzle.gold for puzzle in GOOD]
 
 
+def test_a_gold_of_the_explicit_wording_is_read_and_written(tmp_path: Path) -> None:
+    rows = json.loads(write_published(GOOD[:2]))
+    rows[1]["explicit_solutions"] = ["1848-07-21"]
+    file = tmp_path / "puzzles.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    puzzles = read_published(file)
+    assert [puzzle.explicit_gold for puzzle in puzzles] == [None, ("1848-07-21",)]
+    assert json.loads(write_published(puzzles)) == rows
+    samples = tmp_path / "samples.jsonl"
+    samples.write_bytes(b"".join(p.model_dump_json().encode() + b"\n" for p in puzzles))
+    assert [puzzle.explicit_gold for puzzle in read_puzzles(samples)] == [None, ("1848-07-21",)]
+
+
 def read_meta(folder: Path, *meta: Any) -> tuple[Fact, ...]:
     row = json.loads(write_published(GOOD[:1]))[0] | {"constraints_meta": list(meta)}
     file = folder / "puzzles.json"
@@ -132,6 +145,8 @@ def read_meta(folder: Path, *meta: Any) -> tuple[Fact, ...]:
         ({"type": "chinese_zodiac", "value": "sheep"}, ChineseZodiac(animal="Goat")),
         ({"type": "western_zodiac", "sign": "LEO"}, WesternZodiac(sign="Leo")),
         ({"type": "lunar_month", "value": 8}, LunarMonth(month=8)),
+        ({"type": "lunar_month", "value": 14}, LunarMonth(month=14)),
+        ({"type": "event", "name": "leap_year"}, LeapYear()),
         ({"type": "month", "value": "Sep"}, Month(month=9)),
         ({"type": "season", "season": "Fall"}, Season(season="autumn")),
         ({"type": "weekday", "value": 6}, OnWeekday(weekday="Sunday")),
@@ -262,6 +277,11 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
         ("", "holds no sample"),
         ("[{]", "is not JSON"),
         ("[3]", "index 0, puzzle: is not an object"),
+        ('[{"question": "x", "answer": "y"}]', "index 0, puzzle: .* it has question, answer; need"),
+        (
+            '[{"identifier": 1}, {"identifier": 2, "constraints": ["It is Ju',
+            "index 1 breaks off, in ",
+        ),
         ("[" * 100_000, "is not JSON"),
         ('{"id": "x"}', ":1: gold: Field required"),
     ],

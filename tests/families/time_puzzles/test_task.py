@@ -101,3 +101,15 @@ def test_unreadable_failed_and_unfinished_are_outcomes_of_their_own() -> None:
 
 def test_no_date_is_right_where_there_is_none() -> None:
     assert score(puzzle(gold=[]), episode("MY ANSWER: None")).metrics["exact_match"] == 1.0
+
+
+def test_each_wording_is_scored_against_its_own_gold() -> None:
+    sample = puzzle().model_copy(update={"explicit_gold": ("1983-04-02",)})
+    explicit = episode("MY ANSWER: 1983-04-02").model_copy(update={"condition": "explicit+ci~auto"})
+    task = make_task()
+    assert task.score(sample, explicit).metrics["exact_match"] == 1.0
+    assert task.score(sample, episode("MY ANSWER: 1983-04-02")).metrics["exact_match"] == 0.0
+    assert task.score(sample, episode("MY ANSWER: 1982-04-02")).metrics["exact_match"] == 1.0
+    plain = puzzle()
+    assert plain.worded("explicit") is plain
+    assert "explicit_gold" not in plain.model_dump_json()
