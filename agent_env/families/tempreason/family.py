@@ -89,4 +89,5 @@ FAMILY = Family(
     TempReasonOptions,
     read_foreign,
     reference="agent_env.families.timed_facts.reference:next_step",
+    reproduction="agent_env.families.timed_facts.reproduction:PAPER",
 )

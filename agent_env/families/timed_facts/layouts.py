@@ -27,7 +27,7 @@ LAYOUTS: dict[str, tuple[Column, ...]] = {
     "7": (("L2-single", "sem"), ("L2-multi", "sem")),
 }  # fmt: skip
 """The paper's tables by number."""
-PAPER: dict[str, dict[str, tuple[float, ...]]] = {
+PAPER_VALUES: dict[str, dict[str, tuple[float, ...]]] = {
     "3": {
         "standard": (80.0, 49.0, 81.24, 58.0, 33.0, 72.59),
         "cot-qcra": (79.0, 58.0, 83.99, 43.0, 25.0, 76.43),
@@ -109,13 +109,19 @@ def timed_table(
     figures: dict[str, dict[Column, Mean]], columns: Sequence[Column], layout: str | None
 ) -> ResultTable:
     """Rows by strategy and condition, in percent; the paper's below where a layout is given."""
-    heads = [f"{cell} {'SEM' if metric == 'sem' else 'F1'}" for cell, metric in columns]
+    heads = [heading(column) for column in columns]
     rows = [
         (row, *(_percent(cells[column]) for column in columns)) for row, cells in figures.items()
     ]
-    for row, values in PAPER.get(layout or "", {}).items():
+    for row, values in PAPER_VALUES.get(layout or "", {}).items():
         rows.append((f"paper: {row}", *(f"{value:.2f}" for value in values)))
     return _table("percent", heads, rows)
+
+
+def heading(column: Column) -> str:
+    """Such as `L2-multi SEM`."""
+    cell, metric = column
+    return f"{cell} {'SEM' if metric == 'sem' else 'F1'}"
 
 
 def extraction_table(figures: dict[str, dict[str, Mean]]) -> ResultTable:

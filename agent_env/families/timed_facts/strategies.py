@@ -46,13 +46,25 @@ class ExtractRun:
         if reply.tool_calls:
             return RunTools()
         try:
-            extraction = read_extraction(reply.content)
+            return Answer(_solved(reply.content, self.ties))
         except ExtractionError as exc:
             instruction = "Write the one JSON object in the form asked for, and nothing else."
             return _repair_request(messages, str(exc), instruction, f"{NO_EXTRACTION}{exc})")
-        solution = solve(extraction.facts, extraction.query, ties=self.ties)
-        answers = json.dumps(solution.answers, ensure_ascii=False)
-        return Answer(f"Answer: {answers}\nSolver: closed months\n{solution.explanation()}")
+
+
+def executed(reply: str, ties: Ties = "all") -> str:
+    """The answer of a reply to `extract-run` without a request to repair it."""
+    try:
+        return _solved(reply, ties)
+    except ExtractionError as exc:
+        return f"{NO_EXTRACTION}{exc})"
+
+
+def _solved(reply: str, ties: Ties) -> str:
+    extraction = read_extraction(reply)
+    solution = solve(extraction.facts, extraction.query, ties=ties)
+    answers = json.dumps(solution.answers, ensure_ascii=False)
+    return f"Answer: {answers}\nSolver: closed months\n{solution.explanation()}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from agent_env.families.timed_facts.solver import Query, Shift, Ties
 from agent_env.families.timed_facts.wording import fact_line, prose
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Message, Sample
-from agent_env.tasks.task import Example, Task
+from agent_env.tasks.task import AnalysisHooks, Example, Task
 from agent_env.temporal.months import Span, month
 
 ONE = "There is exactly one answer. Write the name alone, as the context writes it."
@@ -46,6 +46,18 @@ TIE_RULES: dict[str, str] = {
 PROMPTS = ("default", "paper", "either")
 """`paper` states whether there are several answers, as the paper's prompts do; `either` never does;
 `default` does for TempReason, but not for TimeQA, where there may be none."""
+
+
+def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
+    """Cell, level, relation and position of the reference, where they are known."""
+    question = timed(sample)
+    values = {
+        "cell": question.cell,
+        "level": question.level,
+        "relation": question.kind,
+        "boundary": question.boundary,
+    }
+    return {name: (value,) for name, value in values.items() if value}
 
 
 def make_task(
@@ -87,6 +99,7 @@ def make_task(
         placeholders={"question": True, "context": False, "form": False},
         fields=fields,
         wording=wording,
+        analysis=AnalysisHooks(groups),
         examples=lambda sample, condition: (
             worked_example(timed(sample), setting, form_of(timed(sample), prompt, ties)),
         ),

@@ -1,0 +1,164 @@
+"""The experiments of the paper on extraction and code (Li et al. 2024), for `reproduce`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from agent_env.analysis.paper_results import Measurement, Quantity, percent
+from agent_env.families.timed_facts.layouts import LAYOUTS, PAPER_VALUES, Column, heading
+from agent_env.families.timed_facts.strategies import ONE_SHOT, executed
+from agent_env.runs.options import RunOptions
+from agent_env.runs.reproduction.paper import Evidence, Experiment, Questions, Reproduction, Setup
+from agent_env.runs.reproduction.response_lines import read_response_lines
+from agent_env.runs.reproduction.responses import ResponseFile
+
+ROWS = {
+    "standard": "Standard",
+    "cot-qcra": "CoT (Q+C+R+A)",
+    "cot-cqra": "CoT (C+Q+R+A)",
+    "cot-qcar": "CoT (Q+C+A+R)",
+    "cot-cqar": "CoT (C+Q+A+R)",
+    "extract-run": "Extraction + Code",
+    "extract-simulate": "Extraction + Code, not executed",
+}
+"""The paper's row of each strategy."""
+TASKS = {"l2": "tempreason", "l3": "tempreason", "timeqa": "timeqa"}
+"""By name of the questions."""
+CELLS = {
+    "l2": "cell=L2-single,L2-multi",
+    "l3": "cell=L3-single",
+    "timeqa": "cell=easy-single,easy-multi,hard-single,hard-multi",
+}
+"""The paper's cells of each set; it counts L3 among the questions with one answer."""
+
+
+def setup_name(questions: str, strategy: str) -> str:
+    """Such as `l2-standard`."""
+    return f"{questions}-{strategy}"
+
+
+def _setup(questions: str, strategy: str) -> Setup:
+    own = ("setting=reasonqa",) if questions == "timeqa" else ()
+    run = RunOptions(
+        TASKS[questions],
+        conditions=("base",),
+        prompt="paper",
+        strategy=f"{strategy}{ONE_SHOT}",
+        options=own,
+        where=(CELLS[questions],),
+    )
+    return Setup(setup_name(questions, strategy), questions, run)
+
+
+SETUPS = tuple(_setup(questions, strategy) for questions in TASKS for strategy in ROWS)
+
+
+def measure_layout(layout: str) -> Callable[[Evidence], Iterator[Measurement]]:
+    """Our figures for one of the paper's tables: a row for each strategy and model."""
+
+    def measure(evidence: Evidence) -> Iterator[Measurement]:
+        for strategy in PAPER_VALUES[layout]:
+            for questions in _questions_of(layout):
+                setup = setup_name(questions, strategy)
+                yield from _measure(evidence, setup, ROWS[strategy], LAYOUTS[layout])
+
+    return measure
+
+
+def _questions_of(layout: str) -> tuple[str, ...]:
+    return {"3": ("timeqa",), "4": ("l2", "l3"), "7": ("l2",)}[layout]
+
+
+def _measure(
+    evidence: Evidence, setup: str, row: str, columns: tuple[Column, ...]
+) -> Iterator[Measurement]:
+    for comparison in evidence.each(setup):
+        for cell, metric in columns:
+            if (estimates := comparison.by_group("cell", metric).get(cell)) is None:
+                continue
+            for arm, estimate in zip(comparison.study.arms, estimates, strict=True):
+                quantity = heading((cell, metric))
+                yield Measurement(row, quantity, percent(estimate), model=arm.model)
+
+
+def read_responses(path: Path) -> ResponseFile:
+    """Responses as JSON lines; an extraction is solved, as a run does."""
+    file = read_response_lines(path, [setup.name for setup in SETUPS])
+    rows = (
+        replace(row, text=executed(row.text))
+        if row.setup.endswith("-extract-run") and row.text is not None
+        else row
+        for row in file.rows
+    )
+    return ResponseFile(tuple(rows), file.samples)
+
+
+def _experiment(layout: str, title: str, *notes: str) -> Experiment:
+    values = PAPER_VALUES[layout]
+    return Experiment(
+        f"table{layout}",
+        f"Table {layout}: {title}",
+        tuple(Quantity(heading(column), digits=2) for column in LAYOUTS[layout]),
+        {ROWS[strategy]: values[strategy] for strategy in values},
+        tuple(setup_name(each, strategy) for strategy in values for each in _questions_of(layout)),
+        measure=measure_layout(layout),
+        notes=(*notes, MODEL),
+    )
+
+
+MODEL = (
+    "The paper's model is text-davinci-003 with one worked example and temperature 0, which is no "
+    "longer served; every difference contains that of the model. The model `reference` is a script "
+    "that compares years only, unless its extraction is executed."
+)
+CASE = "one question, shown as an example; docs/paper-extraction.md says how to ask it"
+_QUESTIONS: Mapping[str, Questions] = {
+    "l2": Questions(
+        "l2", "tempreason", "TempReason's test questions of L2 (or TimeBench's)", 1000,
+        ("levels=L2", "answers=single,multi"),
+    ),
+    "l3": Questions(
+        "l3", "tempreason", "TempReason's test questions of L3 (or TimeBench's)", 500,
+        ("levels=L3", "answers=single"),
+    ),
+    "timeqa": Questions(
+        "timeqa", "timeqa", "TimeQA's questions, with fact_context, or with --option "
+        "setting=open-book", 400, ("answers=single,multi",),
+    ),
+}  # fmt: skip
+
+PAPER = Reproduction(
+    title="Unlocking Temporal Question Answering for Large Language Models Using Code Execution",
+    source="Xingxuan Li, Liying Cheng, Qingyu Tan, Hwee Tou Ng, Shafiq Joty, Lidong Bing, 2024",
+    questions=tuple(_QUESTIONS.values()),
+    setups=SETUPS,
+    experiments=(
+        _experiment(
+            "3",
+            "TimeQA, strict exact match and F1 over whole answers",
+            "The paper turned TimeQA's texts into lines of facts (ReasonQA) and did not publish "
+            "them; generated questions have such lines, about invented people.",
+        ),
+        _experiment(
+            "4",
+            "TempReason, strict exact match and F1 over whole answers",
+            "Generated questions ask about a month inside a fact, on its first or last month, or "
+            "just beside it, in equal parts; the published ones are drawn at random.",
+        ),
+        Experiment(
+            "table5", "Table 5: a question of L3, five answers", (), not_reproduced=CASE
+        ),
+        Experiment(
+            "table6", "Table 6: a question of L2 with three answers, five answers", (),
+            not_reproduced=CASE,
+        ),
+        _experiment(
+            "7",
+            "TempReason L2, with and without executing the code",
+            "Not executed: the model derives the answer from its own extraction.",
+        ),
+    ),
+    read_responses=read_responses,
+)  # fmt: skip

@@ -1,0 +1,107 @@
+"""`agent-env reproduce tempreason`: the paper's tables beside runs, files and responses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Done, agent_env
+
+FACTS = (
+    "Ada Lorn plays for Vell Rovers from Jan, 1990 to Jan, 1992. \n"
+    "Ada Lorn plays for Ostrel F.C. from Jun, 1992 to Jan, 1998."
+)
+QUESTIONS = [
+    ("Which team did Ada Lorn play for in Mar, 1992?", []),
+    ("Which team did Ada Lorn play for in May, 1991?", ["Vell Rovers"]),
+    ("Which team did Ada Lorn play for in Jul, 1992?", ["Ostrel F.C."]),
+]
+"""By hand, in TimeBench's format."""
+EXTRACTION = {
+    "facts": [
+        {"object": "Vell Rovers", "start": "1990-01", "end": "1992-01"},
+        {"object": "Ostrel F.C.", "start": "1992-06", "end": "1998-01"},
+    ],
+    "relation": "in",
+}
+
+
+def reproduce(folder: Path, *arguments: str) -> Done:
+    return agent_env("reproduce", "tempreason", "--out", "out", "--json", *arguments, cwd=folder)
+
+
+def values(done: Done, table: str) -> dict[tuple[str, str], tuple[object, object, object]]:
+    """By row and quantity: the paper's value, ours, n."""
+    rows = json.loads(done.stdout)["experiments"][table][table]["rows"]
+    return {
+        (row["row"], row["quantity"]): (row["paper"], row["ours (95 % CI)"]["value"], row["n"])
+        for row in rows
+    }
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "l2_timebench.jsonl"
+    records = [
+        {"question": question, "answer": answer, "context": "", "fact_context": FACTS}
+        for question, answer in QUESTIONS
+    ]
+    file.write_text("\n".join(map(json.dumps, records)))
+    return file
+
+
+def test_a_table_has_a_row_for_each_method_of_the_paper(tmp_path: Path) -> None:
+    done = reproduce(tmp_path, "--only", "table7", "--limit", "2")
+    assert done.returncode == 0, done.stderr
+    found = values(done, "table7")
+    assert found["Extraction + Code", "L2-multi SEM"] == (76.4, 100.0, 1)
+    assert {row for row, _ in found} == {
+        "Standard", "Extraction + Code", "Extraction + Code, not executed",
+    }  # fmt: skip
+    assert found["Standard", "L2-single SEM"][0] == 72.6
+    assert "text-davinci-003" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(
+    tmp_path: Path, file: Path
+) -> None:
+    lines = [
+        {"setup": setup, "model": "m", "sample": f"tempreason-00000{number}", "response": text}
+        for setup, number, text in (
+            ("l2-standard", 2, "Answer: Vell Rovers"),
+            ("l2-standard", 3, "Answer: Vell Rovers"),
+            ("l2-extract-run", 2, json.dumps({**EXTRACTION, "reference": "1991-05"})),
+            ("l2-extract-run", 3, "I do not know."),
+        )
+    ]
+    responses = tmp_path / "responses.jsonl"
+    responses.write_text("\n".join(map(json.dumps, lines)))
+    done = reproduce(
+        tmp_path, "--responses", str(responses), "--file", f"l2={file}", "--only", "table7"
+    )
+    assert done.returncode == 0, done.stderr
+    assert values(done, "table7") == {
+        ("Standard", "L2-single SEM"): (72.6, 50.0, 2),
+        ("Extraction + Code", "L2-single SEM"): (93.8, 50.0, 2),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "responses.jsonl:1: is not JSON"),
+        ('{"setup": "l2-standard", "model": "m", "response": "x"}',
+         "responses.jsonl:1: sample is missing or no text"),
+        ('{"setup": "l9", "model": "m", "sample": "s", "response": null}',
+         "responses.jsonl:1: setup 'l9' is unknown; known: l2-standard, "),
+        ("", "responses.jsonl: holds no response"),
+    ],
+)  # fmt: skip
+def test_a_broken_response_file_is_named(tmp_path: Path, line: str, reason: str) -> None:
+    responses = tmp_path / "responses.jsonl"
+    responses.write_text(line)
+    done = reproduce(tmp_path, "--responses", str(responses))
+    assert done.returncode == 2
+    assert reason in done.stderr
