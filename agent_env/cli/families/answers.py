@@ -69,7 +69,7 @@ def _write(path: Path, scored: ScoredAnswers) -> None:
 
 def _print_files(scored: ScoredAnswers) -> None:
     from agent_env.analysis.result_tables import Column, ResultTable
-    from agent_env.families.temp_answers.study.layouts import baselines
+    from agent_env.families.temp_answers.study.performance import baselines
 
     heads = (
         "file", "n", "EM %", "sMAPE %", "n sMAPE", "MASE", "n MASE", "unparsed", "±1 of wrong",
@@ -104,15 +104,18 @@ def _print_errors(scored: ScoredAnswers) -> None:
         return
     bands = list(next(s.bands for s in summaries if s.bands))
     heads = (
-        "file", *(f"EM@{k} %" for k in bands), "median error", "too small", "too large",
-        "off by 1", "transitional", "read %", "calculations right %",
+        "file", *(f"EM@{k} %" for k in bands), "floor %", "round %", "finer than asked",
+        "median error", "too small", "too large", "off by 1", "transitional", "read %",
+        "calculations right %",
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
     for file, s in zip(scored.files, summaries, strict=True):
-        e, steps = s.errors, right_steps(file)
+        e, steps, ends = s.errors, right_steps(file), s.intervals or {}
         rows.append(
             (file.label,
-             *(_cell(s.bands.get(k), (s.intervals or {}).get(f"within_{k}")) for k in bands),
+             *(_cell(s.bands.get(k), ends.get(f"within_{k}")) for k in bands),
+             _cell(s.floor, ends.get("floor")), _cell(s.rounded, ends.get("rounded")),
+             s.outcomes.get("finer than asked", 0),
              None if e.median_signed is None else f"{e.median_signed:+g}",
              e.too_small, e.too_large, e.off_by_one, e.transitional,
              _cell(100 * (1 - s.unparsed / s.n) if s.n else None),

@@ -24,7 +24,7 @@ from agent_env.families.temp_answers.responses import (
 from agent_env.families.temp_answers.scoring.paper_answers import CLOCK
 from agent_env.families.temp_answers.study.curves import all_layouts
 from agent_env.families.temp_answers.study.disagreements import Disagreement, disagreements
-from agent_env.families.temp_answers.study.layouts import Answers, baselines
+from agent_env.families.temp_answers.study.layouts import Answers
 from agent_env.families.temp_answers.study.means import Summary, summarize
 from agent_env.families.temp_answers.study.modes import (
     ModeScores,
@@ -33,6 +33,7 @@ from agent_env.families.temp_answers.study.modes import (
     score_paper,
     score_v2,
 )
+from agent_env.families.temp_answers.study.performance import Guess, baselines
 from agent_env.records.escaping import csv_text
 from agent_env.records.options import Opt
 
@@ -67,7 +68,7 @@ class ScoreOptions:
     clock: Annotated[
         date | None,
         Opt(
-            "YYYY-MM-DD: today, for paper's date finder. Default: 2025-01-01.",
+            "YYYY-MM-DD: today, for paper's date finder. Default: 2025-05-20.",
             typed=str | None,
             read=_day,
         ),
@@ -121,7 +122,7 @@ def score_answers(options: ScoreOptions) -> ScoredAnswers:
     if "v2" in options.modes:
         scores["v2"] = score_v2(files)
     summaries = {
-        mode: tuple(summarize(items, mode, options.intervals) for items in mode_scores.items)
+        mode: summarize(mode_scores.items, mode, options.intervals)
         for mode, mode_scores in scores.items()
     }
     differences: tuple[Disagreement, ...] = ()
@@ -268,7 +269,9 @@ def as_json(scored: ScoredAnswers) -> dict[str, Any]:
         "modes": modes,
         "files": [_file_json(scored, k, modes) for k in range(len(scored.files))],
         "disagreements": dict(Counter(d.cause for d in scored.disagreements).most_common()),
-        "baselines": {mode: [asdict(g) for g in baselines(scored.answers(mode))] for mode in modes},
+        "baselines": {
+            mode: [_guess_json(g) for g in baselines(scored.answers(mode))] for mode in modes
+        },
         "centroids": _nested(scored.scores["paper"].centroids) if "paper" in modes else {},
         "scales": {
             "/".join(group): asdict(scale)
@@ -293,6 +296,11 @@ def _file_json(scored: ScoredAnswers, k: int, modes: Sequence[str]) -> dict[str,
     }
     figures = {mode: summary_json(scored.summaries[mode][k]) for mode in modes}
     return entry | (figures[modes[0]] if len(modes) == 1 else figures)
+
+
+def _guess_json(guess: Guess) -> dict[str, Any]:
+    infinite = guess.mase == float("inf")
+    return asdict(guess) | {"mase": None if infinite else guess.mase, "mase_infinite": infinite}
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:

@@ -68,6 +68,8 @@ class ResponseFile:
     rows: tuple[Response, ...]
     duplicates: tuple[int, ...] = ()
     """Lines of rows that repeat a question of the same file; they are scored nevertheless."""
+    generation: str = ""
+    """How the responses were generated, such as `continue_final_message`."""
 
     @property
     def label(self) -> str:
@@ -108,6 +110,7 @@ def read_responses(
         prefilled.lower() in ("true", "1", "yes") if prefilled else "continue" in path.stem,
         tuple(rows),
         tuple(duplicates),
+        name_parts.get("generation", ""),
     )
 
 
@@ -197,7 +200,8 @@ def _name_parts(path: Path) -> dict[str, str]:
     parts = path.stem.split("_")
     if len(parts) < 4 or parts[0] not in DATASETS:
         return {}
-    return {"dataset": parts[0], "model": parts[2], "prompting": parts[3]}
+    names = {"dataset": parts[0], "model": parts[2], "prompting": parts[3]}
+    return names | {"generation": "_".join(parts[4:])}
 
 
 def _dataset(

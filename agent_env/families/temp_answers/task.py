@@ -17,7 +17,8 @@ from agent_env.records.schema import Condition, Episode, MaterialTable, Message,
 from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.task import AnalysisHooks, Task
 
-METRICS = ("exact_match", "smape", "mase", "within_1", "off_by_one", "format_kept")
+METRICS = ("exact_match", "smape", "mase", "within_1", "off_by_one", "floor_match", "round_match",
+           "format_kept")  # fmt: skip
 """A score always has them, except `smape` (percent) and `mase` where they are not defined."""
 ERROR_METRICS = frozenset({"smape", "mase"})
 
@@ -81,7 +82,9 @@ def _measure(question: TimeQuestion, episode: Episode) -> dict[str, object]:
     error = measure(answer, question.amount, question.spec, question.scale)
     metrics: dict[str, float | None] = {
         "exact_match": float(error.exact),
-        "within_1": float(within(error.error, 1)),
+        "within_1": float(within(error.distance, 1)),
+        "floor_match": float(error.floor),
+        "round_match": float(error.rounded),
         "off_by_one": float(error.error is not None and abs(error.error) == 1),
         "format_kept": float(keeps_format(question, episode.answer or "")),
         "smape": error.percentage,
@@ -89,11 +92,10 @@ def _measure(question: TimeQuestion, episode: Episode) -> dict[str, object]:
         "signed_error": None if error.error is None else float(error.error),
         "transitional": float(is_transitional(error.error, question.spec, question.years_only)),
     }
-    is_parsed = answer.outcome == "parsed"
     return {
-        "outcome": "read" if is_parsed else "unreadable",
-        "answer": (str(answer.amount),) if is_parsed and answer.amount is not None else None,
-        "rule": answer.rule if is_parsed else f"{answer.outcome}: {answer.rule}",
+        "outcome": "read" if answer.is_parsed else "unreadable",
+        "answer": None if answer.amount is None else (str(answer.amount),),
+        "rule": answer.rule if answer.outcome == "parsed" else f"{answer.outcome}: {answer.rule}",
         "metrics": {name: value for name, value in metrics.items() if value is not None},
     }
 

@@ -1,8 +1,9 @@
 """Cluster centroids of labels, as in the published pipeline (paper, Appendix E).
 
-One-dimensional HDBSCAN of scikit-learn. Only the distance to the k-th neighbour is computed here,
-from the sorted values, because scikit-learn's public class keeps n · k distances (1 GB for the
-14,000 labels in years); that class is used where scikit-learn's internal functions have moved.
+One-dimensional HDBSCAN of scikit-learn. The distances to the k-th neighbour and the minimum
+spanning tree are computed here from the distinct values, which are few: scikit-learn's public class
+keeps n · k distances (1 GB for the 14,000 labels in years) and compares all pairs. It is used where
+scikit-learn's internal functions have moved.
 """
 
 from __future__ import annotations
@@ -68,19 +69,15 @@ def _one(values: Sequence[float]) -> Clustering:
 def _labels(array: Any, size: int) -> tuple[Any, Any]:
     """Cluster numbers (-1 for noise) and strengths of membership."""
     try:
-        from sklearn.cluster._hdbscan._linkage import make_single_linkage, mst_from_data_matrix
+        from sklearn.cluster._hdbscan._linkage import MST_edge_dtype, make_single_linkage
         from sklearn.cluster._hdbscan._tree import tree_to_labels
-        from sklearn.metrics._dist_metrics import DistanceMetric
     except ModuleNotFoundError as exc:
         if (exc.name or "").split(".")[0] == "sklearn" and not _has_sklearn():
             raise ConfigError(NEEDS_EXTRA) from None
         return public_labels(array, size)
     except ImportError:
         return public_labels(array, size)
-    metric = DistanceMetric.get_metric("euclidean")
-    tree = mst_from_data_matrix(
-        array.reshape(-1, 1).copy(), core_distances(array, size), metric, 1.0
-    )
+    tree = spanning_tree(array, core_distances(array, size), MST_edge_dtype)
     linkage = make_single_linkage(tree[tree["distance"].argsort()])
     labels, strengths = tree_to_labels(linkage, size, "eom", True, 0.0, None)
     return labels, strengths
@@ -124,3 +121,40 @@ def core_distances(array: Any, size: int) -> Any:
     core = np.empty(n)
     core[order] = reach
     return core
+
+
+def spanning_tree(array: Any, core: Any, dtype: Any) -> Any:
+    """The minimum spanning tree of the mutual reachability distances by Prim's algorithm from the
+    first label, its edges in the order and with the ties of scikit-learn: of several nearest labels
+    the first in the list. Equal labels have equal distances, so they are compared once."""
+    import numpy as np
+
+    distinct, inverse = np.unique(array, return_inverse=True)
+    members = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
+    queues = [own.tolist()[::-1] for own in members]
+    cores = np.array([core[queue[-1]] for queue in queues])
+    reach, source = np.full(len(distinct), np.inf), np.zeros(len(distinct), dtype=np.int64)
+    heads = np.array([queue[-1] for queue in queues])
+    visited = np.zeros(len(distinct), dtype=bool)
+    tree = np.empty(len(array) - 1, dtype=dtype)
+    group, node = int(inverse[0]), 0
+    for k in range(len(array)):
+        if k:
+            nearest = np.flatnonzero(reach == reach.min())
+            group = int(nearest[heads[nearest].argmin()])
+            node = queues[group][-1]
+            tree[k - 1] = (source[group], node, reach[group])
+        queues[group].pop()
+        if not visited[group]:
+            visited[group] = True
+            distance = np.maximum(
+                np.abs(distinct - distinct[group]), np.maximum(cores, cores[group])
+            )
+            nearer = distance < reach
+            reach[nearer] = distance[nearer]
+            source[nearer] = node
+        if queues[group]:
+            heads[group] = queues[group][-1]
+        else:  # all its labels are in the tree
+            reach[group], cores[group] = np.inf, np.inf
+    return tree

@@ -9,7 +9,13 @@ from typing import Any
 
 _DECODER = json.JSONDecoder(strict=False)
 _BARE = {"true": True, "false": False, "null": None, "none": None, "nan": None}
-_SCALAR = re.compile(r"[-+]?\d[\d_]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.:-])|[^\s,\]}\"'{\[]+")
+_ERA = r"(?:b\.?c\.?(?:e\.?)?|a\.?d\.?|c\.?e\.?)"
+_SCALAR = re.compile(
+    rf"(?:\d{{1,5}}\s*+{_ERA}|{_ERA}\s*+\d{{1,5}})(?=\s*+[,}}\]])"
+    r"|[-+]?\d[\d_]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.:-])|[^\s,\]}\"'{\[]+",
+    re.I,
+)
+"""A year with its era without quotes (`630 BC`), a number, or a word."""
 _DEEPEST = 20
 """Nesting of brackets; deeper ones are no answer."""
 _MOST = 50

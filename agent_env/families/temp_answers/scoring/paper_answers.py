@@ -17,8 +17,9 @@ from typing import Any
 from agent_env.families.temp_answers.scoring.paper_dates import fuzzy_date, seconds_of, strict_date
 
 Value = int | float | timedelta | datetime
-CLOCK = date(2025, 1, 1)
-"""Replaces the date of the published run, which is not documented."""
+CLOCK = date(2025, 5, 20)
+"""Replaces the date of the published run, which is not documented. A day before the 10th would
+complete `May 1989` to the label of a question about the first days of a month."""
 
 MOST_DIGITS = 300
 """More digits overflow a float."""
@@ -27,6 +28,7 @@ LONGEST = 1000
 _NUMBER = re.compile(r"Final Answer:(?:(?!Final Answer:)[^\d\n])*+(\d+)")
 _YEAR = re.compile(r"Final Answer:(?:(?!Final Answer:|\d{4}).)*+(\d{4})")
 _LINE = re.compile(r"Final Answer:(.*)")
+MARKER = "Final Answer:"
 _BEGIN = re.compile(r'{"explanation"\s*:')
 _PARTS = ("hours", "minutes", "seconds")
 DATE_FORMAT = "%B %d, %Y"
@@ -88,15 +90,23 @@ def read_label(label: str, form: str, clock: date = CLOCK) -> PaperReading:
 
 def read_object(text: str, prefilled: bool, clock: date = CLOCK) -> PaperReading:
     """The value of a ToT response: strict JSON from the explanation to the last brace."""
+    content = strict_object(text, prefilled)
+    if isinstance(content, str):
+        return PaperReading(None, content)
+    return read_keys({k: v for k, v in content.items() if k != "explanation"}, clock)
+
+
+def strict_object(text: str, prefilled: bool) -> dict[str, Any] | str:
+    """The object of a ToT response, or why there is none."""
     whole = ('{"explanation":' + text).strip() if prefilled else text
     begin, end = _BEGIN.search(whole), whole.rfind("}")
     if begin is None or end < begin.end():
-        return PaperReading(None, "no object")
+        return "no object"
     try:
-        content = json.loads(whole[begin.start() : end + 1].replace("\n", " "))
+        content: dict[str, Any] = json.loads(whole[begin.start() : end + 1].replace("\n", " "))
     except (ValueError, RecursionError):
-        return PaperReading(None, "no strict JSON")
-    return read_keys({k: v for k, v in content.items() if k != "explanation"}, clock)
+        return "no strict JSON"
+    return content
 
 
 def read_keys(content: dict[str, Any], clock: date = CLOCK) -> PaperReading:

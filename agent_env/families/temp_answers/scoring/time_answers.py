@@ -9,9 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
-from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, TimeAnswer, unparsable
+from agent_env.families.temp_answers.scoring.answer_spec import (
+    AnswerSpec,
+    TimeAnswer,
+    of_parts,
+    unparsable,
+)
 from agent_env.families.temp_answers.scoring.loose_json import find_object, is_open, pick_fields
 from agent_env.families.temp_answers.scoring.time_numbers import value_of
 from agent_env.families.temp_answers.scoring.time_parser import (
@@ -21,7 +27,12 @@ from agent_env.families.temp_answers.scoring.time_parser import (
     read_clock,
     read_text,
 )
-from agent_env.families.temp_answers.scoring.time_units import Amount, convert, parse_unit, whole
+from agent_env.families.temp_answers.scoring.time_units import (
+    Amount,
+    bounds,
+    parse_unit,
+    whole,
+)
 
 PREFILL = '{"explanation":'
 """Prepended to a response that continues an object."""
@@ -111,32 +122,38 @@ def _by_keys(content: Mapping[str, Any], spec: AnswerSpec) -> TimeAnswer:
 
 def _parts(values: Mapping[str, Any], spec: AnswerSpec, names: Mapping[str, str]) -> TimeAnswer:
     """The sum of a duration's named parts; every specified key is required."""
-    total: Amount = 0
+    low = high = Fraction(0)
     by_unit = {parse_unit(key) for key in values}
     for key, meaning in names.items():
         if key not in values and meaning not in by_unit:
             return unparsable(f"key {key} is missing")
+    units = []
     for key, value in values.items():
         meaning = names.get(key) or parse_unit(key) or key.lower()
+        units.append({"day": "days", "time": "seconds", "answer": spec.unit}.get(meaning, meaning))
         part = _part(value, meaning, spec)
         if part is None:
             return unparsable(f"{key} is {_display(value)}")
-        total += part
-    return TimeAnswer("parsed", whole(total), "keys by name")
+        low, high = low + part[0], high + part[1]
+    return of_parts(low, high, units, spec)
 
 
-def _part(value: Any, meaning: str, spec: AnswerSpec) -> Amount | None:
-    """One part in the specified unit; None where it is unparsable."""
+def _part(value: Any, meaning: str, spec: AnswerSpec) -> tuple[Fraction, Fraction] | None:
+    """The least and the greatest amount of one part in the specified unit; None where it is
+    unparsable."""
     if meaning == "day" or (meaning == "days" and str(value).lower() in _DAYS):
         relative_day = _DAYS.get(str(value).strip().lower().replace(" ", "_"))
         days = _number(value) if relative_day is None else relative_day
-        return None if days is None else convert(days, "days", spec.unit)
+        return None if days is None else bounds(days, "days", spec.unit)
     if meaning == "time":
-        return read_clock(str(value), spec)
+        seconds = read_clock(str(value), spec)
+        return None if seconds is None else bounds(seconds, "seconds", spec.unit)
     if meaning == "answer":
-        return read_value(value, AnswerSpec(spec.kind, spec.unit, clock=spec.clock)).amount
+        inner = read_value(value, AnswerSpec(spec.kind, spec.unit, clock=spec.clock))
+        ends = inner.interval if inner.is_parsed else None
+        return None if ends is None else (Fraction(ends[0]), Fraction(ends[1]))
     number = _number(value)
-    return None if number is None else convert(number, meaning, spec.unit)
+    return None if number is None else bounds(number, meaning, spec.unit)
 
 
 def _number(value: Any) -> Amount | None:

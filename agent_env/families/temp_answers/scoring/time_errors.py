@@ -5,6 +5,7 @@ A measure that is not defined for an item is None; a mean comes with its number 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -47,14 +48,25 @@ class TimeError:
     """|e| / mean absolute deviation of the gold answers; None without an amount or a deviation."""
     scaled_by_item: float | None
     """The paper's formula: |e| / |y − mean of the gold answers|; 0/0 is 0."""
+    distance: float | None = None
+    """From the gold to the farthest amount that the answer can mean; |e| of a plain amount. Ranges
+    and coarse dates have one, though no amount."""
+    floor: bool = False
+    """Whether both ends of the answer have as many completed units as the gold."""
+    rounded: bool = False
+    """Whether both ends, rounded to whole units (a half upwards), are the gold."""
 
 
 def measure(answer: TimeAnswer, gold: Amount, spec: AnswerSpec, scale: Scale | None) -> TimeError:
     """All measures of one answer."""
     amount = answer.amount
     ratio = spec.kind not in NO_RATIO
+    ends = answer.interval
+    distance = None if ends is None else float(max(abs(end - gold) for end in ends))
     if amount is None:
-        return TimeError(answer.outcome, False, None, 100.0 if ratio else None, None, None)
+        percent = 100.0 if ratio else None
+        return TimeError(answer.outcome, False, None, percent, None, None, distance)
+    assert ends is not None  # an amount is in an interval
     exact = same(amount, gold)
     error: Amount = 0 if exact else amount - gold
     return TimeError(
@@ -64,7 +76,14 @@ def measure(answer: TimeAnswer, gold: Amount, spec: AnswerSpec, scale: Scale | N
         (0.0 if exact else percentage(amount, gold)) if ratio else None,
         None if scale is None or scale.deviation == 0 else float(abs(error)) / scale.deviation,
         None if scale is None else _by_item(error, gold, scale),
+        distance,
+        exact or all(int(end) == int(gold) for end in ends),
+        exact or all(_nearest_whole(end) == _nearest_whole(gold) for end in ends),
     )
+
+
+def _nearest_whole(amount: Amount) -> int:
+    return math.floor(abs(amount) + 0.5) * (1 if amount >= 0 else -1)
 
 
 def percentage(amount: Amount, gold: Amount) -> float:
@@ -89,9 +108,9 @@ def scale_of(golds: Iterable[Amount]) -> Scale | None:
     return Scale(mean, fmean(abs(value - mean) for value in values), len(values))
 
 
-def within(error: Amount | None, band: float) -> bool:
-    """EM@k: at most k of the declared unit away; False without an amount."""
-    return error is not None and abs(error) <= band
+def within(distance: float | None, band: float) -> bool:
+    """EM@k: all that the answer can mean is at most k of the declared unit away; False for none."""
+    return distance is not None and distance <= band
 
 
 def is_transitional(error: Amount | None, spec: AnswerSpec, years_only: bool) -> bool:

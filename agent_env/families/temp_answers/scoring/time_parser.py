@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from itertools import pairwise
 
-from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, TimeAnswer, unparsable
-from agent_env.families.temp_answers.scoring.time_dates import ParsedDate, find_dates, impossible
+from agent_env.families.temp_answers.scoring.answer_spec import (
+    AnswerSpec,
+    Outcome,
+    TimeAnswer,
+    of_parts,
+    unparsable,
+)
+from agent_env.families.temp_answers.scoring.time_dates import (
+    ParsedDate,
+    days_from_civil,
+    find_dates,
+    impossible,
+)
 from agent_env.families.temp_answers.scoring.time_numbers import DIGITS, NUMBER, value_of
 from agent_env.families.temp_answers.scoring.time_units import (
-    SECONDS,
     Amount,
-    convert,
+    as_amount,
+    bounds,
     parse_unit,
-    quotient,
     whole,
 )
 
@@ -57,7 +68,7 @@ def read_text(text: str, spec: AnswerSpec) -> TimeAnswer:
     answer = _read_plain(text, spec)
     if answer.outcome == "unparsable":
         emphases = {a or b for a, b in _EMPHASIS.findall(text)}
-        if len(emphases) == 1 and (inner := _read_plain(emphases.pop(), spec)).outcome == "parsed":
+        if len(emphases) == 1 and (inner := _read_plain(emphases.pop(), spec)).is_parsed:
             return inner
         if REFUSAL.search(text):
             return TimeAnswer("refused", rule=answer.rule)
@@ -76,7 +87,10 @@ def _read_plain(text: str, spec: AnswerSpec) -> TimeAnswer:
         seconds = read_clock(plain, spec, of_day)
         if seconds is None:
             return unparsable("no time of day" if of_day else "not a time")
-        return TimeAnswer("parsed", seconds, "clock")
+        ends = None if of_day else bounds(seconds, "seconds", spec.unit)
+        if ends is None:
+            return TimeAnswer("parsed", seconds, "clock")
+        return of_parts(*ends, ["seconds"], spec)
     if spec.kind in ("number", "duration"):
         return _amount(plain, spec)
     return _date(plain, spec)
@@ -95,8 +109,9 @@ def of_number(value: Amount, spec: AnswerSpec) -> TimeAnswer:
 
 def _amount(text: str, spec: AnswerSpec) -> TimeAnswer:
     """A number with its unit, or the only bare number that is not a calendar date."""
-    if _RANGE.search(text) and not _is_sum(text):
-        return unparsable("a range")
+    span = _RANGE.search(text)
+    if span and not _is_sum(text):
+        return TimeAnswer("unparsable", rule="a range", bounds=_range_bounds(span[0], spec.unit))
     quantities = list(_QUANTITY.finditer(text))
     if quantities:
         return _quantities(text, quantities, spec)
@@ -116,6 +131,16 @@ def _amount(text: str, spec: AnswerSpec) -> TimeAnswer:
     if len(values) == 1:
         return of_number(values.pop(), spec)
     return unparsable("several numbers" if values else "no number")
+
+
+def _range_bounds(text: str, unit: str) -> tuple[Amount, Amount] | None:
+    """The ends of a range in the specified unit; None where they have no exact amount in it."""
+    last = list(re.finditer(_UNIT, text, re.I))[-1]
+    numbers = [value_of(m[0]) for m in PLAIN.finditer(text)]
+    name = parse_unit(last[0])
+    ends = [bounds(n, name, unit) for n in numbers if n is not None and name is not None]
+    values = sorted(end for pair in ends if pair is not None for end in pair)
+    return (as_amount(values[0]), as_amount(values[-1])) if values else None
 
 
 def _is_sum(text: str) -> bool:
@@ -142,40 +167,46 @@ def _quantities(text: str, matches: list[re.Match[str]], spec: AnswerSpec) -> Ti
         else:
             runs.append([match])
     sums = [_sum(run, spec.unit) for run in runs]
-    values = [value for value in sums if value is not None]
+    values = [ends for ends in sums if ends is not None]
     if not values:
         units = ", ".join(dict.fromkeys(str(parse_unit(m["u"])) for m in matches))
         return unparsable(f"{units} where {spec.unit} are asked")
     ages = [v for run, v in zip(runs, sums, strict=True) if run[-1]["old"] and v is not None]
     own = [
-        value
-        for run, value in zip(runs, sums, strict=True)
-        if value is not None and any(parse_unit(m["u"]) == spec.unit for m in run)
+        ends
+        for run, ends in zip(runs, sums, strict=True)
+        if ends is not None and any(parse_unit(m["u"]) == spec.unit for m in run)
     ]
     candidates = ages or own or values
     if len(set(candidates)) > 1 and "=" in text:
         candidates = candidates[-1:]
     if len(set(candidates)) > 1:
         return unparsable("several quantities")
-    return TimeAnswer("parsed", whole(candidates[0]), "quantity")
+    run = runs[sums.index(candidates[0])]
+    return of_parts(*candidates[0], [u for m in run if (u := parse_unit(m["u"]))], spec)
 
 
-def _sum(run: list[re.Match[str]], unit: str) -> Amount | None:
-    total: Amount = 0
+def _sum(run: list[re.Match[str]], unit: str) -> tuple[Fraction, Fraction] | None:
+    """The least and the greatest sum of a run, of which one part at least converts exactly."""
+    low = high = Fraction(0)
+    exact = False
     sign = 1
     for k, match in enumerate(run):
         value, unit_name = value_of(match["n"]), parse_unit(match["u"])
-        part = None if value is None or unit_name is None else convert(value, unit_name, unit)
+        part = None if value is None or unit_name is None else bounds(abs(value), unit_name, unit)
         if part is None:
             return None
-        if k == 0 and part < 0:
+        if k == 0 and value is not None and value < 0:
             sign = -1
-        total += sign * abs(part)
-    return total
+        exact = exact or part[0] == part[1]
+        low, high = low + part[0], high + part[1]
+    if not exact:
+        return None
+    return (low, high) if sign > 0 else (-high, -low)
 
 
 def read_clock(text: str, spec: AnswerSpec, of_day: bool = False) -> Amount | None:
-    """`HH:MM[:SS]` in the specified unit; None for none, for several, for minutes above 59."""
+    """`HH:MM[:SS]` in seconds; None for none, for several, for minutes above 59."""
     matches = list({m[0].strip(): m for m in _CLOCK.finditer(text)}.values())
     if len(matches) != 1:
         return None
@@ -197,7 +228,7 @@ def read_clock(text: str, spec: AnswerSpec, of_day: bool = False) -> Amount | No
     if of_day and a > 24:
         return None
     seconds = a * 3600 + b * 60 + c
-    return quotient(-seconds if match["sign"] else seconds, SECONDS.get(spec.unit, 1))
+    return -seconds if match["sign"] else seconds
 
 
 def _date(text: str, spec: AnswerSpec) -> TimeAnswer:
@@ -220,13 +251,25 @@ def _date(text: str, spec: AnswerSpec) -> TimeAnswer:
     if one.precision == "none":
         return unparsable("a date without a year")
     if order[one.precision] < need:
-        return TimeAnswer("parsed", None, f"only a {one.precision} is given", one)
+        rule = f"only a {one.precision} is given"
+        return TimeAnswer("parsed", None, rule, one, _date_bounds(one, spec))
     assert one.year is not None
+    outcome: Outcome = "parsed" if order[one.precision] == need else "finer than asked"
     if spec.kind == "year":
-        return TimeAnswer("parsed", one.year, "year", one)
+        return TimeAnswer(outcome, one.year, "year", one)
     if spec.kind == "month":
-        return TimeAnswer("parsed", 12 * one.year + (one.month or 1) - 1, "month", one)
+        return TimeAnswer(outcome, 12 * one.year + (one.month or 1) - 1, "month", one)
     return TimeAnswer("parsed", one.ordinal, "date", one)
+
+
+def _date_bounds(date: ParsedDate, spec: AnswerSpec) -> tuple[Amount, Amount]:
+    """The first and the last month or day of a year, or day of a month."""
+    assert date.year is not None
+    first, last = (date.month, date.month) if date.month else (1, 12)
+    if spec.kind == "month":
+        return 12 * date.year + first - 1, 12 * date.year + last - 1
+    end = (date.year + 1, 1) if last == 12 else (date.year, last + 1)
+    return days_from_civil(date.year, first, 1), days_from_civil(*end, 1) - 1
 
 
 def _may_be(text: str, date: ParsedDate, spec: AnswerSpec) -> bool:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 
 Amount = int | float
 """A number of units; an int where it is whole, so that large ones stay exact."""
 
 SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "weeks": 604_800}
 MONTHS = {"months": 1, "years": 12}
+_DAYS = {"months": (28, 31), "years": (365, 366)}
+"""The fewest and the most days of units without a fixed length."""
 UNITS = (*SECONDS, *MONTHS)
 
 _SHORT = {
@@ -42,6 +45,27 @@ def convert(amount: Amount, unit: str, to: str) -> Amount | None:
         if unit in sizes and to in sizes:
             return quotient(amount * sizes[unit], sizes[to])
     return None
+
+
+def bounds(amount: Amount, unit: str, to: str) -> tuple[Fraction, Fraction] | None:
+    """The least and the greatest amount in another unit that is at least as coarse; equal where the
+    conversion is exact. None for a coarser unit, such as years as days."""
+    exact = Fraction(amount)
+    for sizes in (SECONDS, MONTHS):
+        if unit in sizes and to in sizes:
+            value = exact * Fraction(sizes[unit], sizes[to])
+            return value, value
+    if unit not in SECONDS or to not in _DAYS:
+        return None
+    days = exact * Fraction(SECONDS[unit], SECONDS["days"])
+    few, many = _DAYS[to]
+    ends = sorted((days / few, days / many))
+    return ends[0], ends[1]
+
+
+def as_amount(value: Fraction) -> Amount:
+    """An int where the fraction is whole, else a float."""
+    return int(value) if value.denominator == 1 else float(value)
 
 
 def quotient(dividend: Amount, divisor: int) -> Amount:

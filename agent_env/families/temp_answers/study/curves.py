@@ -20,11 +20,12 @@ from agent_env.families.temp_answers.study.layouts import (
     unit_of,
 )
 from agent_env.families.temp_answers.study.modes import Item
+from agent_env.families.temp_answers.study.performance import performance
 
 
 def all_layouts(answers: Answers) -> list[Layout]:
     """The tables, then the figures, in the paper's order."""
-    return [make(answers) for make in (*TABLES, *CURVES)]
+    return [make(answers) for make in (*TABLES, performance, *CURVES)]
 
 
 def rankings(answers: Answers) -> Layout:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_env.families.temp_answers.responses import Response, ResponseFile
+from agent_env.families.temp_answers.scoring.answer_spec import WITH_VALUE
 from agent_env.families.temp_answers.scoring.time_units import Amount
 from agent_env.families.temp_answers.study.modes import Item
 
@@ -42,7 +43,7 @@ def cause(dataset: str, paper: Item, v2: Item) -> str | None:
         return f"gold: {v2.problem or paper.problem}"
     if v2.problem is not None:
         return None
-    paper_parsed, v2_parsed = paper.amount is not None, v2.outcome == "parsed"
+    paper_parsed, v2_parsed = paper.amount is not None, v2.outcome in WITH_VALUE
     if paper_parsed != v2_parsed:
         if v2_parsed and v2.amount is None:
             return "v2 alone reads it: a coarser date than asked"

@@ -1,15 +1,16 @@
-"""The paper's Tables 2–6, 8, 9, 11–14 for any scored answers."""
+"""The paper's Tables 2–6, 8, 9, 13 and 14 for any scored answers."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from statistics import fmean, median, pstdev
+from statistics import fmean, pstdev
 
+from agent_env.analysis.intervals import cluster_share_interval
 from agent_env.families.temp_answers.responses import ResponseFile
-from agent_env.families.temp_answers.scoring.time_errors import percentage
+from agent_env.families.temp_answers.scoring.paper_answers import MARKER, strict_object
 from agent_env.families.temp_answers.study.means import Summary
 from agent_env.families.temp_answers.study.modes import Item, ModeScores
 
@@ -130,83 +131,36 @@ def directions(answers: Answers) -> Layout:
     return Layout("table_6_directions", columns, tuple(rows))
 
 
-def formats(answers: Answers) -> Layout:
-    """Tables 8 and 9: the share of parsable answers and other outcomes, by file."""
-    columns = ("file", "prompting", "n", "unparsed", "refused", "truncated", "read_percent")
-    rows = tuple(
-        (
-            file.path.name, file.prompting, s.n, s.unparsed, s.outcomes.get("refused", 0),
-            s.outcomes.get("truncated", 0), 100 * (1 - s.unparsed / s.n) if s.n else None,
-        )
-        for file, s in zip(answers.files, answers.summaries, strict=True)
+def parsing_errors(answers: Answers) -> Layout:
+    """Table 8: responses without a strict JSON object, by ToT file (model and generation)."""
+    return _format_shares(
+        answers, "table_8_parsing_errors", "tot",
+        lambda file, text: isinstance(strict_object(text, file.prefilled), str),
     )  # fmt: skip
-    return Layout("tables_8_9_formats", columns, rows)
 
 
-def performance(answers: Answers) -> Layout:
-    """Tables 11 and 12: each split, model and prompting, and the baselines."""
+def markers(answers: Answers) -> Layout:
+    """Table 9: responses that contain `Final Answer:`, by TTQA file (model and prompt)."""
+    return _format_shares(answers, "table_9_markers", "ttqa", lambda file, text: MARKER in text)
+
+
+def _format_shares(
+    answers: Answers, name: str, dataset: str, holds: Callable[[ResponseFile, str], bool]
+) -> Layout:
+    """The share of responses for which `holds`, by file, with 95 % intervals."""
     rows: list[tuple[Cell, ...]] = []
-    for file, s in zip(answers.files, answers.summaries, strict=True):
-        intervals = s.intervals or {}
-        cells: list[Cell] = [file.dataset, "+".join(file.splits), file.model, file.prompting]
-        for name in MEASURES:
-            cells += [getattr(s, name), *intervals.get(name, (None, None))]
-        rows.append(tuple(cells))
-    for g in baselines(answers):
-        name, none = f"baseline, {g.name}", (None, None)
+    for file in answers.files:
+        if file.dataset != dataset or not file.rows:
+            continue
+        values = [(row.cluster, float(holds(file, row.response or ""))) for row in file.rows]
+        share, ends = fmean(v for _, v in values), cluster_share_interval(values)
+        split, count = "+".join(file.splits), int(sum(v for _, v in values))
+        percents = [100 * value for value in (share, *ends)]
         rows.append(
-            (g.dataset, g.split, name, "", g.exact_match, *none, g.smape, *none, g.mase, *none)
+            (split, file.model, file.prompting, file.generation, len(values), count, *percents)
         )
-    columns = [f"{name}{end}" for name in MEASURES for end in ("", "_low", "_high")]
-    names = ("dataset", "split", "model", "prompting", *columns)
-    return Layout("tables_11_12_performance", names, tuple(rows))
-
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """The score of the mean or the median gold answer of a unit as the constant answer."""
-
-    dataset: str
-    split: str
-    name: str
-    """`mean` or `median`."""
-    exact_match: float
-    """Percent, like sMAPE."""
-    smape: float | None
-    mase: float | None
-
-
-def baselines(answers: Answers) -> list[Guess]:
-    """The constant answers' scores for each dataset and split, over its distinct questions."""
-    return [
-        _guess_baseline(*key, name, items, guess)
-        for key, items in answers.by_split.items()
-        for name, guess in (("mean", fmean), ("median", median))
-    ]
-
-
-def _guess_baseline(
-    dataset: str,
-    split: str,
-    name: str,
-    items: Sequence[Item],
-    guess: Callable[[Iterable[float]], float],
-) -> Guess:
-    groups: dict[tuple[str, bool], list[Item]] = defaultdict(list)
-    for item in items:
-        groups[item.unit, item.percentage is None].append(item)
-    exact, ratios, scaled = [], [], []
-    for (_, is_point), group in groups.items():
-        golds = [float(item.gold or 0) for item in group]
-        guess_value = guess(golds)
-        for gold, item in zip(golds, group, strict=True):
-            exact.append(guess_value == gold)
-            if not is_point:
-                ratios.append(percentage(guess_value, gold))
-            if item.scale:
-                scaled.append(abs(guess_value - gold) / item.scale)
-    smape, mase = (fmean(values) if values else None for values in (ratios, scaled))
-    return Guess(dataset, split, name, 100 * fmean(exact), smape, mase)
+    columns = ("split", "model", "prompting", "generation", "n", "count", "percent", "low", "high")
+    return Layout(name, columns, tuple(rows))
 
 
 def defined(answers: Answers) -> Layout:
@@ -222,6 +176,6 @@ def defined(answers: Answers) -> Layout:
 
 
 TABLES: tuple[Callable[[Answers], Layout], ...] = (
-    units, frequent_errors, off_by_one_types, off_by_one_formats, directions, formats, performance,
-    defined,
+    units, frequent_errors, off_by_one_types, off_by_one_formats, directions, parsing_errors,
+    markers, defined,
 )  # fmt: skip

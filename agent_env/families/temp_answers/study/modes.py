@@ -53,9 +53,17 @@ class Item:
     problem: str | None = None
     """Why the row has no parsable gold; such rows are in no mean of `v2`."""
     scale: float | None = None
-    """The divisor of an error for MASE."""
+    """`v2`: the divisor of an error for MASE."""
+    centroid: float | None = None
+    """`paper`: the centroid of the gold's cluster."""
     coarse: bool = False
     """A date less precise than asked."""
+    distance: float | None = None
+    """From the gold to the farthest amount that the answer can mean."""
+    floor: bool = False
+    """Right when completed units are counted."""
+    rounded: bool = False
+    """Right when rounded to whole units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +140,15 @@ def _item(file: ResponseFile, row: Response, declared: Declared, scale: Scale | 
         is_transitional(error.error, spec, row.years_only),
         scale=scale.deviation if scale else None,
         coarse=answer.outcome == "parsed" and answer.amount is None,
+        distance=error.distance,
+        floor=error.floor,
+        rounded=error.rounded,
     )  # fmt: skip
 
 
 def _with_finish_reason(row: Response, answer: TimeAnswer) -> TimeAnswer:
     """The answer; truncated where it is unparsable and the server reports so."""
-    if answer.outcome != "parsed" and row.finish_reason == "length":
+    if not answer.is_parsed and row.finish_reason == "length":
         return replace(answer, outcome="truncated")
     return answer
 
@@ -252,6 +263,9 @@ def _paper_scored(
         paper.scaled_error(item.amount, item.gold, centroid),
         item.rule,
         unit,
-        scale=None if item.gold is None or centroid is None else abs(item.gold - centroid),
+        centroid=centroid,
         problem="the label cannot be read" if item.gold is None else None,
+        distance=None if item.error is None else abs(item.error),
+        floor=item.error == 0,
+        rounded=item.error == 0,
     )

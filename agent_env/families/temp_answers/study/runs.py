@@ -41,6 +41,7 @@ def run_files(
                     f"{options.shots} shots, {options.turns}",
                     any(is_prefilled(q, condition, options) for q, _ in of_dataset),
                     rows,
+                    generation="prefill" if options.prefill else options.turns,
                 )
             )
     return files

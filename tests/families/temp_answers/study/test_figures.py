@@ -22,7 +22,7 @@ ALWAYS = ["figure_2_ranking_smape", "figure_3_ranking_mase", "figure_5_possible"
 
 def drawn(mode: str, *files: ResponseFile) -> dict[str, Figure]:
     scores = score_v2(files) if mode == "v2" else score_paper(files)
-    means = tuple(summarize(items, mode) for items in scores.items)
+    means = summarize(scores.items, mode)
     return all_figures(Answers(files, mode, scores, means))
 
 
@@ -74,7 +74,7 @@ def test_equal_means_share_a_rank_and_move_nowhere() -> None:
     same = [years(10 + k, 10 + k + (k % 3 == 0)) for k in range(30)]
     files = [table_file(same, name) for name in ("A", "A", "B")]
     scores = score_v2(files)
-    means = tuple(summarize(items, "v2") for items in scores.items)
+    means = summarize(scores.items, "v2")
     rows = rankings(Answers(tuple(files), "v2", scores, means)).rows
     assert [(row[0], row[1], row[2], row[6]) for row in rows] == [
         (name, 1, model, 0) for name in ("exact_match", "smape", "mase") for model in "AB"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from random import Random
 
@@ -17,6 +18,7 @@ from agent_env.families.temp_answers.study.disagreements import disagreements
 from agent_env.families.temp_answers.study.layouts import Answers
 from agent_env.families.temp_answers.study.means import Summary, summarize
 from agent_env.families.temp_answers.study.modes import score_paper, score_v2
+from agent_env.families.temp_answers.study.performance import baselines
 
 Row = tuple[str, str, str, str | None]
 """Label, format, unit, response."""
@@ -50,11 +52,11 @@ def years(label: int, said: object) -> Row:
 
 
 def v2(*files: ResponseFile) -> list[Summary]:
-    return [summarize(items, "v2") for items in score_v2(files).items]
+    return list(summarize(score_v2(files).items, "v2"))
 
 
 def paper(*files: ResponseFile) -> list[Summary]:
-    return [summarize(items, "paper") for items in score_paper(files).items]
+    return list(summarize(score_paper(files).items, "paper"))
 
 
 MIXED = (
@@ -121,7 +123,7 @@ def test_the_order_of_rows_changes_nothing_in_v2(pairs: list[tuple[int, int]], r
             for n, label, form, unit, text in chosen
         )
         file = ResponseFile(Path("ttqa_head_A_few-shot_x.csv"), "ttqa", "A", "", False, responses)
-        return summarize(score_v2([file]).items[0], "v2", intervals=False)
+        return summarize(score_v2([file]).items, "v2", intervals=False)[0]
 
     one, other = made(rows), made(shuffled)
     assert one.exact_match == other.exact_match
@@ -197,13 +199,79 @@ def test_rank_correlation_takes_ties_at_their_mean() -> None:
     assert spearman([(1, 1), (2, 2), (2, 3), (4, 4)]) == pytest.approx(0.9487, abs=1e-4)
 
 
+FINER = [
+    years(20, "20 years and 3 months"), years(53, "52 years, 7 months, and 8 days"),
+    years(13, "12.5 years"), years(5, "5-6 years"),
+]  # fmt: skip
+
+
+def test_answers_as_intervals_are_right_by_floor_or_by_rounding_or_within_a_band() -> None:
+    file = table_file(FINER)
+    (items,), (found,) = score_v2([file]).items, v2(file)
+    assert [(i.exact, i.floor, i.rounded, i.outcome) for i in items] == [
+        (True, True, True, "finer than asked"), (False, False, True, "finer than asked"),
+        (False, False, True, "parsed"), (False, False, False, "unparsable"),
+    ]  # fmt: skip
+    assert [i.distance for i in items] == [0.25, pytest.approx(0.3948, abs=1e-4), 0.5, 1.0]
+    assert (found.exact_match, found.floor, found.rounded) == (25.0, 25.0, 75.0)
+    assert (found.bands[1], found.unparsed) == (100.0, 1)
+    assert found.outcomes == {"finer than asked": 2, "parsed": 1, "unparsable": 1}
+
+
+def test_a_month_is_not_completed_to_its_first_days() -> None:
+    row = ("May 01, 1989", "%B %d, %Y", "date", "Final Answer: May 1989")
+    assert [s.exact_match for s in paper(table_file([row]))] == [0.0]
+    first = score_paper([table_file([row])], clock=date(2025, 1, 1))
+    assert first.items[0][0].exact  # the false match of the earlier default
+
+
+def test_constant_answers_of_the_paper_are_made_by_unit_over_all_rows() -> None:
+    rows = [years(10, 10), years(30, 30), ("50", "<num_days>", "days", "Final Answer: 50")]
+    files = (table_file(rows), table_file(rows[:1], "B"))
+    scores = score_paper(files, {("ttqa", "years"): [20.0], ("ttqa", "days"): [40.0]})
+    mean, median = baselines(Answers(files, "paper", scores, summarize(scores.items, "paper")))
+    guess = 50 / 3  # of 10, 30 and 10 again
+    smape = 100 * (2 * (guess - 10) / (guess + 10) + (30 - guess) / (guess + 30)) / 4
+    assert mean.smape == pytest.approx(smape)
+    assert mean.mase == pytest.approx((2 * (guess - 10) / 10 + (30 - guess) / 10) / 4)
+    assert (median.exact_match, median.smape, median.mase) == (75.0, 12.5, 0.5)
+
+
+def test_constant_dates_are_taken_in_seconds() -> None:
+    rows = [(f"January {d:02}, 1970", "%B %d, %Y", "date", "?") for d in (1, 2, 9)]
+    files = (table_file(rows),)
+    scores = score_paper(files, {("ttqa", "date"): [86_400.0 * 10]})
+    mean, median = baselines(Answers(files, "paper", scores, summarize(scores.items, "paper")))
+    assert (mean.exact_match, mean.smape) == (0.0, None)
+    assert mean.mase == pytest.approx((3 / 10 + 2 / 9 + 5 / 2) / 3)
+    assert (median.exact_match, median.mase) == (
+        pytest.approx(100 / 3),
+        pytest.approx((0.1 + 3.5) / 3),
+    )
+
+
+def test_tables_8_and_9_count_strict_objects_and_the_marker() -> None:
+    texts = [years(5, 5), ("5", "<num_years>", "years", "So it is 5."), years(5, "unknown"),
+             ("5", "<num_years>", "years", None)]  # fmt: skip
+    responses = (' "so", "answer": 5}', ' "so", "answer": 5,}', ' "so", "answer": 5', "")
+    objects = [("{'answer': 5}", "days", text) for text in responses]
+    files = (table_file(texts), object_file(objects))
+    for scores, mode in ((score_v2(files), "v2"), (score_paper(files), "paper")):
+        answers = Answers(files, mode, scores, summarize(scores.items, mode))
+        layouts = {made.name: made.rows for made in all_layouts(answers)}
+        (marker,) = layouts["table_9_markers"]
+        assert marker[:7] == ("head", "A", "few-shot", "", 4, 2, 50.0)
+        (errors,) = layouts["table_8_parsing_errors"]
+        assert errors[:7] == ("arithmetic", "A", "zero-shot", "", 4, 3, 75.0)
+
+
 def test_every_layout_has_rows_of_its_columns() -> None:
     objects = object_file([("{'answer': 5}", "days", ' "2 + 2 = 5", "answer": 6}')] * 4)
     files = (table_file(MIXED), table_file(MIXED[:4], "B"), objects)
     scores = score_v2(files)
-    means = tuple(summarize(items, "v2") for items in scores.items)
+    means = summarize(scores.items, "v2")
     layouts = {made.name: made for made in all_layouts(Answers(files, "v2", scores, means))}
-    assert len(layouts) == 15
+    assert len(layouts) == 16
     for made in layouts.values():
         assert all(len(row) == len(made.columns) for row in made.rows)
     assert layouts["table_3_errors"].rows[:2] == (("ttqa", 1, 2, 200 / 3), ("ttqa", 9, 1, 100 / 3))
