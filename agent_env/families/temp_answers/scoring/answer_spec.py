@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Literal
 
 from agent_env.families.temp_answers.scoring.time_dates import ParsedDate
-from agent_env.families.temp_answers.scoring.time_units import UNITS, Amount, as_amount
+from agent_env.families.temp_answers.scoring.time_units import UNITS, Amount, Exact, as_amount
 
 AnswerKind = Literal["number", "duration", "year", "month", "date", "time"]
 Outcome = Literal["parsed", "finer than asked", "unparsable", "refused", "truncated"]
@@ -67,7 +66,7 @@ def unparsable(why: str) -> TimeAnswer:
     return TimeAnswer("unparsable", rule=why)
 
 
-def of_parts(low: Fraction, high: Fraction, units: Iterable[str], spec: AnswerSpec) -> TimeAnswer:
+def of_parts(low: Exact, high: Exact, units: Iterable[str], spec: AnswerSpec) -> TimeAnswer:
     """A sum of parts in `units`, between `low` and `high` in the specified unit. With a finer unit
     among them (`20 years and 3 months` where years are asked) its completed units count, unless
     the ends have different ones; a decimal fraction of the specified unit stays one."""

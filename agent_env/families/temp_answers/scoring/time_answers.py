@@ -29,6 +29,7 @@ from agent_env.families.temp_answers.scoring.time_parser import (
 )
 from agent_env.families.temp_answers.scoring.time_units import (
     Amount,
+    Exact,
     bounds,
     parse_unit,
     whole,
@@ -122,7 +123,8 @@ def _by_keys(content: Mapping[str, Any], spec: AnswerSpec) -> TimeAnswer:
 
 def _parts(values: Mapping[str, Any], spec: AnswerSpec, names: Mapping[str, str]) -> TimeAnswer:
     """The sum of a duration's named parts; every specified key is required."""
-    low = high = Fraction(0)
+    low: Exact = 0
+    high: Exact = 0
     by_unit = {parse_unit(key) for key in values}
     for key, meaning in names.items():
         if key not in values and meaning not in by_unit:
@@ -138,7 +140,7 @@ def _parts(values: Mapping[str, Any], spec: AnswerSpec, names: Mapping[str, str]
     return of_parts(low, high, units, spec)
 
 
-def _part(value: Any, meaning: str, spec: AnswerSpec) -> tuple[Fraction, Fraction] | None:
+def _part(value: Any, meaning: str, spec: AnswerSpec) -> tuple[Exact, Exact] | None:
     """The least and the greatest amount of one part in the specified unit; None where it is
     unparsable."""
     if meaning == "day" or (meaning == "days" and str(value).lower() in _DAYS):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from itertools import pairwise
 
 from agent_env.families.temp_answers.scoring.answer_spec import (
@@ -22,6 +21,7 @@ from agent_env.families.temp_answers.scoring.time_dates import (
 from agent_env.families.temp_answers.scoring.time_numbers import DIGITS, NUMBER, value_of
 from agent_env.families.temp_answers.scoring.time_units import (
     Amount,
+    Exact,
     as_amount,
     bounds,
     parse_unit,
@@ -186,9 +186,10 @@ def _quantities(text: str, matches: list[re.Match[str]], spec: AnswerSpec) -> Ti
     return of_parts(*candidates[0], [u for m in run if (u := parse_unit(m["u"]))], spec)
 
 
-def _sum(run: list[re.Match[str]], unit: str) -> tuple[Fraction, Fraction] | None:
+def _sum(run: list[re.Match[str]], unit: str) -> tuple[Exact, Exact] | None:
     """The least and the greatest sum of a run, of which one part at least converts exactly."""
-    low = high = Fraction(0)
+    low: Exact = 0
+    high: Exact = 0
     exact = False
     sign = 1
     for k, match in enumerate(run):

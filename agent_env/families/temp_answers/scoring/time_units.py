@@ -12,6 +12,7 @@ from fractions import Fraction
 
 Amount = int | float
 """A number of units; an int where it is whole, so that large ones stay exact."""
+Exact = int | Fraction
 
 SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "weeks": 604_800}
 MONTHS = {"months": 1, "years": 12}
@@ -47,23 +48,24 @@ def convert(amount: Amount, unit: str, to: str) -> Amount | None:
     return None
 
 
-def bounds(amount: Amount, unit: str, to: str) -> tuple[Fraction, Fraction] | None:
+def bounds(amount: Amount, unit: str, to: str) -> tuple[Exact, Exact] | None:
     """The least and the greatest amount in another unit that is at least as coarse; equal where the
     conversion is exact. None for a coarser unit, such as years as days."""
-    exact = Fraction(amount)
+    exact = amount if isinstance(amount, int) else Fraction(amount)
     for sizes in (SECONDS, MONTHS):
         if unit in sizes and to in sizes:
-            value = exact * Fraction(sizes[unit], sizes[to])
+            product, size = exact * sizes[unit], sizes[to]
+            value = product if size == 1 else Fraction(product, size)
             return value, value
     if unit not in SECONDS or to not in _DAYS:
         return None
-    days = exact * Fraction(SECONDS[unit], SECONDS["days"])
+    days = Fraction(exact * SECONDS[unit], SECONDS["days"])
     few, many = _DAYS[to]
     ends = sorted((days / few, days / many))
     return ends[0], ends[1]
 
 
-def as_amount(value: Fraction) -> Amount:
+def as_amount(value: Exact) -> Amount:
     """An int where the fraction is whole, else a float."""
     return int(value) if value.denominator == 1 else float(value)
 
