@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _OPERATOR = r"[-+*/×÷–−]"
@@ -44,24 +45,34 @@ def arithmetic_steps(text: str) -> Steps:
             continue
         if max(len(match["left"]), len(match["right"])) > LONGEST:
             continue
-        value = _value(match["left"])
-        if value is None:
-            continue
-        result = match["right"].replace(",", "")
-        digits = len(result.partition(".")[2])
-        if abs(value - Fraction(result)) * 2 * 10**digits <= 1 or value == Fraction(result):
-            right += 1
-        else:
-            wrong += 1
+        is_right = _is_right(match["left"], match["right"])
+        right += is_right is True
+        wrong += is_right is False
     return Steps(right, wrong)
 
 
-def _value(text: str) -> Fraction | None:
+@lru_cache(maxsize=50_000)
+def _is_right(left: str, right: str) -> bool | None:
+    """Whether the stated result is that of the calculation; None for a division by 0. Cached,
+    because responses repeat their calculations."""
+    value = _value(left)
+    if value is None:
+        return None
+    result = right.replace(",", "")
+    digits = len(result.partition(".")[2])
+    return abs(value - _exact(result)) * 2 * 10**digits <= 1
+
+
+def _exact(text: str) -> int | Fraction:
+    return Fraction(text) if "." in text else int(text)
+
+
+def _value(text: str) -> int | Fraction | None:
     """The chain's value, by operator precedence; None for a division by 0."""
     tokens = [_SIGNS.get(token, token).replace(",", "") for token in _TOKEN.findall(text)]
-    terms = [Fraction(tokens[0])]
+    terms = [_exact(tokens[0])]
     for operator, token in zip(tokens[1::2], tokens[2::2], strict=True):
-        number = Fraction(token)
+        number = _exact(token)
         if operator in "+-":
             terms.append(number if operator == "+" else -number)
         elif operator == "*":
@@ -69,5 +80,5 @@ def _value(text: str) -> Fraction | None:
         elif number == 0:
             return None
         else:
-            terms[-1] /= number
-    return sum(terms, Fraction(0))
+            terms[-1] = Fraction(terms[-1], number)
+    return sum(terms)
