@@ -60,7 +60,7 @@ def _is_right(left: str, right: str) -> bool | None:
         return None
     result = right.replace(",", "")
     digits = len(result.partition(".")[2])
-    return abs(value - _exact(result)) * 2 * 10**digits <= 1
+    return bool(abs(Fraction(value) - Fraction(result)) * 2 * 10**digits <= 1)
 
 
 def _exact(text: str) -> int | Fraction:
@@ -70,7 +70,7 @@ def _exact(text: str) -> int | Fraction:
 def _value(text: str) -> int | Fraction | None:
     """The chain's value, by operator precedence; None for a division by 0."""
     tokens = [_SIGNS.get(token, token).replace(",", "") for token in _TOKEN.findall(text)]
-    terms = [_exact(tokens[0])]
+    terms: list[int | Fraction] = [_exact(tokens[0])]
     for operator, token in zip(tokens[1::2], tokens[2::2], strict=True):
         number = _exact(token)
         if operator in "+-":
