@@ -7,13 +7,16 @@ from agent_env.analysis.result_tables import Column, ResultTable
 
 
 def breakdown(comparison: Comparison, name: str) -> ResultTable:
-    """The main metric and output tokens by value of a group; arms by column."""
+    """The main metric by value of a group; arms by column, then the shortcuts."""
     by_value = comparison.by_group(name, comparison.metric)
-    labels = [arm.label for arm in comparison.study.arms]
+    baselines = comparison.shortcut_arms
+    others = comparison.by_group(name, comparison.metric, baselines) if baselines else {}
+    labels = [arm.label for arm in (*comparison.study.arms, *baselines)]
     rows = tuple(
-        (value, len(comparison.groups[name][value]), *(e.cell for e in estimates))
+        (value, len(comparison.groups[name][value]),
+         *(e.cell for e in (*estimates, *others.get(value, ()))))
         for value, estimates in by_value.items()
-    )
+    )  # fmt: skip
     columns = (Column(name), Column("samples", 0), *(Column(label) for label in labels))
     many = sum(len(rows) for rows in comparison.groups[name].values())
     notes = (

@@ -69,6 +69,11 @@ class Comparison:
         numbers: dict[str, int] = {}
         return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
+    @cached_property
+    def shortcut_arms(self) -> tuple[Arm, ...]:
+        """The family's shortcuts, answered and scored over the study's samples."""
+        return self.study.shortcuts(self.study.samples)
+
     @property
     def cluster_count(self) -> int:
         return resampling.cluster_count(self.clusters)
@@ -110,9 +115,10 @@ class Comparison:
                 scores[observation.sample].append(observation.metrics[self.metric])
         return list(scores.values())
 
-    def columns(self, quantity: str) -> Floats:
-        """Samples by arms."""
-        return np.column_stack([self.column(arm, quantity) for arm in self.study.arms])
+    def columns(self, quantity: str, arms: Sequence[Arm] | None = None) -> Floats:
+        """Samples by arms; None: those of the study."""
+        chosen = self.study.arms if arms is None else arms
+        return np.column_stack([self.column(arm, quantity) for arm in chosen])
 
     def _of_all(self, arm: Arm) -> Floats:
         """`of_all_metric` by sample where episodes that failed or are missing count as 0, and those
@@ -126,11 +132,11 @@ class Comparison:
         np.divide(sums, repeats, out=means, where=repeats > 0)
         return means
 
-    def is_share(self, quantity: str) -> bool:
+    def is_share(self, quantity: str, arms: Sequence[Arm] | None = None) -> bool:
         """Whether every episode scored 0 or 1, so that the mean is a share."""
         return quantity in set(self.study.metrics) - self.study.error_metrics and all(
             observation.metrics.get(quantity, 0.0) in (0.0, 1.0)
-            for arm in self.study.arms
+            for arm in (self.study.arms if arms is None else arms)
             for observation in arm.observations
             if observation.counts
         )
@@ -176,6 +182,10 @@ class Comparison:
                 else self.estimates(values, self.is_share(quantity))
             )
         return self._estimates[quantity]
+
+    def estimates_over(self, arms: Sequence[Arm], quantity: str) -> list[Estimate]:
+        """One for each of these arms, over its finished episodes."""
+        return self.estimates(self.columns(quantity, arms), self.is_share(quantity, arms))
 
     def values_of(self, quantity: str) -> list[float | None]:
         """The same means without their intervals, which take longer."""
@@ -239,19 +249,21 @@ class Comparison:
                     groups.setdefault(name, {}).setdefault(value, []).append(row)
         return {name: dict(sorted(by.items(), key=_numbers_first)) for name, by in groups.items()}
 
-    def by_group(self, name: str, quantity: str) -> dict[str, list[Estimate]]:
-        """By value of the group: one estimate per arm."""
+    def by_group(
+        self, name: str, quantity: str, arms: Sequence[Arm] | None = None
+    ) -> dict[str, list[Estimate]]:
+        """By value of the group: one estimate per arm of the study, or of these."""
         if name not in self.groups:
             names = ", ".join(self.groups) or f"none for {self.study.task}"
             raise ConfigError(f"no group '{name}'; known: {names}")
-        whole, parts = self.columns(quantity), []
+        whole, parts = self.columns(quantity, arms), []
         for rows in self.groups[name].values():
             part = np.full_like(whole, np.nan)
             part[rows] = whole[rows]
             parts.append(part)
-        estimates = self.estimates(np.hstack(parts), self.is_share(quantity))
-        arms = whole.shape[1]
-        return {v: estimates[i * arms : (i + 1) * arms] for i, v in enumerate(self.groups[name])}
+        estimates = self.estimates(np.hstack(parts), self.is_share(quantity, arms))
+        width = whole.shape[1]
+        return {v: estimates[i * width : (i + 1) * width] for i, v in enumerate(self.groups[name])}
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:

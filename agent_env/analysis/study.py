@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,6 +57,14 @@ class Arm:
         return max(0, self.asked - len(self.observations))
 
 
+Shortcuts = Callable[[Sequence[Sample]], tuple[Arm, ...]]
+
+
+def no_shortcuts(samples: Sequence[Sample]) -> tuple[Arm, ...]:
+    """For a task without shortcuts."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Study:
     """Arms over the same samples."""
@@ -73,6 +81,8 @@ class Study:
     """Metrics of which less is better; see tasks.task."""
     hooks: AnalysisHooks = AnalysisHooks()
     """Of the family."""
+    shortcuts: Shortcuts = no_shortcuts
+    """Makes the arms of the family's shortcuts over samples."""
 
     def arm(self, label: str) -> Arm:
         """The arm of this label; ConfigError lists the known ones."""
@@ -89,6 +99,7 @@ def assemble(
     strict: bool = False,
     error_metrics: frozenset[str] = frozenset(),
     hooks: AnalysisHooks = AnalysisHooks(),
+    shortcuts: Shortcuts = no_shortcuts,
 ) -> Study:
     """All conditions of all runs over the samples that they share.
 
@@ -107,7 +118,7 @@ def assemble(
     )
     remarks = (*notes, *_problems(arms), *_served(runs), *_differences(runs), *_gaps(arms))
     remarks = (*remarks, *_broken(runs))
-    return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks)
+    return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks, shortcuts)
 
 
 def _arm(run: RunData, condition: Condition, label: str, sample_ids: set[str]) -> Arm:

@@ -10,10 +10,13 @@ from agent_env.cli.options import with_options
 from agent_env.cli.run import listening, say
 
 if TYPE_CHECKING:
-    from agent_env.runs.generate import GenerateOptions, Wording
+    from collections.abc import Sequence
+
+    from agent_env.runs.generate import GenerateOptions, SolvedByShortcut, Wording
 
 MAX_SHOWN = 12
 """Kinds of things left out that are printed."""
+SHOWN_SOLVED = 5
 
 
 @with_options("agent_env.runs.generate:GenerateOptions")
@@ -34,12 +37,26 @@ def generate(options: GenerateOptions) -> None:
         say(f"  left out: {number} {what}")
     if len(skipped) > MAX_SHOWN:
         say(f"  and {len(skipped) - MAX_SHOWN} more")
-    for remark in result.remarks:
-        say(remark)
+    _report_shortcuts(result.solved, len(questions.samples))
     if result.wording is not None:
         _report_wording(result.wording)
     if questions.missing:
         raise ConfigError(f"{len(questions.missing)} questions are missing: {questions.missing[0]}")
+
+
+def _report_shortcuts(solved: Sequence[SolvedByShortcut], total: int) -> None:
+    """How many questions each shortcut answers rightly, and which of them are too easy."""
+    if not solved or not total:
+        return
+    shares = [
+        f"{each.name} {len(each.samples)} ({len(each.samples) / total:.1%})" for each in solved
+    ]
+    say(f"shortcuts answer rightly, of {total}: {', '.join(shares)}")
+    for each in solved:
+        if each.is_flagged and each.samples:
+            first = ", ".join(each.samples[:SHOWN_SOLVED])
+            more = "" if len(each.samples) <= SHOWN_SOLVED else "; the summary lists all"
+            say(f"  too easy, as {each.name} answers {each.rule}: {first}{more}")
 
 
 def _report_wording(wording: Wording) -> None:

@@ -43,7 +43,7 @@ class CompareOptions:
     tables: Annotated[
         tuple[str, ...],
         Opt(
-            "Which tables: conditions, differences, treatment, use, outcomes, noise, "
+            "Which tables: conditions, shortcuts, differences, treatment, use, outcomes, noise, "
             "reliability, correlations, rankings, gap, tools, table1, table3, figure4, or all. "
             "Repeatable.",
             flag="--table",

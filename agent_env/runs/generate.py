@@ -101,14 +101,26 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
+class SolvedByShortcut:
+    """The questions of a set that a shortcut answers rightly."""
+
+    name: str
+    rule: str
+    samples: tuple[str, ...]
+    """Their ids."""
+    is_flagged: bool
+    """Whether the answer comes from the question, which is then too easy."""
+
+
+@dataclass(frozen=True, slots=True)
 class GenerateResult:
     """A written set."""
 
     made: SampleSet
     summary: Path
     wording: Wording | None = None
-    remarks: tuple[str, ...] = ()
-    """The family's remarks on the set."""
+    solved: tuple[SolvedByShortcut, ...] = ()
+    """Of each shortcut that sees no gold."""
 
 
 async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResult:
@@ -122,8 +134,26 @@ async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResu
     wording = None
     if model is not None:
         made, wording = await _reword(made, model, options, listener)
-    summary = _write(made, options, family, chosen, wording)
-    return GenerateResult(made, summary, wording, tuple(family.remarks(made.samples, chosen)))
+    solved = solved_by_shortcuts(made, family, chosen)
+    summary = _write(made, options, family, chosen, wording, solved)
+    return GenerateResult(made, summary, wording, solved)
+
+
+def solved_by_shortcuts(
+    made: SampleSet, family: Family, chosen: Record
+) -> tuple[SolvedByShortcut, ...]:
+    """What each of the family's shortcuts that see no gold answers rightly."""
+    from agent_env.tasks.shortcuts import solved_samples
+
+    task = family.make_task("default", chosen, by_digest(made.tables))
+    return tuple(
+        SolvedByShortcut(
+            shortcut.name, shortcut.rule, tuple(solved_samples(task, shortcut, made.samples)),
+            shortcut.is_by_question,
+        )
+        for shortcut in task.shortcuts
+        if not shortcut.sees_gold
+    )  # fmt: skip
 
 
 def write_samples(made: SampleSet, out: Path) -> None:
@@ -225,6 +255,7 @@ def _write(
     family: Family,
     chosen: Record,
     wording: Wording | None,
+    solved: tuple[SolvedByShortcut, ...],
 ) -> Path:
     """The set and its summary."""
     generators = {getattr(sample, "generator", None) for sample in made.samples}
@@ -237,6 +268,15 @@ def _write(
         "options": chosen.model_dump(mode="json"),
         "left_out": dict(made.left_out),
         "wording": wording.as_json() if wording else TEMPLATE,
+        "solved_by_shortcuts": {
+            each.name: {
+                "rule": each.rule,
+                "solved": len(each.samples),
+                "share": len(each.samples) / max(len(made.samples), 1),
+            }
+            | ({"samples": list(each.samples)} if each.is_flagged else {})
+            for each in solved
+        },
     }
     summary = options.out.with_name(f"{options.out.stem}.summary.json")
     if options.form == "published" and family.write_foreign is not None:

@@ -15,7 +15,7 @@ from agent_env.runs.run import Run
 
 if TYPE_CHECKING:
     from agent_env.analysis.observations import Observation
-    from agent_env.analysis.study import RunData, Study
+    from agent_env.analysis.study import Arm, RunData, Study
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
     from agent_env.records.schema import Episode, Sample, Score
@@ -34,7 +34,9 @@ def read_study(
     opened = [Run.open(folder) for folder in folders]
     runs = [read_run(run, names[run.path], note) for run in opened]
     task = opened[0].task
-    return assemble(runs, task.metrics, strict, task.error_metrics, task.analysis)
+    return assemble(
+        runs, task.metrics, strict, task.error_metrics, task.analysis, shortcuts_of(task)
+    )
 
 
 def read_manifests(paths: Sequence[Path | str]) -> dict[str, Manifest]:
@@ -103,9 +105,43 @@ def run_data(
 
 def study_of_one(data: RunData, task: Task) -> Study:
     """The study of one run, for `score`."""
+    return study_of([data], task)
+
+
+def study_of(runs: Sequence[RunData], task: Task) -> Study:
+    """The study of runs of one task."""
     from agent_env.analysis.study import assemble
 
-    return assemble([data], task.metrics, error_metrics=task.error_metrics, hooks=task.analysis)
+    return assemble(
+        runs, task.metrics, error_metrics=task.error_metrics, hooks=task.analysis,
+        shortcuts=shortcuts_of(task),
+    )  # fmt: skip
+
+
+def shortcuts_of(task: Task) -> Callable[[Sequence[Sample]], tuple[Arm, ...]]:
+    """Makes an arm of each of the task's shortcuts; they answer when a table needs them."""
+    from agent_env.analysis.observations import observe
+    from agent_env.analysis.statistics.shortcuts import ORACLE
+    from agent_env.analysis.study import Arm
+    from agent_env.records.schema import Condition
+    from agent_env.tasks.shortcuts import CONDITION, shortcut_scores
+
+    def arms(samples: Sequence[Sample]) -> tuple[Arm, ...]:
+        return tuple(
+            Arm(
+                label=f"shortcut {shortcut.name}",
+                run=ORACLE if shortcut.sees_gold else CONDITION,
+                model=shortcut.rule,
+                condition=Condition(name=CONDITION),
+                observations=tuple(
+                    observe(*scored) for scored in shortcut_scores(task, shortcut, samples)
+                ),
+                asked=len(samples),
+            )
+            for shortcut in task.shortcuts
+        )
+
+    return arms
 
 
 def _names(folders: Sequence[Path]) -> dict[Path, str]:

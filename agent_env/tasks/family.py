@@ -48,11 +48,6 @@ def nothing_foreign(file: Path) -> SampleSet | None:
     return None
 
 
-def no_remarks(samples: Sequence[Sample], options: Any) -> Sequence[str]:
-    """For a family without remarks on its samples."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Family:
     """A question family."""
@@ -68,8 +63,6 @@ class Family:
     """Samples from a file in a published format; None for any other file."""
     write_foreign: Callable[[Sequence[Sample], Any], bytes] | None = None
     """The bytes of a file in the published format, from samples and their options."""
-    remarks: Callable[[Sequence[Sample], Any], Sequence[str]] = no_remarks
-    """Remarks for the user on samples generated with these options."""
     reference: str | None = None
     """MODULE:NAME of the scripted policies' function: from a `Turn` to a `Step`, or to None if the
     question is of another family."""

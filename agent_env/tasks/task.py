@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Protocol
 
 from agent_env.errors import ConfigError
@@ -57,6 +58,26 @@ Prompt = Callable[[Sample, Condition], tuple[Message, ...]]
 """The first messages for a sample under a condition."""
 
 
+Guess = Callable[[Sample, Random], str | None]
+"""A shortcut's answer text to a sample without its gold; None where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcut:
+    """A policy that answers without the reasoning that the questions are to measure."""
+
+    name: str
+    """Such as majority, random, ignore-time, latest-row, oracle."""
+    rule: str
+    """What it answers, in a few words."""
+    make: Callable[[Sequence[Sample]], Guess]
+    """The policy for a set of samples; it may count their golds, but sees none with a question."""
+    sees_gold: bool = False
+    """Whether it is an upper bound, which gets the question with its gold."""
+    is_by_question: bool = False
+    """Whether its answer comes from the question, so that a question that it solves is flagged."""
+
+
 @dataclass(frozen=True, slots=True)
 class StrategyParts:
     """What a StrategyMaker gets."""
@@ -101,6 +122,10 @@ class Task:
     """Code that opens the sample's Python session; None for none."""
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)
     """Strategies of this task alone, beside those of every task."""
+    shortcuts: tuple[Shortcut, ...] = ()
+    """Baselines that stand beside every score; see `tasks.shortcuts`."""
+    hidden: Mapping[str, object] = field(default_factory=lambda: {"gold": ()})
+    """Fields of a sample that give its answer away, and what shortcuts see instead."""
     analysis: AnalysisHooks = AnalysisHooks()
     """Breakdowns, resampling and diagnosis of the results."""
 

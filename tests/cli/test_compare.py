@@ -84,7 +84,7 @@ def test_tables_are_written_in_each_format(runs: Path, tmp_path: Path) -> None:
     agent_env("compare", str(runs), "--to", "csv", "--out", str(tmp_path / "tables"))
     assert (tmp_path / "tables" / "conditions.csv").read_text().startswith("condition,episodes")
     one = agent_env("compare", str(runs), "--to", "csv", "--table", "table3").stdout
-    assert one.startswith("# table3\nmetrics,mean,SD,")
+    assert one.startswith("# table3\nmetrics,mean,mean low,")
 
 
 def test_figures_are_drawn(runs: Path, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_without_the_extra_the_figures_are_the_same_and_what_needs_it_names_it(r
             "unknown metric 'accuracy'; known: exact_match, strict_match, f1, jaccard, days_off",
         ),
         (["--baseline", "none"], "no condition 'none'; known: base, web, explicit"),
-        (["--table", "best"], "unknown table 'best'; known: conditions, differences"),
+        (["--table", "best"], "unknown table 'best'; known: conditions, shortcuts"),
         (["--by", "age"], "no group 'age'; known: solutions"),
         (["--to", "xml"], "unknown format 'xml'; known: md, csv, json, latex"),
     ],

@@ -29,17 +29,6 @@ def _write_foreign(samples: Sequence[Sample], options: PuzzleOptions) -> bytes:
     return write_published(_puzzles(samples), tables_of(options))
 
 
-def _remarks(samples: Sequence[Sample], options: PuzzleOptions) -> tuple[str, ...]:
-    """How often guessers are right; imported here: only a generated set needs them."""
-    from agent_env.families.time_puzzles.guessers import guess_rates
-
-    if not samples:
-        return ()
-    rates = guess_rates(_puzzles(samples), tables_of(options)).as_json()
-    shares = ", ".join(f"{name.replace('_', ' ')} {rate:.1%}" for name, rate in rates.items())
-    return (f"exact match of guessers: {shares}",)
-
-
 def _puzzles(samples: Sequence[Sample]) -> tuple[TimePuzzle, ...]:
     return tuple(sample for sample in samples if isinstance(sample, TimePuzzle))
 
@@ -59,12 +48,11 @@ def _is_array(file: Path) -> bool:
 
 FAMILY = Family(
     NAME,
-    lambda prompt, options, tables: make_task(prompt),
+    lambda prompt, options, tables: make_task(prompt, lambda: tables_of(options)),
     _make,
     PuzzleOptions,
     read_foreign=_read_foreign,
     write_foreign=_write_foreign,
-    remarks=_remarks,
     reference="agent_env.families.time_puzzles.reference:next_step",
     reproduction="agent_env.families.time_puzzles.reproduction:PAPER",
 )

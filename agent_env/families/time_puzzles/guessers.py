@@ -76,7 +76,7 @@ def rates_of(cases: Sequence[Case], sets: DaySets, rng: Random) -> GuessRates:
     chance = 0.0
     for case in cases:
         ignoring_hits += case.rest == case.gold
-        draw_hits += _draw(case, sets, rng) == case.gold
+        draw_hits += draw_value(case, sets, rng) == case.gold
         chance += chance_of(case, sets)
         none_hits += case.gold == 0
     return GuessRates(len(cases), ignoring_hits, chance, draw_hits, none_hits)
@@ -119,7 +119,8 @@ def chance_of(case: Case, sets: DaySets) -> float:
     return 1 / len(_values(case.event, case.rest, sets))
 
 
-def _draw(case: Case, sets: DaySets, rng: Random) -> DaySet:
+def draw_value(case: Case, sets: DaySets, rng: Random) -> DaySet:
+    """The days left by a random value of the event that the other facts allow."""
     if case.event is None or not case.rest:
         return case.rest
     value = rng.choice(_values(case.event, case.rest, sets))

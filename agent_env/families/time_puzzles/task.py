@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.examples import WORKED
 from agent_env.families.time_puzzles.hooks import HOOKS
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.shortcuts import shortcuts
 from agent_env.families.time_puzzles.spelled_out import SPELLED_OUT
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.date_answers import parse_date_answer
@@ -13,6 +16,7 @@ from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.task import Example, Task
+from agent_env.temporal.facts.tables import FactTables, shipped_tables
 
 NAME = "time-puzzles"
 
@@ -58,8 +62,8 @@ DAYS_OFF = "days_off"
 """Defined where gold and answer both have dates, or neither; see `scoring.date_matching`."""
 
 
-def make_task(prompt: str = "default") -> Task:
-    """The task with one of the PROMPTS."""
+def make_task(prompt: str = "default", tables: Callable[[], FactTables] = shipped_tables) -> Task:
+    """The task with one of the PROMPTS; `tables` date the facts for shortcuts."""
     if prompt not in PROMPTS:
         raise ConfigError(f"unknown prompt '{prompt}'; known: {', '.join(PROMPTS)}")
     template = PROMPTS[prompt]
@@ -80,6 +84,7 @@ def make_task(prompt: str = "default") -> Task:
         wording=lambda values: template.format(**values),
         examples=lambda sample, condition: examples(_puzzle(sample)),
         analysis=HOOKS,
+        shortcuts=shortcuts(tables),
     )
 
 

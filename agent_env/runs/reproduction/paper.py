@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.paper_results import Measurement, Quantity
-from agent_env.analysis.study import RunData, assemble
+from agent_env.analysis.study import RunData
 from agent_env.records.schema import Sample
 from agent_env.runs.options import RunOptions
+from agent_env.runs.study import study_of
 from agent_env.tasks.family import SampleSet
 from agent_env.tasks.task import Task
 
@@ -97,9 +98,7 @@ class Evidence:
     def _compare(self, setup: str, names: tuple[str, ...]) -> Comparison:
         task = self.tasks[setup]
         chosen = [run for run in self.runs[setup] if run.name in names]
-        return Comparison(
-            assemble(chosen, task.metrics, error_metrics=task.error_metrics, hooks=task.analysis)
-        )
+        return Comparison(study_of(chosen, task))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,114 @@
+"""Shortcuts: what a policy scores that answers without the reasoning that is to be measured.
+
+A family declares them in `Task.shortcuts`, the general ones by the functions here; they are scored
+by the family's own scorer. Each question has a random generator of its own, so that the score of a
+shortcut over a part of a set is its score there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from random import Random
+
+from agent_env.records.schema import Episode, Sample, Score
+from agent_env.tasks.task import Guess, Shortcut, Task
+
+AnswerText = Callable[[Sample], str]
+"""A right answer to a sample with its gold, in the form that the prompt asks for."""
+CONDITION = "shortcut"
+
+
+def shortcut_scores(
+    task: Task, shortcut: Shortcut, samples: Sequence[Sample]
+) -> list[tuple[Sample, Episode, Score]]:
+    """The shortcut's answers to the samples for which it has one, scored."""
+    guess, scored = shortcut.make(samples), []
+    for sample in samples:
+        rng = Random(f"{shortcut.name}/{sample.id}")
+        shown = sample if shortcut.sees_gold else sample.model_copy(update=dict(task.hidden))
+        text = guess(shown, rng)
+        if text is None:
+            continue
+        episode = Episode(
+            sample=sample.id,
+            condition=CONDITION,
+            repeat=1,
+            model=shortcut.name,
+            status="finished",
+            answer=text,
+            stop_reason="answered",
+        )
+        scored.append((sample, episode, task.score(sample, episode)))
+    return scored
+
+
+def solved_samples(task: Task, shortcut: Shortcut, samples: Sequence[Sample]) -> list[str]:
+    """The ids of the samples that the shortcut answers rightly."""
+    return [
+        sample.id
+        for sample, _, score in shortcut_scores(task, shortcut, samples)
+        if score.metrics.get(task.right_metric) == 1
+    ]
+
+
+def constant(rule: str, text: Callable[[Sample], str | None]) -> Shortcut:
+    """Always the same answer, such as `no`; `text` may depend on the kind of question."""
+    return Shortcut("constant", rule, lambda samples: lambda sample, rng: text(sample))
+
+
+def majority(answer: AnswerText, kind: Callable[[Sample], str] = lambda sample: "") -> Shortcut:
+    """The most frequent answer of the set's other questions of the same kind."""
+
+    def make(samples: Sequence[Sample]) -> Guess:
+        own = {sample.id: answer(sample) for sample in samples}
+        counts: dict[str, Counter[str]] = {}
+        for sample in samples:
+            counts.setdefault(kind(sample), Counter())[own[sample.id]] += 1
+
+        def guess(sample: Sample, rng: Random) -> str | None:
+            others = counts[kind(sample)].copy()
+            others[own[sample.id]] -= 1  # its own gold does not count
+            text, count = max(others.items(), key=lambda pair: pair[1])
+            return text if count > 0 else None
+
+        return guess
+
+    return Shortcut("majority", "the most frequent answer of the set's other questions", make)
+
+
+def random_answer(
+    answer: AnswerText, kind: Callable[[Sample], str] = lambda sample: ""
+) -> Shortcut:
+    """The answer of a random other question of the set, of the same kind."""
+
+    def make(samples: Sequence[Sample]) -> Guess:
+        texts: dict[str, list[tuple[str, str]]] = {}
+        for sample in samples:
+            texts.setdefault(kind(sample), []).append((sample.id, answer(sample)))
+
+        def guess(sample: Sample, rng: Random) -> str | None:
+            own = texts[kind(sample)]
+            if len(own) < 2:
+                return None
+            name, text = rng.choice(own)
+            while name == sample.id:
+                name, text = rng.choice(own)
+            return text
+
+        return guess
+
+    return Shortcut("random", "the answer of a random other question", make)
+
+
+def by_question(name: str, rule: str, text: Callable[[Sample, Random], str | None]) -> Shortcut:
+    """An answer from the question's own parts; questions that it solves are flagged."""
+    return Shortcut(name, rule, lambda samples: text, is_by_question=True)
+
+
+def oracle(answer: AnswerText) -> Shortcut:
+    """The right answer: what the scorer gives at most."""
+    return Shortcut(
+        "oracle", "the gold answer", lambda samples: lambda sample, rng: answer(sample),
+        sees_gold=True,
+    )  # fmt: skip

@@ -1,0 +1,69 @@
+"""Shortcuts: what they may see, how they are scored, who shows them."""
+
+from __future__ import annotations
+
+from random import Random
+
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.task import make_task
+from agent_env.records.schema import Sample
+from agent_env.tasks.shortcuts import (
+    constant,
+    majority,
+    oracle,
+    random_answer,
+    shortcut_scores,
+    solved_samples,
+)
+
+TASK = make_task()
+
+
+def puzzle(name: str, *gold: str) -> TimePuzzle:
+    return TimePuzzle(
+        id=name, gold=gold, constraints=("c",), explicit_constraints=("c",),
+        solution_count=len(gold), fact_count=1,
+    )  # fmt: skip
+
+
+SET = (puzzle("a", "2001-01-01"), puzzle("b", "2001-01-01"), puzzle("c"), puzzle("d", "2003-05-06"))
+
+
+def text(sample: Sample) -> str:
+    return f"MY ANSWER: {', '.join(sample.gold) or 'None'}"
+
+
+def test_the_oracle_is_right_everywhere_and_a_constant_where_it_fits() -> None:
+    assert solved_samples(TASK, oracle(text), SET) == ["a", "b", "c", "d"]
+    assert solved_samples(TASK, constant("none", lambda sample: "MY ANSWER: None"), SET) == ["c"]
+
+
+def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_its_majority() -> (
+    None
+):
+    seen: list[Sample] = []
+
+    def watch(sample: Sample) -> str:
+        seen.append(sample)
+        return ""
+
+    shortcut_scores(TASK, constant("watch", watch), SET)
+    assert [sample.gold for sample in seen] == [(), (), (), ()]
+    assert solved_samples(TASK, majority(text), SET) == ["a", "b"]
+    alone = majority(text).make(SET[:1])(SET[0], Random(1))
+    assert alone is None
+
+
+def test_a_random_answer_is_another_questions_and_the_same_each_time() -> None:
+    shortcut = random_answer(text)
+    first, second = (
+        [episode.answer for _, episode, _ in shortcut_scores(TASK, shortcut, SET)] for _ in range(2)
+    )
+    assert first == second
+    assert first[3] != text(SET[3])
+
+
+def test_the_families_shortcuts_ignore_what_they_say_they_ignore() -> None:
+    assert [shortcut.name for shortcut in TASK.shortcuts] == [
+        "constant", "majority", "ignore-event", "random-value", "oracle",
+    ]  # fmt: skip
