@@ -1,3 +1,61 @@
-"""An evaluation environment for temporal reasoning with tools."""
+"""An evaluation environment for temporal reasoning with tools.
+
+    import agent_env as ae
+
+    task = ae.task("time-puzzles", limit=50)
+    run = await ae.run(task, model="openai/gpt-5", conditions=["base", "web"])
+
+The names below are public, each documented where it is defined (docs/python.md); all else may
+change. They are imported when they are asked for: `import agent_env` alone loads nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agent_env.analysis.result_tables import ResultTable as ResultTable
+    from agent_env.api.episodes import Episode as Episode
+    from agent_env.api.runs import Run as Run
+    from agent_env.api.runs import open as open
+    from agent_env.api.runs import run as run
+    from agent_env.api.runs import run_sync as run_sync
+    from agent_env.api.studies import Study as Study
+    from agent_env.api.studies import compare as compare
+    from agent_env.api.tasks import TaskOptions as TaskOptions
+    from agent_env.api.tasks import task as task
+    from agent_env.episodes.again.replay import ReplayResult as ReplayResult
+    from agent_env.errors import AgentEnvError as AgentEnvError
+    from agent_env.errors import ConfigError as ConfigError
+    from agent_env.errors import DatasetError as DatasetError
+    from agent_env.errors import RunStopped as RunStopped
+    from agent_env.errors import StorageError as StorageError
+    from agent_env.records.schema import Message as Message
+    from agent_env.records.schema import Sample as Sample
+    from agent_env.records.schema import Usage as Usage
 
 __version__ = "0.1.0"
+
+PUBLIC = {
+    "agent_env.analysis.result_tables": ("ResultTable",),
+    "agent_env.api.episodes": ("Episode",),
+    "agent_env.api.runs": ("Run", "open", "run", "run_sync"),
+    "agent_env.api.studies": ("Study", "compare"),
+    "agent_env.api.tasks": ("TaskOptions", "task"),
+    "agent_env.episodes.again.replay": ("ReplayResult",),
+    "agent_env.errors": (
+        "AgentEnvError", "ConfigError", "DatasetError", "RunStopped", "StorageError",
+    ),
+    "agent_env.records.schema": ("Message", "Sample", "Usage"),
+}  # fmt: skip
+"""The public names by the modules that define them; editors and mypy read those above."""
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in PUBLIC.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'agent_env' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted((*globals(), *(name for names in PUBLIC.values() for name in names)))

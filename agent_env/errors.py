@@ -143,7 +143,8 @@ def user_problem(problems: Sequence[Mapping[str, Any]], known: Iterable[str]) ->
     if first["type"] == "extra_forbidden":
         return f"unknown key '{field}'; known: {', '.join(known)}"
     if first["type"] == "literal_error":
-        return f"{field}: '{first['input']}' is not {first['ctx']['expected']}"
+        text = f"{field}: '{first['input']}' is not {first['ctx']['expected']}"
+        return text.removeprefix(": ")
     return f"{field}: {first['msg'].replace('Input should be', 'must be')}".removeprefix(": ")
 
 

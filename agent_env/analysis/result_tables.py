@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from agent_env.analysis.extra import need_extra
 from agent_env.records.escaping import csv_text, latex_text, markdown_text
 
 if TYPE_CHECKING:
@@ -70,6 +71,13 @@ class ResultTable:
             rows=tuple(tuple(row[i] for i in places) for row in self.rows),
         )
 
+    def __str__(self) -> str:
+        return self.without_empty().markdown()
+
+    def _repr_markdown_(self) -> str:
+        """For notebooks."""
+        return str(self)
+
     def terminal(self) -> RichTable:
         """The rows for a terminal; title and notes are lines of their own, and never wrap."""
         from rich.box import SIMPLE_HEAD
@@ -117,6 +125,7 @@ class ResultTable:
 
     def frame(self) -> pd.DataFrame:
         """For notebooks; a figure with an interval takes three columns."""
+        need_extra("pandas")
         import pandas as pd
 
         names, rows = self._spread()

@@ -31,23 +31,20 @@ def compare(
 
     Example: agent-env compare runs/a runs/b --to md --out compared.md --figures figures
     """
+    from agent_env.analysis.extra import FOR_FIGURES, FOR_REPORT, need_extra
     from agent_env.analysis.totals import spent_table
     from agent_env.runs.compare import (
         compare_folders,
         comparison_json,
         draw,
-        need_extra,
         select_tables,
         write,
         write_report,
     )
 
     if options.figures or options.html:
-        need_extra(*(["jinja2", "matplotlib", "scipy"] if options.html else ["matplotlib"]))
-    comparison = compare_folders(
-        options.runs, metric=options.metric, baseline=options.baseline, wanted=options.wanted,
-        strict=options.strict, resamples=options.resamples, note=say,
-    )  # fmt: skip
+        need_extra(*(FOR_REPORT if options.html else FOR_FIGURES))
+    comparison = compare_folders(options, say)
     is_all = options.to or options.out or as_json
     tables = select_tables(comparison, options.tables or (["all"] if is_all else []), options.by)
     if as_json:

@@ -8,9 +8,11 @@ from agent_env.runs.options import ForkOptions, ResumeOptions, RunOptions
 HEAD = """# Options of a run
 
 `python -m agent_env.cli.options_table > docs/options.md` writes this page from the records in
-`runs/options.py`. The keyword in Python is the flag with underscores. The last column names the
-commands that may change the option of a run that exists. `--preflight`, `--anyway`, `--check`,
-`--json` and those of scale-out (docs/scale.md) belong to the command: `agent-env run --help`.
+`runs/options.py`. The keyword in Python is the flag with underscores, but in the plural
+`conditions`, `options`, `first_steps`, `api_key_envs`, `allow_hosts` (docs/python.md). The last
+column names the commands that may change the option of a run that exists. `--preflight`,
+`--anyway`, `--check`, `--json` and those of scale-out (docs/scale.md) belong to the command:
+`agent-env run --help`.
 
 """
 

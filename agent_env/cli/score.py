@@ -49,19 +49,9 @@ def show(
 
     Example: agent-env show runs/first/episodes/web/tp-1-00001.1.jsonl
     """
-    from agent_env.analysis.transcript import transcript, verdict_lines
-    from agent_env.episodes.trace.reader import read_trace
-    from agent_env.errors import DatasetError
-    from agent_env.runs.score import trace_context
+    from agent_env.runs.score import episode_text
 
-    events = read_trace(file)
-    if not events:
-        raise DatasetError(file, None, "holds no event")
-    run = trace_context(file, events)
-    facts = run.manifest.model_facts if run.manifest else None
-    parameters = run.manifest.model_parameters if run.manifest else None
-    for part in transcript(events, full, facts, parameters):
+    *parts, verdict = episode_text(file, full)
+    for part in parts:
         print(part, end="\n\n")
-    verdict = run.verdict
-    for line in verdict_lines(run.sample, verdict.score, verdict.diagnosis, verdict.why_not):
-        print(line)
+    print(verdict)

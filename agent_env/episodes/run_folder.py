@@ -276,7 +276,7 @@ class RunFolder:
                     break
                 except OSError:
                     if left == 1:
-                        words = f"{self.path} is being run by another process"
+                        words = f"{self.path} is being run already, by this process or another"
                         raise ConfigError(words) from None
                     time.sleep(LOCK_PAUSE_S)
             yield

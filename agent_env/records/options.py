@@ -8,7 +8,7 @@ mapping marked as `Part` of one, bring its options to the same level; no keyword
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -93,6 +93,8 @@ class Option:
     """On the command line; MISSING where it must be given."""
     manifest: str | None
     """Its place in run.json."""
+    field_type: Any
+    field_default: Any
 
 
 def options_of(record: type) -> tuple[Option, ...]:
@@ -109,11 +111,11 @@ def options_of(record: type) -> tuple[Option, ...]:
             if part.manifest and place is None:
                 place = f"{part.manifest}.{option.path[-1]}"
             if part.help and option.keyword in part.help:
-                opt = _with_help(opt, part.help[option.keyword])
+                opt = replace(opt, help=part.help[option.keyword])
             key = (place or option.keyword,) if part.by_entry else option.path
             found.setdefault(
                 option.keyword,
-                Option(option.keyword, (name, *key), opt, option.type, option.default, place),
+                replace(option, path=(name, *key), opt=opt, manifest=place),
             )
     return tuple(found.values())
 
@@ -125,26 +127,27 @@ def from_keywords(record: type, values: Mapping[str, Any]) -> Any:
     unknown = sorted(values.keys() - own)
     if unknown:
         raise TypeError(f"{record.__name__} has no option {', '.join(unknown)}")
-    return _made(record, {own[k].path: (own[k], value) for k, value in values.items()})
+    return made(record, {own[k].path: (own[k], value) for k, value in values.items()})
 
 
 Values = Mapping[tuple[str, ...], tuple[Option, Any]]
 """By the fields that lead there."""
 
 
-def _made(record: type, values: Values) -> Any:
-    made: dict[str, Any] = {}
+def made(record: type, values: Values) -> Any:
+    """The record with these values, each as its option has it."""
+    own: dict[str, Any] = {}
     for name, part, inner in _members(record):
         below = {path[1:]: pair for path, pair in values.items() if path[0] == name}
         if isinstance(inner, Option):
             if () in below:
-                made[name] = _read(*below[()])
+                own[name] = _read(*below[()])
         elif part.of is not None:
             given = {path[0]: _read(*pair) for path, pair in below.items() if _is_given(*pair)}
-            made[name] = {key: value for key, value in given.items() if value is not None}
+            own[name] = {key: value for key, value in given.items() if value is not None}
         elif below:
-            made[name] = _made(inner, below)
-    return record(**made)
+            own[name] = made(inner, below)
+    return record(**own)
 
 
 def _is_given(option: Option, value: Any) -> bool:
@@ -206,18 +209,16 @@ def _members_of(record: type) -> Iterator[tuple[str, Part, Any]]:
 
 def _option(each: Field[Any], hint: Any, opt: Opt) -> Option:
     keyword = (opt.flag or each.name).lstrip("-").replace("-", "_")
-    default = each.default
+    kind, default = hint, each.default
     if each.default_factory is not MISSING:
         default = each.default_factory()
+    own_default = default
     if opt.default is not ...:
         default = opt.default
     is_several = get_origin(hint) is tuple and opt.typed is None
     if is_several:
         hint = list[get_args(hint)[0]]  # type: ignore[misc]
         default = MISSING if default is MISSING else list(default) or None
-    return Option(keyword, (each.name,), opt, opt.typed or hint, default, opt.manifest)
-
-
-def _with_help(opt: Opt, text: str) -> Opt:
-    values = {each.name: getattr(opt, each.name) for each in fields(opt)}
-    return Opt(**values | {"help": text})
+    return Option(
+        keyword, (each.name,), opt, opt.typed or hint, default, opt.manifest, kind, own_default
+    )

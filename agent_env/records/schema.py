@@ -389,6 +389,16 @@ class Episode(Stored):
     judged: tuple[Verdict, ...] = ()
     """Verdicts of judges; their calls are in no sum above."""
 
+    @property
+    def usage(self) -> Usage:
+        """The sums of tokens over its model calls."""
+        return Usage(
+            input_tokens=self.input_tokens,
+            cached_tokens=self.cached_tokens,
+            output_tokens=self.output_tokens,
+            reasoning_tokens=self.reasoning_tokens,
+        )
+
 
 class Score(Record):
     """One episode measured against its sample's gold."""

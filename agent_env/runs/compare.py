@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from agent_env.analysis.extra import FOR_FIGURES, FOR_REPORT, need_extra
 from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError
 from agent_env.records.options import Opt
@@ -15,6 +15,8 @@ from agent_env.runs.run import Run
 from agent_env.runs.study import read_study
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.diagnosis_tables import RunDiagnosis
     from agent_env.analysis.result_tables import Format, ResultTable
@@ -65,41 +67,22 @@ class CompareOptions:
 ONE_CONDITION = "there is one condition only; a comparison needs two"
 
 
-def need_extra(*modules: str) -> None:
-    """ConfigError that names the extra of missing modules."""
-    if missing := missing_of(*dict.fromkeys(modules)):
-        raise ConfigError(f"this needs {', '.join(missing)}: pip install 'agent-env[analysis]'")
-
-
-def missing_of(*modules: str) -> list[str]:
-    """The modules that cannot be imported."""
-    missing = []
-    for name in modules:
-        try:
-            import_module(name)
-        except ImportError:
-            missing.append(name)
-    return missing
-
-
-def compare_folders(
-    paths: Sequence[Path | str],
-    *,
-    metric: str | None = None,
-    baseline: str | None = None,
-    wanted: float = 0.05,
-    strict: bool = False,
-    resamples: int = 10_000,
-    note: Callable[[str], None] = lambda text: None,
-) -> Comparison:
+def compare_folders(options: CompareOptions, note: Callable[[str], None]) -> Comparison:
     """Compares all conditions of all runs; ConfigError for a single one."""
     from agent_env.analysis.comparison import Comparison, Options
 
-    study = read_study(paths, strict, note)
+    study = read_study(options.runs, options.strict, note)
     if len(study.arms) < 2:
         raise ConfigError(ONE_CONDITION)
-    options = Options(metric=metric, baseline=baseline, target_effect=wanted, resamples=resamples)
-    return Comparison(study, options)
+    return Comparison(
+        study,
+        Options(
+            metric=options.metric,
+            baseline=options.baseline,
+            target_effect=options.wanted,
+            resamples=options.resamples,
+        ),
+    )
 
 
 def select_tables(
@@ -163,12 +146,20 @@ def _format(to: str | None, out: Path | None) -> Format:
     raise ConfigError(f"unknown format '{name}'; known: {', '.join(FORMATS)}")
 
 
-def draw(comparison: Comparison, folder: Path) -> Iterator[Path]:
-    """Draws every figure that the study has data for, as SVG and PNG; yields the files."""
-    from agent_env.analysis.drawing import save
+def figures_of(comparison: Comparison) -> dict[str, Figure]:
+    """Every figure that the study has data for, by name."""
+    need_extra(*FOR_FIGURES)
     from agent_env.analysis.figures import all_figures
 
-    for name, figure in all_figures(comparison).items():
+    return all_figures(comparison)
+
+
+def draw(comparison: Comparison, folder: Path) -> Iterator[Path]:
+    """Draws every figure as SVG and PNG; yields the files."""
+    figures = figures_of(comparison)
+    from agent_env.analysis.drawing import save
+
+    for name, figure in figures.items():
         yield from save(figure, folder, name)
 
 
@@ -176,6 +167,7 @@ def write_report(
     comparison: Comparison, paths: Sequence[Path | str], out: Path, note: Callable[[str], None]
 ) -> None:
     """Writes the comparison, the runs' settings and diagnoses as one HTML file."""
+    need_extra(*FOR_REPORT)
     from agent_env.analysis.report import report_html
     from agent_env.runs.study import read_manifests
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,8 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
     if (sample := source.samples_by_id.get(name)) is None:
         raise DatasetError(source.path / "samples.jsonl", None, f"no '{name}'")
     async with AsyncExitStack() as stack:
-        out = Run(options.out)
+        now = datetime.now(UTC)
+        out = Run(options.out or source.place(f"forks/{now:%Y%m%d-%H%M%S-%f}"))
         stack.callback(out.let_go)
         out.parts = Parts(
             await open_counted(fork_manifest, listener.note, stack)

@@ -99,7 +99,7 @@ class OpenRun:
             return 0
 
     @property
-    def _run(self) -> Run:
+    def current(self) -> Run:
         """As run.json is now."""
         if (at := self.written_at) != self._read_at:
             self.folder, self._read_at = Run(self.folder.path), at
@@ -108,12 +108,12 @@ class OpenRun:
     @property
     def manifest(self) -> Manifest:
         """What run.json says; raises ConfigError or DatasetError."""
-        return self._run.manifest()
+        return self.current.manifest()
 
     @property
     def task(self) -> Task:
         """The task as it was asked; raises ConfigError or DatasetError."""
-        return self._run.task
+        return self.current.task
 
     @property
     def asked(self) -> int:

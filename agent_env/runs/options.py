@@ -264,15 +264,20 @@ class ForkOptions:
 
     at: Annotated[int, Opt("The last step to keep; 0: only the prompt.", min=0)]
     """The last step to keep; 0 keeps the prompt alone."""
-    out: Annotated[Path, Opt("The folder of the forks' run.")]
+    out: Annotated[
+        Path | None, Opt("The folder of the forks' run; default: RUN/forks/… of their parent.")
+    ] = None
     repeats: Annotated[int, Opt("How many forks.", min=1)] = 1
     model: Annotated[str | None, Opt("Another model from there on.")] = None
     base_url: Annotated[str | None, Opt("Of the model's server.")] = None
     api_key_env: ApiKeyEnv = None
     condition: Annotated[str | None, Opt("Other tools from there on.")] = None
     edit: Annotated[
-        Path | None,
-        Opt("Another result for step K's call: a text, or JSON {call id: text}."),
+        Path | Mapping[str, str] | None,
+        Opt(
+            "Another result for step K's call: a text, or JSON {call id: text}.",
+            typed=Path | None,
+        ),
     ] = None
     """New tool results for that step."""
     sandbox: Annotated[str, Opt("Where code runs, if the parent ran none.")] = "auto"

@@ -194,6 +194,14 @@ def _copies(
     return make_copies(parse_context_options(options.cited_from), samples, note)
 
 
+def samples_of(options: RunOptions) -> SampleSet:
+    """The samples that a run with these options asks."""
+    family = load_family(options.task)
+    chosen = read_options(family, options.options)
+    options, _ = _with_texts(options)
+    return select_samples(options, family, chosen, family.make_task(options.prompt, chosen, {}))
+
+
 def select_samples(options: RunOptions, family: Family, chosen: Record, task: Task) -> SampleSet:
     """The samples of the dataset, or new ones; filtered, cut to the limit, with the tables that
     they name."""

@@ -28,10 +28,10 @@ LINE_EVERY_S = 0.5
 
 
 @contextmanager
-def progress_shown() -> Iterator[Progress]:
-    """Progress of the runs that its listener hears of; an error that stops a run says how to go
-    on."""
-    progress = Progress()
+def progress_shown(is_shown: bool = True) -> Iterator[Progress]:
+    """Progress of the runs that its listener hears of, or its notes alone; an error that stops a
+    run says how to go on."""
+    progress = Progress(is_shown)
     try:
         with progress:
             yield progress
@@ -49,9 +49,10 @@ def progress_shown() -> Iterator[Progress]:
 class Progress:
     """Reports a run's progress to the user."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_shown: bool = True) -> None:
         from agent_env.runs.start import Listener
 
+        self._is_shown = is_shown
         self.runs: list[Run] = []
         """The run, once its folder exists."""
         self.listener: Listener = Listener(
@@ -62,7 +63,7 @@ class Progress:
         self._endings: Counter[str] = Counter()
         self._earlier = self._now = 0
         self._mean: MeanSoFar | None = None
-        self._display: Display = PlainLines()
+        self._display: Display = Nothing()
 
     def __enter__(self) -> Self:
         return self
@@ -87,7 +88,7 @@ class Progress:
         self.runs.append(run)
         self._total = total
         self._endings, self._now = Counter(), 0
-        self._display = _display()
+        self._display = _display() if self._is_shown else Nothing()
         self._display.begin(f"{total} episodes in {run.path}")
         with suppress(AgentEnvError):  # the scores will say it; a run goes on without
             self._mean = MeanSoFar(run)
@@ -148,7 +149,23 @@ def _display() -> Display:
     return TerminalBar() if sys.stderr.isatty() and not _has_bar() else PlainLines()
 
 
-class PlainLines:
+class Nothing:
+    """No progress."""
+
+    def begin(self, text: str) -> None:
+        pass
+
+    def count(self, done: int, total: int) -> None:
+        pass
+
+    def step(self, status: str, line: Callable[[], str]) -> None:
+        pass
+
+    def end(self, last: str) -> None:
+        pass
+
+
+class PlainLines(Nothing):
     """A line every ten seconds."""
 
     def __init__(self) -> None:
@@ -156,9 +173,6 @@ class PlainLines:
 
     def begin(self, text: str) -> None:
         say(text)
-
-    def count(self, done: int, total: int) -> None:
-        pass
 
     def step(self, status: str, line: Callable[[], str]) -> None:
         if time.monotonic() - self._printed_s > PLAIN_EVERY_S:
@@ -195,7 +209,7 @@ class TerminalBar:
             say(last)
 
 
-class NotebookLine:
+class NotebookLine(Nothing):
     """One line of a notebook's cell that changes in its place."""
 
     def __init__(self, handle: Any) -> None:
@@ -203,9 +217,6 @@ class NotebookLine:
 
     def begin(self, text: str) -> None:
         self._show(text)
-
-    def count(self, done: int, total: int) -> None:
-        pass
 
     def step(self, status: str, line: Callable[[], str]) -> None:
         if time.monotonic() - self._shown_s > LINE_EVERY_S:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.errors import AgentEnvError, ConfigError, StorageError
+from agent_env.errors import AgentEnvError, ConfigError, DatasetError, StorageError
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, Event
 
 if TYPE_CHECKING:
@@ -207,6 +207,23 @@ class TraceContext:
     manifest: Manifest | None
     sample: Sample | None
     verdict: Assessment
+
+
+def episode_text(trace: Path, full: bool = False) -> Iterator[str]:
+    """An episode readably, in parts: how it was asked, what was said, its score and diagnosis; long
+    texts cut unless `full`."""
+    from agent_env.analysis.transcript import transcript, verdict_lines
+    from agent_env.episodes.trace.reader import read_trace
+
+    events = read_trace(trace)
+    if not events:
+        raise DatasetError(trace, None, "holds no event")
+    run = trace_context(trace, events)
+    facts = run.manifest.model_facts if run.manifest else None
+    parameters = run.manifest.model_parameters if run.manifest else None
+    yield from transcript(events, full, facts, parameters)
+    verdict = run.verdict
+    yield "\n".join(verdict_lines(run.sample, verdict.score, verdict.diagnosis, verdict.why_not))
 
 
 def trace_context(trace: Path, events: list[Event]) -> TraceContext:

@@ -14,6 +14,7 @@ from agent_env.records.safe_files import is_safe
 from agent_env.runs.run import Run
 
 if TYPE_CHECKING:
+    from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.observations import Observation
     from agent_env.analysis.study import Arm, RunData, Study
     from agent_env.records.manifest import Manifest
@@ -101,6 +102,13 @@ def run_data(
     spending = {condition: totals(own, facts) for condition, own in episodes.items()}
     observations = {condition: tuple(own) for condition, own in observed.items()}
     return RunData(name, manifest, by_id, observations, spent=spending)
+
+
+def comparison_of(run: Run, note: Callable[[str], None]) -> Comparison:
+    """The conditions of one run, scored by the current scorer; writes nothing."""
+    from agent_env.analysis.comparison import Comparison
+
+    return Comparison(study_of_one(read_run(run, run.path.resolve().name, note), run.task))
 
 
 def study_of_one(data: RunData, task: Task) -> Study:

@@ -113,6 +113,15 @@ def read_options(family: Family, texts: Sequence[str]) -> Record:
     return checked_options(family, values)
 
 
+def option_texts(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Values as KEY=VALUE texts; None is left out."""
+    return tuple(f"{key}={_text(value)}" for key, value in values.items() if value is not None)
+
+
+def _text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def checked_options(family: Family, values: Mapping[str, Any]) -> Record:
     """The family's options with these values, such as those of run.json; ConfigError if invalid."""
     try:

@@ -9,9 +9,10 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import save
 from agent_env.analysis.figures import all_figures, looks
-from agent_env.analysis.frames import differences, episodes, means
+from agent_env.analysis.frames import episodes
 from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics.conditions import conditions
+from agent_env.analysis.statistics.differences import differences
 
 EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0, "web+ci": 0.2}
 
@@ -45,8 +46,7 @@ def test_conditions_differ_in_marker_and_hatch_not_only_in_colour(comparison: Co
 def test_frames(comparison: Comparison) -> None:
     assert len(episodes(comparison)) == 2 * 4 * 40 * 2
     assert episodes(comparison)["cost_usd"].isna().all()
-    assert set(means(comparison)["quantity"]) >= {"exact_match", "output_tokens"}
-    table = differences(comparison)
-    assert list(table["name"][:2]) == ["a web − a base", "a ci − a base"]
-    assert table["low"][0] <= table["difference"][0] <= table["high"][0]
+    table = differences(comparison).frame()
+    assert list(table["difference"][:2]) == ["a web − a base", "a ci − a base"]
+    assert table["exact_match low"][0] <= table["exact_match"][0] <= table["exact_match high"][0]
     assert "exact_match low" in conditions(comparison).frame().columns

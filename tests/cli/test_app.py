@@ -206,7 +206,7 @@ def test_two_processes_cannot_run_the_same_run(tmp_path: Path) -> None:
     small_run(out)
     with RunFolder(out).locked():
         done = agent_env("resume", str(out))
-    assert (done.returncode, "is being run by another process" in done.stderr) == (2, True)
+    assert (done.returncode, "is being run already" in done.stderr) == (2, True)
 
 
 def test_a_run_goes_on_at_the_server_that_is_named(tmp_path: Path) -> None:

@@ -31,14 +31,17 @@ PARENT = "parent.json"
 """The parent as it ended, in the fork's folder."""
 
 
-def read_edits(file: Path, step: Step) -> dict[str, str]:
-    """New tool results by call id. The file is either a text, for the step's only call, or a JSON
-    object: call id, or number of the call from 1, to text."""
+def read_edits(edit: Path | Mapping[str, str], step: Step) -> dict[str, str]:
+    """New tool results by call id, from call id, or number of the call from 1, to text: as a JSON
+    object in a file, or as a mapping. A file with another text is for the step's only call."""
+    ids = [event.call.id for event in _in_order(step)]
+    if isinstance(edit, Mapping):
+        return {_call_id("edit", str(name), ids): str(value) for name, value in edit.items()}
+    file = edit
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigError(f"cannot read {file}: {getattr(exc, 'strerror', None) or exc}") from exc
-    ids = [event.call.id for event in _in_order(step)]
     try:
         given = json.loads(text)
     except ValueError:
@@ -53,7 +56,7 @@ def read_edits(file: Path, step: Step) -> dict[str, str]:
     return {_call_id(file, str(name), ids): str(value) for name, value in given.items()}
 
 
-def _call_id(file: Path, name: str, ids: Sequence[str]) -> str:
+def _call_id(file: Path | str, name: str, ids: Sequence[str]) -> str:
     if name in ids:
         return name
     if name.isdecimal() and 1 <= int(name) <= len(ids):

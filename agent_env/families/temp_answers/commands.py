@@ -168,7 +168,7 @@ def right_steps(file: ResponseFile) -> Steps:
 
 def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
     """The paper's figures as SVG and PNG, by mode. ConfigError without matplotlib."""
-    from agent_env.runs.compare import need_extra
+    from agent_env.analysis.extra import need_extra
 
     need_extra("matplotlib")
     from agent_env.analysis.drawing import save

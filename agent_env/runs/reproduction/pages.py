@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from agent_env.analysis.extra import missing_of
 from agent_env.analysis.paper_results import (
     ExperimentResult,
     experiment_table,
@@ -14,7 +15,6 @@ from agent_env.analysis.paper_results import (
 )
 from agent_env.analysis.result_tables import Column, ResultTable, as_objects
 from agent_env.episodes.run_folder import write_whole
-from agent_env.runs.compare import missing_of
 from agent_env.runs.reproduction.engine import ReproduceResult
 from agent_env.runs.reproduction.paper import Reproduction
 

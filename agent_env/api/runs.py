@@ -1,0 +1,209 @@
+"""Runs: started, opened, resumed, replayed; their episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from agent_env.api.episodes import Episode, read_episode
+from agent_env.api.tasks import TaskOptions
+from agent_env.api.waiting import wait_for
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.runs.keywords import from_arguments, with_keywords
+from agent_env.runs.opened import OpenRun
+from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
+from agent_env.runs.terminal import say
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from agent_env.analysis.result_tables import ResultTable
+    from agent_env.episodes.again.replay import ReplayResult
+    from agent_env.records.manifest import Manifest
+    from agent_env.records.schema import Sample
+    from agent_env.runs.run import Run as RunFolder
+
+Preflight = Literal["on", "off", "anyway"]
+
+
+@with_keywords(RunOptions, without=("task",))
+async def run(
+    task: TaskOptions | str,
+    /,
+    *,
+    preflight: Preflight = "on",
+    progress: bool = True,
+    **options: Any,
+) -> Run:
+    """Asks a model the questions of a task under several conditions, and gives back the run.
+
+    The keywords are the options of `agent-env run` (docs/options.md). `preflight` tries the model's
+    server first; `anyway` runs conditions that it finds meaningless. `progress` goes to stderr, in
+    a notebook to one line of the cell.
+
+    >>> import agent_env as ae, asyncio
+    >>> task = ae.task("time-puzzles", limit=2)
+    >>> run = asyncio.run(ae.run(task, conditions=["base", "explicit"], out="runs/second"))
+    >>> run
+    Run('runs/second': time-puzzles, reference, 4 of 4 episodes)
+    """
+    from agent_env.runs.progress import progress_shown
+    from agent_env.runs.score import score_folder
+    from agent_env.runs.start import start_run
+
+    asked = task.keywords if isinstance(task, TaskOptions) else {"task": task}
+    chosen = from_arguments(RunOptions, {**asked, **options}, "run")
+    with progress_shown(progress) as shown:
+        made = await start_run(replace(chosen, preflight=preflight), shown.listener)
+    score_folder(made, say)
+    return Run(made.path)
+
+
+@with_keywords(RunOptions, without=("task",))
+def run_sync(task: TaskOptions | str, /, **options: Any) -> Run:
+    """`run` for scripts, without `await`; in a notebook too, where nothing else goes on until it
+    ends.
+
+    >>> import agent_env as ae
+    >>> run = ae.run_sync("time-puzzles", limit=1, conditions="explicit", progress=False)
+    >>> [episode.score["exact_match"] for episode in run.episodes()]
+    [1.0]
+    """
+    return wait_for(run(task, **options))
+
+
+def open(path: Path | str, /) -> Run:
+    """The run in this folder; ConfigError or DatasetError where there is none.
+
+    >>> import agent_env as ae
+    >>> ae.open("runs/none")
+    Traceback (most recent call last):
+    agent_env.errors.ConfigError: runs/none is no run: it has no run.json
+    """
+    opened = Run(Path(path))
+    _ = opened.manifest
+    return opened
+
+
+class Run:
+    """A run folder. What it says is read from the folder each time, so that a run that goes on
+    elsewhere is seen as it is."""
+
+    def __init__(self, path: Path) -> None:
+        self._open = OpenRun("", path, path)
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return self._open.folder.path
+
+    @property
+    def manifest(self) -> Manifest:
+        """run.json: everything that determined the run."""
+        return self._open.manifest
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The names of its conditions."""
+        return tuple(condition.name for condition in self.manifest.conditions)
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """Its questions with their gold answers."""
+        return self._open.current.samples
+
+    def episodes(self, **where: str | float) -> Iterator[Episode]:
+        """Its episodes, in the order of conditions and samples; those alone that fit: `condition`,
+        `status`, `stop_reason`, `sample` or a metric, each a value or several, `"base,web"`.
+
+        An episode that cannot be read is left out, and said on stderr.
+
+        >>> import agent_env as ae
+        >>> [episode.name for episode in ae.open("runs/first").episodes(condition="base")]
+        ['base/tp-1-00001.1', 'base/tp-1-00002.1']
+        """
+        from agent_env.runs.episodes import list_episodes
+
+        filters = [f"{field}={value}" for field, value in where.items()]
+        rows, _ = list_episodes(self._folder, filters, None)
+        return self._read(row.values["episode"] for row in rows)
+
+    def _read(self, names: Iterable[str]) -> Iterator[Episode]:
+        for name in names:
+            try:
+                yield self.episode(name)
+            except DatasetError as exc:
+                say(f"left out: {exc}")
+
+    def episode(self, name: str) -> Episode:
+        """The episode CONDITION/SAMPLE.REPEAT; ConfigError where there is none.
+
+        >>> import agent_env as ae
+        >>> ae.open("runs/first").episode("explicit/tp-1-00001.1")
+        Episode('explicit/tp-1-00001.1': answered, exact_match 1)
+        """
+        _ = self.manifest
+        trace = self._open.trace(name)
+        if trace is None:
+            raise ConfigError(f"no episode {name}; name it CONDITION/SAMPLE.REPEAT")
+        return read_episode(self._open, trace)
+
+    def frame(self) -> pd.DataFrame:
+        """One row for each episode: its outcome, its metrics, what it used. Needs pandas."""
+        from agent_env.analysis.frames import episodes
+        from agent_env.runs.study import comparison_of
+
+        return episodes(comparison_of(self._folder, say))
+
+    def scores(self) -> list[ResultTable]:
+        """The tables of `agent-env score`, first the means of each condition."""
+        from agent_env.runs.score import read_scores
+
+        return read_scores(self._folder, None, say).tables()
+
+    @with_keywords(ResumeOptions)
+    async def resume(self, *, progress: bool = True, **options: Any) -> Run:
+        """Runs the missing episodes, and those cut off or failed from their last event on. The
+        keywords are the options of `agent-env resume`.
+
+        >>> import agent_env as ae, asyncio
+        >>> asyncio.run(ae.open("runs/first").resume())
+        Run('runs/first': time-puzzles, reference, 4 of 4 episodes)
+        """
+        from agent_env.runs.progress import progress_shown
+        from agent_env.runs.resume import resume
+        from agent_env.runs.score import score_folder
+
+        folder, chosen = self._folder, from_arguments(ResumeOptions, options, "resume")
+        with progress_shown(progress) as shown:
+            await resume(folder, chosen, shown.listener)
+        score_folder(folder, say)
+        return self
+
+    @with_keywords(ReplayOptions)
+    def replay(self, **options: Any) -> list[ReplayResult]:
+        """Runs the recorded episodes again, without network or key, and compares them with their
+        traces. The keywords are `strict`, `tools_live`, `model_live`, `out` and `trust_run`.
+
+        >>> import agent_env as ae
+        >>> [result.verdict for result in ae.open("runs/first").replay()]
+        ['same', 'same', 'same', 'same']
+        """
+        from agent_env.runs.replay import replay
+
+        chosen = from_arguments(ReplayOptions, options, "replay")
+        return wait_for(replay(self._folder, chosen, say))
+
+    @property
+    def _folder(self) -> RunFolder:
+        """As run.json is now; ConfigError where it is gone."""
+        _ = self.manifest
+        return self._open.current
+
+    def __repr__(self) -> str:
+        manifest = self.manifest
+        number = sum(1 for _ in self._open.current.traces())
+        counts = f"{number} of {self._open.asked} episodes"
+        return f"Run({str(self.path)!r}: {manifest.task}, {manifest.model}, {counts})"

@@ -1,0 +1,105 @@
+"""An options record as the keyword arguments of a Python function.
+
+A keyword is the flag with underscores. A field of the record itself that bears another name, mostly
+the plural of an option that is repeated, has its own name and type: `conditions=["base", "web"]`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, replace
+from difflib import get_close_matches
+from functools import cache
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from agent_env.errors import ConfigError, user_problem
+from agent_env.records.options import Option, made, options_of
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """An option as a keyword argument."""
+
+    name: str
+    type: Any
+    default: Any
+    """MISSING where it must be given."""
+    option: Option
+    """As it takes the value."""
+
+
+@cache
+def keywords_of(record: type) -> Mapping[str, Keyword]:
+    """A record's keywords by name, in the order of its fields."""
+    return {each.name: each for each in map(_keyword, options_of(record))}
+
+
+def _keyword(option: Option) -> Keyword:
+    name = option.path[-1]
+    if len(option.path) == 1:
+        plain = replace(option, opt=replace(option.opt, read=None), type=option.field_type)
+        return Keyword(name, option.field_type, option.field_default, plain)
+    kind, default = option.type, option.default
+    if get_origin(kind) is list:
+        kind, default = tuple[get_args(kind)[0], ...], default or ()  # type: ignore[misc]
+    return Keyword(name if name == f"{option.keyword}s" else option.keyword, kind, default, option)
+
+
+def from_arguments(record: type, values: Mapping[str, Any], function: str) -> Any:
+    """The record with these keyword arguments of the function; ConfigError for a value that cannot
+    be, TypeError for an unknown keyword."""
+    known = keywords_of(record)
+    for name in values:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise TypeError(f"{function}() has no keyword '{name}'{hint}")
+    pairs = (_pair(known[name], value) for name, value in values.items())
+    return made(record, {option.path: (option, value) for option, value in pairs})
+
+
+def _pair(key: Keyword, value: Any) -> tuple[Option, Any]:
+    """The value in its type: a path from a text, one of several from itself alone. A mapping in the
+    place of texts, such as `tool_limit={"python": 3}`, needs no reading."""
+    opt, is_several = key.option.opt, get_origin(key.type) is tuple
+    if isinstance(value, Mapping):
+        if opt.read is not None:
+            return replace(key.option, opt=replace(opt, read=None), type=dict), dict(value)
+        value = [value] if is_several else value
+    if isinstance(value, str) and is_several:
+        value = (value,)
+    limits = Field(ge=opt.min, le=opt.max)
+    config = ConfigDict(arbitrary_types_allowed=True)
+    try:
+        kind: Any = Annotated[key.type, limits]
+        adapter: TypeAdapter[Any] = TypeAdapter(kind, config=config)
+        return key.option, adapter.validate_python(value)
+    except ValidationError as exc:
+        problem = user_problem(exc.errors(), ())
+        raise ConfigError(f"{key.name}={value!r}: {problem}") from None
+
+
+def with_keywords(record: type, without: tuple[str, ...] = ()) -> Callable[[Function], Function]:
+    """Shows the record's keywords in the signature of a function that takes `**options`."""
+
+    def show(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        taken = {*without, *(parameter.name for parameter in own)}
+        shown = [_parameter(key) for key in keywords_of(record).values() if key.name not in taken]
+        signature = signature.replace(parameters=[*own, *shown])
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
+    return show
+
+
+def _parameter(key: Keyword) -> inspect.Parameter:
+    default = inspect.Parameter.empty if key.default is MISSING else key.default
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(key.name, kind, default=default, annotation=key.type)

@@ -1,0 +1,175 @@
+"""The Python API: the public names, where it runs, what mistakes say."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+import agent_env as ae
+from tests import TESTS
+
+OLD_RUN = TESTS / "data/runs/version-1"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> ae.Run:
+    shutil.copytree(OLD_RUN, tmp_path / "run")
+    return ae.open(tmp_path / "run")
+
+
+# The public names --------------------------------------------------------------------------------
+
+
+def test_the_listing_for_editors_names_what_is_imported_at_run_time() -> None:
+    tree = ast.parse(Path(ae.__file__).read_text())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    listed = {(node.module, alias.name) for node in imports for alias in node.names}
+    assert listed == {(module, name) for module, names in ae.PUBLIC.items() for name in names}
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    for module, names in ae.PUBLIC.items():
+        for name in names:
+            public = getattr(ae, name)
+            assert public is getattr(import_module(module), name)
+            assert public.__doc__
+            assert name in dir(ae)
+
+
+def test_the_import_alone_loads_nothing_heavy() -> None:
+    code = "import agent_env, sys; print([m for m in sys.modules if m.startswith('agent_')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['agent_env']\n"
+
+
+def test_a_name_that_is_not_listed_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="module 'agent_env' has no attribute 'runn'"):
+        _ = ae.runn
+
+
+def test_the_signature_shows_the_options_of_the_command() -> None:
+    shown = signature(ae.run).parameters
+    assert list(shown)[:6] == ["task", "preflight", "progress", "model", "conditions", "cited_from"]
+    assert (shown["repeats"].default, shown["run_tokens"].default) == (1, None)
+    assert list(signature(ae.compare).parameters) == [
+        "runs", "metric", "baseline", "wanted", "strict", "resamples",
+    ]  # fmt: skip
+
+
+# Where it runs -----------------------------------------------------------------------------------
+
+
+def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_path: Path) -> None:
+    async def main() -> list[ae.Run]:
+        async def one(model: str) -> ae.Run:
+            task = ae.task("time-puzzles", limit=2)
+            return await ae.run(
+                task, model=model, conditions=["web"], out=tmp_path / model, progress=False
+            )
+
+        both = await asyncio.gather(one("reference"), one("reference-static"))
+        again = ae.run_sync(
+            "time-puzzles", limit=1, conditions="explicit", out=tmp_path / "sync", progress=False
+        )
+        return [*both, again]
+
+    runs = asyncio.run(main())
+    assert [len(list(run.episodes(status="finished"))) for run in runs] == [2, 2, 1]
+    assert [result.verdict for run in runs for result in run.replay()] == ["same"] * 5
+
+
+def test_an_error_of_a_run_without_await_is_the_same_below_a_running_loop() -> None:
+    async def main() -> None:
+        ae.run_sync("time-puzzle")
+
+    with pytest.raises(ae.ConfigError, match="unknown task 'time-puzzle'; known: "):
+        asyncio.run(main())
+
+
+def test_one_folder_is_run_once_at_a_time(run: ae.Run) -> None:
+    next(run.path.glob("episodes/*/*.jsonl")).unlink()
+
+    async def main() -> list[object]:
+        again = [run.resume(progress=False, accept_changes=True) for _ in range(2)]
+        return await asyncio.gather(*again, return_exceptions=True)
+
+    first, second = asyncio.run(main())
+    assert repr(first) == f"Run({str(run.path)!r}: time-puzzles, reference, 5 of 5 episodes)"
+    assert isinstance(second, ae.ConfigError)
+    assert str(second) == f"{run.path} is being run already, by this process or another"
+
+
+def test_a_run_that_is_removed_says_so(run: ae.Run) -> None:
+    shutil.rmtree(run.path)
+    for ask in (run.episodes, run.frame, run.replay, run.scores, lambda: run.episode("base/x.1")):
+        with pytest.raises(ae.ConfigError, match=r"is no run: it has no run\.json"):
+            ask()
+
+
+# What mistakes say -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keywords", "kind", "text"),
+    [
+        ({"condition": "web"}, TypeError, "run() has no keyword 'condition'; did you mean"),
+        ({"limit": 0}, ae.ConfigError, "limit=0: must be greater than or equal to 1"),
+        ({"limit": "many"}, ae.ConfigError, "limit='many': must be a valid integer"),
+        ({"fsync": "no"}, ae.ConfigError, "fsync='no': 'no' is not 'replies', 'all' or 'none'"),
+        ({"conditions": ["wob"]}, ae.ConfigError, "no part 'wob'"),
+        ({"options": "fact=1"}, ae.ConfigError, "time-puzzles has no option 'fact'; known: "),
+        ({"tool_limit": {"hammer": 1}}, ae.ConfigError, "--tool-limit: no tool 'hammer'"),
+        ({"model": "gpt-5"}, ae.ConfigError, "unknown model 'gpt-5'; known: reference"),
+    ],
+)
+def test_a_wrong_option_is_named(
+    keywords: dict[str, object], kind: type[Exception], text: str, tmp_path: Path
+) -> None:
+    with pytest.raises(kind) as error:
+        ae.run_sync("time-puzzles", out=tmp_path / "run", **keywords)  # type: ignore[arg-type]
+    assert text in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_episode_that_is_not_there_is_named(run: ae.Run) -> None:
+    with pytest.raises(ae.ConfigError, match="no episode web/tp-9; name it"):
+        run.episode("web/tp-9")
+
+
+def test_a_broken_trace_is_left_out_and_said(
+    run: ae.Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = sorted(run.path.glob("episodes/*/*.jsonl"))[0]
+    broken.write_text("{}\n" + broken.read_text())
+    assert len(list(run.episodes())) == 4
+    assert f"left out: {broken}:1: " in capsys.readouterr().err
+
+
+def test_a_study_lists_its_tables_where_one_is_not_there(run: ae.Run) -> None:
+    study = ae.compare(run)
+    assert "differences" in dir(study)
+    with pytest.raises(AttributeError, match="no table 'difference'; known: cond"):
+        _ = study.difference
+
+
+# What it gives -----------------------------------------------------------------------------------
+
+
+def test_an_old_run_is_read_forked_and_saved(run: ae.Run, tmp_path: Path) -> None:
+    assert len(run.frame()) == 5
+    episode = run.episode("web-once/tp-3-00001.1")
+    assert (episode.result.answer, episode.sample.gold) == (("1960-08-01",), ("1960-07-18",))
+    assert episode.transcript().startswith("== web-once/tp-3-00001.1 · reference")
+    forks = asyncio.run(episode.fork(at=1, edit={"1": "no results"}, progress=False))
+    assert forks.path.parent == run.path / "forks"
+    ae.compare(run).save(tmp_path / "study.md")
+    assert (tmp_path / "study.md").read_text().startswith("## ")

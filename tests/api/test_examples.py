@@ -1,0 +1,32 @@
+"""Every example in the docstrings of the public names, run in one folder, without a key."""
+
+from __future__ import annotations
+
+import doctest
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import agent_env as ae
+
+MODULES = [f"agent_env.api.{name}" for name in ("tasks", "runs", "episodes", "studies")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("examples")
+    task = ae.task("time-puzzles", limit=2)
+    conditions = ["base", "explicit"]
+    ae.run_sync(task, conditions=conditions, out=made / "runs/first", progress=False)
+    return made
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_examples_of_the_docstrings_are_true(
+    module: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    result = doctest.testmod(import_module(module))
+    assert result.attempted > 0
+    assert result.failed == 0

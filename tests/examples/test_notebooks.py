@@ -1,0 +1,42 @@
+"""The example notebooks run from their first cell to their last, in a real kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NAMES = sorted(file.stem for file in EXAMPLES.glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def kinds() -> dict[str, list[set[str]]]:
+    """By notebook, the kinds of each output. One kernel runs them all, each on a clean slate: to
+    start one costs more than the cells."""
+    every = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
+    for name in NAMES:
+        notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+        reset = nbformat.v4.new_code_cell("%reset -f")  # type: ignore[no-untyped-call]
+        for cell in (reset, *notebook.cells):
+            cell["metadata"]["notebook"] = name
+            every.cells.append(cell)
+    NotebookClient(every, timeout=300, kernel_name="python3").execute()
+    found: dict[str, list[set[str]]] = {name: [] for name in NAMES}
+    for cell in every.cells:
+        outputs = [output for output in cell.get("outputs", ()) if "data" in output]
+        found[cell["metadata"]["notebook"]] += [set(output["data"]) for output in outputs]
+    return found
+
+
+def test_comparing_shows_tables_frames_and_figures(kinds: dict[str, list[set[str]]]) -> None:
+    shown = kinds["compare"]
+    assert sum("text/markdown" in kind for kind in shown) == 1
+    assert sum("text/html" in kind for kind in shown) == 2
+    assert sum("image/png" in kind for kind in shown) == 2
+
+
+def test_reading_and_forking_shows_a_line_for_each_run(kinds: dict[str, list[set[str]]]) -> None:
+    assert kinds["fork"] == [{"text/plain"}] * 5
