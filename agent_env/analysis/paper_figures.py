@@ -61,13 +61,17 @@ def _points(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
     axes.set_ylim(len(quantities) - 0.4, -0.6)
     axes.set_xlabel(literal(quantities[0].unit))
     for k, name in enumerate(names):
-        axes.plot(
-            [], [], MARKERS[k % len(MARKERS)], color=COLOURS[k % len(COLOURS)], label=literal(name)
-        )
+        colour, marker = _look(k)
+        axes.plot([], [], marker, color=colour, label=literal(name))
+
+
+def _look(k: int) -> tuple[str, str]:
+    """Colour and marker of the row at place k; no two of the first 64 rows have both."""
+    return COLOURS[k % len(COLOURS)], MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
 
 
 def _mark(axes: Axes, row: PaperRow, y: float, k: int) -> None:
-    colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
+    colour, marker = _look(k)
     ours = row.ours
     if ours.low is not None and ours.high is not None:
         axes.plot([ours.low, ours.high], [y, y], color=colour, linewidth=1.4, zorder=2)
@@ -84,7 +88,7 @@ def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
             xs, [_or_nan(published[k]) for k in places], "-", color=GREY, linewidth=0.8, zorder=1
         )
     for k, name in enumerate(_names(result)):
-        colour, line = COLOURS[k % len(COLOURS)], LINES[k % len(LINES)]
+        (colour, marker), line = _look(k), LINES[k % len(LINES)]
         rows = [
             row for row in result.rows
             if _name(row) == name and row.quantity in quantities and row.quantity.x is not None
@@ -97,7 +101,6 @@ def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
         lows = [_or_nan(each.low) for each in ours]
         highs = [_or_nan(each.high) for each in ours]
         axes.fill_between(at, lows, highs, color=colour, alpha=0.12, linewidth=0)
-        marker = MARKERS[k % len(MARKERS)]
         axes.plot(at, values, line, marker=marker, color=colour, markersize=4, label=literal(name))
     axes.set_xticks(xs)
     axes.set_ylabel(literal(quantities[0].unit))

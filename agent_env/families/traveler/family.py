@@ -183,4 +183,5 @@ FAMILY = Family(
     make_samples,
     Options,
     reference="agent_env.families.traveler.reference:next_step",
+    reproduction="agent_env.families.traveler.reproduction:PAPER",
 )

@@ -1,0 +1,252 @@
+"""The experiments of TRAVELER (Kenneweg et al. 2025, by slides about it), for `reproduce`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.paper_results import Measurement, Quantity
+from agent_env.families.traveler.configurations import CONFIGURATIONS, DEFAULT
+from agent_env.families.traveler.family import SIZES
+from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
+from agent_env.runs.options import RunOptions
+from agent_env.runs.reproduction.paper import Evidence, Experiment, Questions, Reproduction, Setup
+from agent_env.runs.reproduction.response_lines import read_response_lines
+from agent_env.runs.reproduction.responses import ResponseFile
+
+FEW, ALL = "two-sizes", "all-sizes"
+"""The sets of questions: 5 and 50 events, explicit and implicit; and everything."""
+PAPER_SIZES = (5, 50)
+TABLE_4 = {
+    "zero-shot+date-only+json": (0.97, 0.67, 0.82),
+    "zero-shot+date-only+language": (0.96, 0.67, 0.82),
+    "zero-shot+date-extended+json": (0.97, 0.64, 0.81),
+    "zero-shot+date-extended+language": (0.96, 0.68, 0.82),
+    "cot-review+date-only+json": (0.97, 0.71, 0.84),
+    "cot-review+date-only+language": (0.94, 0.71, 0.83),
+    "cot-review+date-extended+json": (0.95, 0.68, 0.82),
+    "cot-review+date-extended+language": (0.93, 0.71, 0.82),
+    "cot-step+date-only+json": (0.94, 0.71, 0.83),
+    "cot-step+date-only+language": (0.95, 0.71, 0.83),
+    "cot-step+date-extended+json": (0.94, 0.66, 0.80),
+    "cot-step+date-extended+language": (0.94, 0.70, 0.82),
+}
+"""GPT-4: 5 events, 50 events, average."""
+BEST = (
+    "cot-review+date-only+json", "cot-review+date-only+language",
+    "cot-step+date-only+json", "cot-step+date-only+language",
+)  # fmt: skip
+"""The slides' choice for their second stage."""
+TABLE_5 = {
+    "Gemma-7b-it": (0.68, 0.68, 0.63, 0.65),
+    "Llama3-8B-Instruct": (0.68, 0.74, 0.69, 0.72),
+    "Llama3-70B-Instruct": (0.86, 0.88, 0.84, 0.90),
+    "GPT-4-0125": (0.84, 0.83, 0.83, 0.83),
+}
+"""By configuration, in the order of BEST."""
+TABLE_6 = {
+    "Gemma-7b-it": (0.84, 0.34, 0.26, 0.44, 0.68, 0.35, 0.34),
+    "Llama3-8B-Instruct": (0.75, 0.58, 0.45, 0.46, 0.77, 0.52, 0.53),
+    "Llama3-70B-Instruct": (0.92, 0.74, 0.41, 0.65, 0.82, 0.65, 0.66),
+    "GPT-4-0125": (0.84, 0.64, 0.42, 0.47, 0.86, 0.57, 0.75),
+}
+"""By category, then by template."""
+MODELS = {
+    "gemma-7b-it": "Gemma-7b-it",
+    "Meta-Llama-3-8B-Instruct": "Llama3-8B-Instruct",
+    "Meta-Llama-3-70B-Instruct": "Llama3-70B-Instruct",
+    "gpt-4-0125-preview": "GPT-4-0125",
+}
+BASELINES = {
+    "ceiling": "best possible answers",
+    "always_no": "always no, nobody, 0, never",
+    "ignore_time": "the time ignored",
+}
+"""Rows beside the models', by metric."""
+ACCURACY = "accuracy"
+
+
+def _quantity(name: str, x: float | None = None) -> Quantity:
+    return Quantity(name, ACCURACY, 2, x)
+
+
+def table_4(evidence: Evidence) -> Iterator[Measurement]:
+    """Accuracy of each configuration by number of events, and over both."""
+    for name in CONFIGURATIONS:
+        for comparison in evidence.each(name):
+            by_size = comparison.by_group("events", ACCURACY)
+            overall = comparison.estimates_of(ACCURACY)
+            for k, arm in enumerate(comparison.study.arms):
+                for size in PAPER_SIZES:
+                    if str(size) in by_size:
+                        estimate = by_size[str(size)][k]
+                        yield Measurement(name, f"{size} events", estimate, model=arm.model)
+                yield Measurement(name, "average", overall[k], model=arm.model)
+
+
+def table_5(evidence: Evidence) -> Iterator[Measurement]:
+    """Accuracy of each model under the four configurations."""
+    for name in BEST:
+        for comparison in evidence.each(name):
+            estimates = comparison.estimates_of(ACCURACY)
+            for arm, estimate in zip(comparison.study.arms, estimates, strict=True):
+                yield Measurement(arm.model, name, estimate)
+
+
+def table_6(evidence: Evidence) -> Iterator[Measurement]:
+    """Accuracy of each model by category and by template, and of the baselines."""
+    for first, comparison in enumerate(evidence.each(ALL)):
+        for metric in (ACCURACY, *(BASELINES if first == 0 else ())):
+            for group, names in (("category", CATEGORIES), ("template", TEMPLATES)):
+                yield from _by_group(comparison, group, dict.fromkeys(names), metric)
+
+
+def _by_group(
+    comparison: Comparison, group: str, names: Mapping[str, None], metric: str
+) -> Iterator[Measurement]:
+    estimates = comparison.by_group(group, metric)
+    for k, arm in enumerate(comparison.study.arms):
+        row = arm.model if metric == ACCURACY else BASELINES[metric]
+        for name in names:
+            if name in estimates:
+                yield Measurement(row, name, estimates[name][k])
+
+
+def lengths(evidence: Evidence, category: Category) -> Iterator[Measurement]:
+    """Accuracy of each model by number of events, and of the baselines."""
+    for first, comparison in enumerate(evidence.each(ALL)):
+        for metric in (ACCURACY, *(BASELINES if first == 0 else ())):
+            for size, estimates in _by_size(comparison, category, metric).items():
+                for arm, estimate in zip(comparison.study.arms, estimates, strict=True):
+                    row = arm.model if metric == ACCURACY else BASELINES[metric]
+                    yield Measurement(row, size, estimate)
+
+
+def _by_size(comparison: Comparison, category: Category, metric: str) -> dict[str, list[Estimate]]:
+    """By number of events: one estimate for each arm, over the questions of the category."""
+    own = set(comparison.groups["category"].get(category, ()))
+    whole, parts = comparison.columns(metric), {}
+    for size, rows in comparison.groups["events"].items():
+        if (kept := [row for row in rows if row in own]) and int(size) in SIZES:
+            parts[size] = np.full_like(whole, np.nan)
+            parts[size][kept] = whole[kept]
+    if not parts:
+        return {}
+    columns = np.hstack(list(parts.values()))
+    estimates = comparison.estimates(columns, comparison.is_share(metric))
+    arms = whole.shape[1]
+    return {size: estimates[k * arms : (k + 1) * arms] for k, size in enumerate(parts)}
+
+
+def _figure(category: Category) -> Experiment:
+    number = 4 + CATEGORIES.index(category)
+    return Experiment(
+        f"figure{number}",
+        f"Figure {number}: accuracy by number of events, {category} questions",
+        tuple(_quantity(str(size), size) for size in SIZES),
+        setups=(ALL,),
+        measure=partial(lengths, category=category),
+        notes=(
+            "The slides draw this figure and print no values of it.",
+            *((VAGUE,) if category == "vague" else ()),
+        ),
+    )
+
+
+VAGUE = (
+    "Vague questions: Who and How often are scored as the probability that the whole answer is "
+    "true, which no answer brings to 1; the slides score each subject by itself and do not say how "
+    "a number is scored. The row of the best possible answers is what can be reached."
+)
+EVENTS = (
+    "Events are uniform over the days and expressions are those of the slides' Table 3; a third of "
+    "the questions have no match, a third one, a third several, which the slides do not state."
+)
+SHORTCUTS = (
+    "An answer that ignores the time expression, or is always no, needs no temporal reasoning; "
+    "only what exceeds both does."
+)
+SETUPS = (
+    *(
+        Setup(
+            name,
+            FEW,
+            RunOptions(NAME, conditions=("base",), prompt=name),
+            is_first_model_only=name not in BEST,
+        )
+        for name in CONFIGURATIONS
+    ),
+    Setup(ALL, ALL, RunOptions(NAME, conditions=("base",), prompt=DEFAULT)),
+)
+
+
+def read_responses(path: Path) -> ResponseFile:
+    """Responses as JSON lines."""
+    return read_response_lines(path, [setup.name for setup in SETUPS])
+
+
+_OPTIONS = ("expressions=slides", "recent=0", "repeats=0")
+PAPER = Reproduction(
+    title="TRAVELER: A Benchmark for Evaluating Temporal Reasoning across Vague, Implicit and "
+    "Explicit References",
+    source="Svenja Kenneweg, Jörg Deigmöller, Philipp Cimiano, Julian Eggert; by slides about it",
+    questions=(
+        Questions(
+            FEW, NAME, "questions about 5 and 50 events", 400,
+            ("sizes=5,50", "categories=explicit,implicit", *_OPTIONS),
+        ),
+        Questions(ALL, NAME, "questions about 5 to 100 events", 3300, _OPTIONS),
+    ),
+    setups=SETUPS,
+    experiments=(
+        Experiment(
+            "figure1",
+            "Figure 1: survey answers to eating risotto and a long time ago",
+            (),
+            not_reproduced="a survey of people; --option curves=FILE takes measured curves",
+        ),
+        Experiment(
+            "table4",
+            "Table 4: the twelve prompts by number of events",
+            (*(_quantity(f"{size} events") for size in PAPER_SIZES), _quantity("average")),
+            TABLE_4,
+            tuple(CONFIGURATIONS),
+            measure=table_4,
+            notes=(
+                "The paper's values are GPT-4's. Of several models, the first is asked under all "
+                "twelve, the others under the four of Table 5.",
+                EVENTS,
+            ),
+        ),
+        Experiment(
+            "table5",
+            "Table 5: four prompts by model",
+            tuple(map(_quantity, BEST)),
+            TABLE_5,
+            BEST,
+            measure=table_5,
+            notes=(
+                "The four prompts are those that the paper chose by Table 4; `agent-env traveler "
+                "study` chooses by your own results.",
+                EVENTS,
+            ),
+        ),
+        Experiment(
+            "table6",
+            "Table 6: categories and templates by model",
+            tuple(map(_quantity, (*CATEGORIES, *TEMPLATES))),
+            TABLE_6,
+            (ALL,),
+            measure=table_6,
+            notes=(SHORTCUTS, VAGUE, EVENTS),
+        ),
+        *map(_figure, CATEGORIES),
+    ),
+    models=MODELS,
+    read_responses=read_responses,
+)  # fmt: skip

@@ -1,0 +1,65 @@
+"""`agent-env reproduce traveler`: the slides' tables beside runs and responses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Done, agent_env
+
+
+def rows(done: Done, name: str) -> dict[tuple[str, str], tuple[object, object, object]]:
+    """By row and quantity: the paper's value, ours, n."""
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["experiments"][name][name]["rows"]
+    return {
+        (row["row"], row["quantity"]): (row["paper"], row["ours (95 % CI)"]["value"], row["n"])
+        for row in found
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("traveler")
+
+
+@pytest.fixture(scope="module")
+def whole(folder: Path) -> Done:
+    only = ("--only", "table6", "--only", "figure6", "--limit", "33")
+    return agent_env("reproduce", "traveler", "--out", "a", *only, "--json", cwd=folder)
+
+
+def test_categories_and_templates_stand_beside_what_needs_no_time(whole: Done) -> None:
+    table = rows(whole, "table6")
+    assert table["reference", "explicit"] == (None, 1.0, 11)
+    assert table["the time ignored", "when"] == (None, 1.0, 2)
+    assert table["best possible answers", "vague"] == table["reference", "vague"]
+    assert {row for row, _ in table} == {
+        "reference", "best possible answers", "always no, nobody, 0, never", "the time ignored",
+    }  # fmt: skip
+
+
+def test_the_figures_have_a_point_for_each_number_of_events(whole: Done) -> None:
+    figure = rows(whole, "figure6")
+    sizes = [size for row, size in figure if row == "reference"]
+    assert sizes == "5 10 20 30 40 50 60 70 80 90 100".split()
+    assert all(n == 1 for _, _, n in figure.values())
+
+
+def test_responses_of_a_model_of_the_slides_stand_beside_its_row(whole: Done, folder: Path) -> None:
+    questions = folder / "a" / "questions" / "all-sizes.jsonl"
+    samples = [json.loads(line) for line in questions.read_text().splitlines()]
+    explicit = [sample["id"] for sample in samples if sample["category"] == "explicit"]
+    lines = [
+        {"setup": "all-sizes", "model": "gpt-4-0125-preview", "sample": name, "response": "no idea"}
+        for name in explicit
+    ]
+    file = folder / "responses.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    done = agent_env(
+        "reproduce", "traveler", "--out", "b", "--responses", str(file),
+        "--file", f"all-sizes={questions}", "--only", "table6", "--json", cwd=folder,
+    )  # fmt: skip
+    assert rows(done, "table6")["gpt-4-0125-preview", "explicit"] == (0.84, 0.0, 11)
