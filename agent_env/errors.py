@@ -50,6 +50,22 @@ class DatasetError(AgentEnvError):
         super().__init__(f"{where}: {reason}")
 
 
+class DatasetErrors(DatasetError):
+    """Several defects of one file."""
+
+    SHOWN = 20
+
+    def __init__(self, file: object, defects: Sequence[tuple[int | None, str]]) -> None:
+        super().__init__(file, *defects[0])
+        each = [str(DatasetError(file, *defect)) for defect in defects]
+        left = len(each) - self.SHOWN
+        self.lines = (*each[: self.SHOWN], *([f"{file}: {left} more defects"] if left > 0 else ()))
+        """A line for each of the first defects, and their number where there are more."""
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
 class StorageError(AgentEnvError):
     """A file of the run could not be written or read."""
 

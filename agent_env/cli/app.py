@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from typing import ClassVar
 
 import typer
@@ -83,26 +84,28 @@ UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 
 def main() -> None:
     """Entry point: the user's mistakes end with one line and exit code 2."""
-    from agent_env.errors import AgentEnvError, ConfigError, DatasetError
+    from agent_env.errors import AgentEnvError, ConfigError, DatasetError, DatasetErrors
 
     guard_streams()
     try:
         code = app(prog_name="agent-env", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
+    except DatasetErrors as exc:
+        _fail(exc.lines, 2)
     except (ConfigError, DatasetError) as exc:
-        _fail(str(exc), 2)
+        _fail([str(exc)], 2)
     except UsageError as exc:
-        _fail(_with_hint(exc.format_message(), sys.argv), 2)
+        _fail([_with_hint(exc.format_message(), sys.argv)], 2)
     except AgentEnvError as exc:
-        _fail(str(exc), 1)
+        _fail([str(exc)], 1)
     except BrokenPipeError:  # the reader of our output went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as exc:
-        _fail(f"cannot write the output: {exc.strerror}", 1)
+        _fail([f"cannot write the output: {exc.strerror}"], 1)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped", 130)
+        _fail(["stopped"], 130)
 
 
 HAS_TASK = (["run"], ["generate"])
@@ -124,6 +127,7 @@ def _with_hint(text: str, words: list[str]) -> str:
     return text
 
 
-def _fail(text: str, code: int) -> None:
-    say(f"agent-env: {' '.join(text.split())}")
+def _fail(lines: Sequence[str], code: int) -> None:
+    for line in lines:
+        say(f"agent-env: {' '.join(line.split())}")
     sys.exit(code)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
+from agent_env.errors import ConfigError, DatasetError, DatasetErrors, StorageError, first_problem
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import (
     UnsafeFile,
@@ -350,20 +350,24 @@ def _user_file(file: Path) -> bytes:
 
 
 def parse_samples(file: Path, data: bytes, kind: type[Sample]) -> tuple[Sample, ...]:
-    """The samples in the bytes of a file."""
-    lines = data.removeprefix(codecs.BOM_UTF8).splitlines()
+    """The samples in the bytes of a file; DatasetErrors with all defects."""
     samples: list[Sample] = []
     lines_by_id: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
+    defects: list[tuple[int | None, str]] = []
+    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
         if not line.strip():
             continue
-        sample = _parse(file, number, line, kind)
+        try:
+            sample = kind.model_validate_json(line)
+        except ValidationError as exc:
+            defects += [(number, first_problem([problem])) for problem in exc.errors()]
+            continue
         if sample.id in lines_by_id:
-            raise DatasetError(
-                file, number, f"id '{sample.id}' stands on line {lines_by_id[sample.id]}"
-            )
-        lines_by_id[sample.id] = number
+            defects.append((number, f"id '{sample.id}' stands on line {lines_by_id[sample.id]}"))
+        lines_by_id.setdefault(sample.id, number)
         samples.append(sample)
+    if defects:
+        raise DatasetErrors(file, defects)
     if not samples:
         raise DatasetError(file, None, "holds no sample")
     return tuple(samples)

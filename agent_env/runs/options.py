@@ -41,7 +41,7 @@ class RunOptions:
     task: Annotated[
         str,
         Opt(
-            "time-puzzles, tdbench, tempreason, timeqa, traveler or temp-answers.",
+            "time-puzzles, tdbench, tempreason, timeqa, traveler, temp-answers or qa (your own).",
             metavar="TASK",
             manifest="task",
             argument=True,

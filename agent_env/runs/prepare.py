@@ -26,7 +26,7 @@ from agent_env.tasks.templates import read_text_file, with_texts
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web, tool_names
 from agent_env.tasks.where import select
 from agent_env.wiring.models import make_model, make_tokenizer, open_model
-from agent_env.wiring.registry import load_family
+from agent_env.wiring.registry import SCRIPTS, load_family
 from agent_env.wiring.rooms import HOSTED_WEB, Parts, choose_sandbox, versions
 from agent_env.wiring.trust import record_run
 from agent_env.wiring.web_options import WebOptions, settings_of
@@ -48,6 +48,7 @@ async def prepare_run(
     stay open in the run until the stack is closed."""
     (options,) = addressed(options, [options.model])
     family = load_family(options.task)
+    _check_script(options, family)
     chosen = read_options(family, options.options)
     options, texts = _with_texts(options)
     task = with_texts(family.make_task(options.prompt, chosen, {}), *texts)
@@ -81,6 +82,15 @@ async def prepare_run(
     stack.callback(run.let_go)
     record_run(run, note)
     return run
+
+
+def _check_script(options: RunOptions, family: Family) -> None:
+    """ConfigError for a scripted model that has no policy for the family."""
+    if options.model in SCRIPTS and family.reference is None:
+        raise ConfigError(
+            f"the scripted model {options.model} has no policy for {family.name}; name a model: "
+            "--model openai/NAME or compatible/NAME@URL"
+        )
 
 
 def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
@@ -209,7 +219,7 @@ def select_samples(options: RunOptions, family: Family, chosen: Record, task: Ta
 
     filters = [parse_where(text) for text in options.where]
     if options.dataset is not None:
-        made = _read_dataset(options.dataset, family, task)
+        made = _read_dataset(options.dataset, family, chosen, task)
         selected = select(made.samples, filters)[: options.limit]
     else:
         made, selected = _generate(options, family, chosen, filters)
@@ -222,11 +232,11 @@ def select_samples(options: RunOptions, family: Family, chosen: Record, task: Ta
     return SampleSet(tuple(selected), tuple(tables[d] for d in tables if d in table_digests))
 
 
-def _read_dataset(file: Path, family: Family, task: Task) -> SampleSet:
+def _read_dataset(file: Path, family: Family, chosen: Record, task: Task) -> SampleSet:
     """A samples.jsonl with its materials beside it, or a set in a published format."""
     from agent_env.episodes.run_folder import materials_beside, read_materials, read_samples
 
-    if (foreign := family.read_foreign(file)) is not None:
+    if (foreign := family.read_foreign(file, chosen)) is not None:
         return foreign
     samples = read_samples(file, task.sample_type)
     other = next((sample for sample in samples if sample.task != task.name), None)

@@ -43,7 +43,7 @@ def by_digest(tables: Iterable[MaterialTable]) -> dict[str, MaterialTable]:
     return {table.digest: table for table in tables}
 
 
-def nothing_foreign(file: Path) -> SampleSet | None:
+def nothing_foreign(file: Path, options: Any) -> SampleSet | None:
     """For a family without a published format."""
     return None
 
@@ -59,8 +59,8 @@ class Family:
     make_samples: Callable[[int, int, Any], SampleSet]
     """From number, seed and options, reproducible byte for byte; may return fewer samples."""
     options: type[Record] = NoOptions
-    read_foreign: Callable[[Path], SampleSet | None] = nothing_foreign
-    """Samples from a file in a published format; None for any other file."""
+    read_foreign: Callable[[Path, Any], SampleSet | None] = nothing_foreign
+    """Samples from a file in a published format, and the options; None for any other file."""
     write_foreign: Callable[[Sequence[Sample], Any], bytes] | None = None
     """The bytes of a file in the published format, from samples and their options."""
     reference: str | None = None

@@ -9,6 +9,8 @@ from textwrap import dedent
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+from pydantic.fields import FieldInfo
+
 from agent_env.records.schema import Record
 
 
@@ -27,7 +29,7 @@ def option_help(record: type[Record]) -> tuple[OptionHelp, ...]:
     """The record's fields in their order."""
     texts = _docstrings(record)
     return tuple(
-        OptionHelp(name, _type(each.annotation), _default_text(each.default), texts.get(name, ""))
+        OptionHelp(name, _type(each.annotation), _default_text(each), texts.get(name, ""))
         for name, each in record.model_fields.items()
     )
 
@@ -60,8 +62,9 @@ def _type(annotation: Any) -> str:
     return getattr(annotation, "__name__", "str").lower()
 
 
-def _default_text(default: Any) -> str | None:
-    if isinstance(default, tuple):
+def _default_text(field: FieldInfo) -> str | None:
+    default = None if field.is_required() else field.get_default(call_default_factory=True)
+    if isinstance(default, tuple | dict):
         return ",".join(str(value) for value in default) or None
     if isinstance(default, bool):
         return str(default).lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.errors import ConfigError
@@ -26,15 +26,23 @@ def parse_where(text: str) -> Filter:
 
 
 def select(samples: Sequence[Sample], filters: Sequence[Filter]) -> list[Sample]:
-    """The samples that satisfy all filters; ConfigError for an unknown field."""
+    """The samples that satisfy all filters; ConfigError for an unknown field. `columns` of the
+    samples, if they have any, are fields too."""
     for each in filters:
-        fields = type(samples[0]).model_fields
+        fields = [*type(samples[0]).model_fields, *_columns(samples[0])]
         if each.field not in fields:
             raise ConfigError(f"--where: no field '{each.field}'; known: {', '.join(fields)}")
     return [s for s in samples if all(_satisfies(s, f) for f in filters)]
 
 
 def _satisfies(sample: Sample, filter_: Filter) -> bool:
-    value = getattr(sample, filter_.field)
+    columns = _columns(sample)
+    value = columns.get(filter_.field) or getattr(sample, filter_.field, "")
     values = value if isinstance(value, tuple) else (value,)
     return any(str(part) in filter_.values for part in values)
+
+
+def _columns(sample: Sample) -> Mapping[str, str]:
+    """The columns of a user's file that the sample was read from."""
+    columns: Mapping[str, str] = getattr(sample, "columns", {})
+    return columns

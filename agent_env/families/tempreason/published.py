@@ -27,7 +27,7 @@ from agent_env.tasks.family import SampleSet
 NAME = "tempreason"
 
 
-def read_foreign(file: Path) -> SampleSet | None:
+def read_foreign(file: Path, _options: object = None) -> SampleSet | None:
     """The questions of a published file; None for a file of our samples."""
     if not is_of(file, "tempreason"):
         return None

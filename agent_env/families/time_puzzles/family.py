@@ -33,7 +33,7 @@ def _puzzles(samples: Sequence[Sample]) -> tuple[TimePuzzle, ...]:
     return tuple(sample for sample in samples if isinstance(sample, TimePuzzle))
 
 
-def _read_foreign(file: Path) -> SampleSet | None:
+def _read_foreign(file: Path, _options: object) -> SampleSet | None:
     return SampleSet(read_published(file)) if _is_array(file) else None
 
 

@@ -50,7 +50,8 @@ def read_questions(file: Path) -> tuple[TimedQuestion, ...]:
     from agent_env.wiring.registry import load_family
 
     if (owner := owner_of(file)) is not None:
-        published = load_family(owner).read_foreign(file)
+        family = load_family(owner)
+        published = family.read_foreign(file, family.options())
         assert published is not None  # it is that family's file
         return published.samples  # type: ignore[return-value]  # both families make these
     return read_samples(file, TimedQuestion)  # type: ignore[return-value]  # read as such

@@ -31,7 +31,7 @@ NAME = "timeqa"
 _OWN_SPAN = re.compile(r"^(?>.*?\bfrom\b)(?>.*?\d{4})(?>.*?\b(?:to|until)\b).*?\d{4}", re.I | re.M)
 
 
-def read_foreign(file: Path) -> SampleSet | None:
+def read_foreign(file: Path, _options: object = None) -> SampleSet | None:
     """The questions of a published file; None for a file of our samples."""
     if not is_of(file, "timeqa"):
         return None

@@ -1,0 +1,1 @@
+"""A user's own questions, from any file of questions and answers."""

@@ -1,0 +1,233 @@
+"""Reads a user's file of questions: JSON lines, a JSON array, CSV, TSV or Parquet.
+
+All problems of a file are reported at once, by line and field.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from agent_env.errors import ConfigError, DatasetError, DatasetErrors
+from agent_env.families.qa.sample import NAME, QaOptions, Question, as_number, letter_of
+from agent_env.tasks.family import SampleSet
+from agent_env.temporal.partial import PartialDate
+
+TABLES = {".csv": ",", ".tsv": "\t"}
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+
+Row = Mapping[str, Any]
+
+
+def read_questions(file: Path, options: Any) -> SampleSet | None:
+    """The questions of the file; None for a file of samples that this project wrote. DatasetError
+    names each problem with its line and field."""
+    assert isinstance(options, QaOptions)
+    rows = list(_rows(file))
+    if rows and rows[0][1].get("task") == NAME and "gold" in rows[0][1]:
+        return None
+    if not rows:
+        raise DatasetError(file, None, "holds no question")
+    defects: list[tuple[int | None, str]] = []
+    questions: list[Question] = []
+    lines_by_id: dict[str, int] = {}
+    for number, (line, row) in enumerate(rows, start=1):
+        draft = _Draft(row, options)
+        name = draft.id(f"qa-{number:05d}")
+        if name in lines_by_id:
+            draft.problems.append(
+                f"field '{options.id}': '{name}' is also on line {lines_by_id[name]}"
+            )
+        lines_by_id.setdefault(name, line)
+        question = draft.question(name)
+        defects += [(line, problem) for problem in draft.problems]
+        if question is not None:
+            questions.append(question)
+    if defects:
+        raise DatasetErrors(file, defects)
+    return SampleSet(tuple(questions))
+
+
+class _Draft:
+    """One row on its way to a question, with its problems."""
+
+    def __init__(self, row: Row, options: QaOptions) -> None:
+        self.row, self.options = row, options
+        self.problems: list[str] = []
+
+    def id(self, default: str) -> str:
+        value = self.row.get(self.options.id)
+        if value is None or value == "":
+            return default
+        name = str(value)
+        if not _ID.fullmatch(name):
+            self.problems.append(
+                f"field '{self.options.id}': '{name[:60]}' is no id; use letters, digits, . _ -"
+            )
+        return name
+
+    def question(self, name: str) -> Question | None:
+        text = self._text(self.options.question, is_required=True)
+        context = self._text(self.options.context)
+        choices = self._list(self.options.choices)
+        gold = self._gold(choices)
+        if self.problems:
+            return None
+        own = {self.options.question, self.options.answer, self.options.id, self.options.context,
+               self.options.choices}  # fmt: skip
+        columns = {
+            key: str(value)
+            for key, value in self.row.items()
+            if key not in own and isinstance(value, str | int | float | bool)
+        }
+        return Question(
+            id=name,
+            task=NAME,
+            gold=gold,
+            question=text,
+            context=context,
+            choices=choices,
+            columns=columns,
+        )
+
+    def _text(self, field: str, is_required: bool = False) -> str:
+        value = self.row.get(field)
+        if value is None or (isinstance(value, str) and not value.strip()):
+            if is_required:
+                known = ", ".join(str(key) for key in self.row)
+                self.problems.append(f"field '{field}' is missing; the row has: {known[:200]}")
+            return ""
+        if not isinstance(value, str):
+            self.problems.append(f"field '{field}': {json.dumps(value)[:60]} is not a text")
+            return ""
+        return value
+
+    def _list(self, field: str) -> tuple[str, ...]:
+        value = self.row.get(field)
+        if value is None or value == "":
+            return ()
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(self.options.separator))
+        if isinstance(value, bool | int | float):
+            return (str(value),)
+        if isinstance(value, list) and all(isinstance(v, str | int | float) for v in value):
+            return tuple(str(v) for v in value)
+        self.problems.append(f"field '{field}': {str(value)[:60]} is not a text, number or list")
+        return ()
+
+    def _gold(self, choices: tuple[str, ...]) -> tuple[str, ...]:
+        field, scorer = self.options.answer, self.options.scorer
+        if field not in self.row:
+            known = ", ".join(str(key) for key in self.row)
+            self.problems.append(f"field '{field}' is missing; the row has: {known[:200]}")
+            return ()
+        value = self.row[field]
+        if isinstance(value, str) and scorer not in ("set", "dates") and not self._is_table:
+            answers: tuple[str, ...] = (value.strip(),) if value.strip() else ()
+        else:
+            answers = self._list(field)
+        if not answers and not self.problems and scorer not in ("set", "dates"):
+            self.problems.append(f"field '{field}' is empty; only scorer=set and dates allow it")
+        checked = [self._checked(answer, choices) for answer in answers]
+        return tuple(dict.fromkeys(checked))
+
+    @property
+    def _is_table(self) -> bool:
+        return isinstance(self.row, _TableRow)
+
+    def _checked(self, answer: str, choices: tuple[str, ...]) -> str:
+        """The right answer in the scorer's form."""
+        field, scorer = self.options.answer, self.options.scorer
+        try:
+            if scorer == "number":
+                return str(as_number(answer))
+            if scorer in ("date", "dates"):
+                day = PartialDate.parse(answer)
+                if scorer == "dates" and day.day is None:
+                    raise ValueError(f"'{answer}' is not a day; write YYYY-MM-DD")
+                return str(day)
+            if scorer == "regex":
+                re.compile(answer)
+            if scorer == "choice":
+                return letter_of(answer, choices)
+        except (ValueError, re.error) as exc:
+            self.problems.append(f"field '{field}': {exc}")
+        return answer
+
+
+class _TableRow(dict[str, Any]):
+    """A row of CSV or TSV, where lists are texts."""
+
+
+# Rows --------------------------------------------------------------------------------------------
+
+
+def _rows(file: Path) -> Iterator[tuple[int, Row]]:
+    """Rows with line numbers (Parquet and JSON arrays: the row's number, from 1)."""
+    if file.suffix == ".parquet":
+        yield from enumerate(_parquet(file), start=1)
+        return
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as exc:
+        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+    except UnicodeDecodeError:
+        raise DatasetError(file, None, "is not UTF-8 text") from None
+    if file.suffix in TABLES:
+        yield from _table(file, text)
+    else:
+        yield from _objects(file, text)
+
+
+def _table(file: Path, text: str) -> Iterator[tuple[int, Row]]:
+    reader = csv.reader(StringIO(text, newline=""), delimiter=TABLES[file.suffix], strict=True)
+    try:
+        head = next(reader, None) or []
+        if len(set(head)) < len(head):
+            raise DatasetError(file, 1, "two columns have the same name")
+        before = reader.line_num
+        for cells in reader:
+            line, before = before + 1, reader.line_num
+            if not cells:
+                continue
+            if len(cells) != len(head):
+                raise DatasetError(file, line, f"has {len(cells)} cells under {len(head)} columns")
+            yield line, _TableRow(zip(head, cells, strict=True))
+    except csv.Error as exc:
+        raise DatasetError(file, reader.line_num, f"is not CSV: {exc}") from exc
+
+
+def _objects(file: Path, text: str) -> Iterator[tuple[int, Row]]:
+    items: Iterable[tuple[int, Any]]
+    if text.lstrip().startswith("["):
+        items = enumerate(_json(file, None, text), start=1)
+    else:
+        lines = enumerate(text.split("\n"), start=1)
+        items = ((number, _json(file, number, line)) for number, line in lines if line.strip())
+    for number, item in items:
+        if not isinstance(item, dict):
+            raise DatasetError(file, number, "is not a JSON object")
+        yield number, item
+
+
+def _json(file: Path, line: int | None, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise DatasetError(file, line, f"is not JSON: {exc}") from exc
+
+
+def _parquet(file: Path) -> Iterator[Row]:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ConfigError(f"{file} needs pyarrow: pip install 'agent-env[parquet]'") from None
+    try:
+        yield from pyarrow.parquet.read_table(file).to_pylist()
+    except (OSError, ValueError) as exc:
+        raise DatasetError(file, None, f"is not a Parquet file: {exc}") from exc

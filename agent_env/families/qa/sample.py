@@ -1,0 +1,95 @@
+"""One question of the user's own with its accepted answers."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Literal
+
+from pydantic import Field
+
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Record, Sample
+from agent_env.scoring.names import normalise
+
+NAME = "qa"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+ScorerName = Literal[
+    "exact", "normalised", "number", "date", "dates", "set", "choice", "regex", "judge"
+]
+
+
+class Question(Sample):
+    """A question; `gold` has its accepted answers, of which any one is right. For `set` and `dates`
+    they are one answer: all its members."""
+
+    question: str
+    """As the model gets it."""
+    context: str = ""
+    """A text to put before the question."""
+    choices: tuple[str, ...] = ()
+    """The options of a multiple-choice question, in the order of their letters A, B, C …; `gold`
+    has the letters of the right ones."""
+    columns: dict[str, str] = Field(default_factory=dict)
+    """The file's other columns, for `compare --by` and `--where`."""
+
+
+class QaOptions(Record):
+    """What `--option KEY=VALUE` may say."""
+
+    scorer: ScorerName = "normalised"
+    """exact; normalised (without case, accents, articles, punctuation); number; date (to the
+    precision of the right one); dates and set (all members, in any order); choice (a letter or
+    its text); regex (a pattern in the answer); judge (a model's verdict, by `agent-env judge`)."""
+    question: str = "question"
+    """The column with the question."""
+    answer: str = "answer"
+    """The column with the right answer, or a list of right answers."""
+    id: str = "id"
+    """The column with the id; without it, questions are numbered."""
+    context: str = "context"
+    """The column with a text to put before the question, if there is one."""
+    choices: str = "choices"
+    """The column with the list of options, for multiple choice."""
+    separator: str = "|"
+    """Between the values of a list in CSV and TSV."""
+    tolerance: float = Field(default=0.0, ge=0)
+    """Largest difference of a right number, in its own unit."""
+    relative_tolerance: float = Field(default=0.0, ge=0)
+    """The same as a share of the right number; the larger of the two counts."""
+    cluster: str = ""
+    """A column whose value related questions share; they are resampled together."""
+    form: str = ""
+    """How the answer is to be given, in the prompt; empty for the scorer's own sentence."""
+
+
+def qa_question(sample: Sample) -> Question:
+    """The sample, typed; ConfigError for a sample of another family."""
+    if not isinstance(sample, Question):
+        raise ConfigError(f"sample {sample.id} is not a question of {NAME}")
+    return sample
+
+
+def as_number(text: str) -> Decimal:
+    """The number in a text such as `-1,250.5`; ValueError for any other text."""
+    try:
+        value = Decimal(text.strip().replace(",", "").replace("−", "-"))
+    except InvalidOperation:
+        value = Decimal("nan")
+    if not value.is_finite():
+        raise ValueError(f"'{text[:60]}' is not a number")
+    return value
+
+
+def letter_of(answer: str, choices: tuple[str, ...]) -> str:
+    """The letter of a right choice, given as letter or as text; ValueError if it is neither."""
+    if not 2 <= len(choices) <= len(LETTERS):
+        raise ValueError(f"{len(choices)} choices; a multiple-choice question has 2 to 26")
+    by_text = {normalise(text): letter for letter, text in zip(LETTERS, choices, strict=False)}
+    if len(by_text) < len(choices):
+        raise ValueError("two choices are the same")
+    if normalise(answer) in by_text:
+        return by_text[normalise(answer)]
+    letter = answer.strip().upper()
+    if len(letter) == 1 and letter in LETTERS[: len(choices)]:
+        return letter
+    raise ValueError(f"'{answer[:60]}' is neither a choice nor a letter of one")

@@ -1,0 +1,183 @@
+"""Scorers for a user's questions: each compares the answer of a reply with the accepted answers.
+
+The answer is the text after `MY ANSWER:`, or of another clear form (`scoring.answer_parts`). An
+answer without one scores 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+import regex
+
+from agent_env.families.qa.sample import LETTERS, QaOptions, Question, ScorerName, as_number
+from agent_env.records.schema import Episode
+from agent_env.scoring.answer_parts import answer_parts
+from agent_env.scoring.date_answers import parse_date_text
+from agent_env.scoring.date_sets import exact_match, f1
+from agent_env.scoring.names import normalise, set_f1, split_names, strict_match, token_f1
+from agent_env.scoring.time_references import time_references
+from agent_env.temporal.partial import PartialDate
+
+PATTERN_TIMEOUT_S = 1.0
+"""For one pattern of the user's over one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """An answer as it was parsed, with its metrics."""
+
+    answer: tuple[str, ...] | None
+    """None for an answer that cannot be parsed."""
+    rule: str
+    metrics: dict[str, float]
+
+
+Measure = Callable[[Question, str, QaOptions], Assessment]
+"""From the question, the text of the answer, and the options."""
+
+
+def answer_text(episode: Episode) -> tuple[str, str] | None:
+    """The text of the answer and the rule that found it; None without one."""
+    is_final = episode.stop_reason in (None, "answered")
+    part = next(iter(answer_parts(episode.answer or "", is_final)), None)
+    if part is None:
+        return None
+    return part.text.strip().strip("*`").strip(), part.where
+
+
+def _single(match: float, answer: str, rule: str, **more: float) -> Assessment:
+    return Assessment((answer,), rule, {"exact_match": match, **more})
+
+
+def exact(question: Question, text: str, options: QaOptions) -> Assessment:
+    """Equal to an accepted answer, character by character."""
+    return _single(float(text in question.gold), text, "whole answer")
+
+
+def normalised(question: Question, text: str, options: QaOptions) -> Assessment:
+    """Equal after normalisation; `token_f1` is SQuAD's, with the best accepted answer."""
+    accepted = [normalise(gold) for gold in question.gold]
+    answer = normalise(text)
+    match = float(answer in accepted)
+    return _single(match, text, "whole answer, normalised", token_f1=token_f1(accepted, answer))
+
+
+_NUMBER = re.compile(
+    r"(?<![\w.,])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d{1,40})(?:\.\d{1,40})?(?:[eE][-+]?\d{1,3})?(?![\w]*\d)"
+)
+
+
+def number(question: Question, text: str, options: QaOptions) -> Assessment:
+    """Within the tolerance of an accepted number; the answer may have words and a unit around one
+    number. `absolute_error` is the distance to the nearest accepted one."""
+    values = {as_number(match[0]) for match in _NUMBER.finditer(text)}
+    if len(values) != 1:
+        reason = "no number" if not values else f"{len(values)} different numbers"
+        return Assessment(None, reason, {"exact_match": 0.0})
+    (value,) = values
+    accepted = [as_number(gold) for gold in question.gold]
+    distance = min(abs(value - gold) for gold in accepted)
+    match = any(abs(value - gold) <= _tolerance(gold, options) for gold in accepted)
+    return _single(float(match), str(value), "the one number", absolute_error=float(distance))
+
+
+def _tolerance(gold: Decimal, options: QaOptions) -> Decimal:
+    share = Decimal(str(options.relative_tolerance)) * abs(gold)
+    return max(Decimal(str(options.tolerance)), share)
+
+
+def date(question: Question, text: str, options: QaOptions) -> Assessment:
+    """The one date of the answer, as precise as an accepted one or finer, and in agreement."""
+    references = {str(each.date) for each in time_references(text) if each.date is not None}
+    if len(references) != 1:
+        reason = "no date" if not references else f"{len(references)} different dates"
+        return Assessment(None, reason, {"exact_match": 0.0})
+    (value,) = references
+    accepted = [str(PartialDate.parse(gold)) for gold in question.gold]
+    match = any(value == gold or value.startswith(f"{gold}-") for gold in accepted)
+    return _single(float(match), value, "the one date")
+
+
+def dates(question: Question, text: str, options: QaOptions) -> Assessment:
+    """The set of days: exact match and F1."""
+    parsed = parse_date_text(text)
+    if parsed.dates is None:
+        return Assessment(None, parsed.rule, {"exact_match": 0.0, "f1": 0.0})
+    gold, answer = frozenset(question.gold), frozenset(parsed.dates)
+    metrics = {"exact_match": exact_match(gold, answer), "f1": f1(gold, answer)}
+    return Assessment(parsed.dates, parsed.rule, metrics)
+
+
+_NONE = frozenset({"none", "no answer", "nothing", "nobody", ""})
+
+
+def members(question: Question, text: str, options: QaOptions) -> Assessment:
+    """The set of normalised members: exact match and F1."""
+    names = () if normalise(text) in _NONE else split_names(text, question.gold)
+    gold = {normalise(each) for each in question.gold}
+    answer = {normalise(each) for each in names}
+    metrics = {"exact_match": strict_match(gold, answer), "f1": set_f1(gold, answer)}
+    return Assessment(tuple(names), "list", metrics)
+
+
+_LETTER = re.compile(r"[\s(\[]{0,9}([A-Za-z])(?:(?P<mark>[)\].:]{1,3})|\s|$)")
+
+
+def choice(question: Question, text: str, options: QaOptions) -> Assessment:
+    """The letter of an accepted choice, or its text."""
+    letter, rule = _chosen(question.choices, text)
+    if letter is None:
+        return Assessment(None, rule, {"exact_match": 0.0})
+    return _single(float(letter in question.gold), letter, rule)
+
+
+def _chosen(choices: tuple[str, ...], text: str) -> tuple[str | None, str]:
+    """The letter of the choice that the text names, and the rule."""
+    plain = {" ".join(each.casefold().split()): LETTERS[n] for n, each in enumerate(choices)}
+    by_text = {normalise(each): LETTERS[n] for n, each in enumerate(choices)}
+    if (whole := plain.get(" ".join(text.casefold().split()))) is not None:
+        return whole, "text of a choice"
+    match = _LETTER.match(text)
+    if match is not None and match[1].upper() in LETTERS[: len(choices)]:
+        letter, rest = match[1].upper(), normalise(text[match.end() :])
+        owner = by_text.get(rest)
+        if not rest or owner == letter or (owner is None and match["mark"]):
+            return letter, "letter"
+        if owner is not None:
+            return None, "letter and text of two choices"
+    by_name = by_text.get(normalise(text))
+    return by_name, "text of a choice" if by_name else "no choice"
+
+
+def pattern(question: Question, text: str, options: QaOptions) -> Assessment:
+    """An accepted pattern is found in the answer."""
+    found = any(_search(each, text) for each in question.gold)
+    return _single(float(found), text, "pattern")
+
+
+def _search(expression: str, text: str) -> bool:
+    return regex.search(expression, text, timeout=PATTERN_TIMEOUT_S) is not None
+
+
+MEASURES: dict[ScorerName, Measure] = {
+    "exact": exact,
+    "normalised": normalised,
+    "number": number,
+    "date": date,
+    "dates": dates,
+    "set": members,
+    "choice": choice,
+    "regex": pattern,
+}
+METRICS: dict[ScorerName, tuple[str, ...]] = {
+    "normalised": ("exact_match", "token_f1"),
+    "number": ("exact_match", "absolute_error"),
+    "dates": ("exact_match", "f1"),
+    "set": ("exact_match", "f1"),
+    "judge": ("judged_right",),
+}
+"""Of the scorers with more than `exact_match`."""

@@ -1,0 +1,73 @@
+"""A user's file of questions, from the command line, against a served model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_env.models.fake_server.policies import script_policy
+from agent_env.models.fake_server.server import FakeServer
+from tests.commands import Done, agent_env, serving
+
+QUESTIONS = """\
+{"id": "leap", "question": "How many days has a leap year?", "answer": 366, "topic": "years"}
+{"id": "week", "question": "How many days has a week?", "answer": [7, "7.0"], "topic": "weeks"}
+"""
+SCRIPT = """\
+{"match": "leap year", "text": "MY ANSWER: 366 days"}
+{"match": "week", "text": "MY ANSWER: 5"}
+"""
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    folder = tmp_path_factory.mktemp("qa")
+    (folder / "questions.jsonl").write_text(QUESTIONS)
+    (folder / "script.jsonl").write_text(SCRIPT)
+    with serving(FakeServer(script_policy(folder / "script.jsonl"))) as url:
+        done = agent_env(
+            "run", "qa", "--dataset", "questions.jsonl", "--option", "scorer=number",
+            "--model", f"compatible/m@{url}", "--condition", "base", "--condition", "cal", "--first-step", "auto", "--no-preflight",
+            "--out", "run", "--json", cwd=folder,
+        )  # fmt: skip
+    return folder / "run", done
+
+
+def test_each_question_is_asked_and_scored(asked: tuple[Path, Done]) -> None:
+    run, done = asked
+    assert done.returncode == 0, done.stderr
+    base = json.loads(done.stdout)["conditions"]["base"]
+    assert (base["episodes"], base["exact_match"]) == (2, 0.5)
+    samples = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    assert [sample["gold"] for sample in samples] == [["366"], ["7", "7.0"]]
+
+
+def test_results_are_broken_down_by_a_column(asked: tuple[Path, Done]) -> None:
+    told = json.loads(agent_env("compare", str(asked[0]), "--by", "topic", "--json").stdout)
+    rows = {row["topic"]: row["base"] for row in told["by-topic"]["rows"]}
+    assert {topic: cell["value"] for topic, cell in rows.items()} == {"years": 1.0, "weeks": 0.0}
+
+
+def test_the_run_replays(asked: tuple[Path, Done]) -> None:
+    done = agent_env("replay", str(asked[0]))
+    assert (done.returncode, "4 same" in done.stdout + done.stderr) == (0, True)
+
+
+def test_a_bad_file_is_told_whole_a_line_for_each_defect(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("id,question,answer\na,One?,x\nb,,2\n")
+    done = agent_env("run", "qa", "--dataset", "q.csv", "--option", "scorer=number",
+                     "--model", "compatible/m@http://127.0.0.1:9/v1", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "agent-env: q.csv:2: field 'answer': 'x' is not a number",
+        "agent-env: q.csv:3: field 'question' is missing; the row has: id, question, answer",
+    ]
+
+
+def test_the_scripted_model_says_that_it_has_no_policy(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text(QUESTIONS)
+    done = agent_env("run", "qa", "--dataset", "q.jsonl", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "the scripted model reference has no policy for qa; name a model" in done.stderr

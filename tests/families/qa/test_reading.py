@@ -1,0 +1,121 @@
+"""Files of questions: every format, columns named by options, all defects at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import DatasetError, DatasetErrors
+from agent_env.families.qa.reading import read_questions
+from agent_env.families.qa.sample import QaOptions, Question
+
+ROWS = [
+    {"id": "leap", "question": "How many days has a leap year?", "answer": 366, "topic": "years"},
+    {"id": "wall", "question": "When did the wall fall?", "answer": ["1989", "89"], "topic": "h"},
+]
+
+
+def read(file: Path, **options: object) -> list[Question]:
+    made = read_questions(file, QaOptions.model_validate(options))
+    assert made is not None
+    return [each for each in made.samples if isinstance(each, Question)]
+
+
+def written(tmp_path: Path, name: str, text: str) -> Path:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_json_lines_and_arrays_csv_and_parquet_give_the_same_questions(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    lines = written(tmp_path, "q.jsonl", "\n".join(map(json.dumps, ROWS)))
+    array = written(tmp_path, "q.json", json.dumps(ROWS))
+    head = "id,question,answer,topic\n"
+    table = written(
+        tmp_path,
+        "q.csv",
+        head
+        + "leap,How many days has a leap year?,366,years\nwall,When did the wall fall?,1989|89,h",
+    )
+    parquet = tmp_path / "q.parquet"
+    as_lists = [row | {"answer": [str(a) for a in _list(row["answer"])]} for row in ROWS]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(as_lists), parquet)
+    expected = read(lines)
+    assert [(q.id, q.gold, q.columns) for q in expected] == [
+        ("leap", ("366",), {"topic": "years"}),
+        ("wall", ("1989", "89"), {"topic": "h"}),
+    ]
+    assert read(array) == read(table) == read(parquet) == expected
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def test_columns_are_named_by_options_and_rows_without_id_are_numbered(tmp_path: Path) -> None:
+    file = written(tmp_path, "q.tsv", "prompt\ttarget\nWhat is 1 + 1?\t2\n")
+    (question,) = read(file, question="prompt", answer="target", scorer="number")
+    assert (question.id, question.question, question.gold) == ("qa-00001", "What is 1 + 1?", ("2",))
+
+
+def test_all_defects_are_told_by_line_and_field(tmp_path: Path) -> None:
+    file = written(
+        tmp_path, "q.csv", "id,question,answer\na,One?,two\na,,3\nb c,Why?,\n"
+    )  # fmt: skip
+    with pytest.raises(DatasetErrors) as caught:
+        read(file, scorer="number")
+    assert caught.value.lines == (
+        f"{file}:2: field 'answer': 'two' is not a number",
+        f"{file}:3: field 'id': 'a' is also on line 2",
+        f"{file}:3: field 'question' is missing; the row has: id, question, answer",
+        f"{file}:4: field 'id': 'b c' is no id; use letters, digits, . _ -",
+    )
+
+
+@pytest.mark.parametrize(
+    ("scorer", "row", "reason"),
+    [
+        ("exact", {"answer": ""}, " is empty; only scorer=set and dates allow it"),
+        ("date", {"answer": "May 1"}, ": 'May 1' is not a date; write YYYY, YYYY-MM or YYYY-MM-DD"),
+        ("dates", {"answer": ["1989-11"]}, ": '1989-11' is not a day; write YYYY-MM-DD"),
+        ("choice", {"answer": "C", "choices": ["x", "y"]},
+         ": 'C' is neither a choice nor a letter of one"),
+        ("choice", {"answer": "A"}, ": 0 choices; a multiple-choice question has 2 to 26"),
+        ("regex", {"answer": "(a"}, ": missing ), unterminated subpattern at position 0"),
+        ("exact", {"answer": {"x": 1}}, ": {'x': 1} is not a text, number or list"),
+    ],
+)  # fmt: skip
+def test_a_right_answer_must_fit_its_scorer(
+    tmp_path: Path, scorer: str, row: dict[str, object], reason: str
+) -> None:
+    file = written(tmp_path, "q.jsonl", json.dumps({"question": "Which?"} | row))
+    with pytest.raises(DatasetErrors) as caught:
+        read(file, scorer=scorer)
+    assert caught.value.lines[0] == f"{file}:1: field 'answer'{reason}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("q.jsonl", '{"question": ', ":1: is not JSON"),
+        ("q.jsonl", "[1]", ":1: is not a JSON object"),
+        ("q.jsonl", "", ": holds no question"),
+        ("q.csv", "question,answer\na", ":2: has 1 cells under 2 columns"),
+        ("q.csv", "answer,answer\na,b", ":1: two columns have the same name"),
+        ("q.parquet", "not parquet", ": is not a Parquet file"),
+    ],
+)
+def test_another_file_is_named(tmp_path: Path, name: str, text: str, reason: str) -> None:
+    with pytest.raises(DatasetError, match=f"{name}{reason}"):
+        read(written(tmp_path, name, text))
+
+
+def test_samples_of_our_own_are_left_to_their_reader(tmp_path: Path) -> None:
+    (question,) = read(written(tmp_path, "q.jsonl", json.dumps(ROWS[0])))
+    own = written(tmp_path, "samples.jsonl", question.model_dump_json())
+    assert read_questions(own, QaOptions()) is None
