@@ -29,7 +29,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
     with serving(FakeServer(script_policy(folder / "script.jsonl"))) as url:
         done = agent_env(
             "run", "qa", "--dataset", "questions.jsonl", "--option", "scorer=number",
-            "--model", f"compatible/m@{url}", "--condition", "base", "--condition", "cal", "--first-step", "auto", "--no-preflight",
+            "--model", f"compatible/m@{url}", "--condition", "base", "--condition", "cal",
+            "--first-step", "auto", "--no-preflight",
             "--out", "run", "--json", cwd=folder,
         )  # fmt: skip
     return folder / "run", done
