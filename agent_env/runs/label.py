@@ -178,11 +178,10 @@ def _items(
 def _item(
     manifest: Manifest, sample: Sample, episode: Episode, score: Score, metric: str
 ) -> LabelItem:
-    key = f"{manifest.samples_digest}/{episode.condition}/{episode.sample}.{episode.repeat}"
     questions = [message.content for message in episode.messages if message.role == "user"]
     judges = dict.fromkeys(one.judge for one in episode.judged)
     return LabelItem(
-        hashlib.sha256(key.encode()).hexdigest()[:12],
+        item_name(manifest, episode),
         questions[0] if questions else "",
         gold_text(sample),
         episode.answer or "",
@@ -193,6 +192,18 @@ def _item(
             if (says := last_verdict(episode, judge, metric)) in JUDGED
         },
     )
+
+
+def item_name(manifest: Manifest, episode: Episode) -> str:
+    """What a sheet calls an answer."""
+    key = f"{manifest.samples_digest}/{episode.condition}/{episode.sample}.{episode.repeat}"
+    return hashlib.sha256(key.encode()).hexdigest()[:12]
+
+
+def majority_labels(sheets: Sequence[Path], item_names: Iterable[str]) -> Labels:
+    """What most annotators say, by item; items without a majority are not in it."""
+    names = list(item_names)
+    return majority([_labels(sheet, names) for sheet in sheets])[0]
 
 
 def _cut(cell: str) -> str:

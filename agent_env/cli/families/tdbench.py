@@ -112,22 +112,35 @@ def _columns(text: str) -> tuple[str, ...]:
 def tables(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.", metavar="RUN...")],
     layout: Annotated[
-        str, typer.Option(help="4, 5, 6, 7, 19, 22, 24, 27 (tables), fig2, fig3, fig5.")
+        str,
+        typer.Option(
+            help="4, 5, 6, 7, 8, 19, 22, 23, 24, 25, 26, 27 (tables), fig2, fig3, fig5, classes."
+        ),
     ] = "5",
     domain: Annotated[str | None, typer.Option(help="Only questions of this domain.")] = None,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(help="A sheet that a person filled in, for 8, 19, 23. Repeatable."),
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Draw fig2, fig3 or fig5 into this folder.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print runs as a table or figure of the paper, in percent.
+    """Print runs as a table or figure of the paper: figures with n, 95 % intervals and shortcuts.
 
     Example: agent-env tdbench tables runs/a runs/b --layout 4
     """
-    from agent_env.families.tdbench.commands import lay_out
+    from agent_env.families.tdbench.commands import draw, lay_out
 
-    sheet = lay_out(runs, layout, domain, say)
+    sheet = lay_out(runs, layout, domain, labels or (), say)
     if as_json:
         print(json.dumps(sheet.as_json(), ensure_ascii=False))
     else:
         print_table(sheet.table())
+    if figures is not None:
+        for file in draw(sheet, figures):
+            say(f"drew {file}")
 
 
 def _print_import(report: ImportReport) -> None:

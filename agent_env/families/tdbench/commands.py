@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ from agent_env.temporal.facts.table_doctor import (
 )
 
 if TYPE_CHECKING:
-    from agent_env.families.tdbench.layouts import Layout, ScoredAnswer
+    from agent_env.families.tdbench.layouts import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,24 +184,51 @@ def examine(
 
 
 def lay_out(
-    runs: Sequence[Path], name: str, domain: str | None, note: Callable[[str], None]
+    runs: Sequence[Path],
+    name: str,
+    domain: str | None,
+    sheets: Sequence[Path],
+    note: Callable[[str], None],
 ) -> Layout:
-    """The table or figure of the paper, of any runs of this family."""
-    from agent_env.families.tdbench.layouts import make_layout, scored_answers
+    """The table or figure of the paper, of any runs of this family; `sheets` are those that people
+    filled in."""
+    from agent_env.families.tdbench.answers import ScoredAnswer, condition_names
+    from agent_env.families.tdbench.layouts import make_layout
     from agent_env.families.tdbench.sample import NAME, tdbench_sample
+    from agent_env.runs.label import item_name, majority_labels
     from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
+    from agent_env.tasks.family import by_digest
 
-    answers: list[ScoredAnswer] = []
+    answers: dict[str, ScoredAnswer] = {}
     for path in runs:
         run = Run(path)
-        if (task := run.manifest().task) != NAME:
-            raise ConfigError(f"{path} is a run of {task}; these layouts are of {NAME}")
-        pairs = [
-            (tdbench_sample(run.samples_by_id[score.sample]), score)
-            for _, score in score_folder(run, note)
-        ]
-        answers += scored_answers(run.manifest(), pairs)
-    if domain is not None:
-        answers = [answer for answer in answers if answer.sample.domain == domain]
-    return make_layout(name, answers)
+        manifest = run.manifest()
+        if manifest.task != NAME:
+            raise ConfigError(f"{path} is a run of {manifest.task}; these layouts are of {NAME}")
+        names, tables = condition_names(manifest), by_digest(run.materials())
+        for episode, score in score_folder(run, note):
+            if score.outcome in ("read", "unreadable"):
+                sample = tdbench_sample(run.samples_by_id[score.sample])
+                answers[f"{path}/{item_name(manifest, episode)}"] = ScoredAnswer(
+                    sample, score.metrics, manifest.model, manifest.prompt,
+                    names[score.condition],
+                    table=tables.get(sample.materials[0]) if sample.materials else None,
+                )  # fmt: skip
+    labels = majority_labels(sheets, [key.rsplit("/", 1)[1] for key in answers]) if sheets else {}
+    chosen = [
+        replace(answer, label=labels.get(key.rsplit("/", 1)[1]))
+        for key, answer in answers.items()
+        if domain is None or answer.sample.domain == domain
+    ]
+    return make_layout(name, chosen)
+
+
+def draw(layout: Layout, folder: Path) -> list[Path]:
+    """The layout's figure as SVG and PNG; ConfigError for a table."""
+    from agent_env.analysis.drawing import save
+    from agent_env.families.tdbench.layout_figures import FIGURES, layout_figure
+
+    if layout.name not in FIGURES:
+        raise ConfigError(f"layout {layout.name} is no figure; figures are {', '.join(FIGURES)}")
+    return list(save(layout_figure(layout), folder, layout.name))

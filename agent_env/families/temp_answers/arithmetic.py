@@ -1,15 +1,17 @@
-"""Questions of pure arithmetic: dates, clocks, rates, schedules, inclusive and exclusive counts."""
+"""Questions of pure arithmetic: clocks, rates, schedules, time zones, inclusive counts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import timedelta
 from random import Random
 
+from agent_env.families.temp_answers import calendar_questions
+from agent_env.families.temp_answers.calendar_questions import NAMES
+from agent_env.families.temp_answers.calendar_questions import random_day as _day
 from agent_env.families.temp_answers.drafts import Draft, day, number, span, year
 
 SHIPS = ("Heron", "Gannet", "Osprey", "Curlew", "Petrel", "Plover")
-NAMES = ("Ilsa", "Tomas", "Wren", "Odo", "Mirela", "Joris", "Hanne", "Pavo")
 BREADS = ("loaves", "pies", "cakes", "tarts")
 
 
@@ -18,24 +20,19 @@ def make(rng: Random, number_of: int) -> Draft:
     return MAKERS[number_of % len(MAKERS)](rng)
 
 
-def _day(rng: Random, first: int = 1900, last: int = 2020) -> date:
-    start = date(first, 1, 1)
-    return start + timedelta(days=rng.randrange((date(last, 12, 31) - start).days))
-
-
 def _voyage(rng: Random) -> Draft:
     departure, days = _day(rng), rng.randrange(5, 900)
     ship = rng.choice(SHIPS)
-    text = f"The {ship} left port on {departure} and came home {days} days later. "
-    text += "On what date was that?"
+    text = f"The {ship} left port on {departure} and returned {days} days later. "
+    text += "On what date did it return?"
     return day("add_subtract", text, departure + timedelta(days=days), "json")
 
 
 def _temple(rng: Random) -> Draft:
     start, years = rng.randrange(5, 300), rng.randrange(2, 400)
     text = (
-        f"A temple was begun in {start} BC and finished {years} years later. In which year was it "
-        "finished? There is no year 0."
+        f"The building of a temple began in {start} BC and took {years} years. In which year was "
+        "it finished? There is no year 0."
     )
     return year("add_subtract", text, 1 - start + years, "json")
 
@@ -45,7 +42,7 @@ def _race(rng: Random) -> Draft:
     name = rng.choice(NAMES)
     text = (
         f"{name} set out at {clock(start)} and arrived at {clock(start + length)} on the same day. "
-        "How long was the way? It took X hours, Y minutes and Z seconds."
+        "How long did the journey take? It took X hours, Y minutes and Z seconds."
     )
     return span("duration", text, length)
 
@@ -77,8 +74,8 @@ def _ferry(rng: Random) -> Draft:
     today = first + timedelta(days=rng.randrange(1, 700))
     gone = (today - first).days // every
     text = (
-        f"A ferry sails every {every} days, for the first time on {first}. Today is {today}. On "
-        "what date does it sail next, today not counted?"
+        f"A ferry sails every {every} days; its first departure was on {first}. Today is {today}. "
+        "On what date after today does it sail next?"
     )
     return day("schedule", text, first + timedelta(days=(gone + 1) * every), "json")
 
@@ -91,14 +88,70 @@ def _zones(rng: Random) -> Draft:
     text = (
         f"A plane takes off at {clock(start)} by the clock of Norvik (UTC{here:+d}) and flies for "
         f"{length // 3600} hours, {length // 60 % 60} minutes and {length % 60} seconds to Sudhavn "
-        f"(UTC{there:+d}). What does the clock of Sudhavn show when it lands, and how many days "
-        "after the day of the start by the clock of Norvik is it there (-1 for the day before)?"
+        f"(UTC{there:+d}). What is the local time in Sudhavn when it lands, and how many days "
+        "after the local day of departure is that (0 for the same day, -1 for the day before)?"
     )
+    return _local_time(text, local_seconds, days, rest)
+
+
+def _local_time(text: str, seconds: int, days: int, rest: int) -> Draft:
     keys = {"day": "day", "time": "time"}
     return Draft(
         "timezone", text, "the number of days and a time as HH:MM:SS", "duration", "seconds",
-        local_seconds, str({"day": days, "time": clock(rest)}), "day, time", "seconds", keys=keys,
+        seconds, str({"day": days, "time": clock(rest)}), "day, time", "seconds", keys=keys,
     )  # fmt: skip
+
+
+def _call(rng: Random) -> Draft:
+    start, here, there = 300 * rng.randrange(288), rng.randrange(-11, 13), rng.randrange(-11, 13)
+    seconds = start + 3600 * (there - here)
+    text = (
+        f"A call takes place at {clock(start)} in Norvik (UTC{here:+d}). What is the local time "
+        f"then in Sudhavn (UTC{there:+d}), and how many days after the day in Norvik is it there "
+        "(0 for the same day, -1 for the day before)?"
+    )
+    return _local_time(text, seconds, *divmod(seconds, 86_400))
+
+
+def _night(rng: Random) -> Draft:
+    start, length = rng.randrange(17 * 3600, 86_000), rng.randrange(8 * 3600, 16 * 3600)
+    text = (
+        f"A watch begins at {clock(start)} and ends at {clock((start + length) % 86_400)} on the "
+        "following day. How long is it? It is X hours, Y minutes and Z seconds long."
+    )
+    return span("duration", text, length)
+
+
+def _train(rng: Random) -> Draft:
+    speed = rng.choice((40, 50, 60, 72, 80, 90, 100, 120, 144))
+    distance = rng.randrange(35, 900)
+    text = (
+        f"A train travels {distance} km at a steady {speed} km/h. How long does it travel? It "
+        "travels X hours, Y minutes and Z seconds."
+    )
+    return span("multi_op", text, distance * 3600 // speed)
+
+
+def _shifts(rng: Random) -> Draft:
+    start, length = 300 * rng.randrange(60, 120), 300 * rng.randrange(60, 110)
+    pause, days = 5 * rng.randrange(3, 18), rng.randrange(3, 24)
+    text = (
+        f"{rng.choice(NAMES)} works from {clock(start)} to {clock(start + length)} with a break of "
+        f"{pause} minutes, on {days} days. How long is that altogether without the breaks? It is X "
+        "hours, Y minutes and Z seconds."
+    )
+    return span("multi_op", text, (length - 60 * pause) * days)
+
+
+def _bus(rng: Random) -> Draft:
+    first, every = rng.randrange(5 * 60, 8 * 60), rng.randrange(7, 50)
+    now = first + rng.randrange(20, 900)
+    text = (
+        f"Buses leave every {every} minutes, the first at {clock(60 * first)}. {rng.choice(NAMES)} "
+        f"comes to the stop at {clock(60 * now)}. How many minutes is it until the next bus (0 if "
+        "one is leaving right then)?"
+    )
+    return number("schedule", text, "minutes", -(now - first) % every, "json")
 
 
 def _fair(rng: Random) -> Draft:
@@ -118,7 +171,8 @@ def _fair(rng: Random) -> Draft:
 
 
 MAKERS: tuple[Callable[[Random], Draft], ...] = (
-    _voyage, _race, _ferry, _fair, _temple, _zones, _ages, _oven,
+    _voyage, _race, _ferry, _fair, _temple, _zones, _ages, _oven, _call, _night, _train, _shifts,
+    _bus, *calendar_questions.MAKERS,
 )  # fmt: skip
 
 

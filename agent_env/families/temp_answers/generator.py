@@ -20,7 +20,7 @@ from agent_env.families.temp_answers.scoring.time_errors import scale_of
 from agent_env.records.schema import MaterialTable, Record
 from agent_env.tasks.family import SampleSet
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same seed gives other questions."""
 EXAMPLE_SEED = "examples"
 ATTEMPTS = 50

@@ -8,62 +8,148 @@ from agent_env.families.temp_answers.drafts import Draft, number, year
 from agent_env.records.schema import MaterialTable
 
 COLUMNS = ("subject", "relation", "object", "start", "end")
-PER_GRAPH = 4
+Cell = str | int | float | None
+Row = tuple[Cell, ...]
+PER_GRAPH = 8
 """Questions on one graph."""
 
 
 def make_graph(rng: Random) -> MaterialTable:
-    """About 25 facts on anonymous entities; a relation has one subject at a time."""
-    rows: list[tuple[str | int | float | None, ...]] = []
+    """About 25 facts on anonymous entities; a relation to an entity has one subject at a time. The
+    graph is random, a star (one entity is every fact's object) or a chain (the object of one
+    relation is a subject of the next)."""
+    shape = rng.choice(("random", "star", "chain"))
+    rows: list[Row] = []
+    target = rng.randrange(1, 99)
     for relation in rng.sample(range(1, 99), rng.randrange(5, 9)):
-        target, at = rng.randrange(1, 99), rng.randrange(1940, 1975)
+        at = rng.randrange(1940, 1975)
+        if shape == "random":
+            target = rng.randrange(1, 99)
         for _ in range(rng.randrange(2, 6)):
             end = at + rng.randrange(1, 9)
             rows.append((f"E{rng.randrange(1, 99)}", f"R{relation}", f"E{target}", at, end))
             at = end + rng.randrange(0, 3)
+        if shape == "chain":
+            target = int(str(rows[-1][0])[1:])
     rng.shuffle(rows)
     return MaterialTable(name="facts", columns=COLUMNS, rows=tuple(rows))
 
 
 def make(rng: Random, graph: MaterialTable, number_of: int) -> Draft:
     """Question types in turn, as far as the graph has facts for them."""
-    makers = (_when, _how_long, _between) if len(_once(graph)) > 1 else (_how_long,)
+    makers = MAKERS if len(_once(graph)) > 1 else OF_RELATIONS
     return makers[number_of % len(makers)](rng, graph)
 
 
 def _when(rng: Random, graph: MaterialTable) -> Draft:
     who, what, whom, start, end = rng.choice(_once(graph))
     begins = rng.random() < 0.5
-    text = f"In which year did {who} {'begin' if begins else 'cease'} to be the {what} of {whom}?"
-    when = int(start if begins else end)  # type: ignore[arg-type]
-    return year("event_at_what_time", text, when, "json", table=graph, years_only=True)
+    text = f"In which year did {who} {'start' if begins else 'stop'} being the {what} of {whom}?"
+    return _year("event_at_what_time", text, start if begins else end, graph)
+
+
+def _first_or_last(rng: Random, graph: MaterialTable) -> Draft:
+    what, whom, spans = _relation(rng, graph)
+    if rng.random() < 0.5:
+        text = f"In which year did the first {what} of {whom} start?"
+        return _year("first_last", text, min(start for start, _ in spans), graph)
+    text = f"In which year did the last {what} of {whom} stop?"
+    return _year("first_last", text, max(end for _, end in spans), graph)
+
+
+def _successor(rng: Random, graph: MaterialTable) -> Draft:
+    """The next start of the same relation; in a fact's own year no other can start."""
+    candidates = [
+        (row, after)
+        for row in _once(graph)
+        if (after := [r for r in graph.rows if r[1:3] == row[1:3] and _int(r[3]) >= _int(row[4])])
+    ]
+    if not candidates:
+        return _when(rng, graph)
+    (who, what, whom, *_), after = rng.choice(candidates)
+    text = f"In which year did the next {what} of {whom} after {who} start?"
+    return _year("before_after", text, min(_int(row[3]) for row in after), graph)
 
 
 def _how_long(rng: Random, graph: MaterialTable) -> Draft:
     who, what, whom, *_ = rng.choice(graph.rows)
-    total = sum(
-        _years(start, end) for *names, start, end in graph.rows if tuple(names) == (who, what, whom)
+    spans = [row[3:] for row in graph.rows if row[:3] == (who, what, whom)]
+    text = f"For how many years in all was {who} the {what} of {whom}, stop year minus start year?"
+    return _years("relation_duration", text, sum(_int(e) - _int(s) for s, e in spans), graph)
+
+
+def _longest(rng: Random, graph: MaterialTable) -> Draft:
+    what, whom, spans = _relation(rng, graph)
+    text = f"How many years did the longest single term of any {what} of {whom} last?"
+    return _years("relation_duration", text, max(end - start for start, end in spans), graph)
+
+
+def _vacant(rng: Random, graph: MaterialTable) -> Draft:
+    what, whom, spans = _relation(rng, graph)
+    text = (
+        f"From the start of its first {what} to the stop of its last one, how many years in all "
+        f"was {whom} without any {what}?"
     )
-    text = f"For how many years altogether was {who} the {what} of {whom}, last year less first?"
-    return number("relation_duration", text, "years", total, "json", table=graph, years_only=True)
+    filled = sum(end - start for start, end in spans)
+    whole = max(end for _, end in spans) - min(start for start, _ in spans)
+    return _years("multi_op", text, whole - filled, graph)
 
 
 def _between(rng: Random, graph: MaterialTable) -> Draft:
-    one, other = rng.sample(_once(graph), 2)
-    first, last = sorted((one, other), key=lambda row: int(row[3]))  # type: ignore[arg-type]
+    first, last = sorted(rng.sample(_once(graph), 2), key=lambda row: _int(row[3]))
     text = (
-        f"How many years after {first[0]} began to be the {first[1]} of {first[2]} did {last[0]} "
-        f"begin to be the {last[1]} of {last[2]}?"
+        f"How many years after {first[0]} started being the {first[1]} of {first[2]} did {last[0]} "
+        f"start being the {last[1]} of {last[2]}?"
     )
-    amount = int(last[3]) - int(first[3])  # type: ignore[arg-type]
-    return number("multi_op", text, "years", amount, "json", table=graph, years_only=True)
+    return _years("multi_op", text, _int(last[3]) - _int(first[3]), graph)
 
 
-def _once(graph: MaterialTable) -> list[tuple[str | int | float | None, ...]]:
+def _overlap(rng: Random, graph: MaterialTable) -> Draft:
+    pairs = [
+        (one, other)
+        for one in _once(graph)
+        for other in _once(graph)
+        if one[1] != other[1] and _shared(one, other) > 0
+    ]
+    if not pairs:
+        return _between(rng, graph)
+    one, other = rng.choice(pairs)
+    text = (
+        f"For how many years was {one[0]} the {one[1]} of {one[2]} while {other[0]} was the "
+        f"{other[1]} of {other[2]}?"
+    )
+    return _years("overlap", text, _shared(one, other), graph)
+
+
+OF_RELATIONS = (_how_long, _first_or_last, _longest, _vacant)
+MAKERS = (_when, _how_long, _between, _first_or_last, _overlap, _longest, _successor, _vacant)
+
+
+def _year(kind: str, text: str, when: Cell, graph: MaterialTable) -> Draft:
+    return year(kind, text, _int(when), "json", table=graph, years_only=True)
+
+
+def _years(kind: str, text: str, amount: int, graph: MaterialTable) -> Draft:
+    return number(kind, text, "years", amount, "json", table=graph, years_only=True)
+
+
+def _relation(rng: Random, graph: MaterialTable) -> tuple[str, str, list[tuple[int, int]]]:
+    """A relation to an entity with all its spans."""
+    _, what, whom, *_ = rng.choice(graph.rows)
+    spans = [(_int(s), _int(e)) for _, w, m, s, e in graph.rows if (w, m) == (what, whom)]
+    return str(what), str(whom), spans
+
+
+def _shared(one: Row, other: Row) -> int:
+    """Years in which both facts hold."""
+    return min(_int(one[4]), _int(other[4])) - max(_int(one[3]), _int(other[3]))
+
+
+def _once(graph: MaterialTable) -> list[Row]:
     """Facts whose subject, relation and object occur once in the graph."""
     names = [row[:3] for row in graph.rows]
     return [row for row in graph.rows if names.count(row[:3]) == 1]
 
 
-def _years(start: str | int | float | None, end: str | int | float | None) -> int:
-    return int(end or 0) - int(start or 0)
+def _int(cell: Cell) -> int:
+    return int(cell or 0)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from datetime import date, datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from random import Random
 
 from agent_env.families.temp_answers.drafts import Draft, day, number, year
@@ -64,32 +65,126 @@ def make(rng: Random, table: MaterialTable, number_of: int) -> Draft:
     """Question types in turn; a table of years gets no question that needs days."""
     name = str(table.rows[0][1])
     entries = {str(entry): read_date(str(when)) for _, entry, when in table.rows[1:]}
-    career = [entry for entry in entries if entry not in ("Born", "Died")]
-    entry = rng.choice(career)
-    exact = isinstance(entries["Born"], date)
-    kind = number_of % 5
-    if kind == 0:
-        text = f"How many full years old was {name} at the entry “{entry}”?"
-        amount = full_years(entries["Born"], entries[entry])
-        return number("age", text, "years", amount, "line", table=table, years_only=not exact)
-    if kind == 1:
-        text = f"In which year was the entry “{entry}” of {name}?"
-        return year("year", text, _year(entries[entry]), "line", table=table, years_only=not exact)
-    one, other = sorted(rng.sample(career, 2), key=lambda e: _order(entries[e]))
-    if kind == 2 and exact:
-        text = f"How many days lie between the entries “{one}” and “{other}” of {name}?"
-        apart = (entries[other] - entries[one]).days  # type: ignore[operator,union-attr]
-        return number("days", text, "days", apart, "line", table=table)
-    if kind == 3 and exact:
-        if rng.random() < 0.4:
-            text = f"On what date was the entry “{entry}” of {name}?"
-            return day("date", text, entries[entry], "line", table=table)  # type: ignore[arg-type]
-        text = f"How many full months lie between “{one}” and “{other}” of {name}?"
-        months = full_months(entries[one], entries[other])  # type: ignore[arg-type]
-        return number("months", text, "months", months, "line", table=table)
-    text = f"How many full years before the current date was the entry “{entry}” of {name}?"
-    amount = full_years(entries[entry], TODAY)
-    return number("since", text, "years", amount, "line", table=table, years_only=not exact)
+    person = Person(name, table, entries, isinstance(entries["Born"], date))
+    makers = (*OF_YEARS, *OF_DAYS) if person.exact else OF_YEARS
+    return makers[number_of % len(makers)](rng, person)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A table, parsed."""
+
+    name: str
+    table: MaterialTable
+    entries: Mapping[str, When]
+    exact: bool
+    """Whether the table gives days, not only years."""
+
+    @property
+    def career(self) -> list[str]:
+        """The entries apart from birth and death, as the table lists them."""
+        return [entry for entry in self.entries if entry not in ("Born", "Died")]
+
+    def pair(self, rng: Random) -> tuple[str, str]:
+        """Two entries of the career, the earlier one first."""
+        one, other = sorted(rng.sample(self.career, 2), key=lambda e: _order(self.entries[e]))
+        return one, other
+
+    def years(self, kind: str, text: str, amount: int) -> Draft:
+        return number(
+            kind, text, "years", amount, "line", table=self.table, years_only=not self.exact
+        )
+
+
+def _age_at(rng: Random, p: Person) -> Draft:
+    entry = rng.choice(p.career)
+    text = f"How old, in full years, was {p.name} at the time of “{entry}”?"
+    return p.years("age", text, full_years(p.entries["Born"], p.entries[entry]))
+
+
+def _year_of(rng: Random, p: Person) -> Draft:
+    entry = rng.choice(p.career)
+    text = f"In which year does “{entry}” fall, by the table of {p.name}?"
+    when = _year(p.entries[entry])
+    return year("year", text, when, "line", table=p.table, years_only=not p.exact)
+
+
+def _since(rng: Random, p: Person) -> Draft:
+    entry = rng.choice(p.career)
+    text = f"How many full years before the current date was “{entry}” in the table of {p.name}?"
+    return p.years("since", text, full_years(p.entries[entry], TODAY))
+
+
+def _years_between(rng: Random, p: Person) -> Draft:
+    one, other = p.pair(rng)
+    text = f"How many full years passed from “{one}” to “{other}” in the life of {p.name}?"
+    return p.years("years", text, full_years(p.entries[one], p.entries[other]))
+
+
+def _last_year(rng: Random, p: Person) -> Draft:
+    last = rng.random() < 0.5
+    text = f"In which year was the {'last' if last else 'first'} event of {p.name}'s career?"
+    when = (max if last else min)(_year(p.entries[entry]) for entry in p.career)
+    return year("first_last", text, when, "line", table=p.table, years_only=not p.exact)
+
+
+def _age_at_first(rng: Random, p: Person) -> Draft:
+    first = min(p.career, key=lambda entry: _order(p.entries[entry]))
+    text = f"How old, in full years, was {p.name} when the career in the table began?"
+    return p.years("age", text, full_years(p.entries["Born"], p.entries[first]))
+
+
+def _days_between(rng: Random, p: Person) -> Draft:
+    one, other = p.pair(rng)
+    text = f"How many days passed from “{one}” to “{other}” in the life of {p.name}?"
+    apart = (p.entries[other] - p.entries[one]).days  # type: ignore[operator,union-attr]
+    return number("days", text, "days", apart, "line", table=p.table)
+
+
+def _date_of(rng: Random, p: Person) -> Draft:
+    entry = rng.choice(p.career)
+    text = f"On what date does “{entry}” fall, by the table of {p.name}?"
+    return day("date", text, p.entries[entry], "line", table=p.table)  # type: ignore[arg-type]
+
+
+def _months_between(rng: Random, p: Person) -> Draft:
+    one, other = p.pair(rng)
+    text = f"How many full months passed from “{one}” to “{other}” in the life of {p.name}?"
+    months = full_months(p.entries[one], p.entries[other])  # type: ignore[arg-type]
+    return number("months", text, "months", months, "line", table=p.table)
+
+
+def _days_old(rng: Random, p: Person) -> Draft:
+    entry = rng.choice(p.career)
+    text = f"How many days old was {p.name} at the time of “{entry}”?"
+    old = (p.entries[entry] - p.entries["Born"]).days  # type: ignore[operator,union-attr]
+    return number("age", text, "days", old, "line", table=p.table)
+
+
+def _day_of_life(rng: Random, p: Person) -> Draft:
+    born, died = p.entries["Born"], p.entries.get("Died", TODAY)
+    assert isinstance(born, date)
+    assert isinstance(died, date)
+    days = 1000 * rng.randrange(3, max(4, min(25, (died - born).days // 1000)))
+    text = f"On what date was {p.name} exactly {days} days old?"
+    return day("date", text, born + timedelta(days=days), "line", table=p.table)
+
+
+def _anniversary(rng: Random, p: Person) -> Draft:
+    entry, years = rng.choice(p.career), 5 * rng.randrange(1, 6)
+    when = p.entries[entry]
+    assert isinstance(when, date)
+    text = (
+        f"“{entry}” in the table of {p.name} is celebrated {years} years later, on the same day of "
+        "the year (on February 28 if that year has no February 29). On what date is that?"
+    )
+    leaps = when.month == 2 and when.day == 29 and years % 4 != 0
+    then = when.replace(year=when.year + years, day=28 if leaps else when.day)
+    return day("date", text, then, "line", table=p.table)
+
+
+OF_YEARS = (_age_at, _year_of, _since, _years_between, _last_year, _age_at_first)
+OF_DAYS = (_days_between, _date_of, _months_between, _days_old, _day_of_life, _anniversary)
 
 
 def read_date(text: str) -> When:

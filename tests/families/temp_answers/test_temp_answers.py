@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 
 import pytest
 
@@ -56,8 +58,19 @@ def test_all_kinds_are_asked_and_none_twice() -> None:
     assert {q.split for q in found} == {"table", "arithmetic", "semantic"}
     assert {q.question_type for q in found} >= {
         "age", "year", "days", "months", "since", "add_subtract", "duration", "multi_op",
-        "schedule", "timezone", "trick", "event_at_what_time", "relation_duration",
+        "schedule", "timezone", "trick", "event_at_what_time", "relation_duration", "first_last",
+        "before_after", "overlap", "date", "years",
     }  # fmt: skip
+
+
+def test_the_questions_are_of_many_forms() -> None:
+    """Templates, told apart by what is left without names, numbers and quotes."""
+    forms = {
+        (q.split, re.sub(r"“.*?”|[+-]?[\d:]+|[ER]\d+|[A-Z]\w+|start|stop", "_", q.question)[:40])
+        for q in questions(made(600)[0])
+    }
+    counts = Counter(split for split, _ in forms)
+    assert min(counts["table"] - 11, counts["arithmetic"] - 24, counts["semantic"] - 8) >= 0
 
 
 def test_the_right_answer_scores_1_and_a_near_miss_less() -> None:

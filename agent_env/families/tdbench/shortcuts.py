@@ -1,0 +1,124 @@
+"""Answers without temporal reasoning: the baselines of every figure.
+
+Each reads a sample and its first table and gives an answer in the form that the prompt asks for;
+None where it has none for this kind of question.
+"""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Callable, Mapping, Sequence
+from operator import eq, gt, lt
+from random import Random
+
+from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.families.tdbench.templates import BOUNDS
+from agent_env.records.schema import MaterialTable
+
+Answerer = Callable[[TdbenchSample, MaterialTable | None], str | None]
+Cells = Mapping[str, str]
+LATEST_OF_ALL = "~"
+_TESTS = {"<": lt, "=": eq, ">": gt}
+
+
+def no_answer(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
+    """Always `No answer`."""
+    return None if sample.answer_type == "number" else "No answer"
+
+
+def latest_row(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
+    """The row of the group that began last."""
+    rows = _group(sample, table)
+    return _text(sample, rows[-1:]) if rows else None
+
+
+def ignore_time(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
+    """Every row of the group, whatever its dates."""
+    rows = _group(sample, table)
+    return _text(sample, rows) if rows else None
+
+
+def ignore_entity(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
+    """Every row shown that meets the condition on time, whoever it is about."""
+    if sample.relation not in BOUNDS or sample.b_start is None or not sample.context:
+        return None
+    rows = _rows(table, sample.context[0])
+    fitting = [row for row in rows if _meets(row, sample)]
+    return _text(sample, fitting) if rows and fitting else "No answer"
+
+
+def random_row(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
+    """A row of the group, drawn anew for each query."""
+    rows = _group(sample, table)
+    return _text(sample, [Random(f"shortcut/{sample.query}").choice(rows)]) if rows else None
+
+
+def oracle(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
+    """The gold with its dates and hops: what the scorer gives at most."""
+    if sample.answer_type == "number":
+        return sample.gold[0]
+    if not sample.golds:
+        return _with_hops(sample, ", ".join(sample.gold) or "No answer")
+    rows = [{"": row.answer, "start": row.start, "end": row.end or ""} for row in sample.golds]
+    return _with_hops(sample, _lines(sample, [(row[""], row) for row in rows]))
+
+
+SHORTCUTS: Mapping[str, Answerer] = {
+    "no answer": no_answer,
+    "latest row": latest_row,
+    "ignores the time": ignore_time,
+    "ignores the entity": ignore_entity,
+    "random row": random_row,
+    "oracle": oracle,
+}
+"""In the order of the tables; the last one sees the gold."""
+
+
+def _with_hops(sample: TdbenchSample, answer: str) -> str:
+    facts = [
+        " ".join((*hop.gold, *(day for day in (hop.start, hop.end) if day)))
+        for hop in sample.hops[:-1]
+    ]
+    return "\n".join([*facts, f"ANSWER: {answer}"]) if facts else answer
+
+
+def _group(sample: TdbenchSample, table: MaterialTable | None) -> list[Cells]:
+    """The rows that the question is about, by start; none for numbers."""
+    if not sample.relevant or sample.answer_type == "number":
+        return []
+    return sorted(_rows(table, sample.relevant[0]), key=lambda row: row["start"])
+
+
+def _rows(table: MaterialTable | None, indices: Sequence[int]) -> list[Cells]:
+    if table is None:
+        return []
+    names = [name.casefold() for name in table.columns]
+    rows = [table.rows[index] for index in indices]
+    return [
+        {name: "" if cell is None else str(cell) for name, cell in zip(names, row, strict=True)}
+        for row in rows
+    ]
+
+
+def _meets(row: Cells, sample: TdbenchSample) -> bool:
+    b = (sample.b_start or "", sample.b_end or "")
+    return all(
+        _TESTS[test](row[side] or LATEST_OF_ALL, b[place])
+        for side, test, place in BOUNDS[sample.relation]
+    )
+
+
+def _text(sample: TdbenchSample, rows: Sequence[Cells]) -> str:
+    names = [", ".join(row[name.casefold()] for name in sample.answers) for row in rows]
+    return _lines(sample, list(zip(names, rows, strict=True)))
+
+
+def _lines(sample: TdbenchSample, rows: Sequence[tuple[str, Cells]]) -> str:
+    if sample.kind == "current":
+        return "\n".join(f"{name}, since {_month(row['start'])}" for name, row in rows)
+    lines = [f"{name}, from {row['start']} to {row['end'] or 'present'}" for name, row in rows]
+    return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
+
+
+def _month(day: str) -> str:
+    return day if len(day) < 7 else f"{calendar.month_name[int(day[5:7])]} {day[:4]}"
