@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Sample
+from agent_env.tasks.family import by_digest, read_options
 from agent_env.tasks.shortcuts import (
     constant,
     majority,
@@ -15,6 +18,7 @@ from agent_env.tasks.shortcuts import (
     shortcut_scores,
     solved_samples,
 )
+from agent_env.wiring.registry import load_family
 
 TASK = make_task()
 
@@ -63,7 +67,30 @@ def test_a_random_answer_is_another_questions_and_the_same_each_time() -> None:
     assert first[3] != text(SET[3])
 
 
-def test_the_families_shortcuts_ignore_what_they_say_they_ignore() -> None:
-    assert [shortcut.name for shortcut in TASK.shortcuts] == [
-        "constant", "majority", "ignore-event", "random-value", "oracle",
-    ]  # fmt: skip
+SHORTCUTS = {
+    "time-puzzles": "constant majority ignore-event random-value oracle",
+    "tdbench": "no-answer latest-row ignores-the-time ignores-the-entity random-row oracle",
+    "temp-answers": "median majority random oracle",
+    "tempreason": "constant majority latest-row random-row ignore-time oracle",
+    "timeqa": "constant majority latest-row random-row ignore-time oracle",
+    "traveler": "constant majority ignore-time oracle",
+}
+
+
+@pytest.mark.parametrize("name", SHORTCUTS)
+def test_the_oracle_of_every_family_is_right_and_its_shortcuts_need_no_gold(name: str) -> None:
+    """A shortcut that looked at a hidden field would answer otherwise, or fail."""
+    family = load_family(name)
+    options = read_options(family, ["processes=1"] if name == "time-puzzles" else [])
+    made = family.make_samples(12, 3, options)
+    task = family.make_task("default", options, by_digest(made.tables))
+    assert " ".join(shortcut.name for shortcut in task.shortcuts) == SHORTCUTS[name]
+    blind = [sample.model_copy(update=dict(task.hidden)) for sample in made.samples]
+    for shortcut in task.shortcuts:
+        if shortcut.sees_gold:
+            assert len(solved_samples(task, shortcut, made.samples)) == len(made.samples)
+        elif shortcut.name not in ("majority", "random", "median"):  # these count others' golds
+            whole, hidden = (shortcut.make(own) for own in (made.samples, blind))
+            assert [whole(sample, Random(1)) for sample in blind] == [
+                hidden(sample, Random(1)) for sample in blind
+            ]

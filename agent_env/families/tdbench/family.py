@@ -8,6 +8,7 @@ from agent_env.families.tdbench import prompts
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.sample import NAME, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.score import METRICS, make_scorer
+from agent_env.families.tdbench.shortcuts import HIDDEN, task_shortcuts
 from agent_env.families.timed_facts.orders import with_orders
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Message, Sample
@@ -69,6 +70,8 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
         wording=prompts.prompt_text,
         examples=prompts.examples,
         analysis=HOOKS,
+        shortcuts=task_shortcuts(tables),
+        hidden=HIDDEN,
     )
     return with_orders(task)
 

@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import eq, gt, lt
 from random import Random
 
-from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.templates import BOUNDS
-from agent_env.records.schema import MaterialTable
+from agent_env.records.schema import MaterialTable, Sample
+from agent_env.tasks.family import Materials
+from agent_env.tasks.task import Shortcut
 
 Answerer = Callable[[TdbenchSample, MaterialTable | None], str | None]
 Cells = Mapping[str, str]
@@ -72,6 +74,26 @@ SHORTCUTS: Mapping[str, Answerer] = {
     "oracle": oracle,
 }
 """In the order of the tables; the last one sees the gold."""
+HIDDEN = {"gold": (), "golds": (), "others": (), "outdated": (), "hops": ()}
+
+
+def task_shortcuts(tables: Materials) -> tuple[Shortcut, ...]:
+    """The shortcuts of the task, which stand beside every score."""
+    return tuple(_shortcut(name, answer, tables) for name, answer in SHORTCUTS.items())
+
+
+def _shortcut(name: str, answer: Answerer, tables: Materials) -> Shortcut:
+    def guess(sample: Sample, rng: Random) -> str | None:
+        own = tdbench_sample(sample)
+        return answer(own, tables.get(own.materials[0]) if own.materials else None)
+
+    return Shortcut(
+        name.replace(" ", "-"),
+        " ".join((answer.__doc__ or name).split()).rstrip("."),
+        lambda samples: guess,
+        sees_gold=answer is oracle,
+        is_by_question=answer in (latest_row, ignore_time, ignore_entity),
+    )
 
 
 def _with_hops(sample: TdbenchSample, answer: str) -> str:

@@ -12,6 +12,7 @@ from agent_env.families.temp_answers.sample import NAME, TimeQuestion, time_ques
 from agent_env.families.temp_answers.scoring.answer_spec import TimeAnswer
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import is_transitional, measure, within
+from agent_env.families.temp_answers.shortcuts import HIDDEN, shortcuts
 from agent_env.families.temp_answers.wording import messages
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
@@ -48,6 +49,8 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         error_metrics=ERROR_METRICS,
         default_conditions=("base", "cal", "ci"),
         analysis=AnalysisHooks(_groups, _cluster, "table or graph"),
+        shortcuts=shortcuts(),
+        hidden=HIDDEN,
     )
 
 

@@ -12,6 +12,7 @@ from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.orders import with_orders
 from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
+from agent_env.families.timed_facts.shortcuts import HIDDEN, shortcuts
 from agent_env.families.timed_facts.solver import Query, Shift, Ties
 from agent_env.families.timed_facts.wording import fact_line, prose
 from agent_env.protocols import Limits
@@ -100,6 +101,8 @@ def make_task(
         fields=fields,
         wording=wording,
         analysis=AnalysisHooks(groups),
+        shortcuts=shortcuts(),
+        hidden=HIDDEN,
         examples=lambda sample, condition: (
             worked_example(timed(sample), setting, form_of(timed(sample), prompt, ties)),
         ),

@@ -12,7 +12,7 @@ from agent_env.families.traveler.answers import read_answer
 from agent_env.families.traveler.configurations import find_configuration
 from agent_env.families.traveler.events import COLUMNS
 from agent_env.families.traveler.sample import NAME, NOTHING, TravelerSample, traveler_sample
-from agent_env.families.traveler.shortcuts import TimeBlind, time_blind
+from agent_env.families.traveler.shortcuts import HIDDEN, TimeBlind, shortcuts, time_blind
 from agent_env.families.traveler.wording import PROMPT, fields
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
@@ -49,7 +49,7 @@ HOOKS = AnalysisHooks(groups, cluster, "list of events")
 
 def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
     """The task in one of the twelve configurations; `default` is the slides' choice."""
-    configuration = find_configuration(prompt)
+    configuration, blind = find_configuration(prompt), time_blind(materials)
 
     def prompt_fields(sample: Sample, condition: Condition) -> dict[str, str]:
         own = traveler_sample(sample)
@@ -66,7 +66,7 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
         name=NAME,
         sample_type=TravelerSample,
         prompt=start,
-        scorer=partial(score, blind=time_blind(materials)),
+        scorer=partial(score, blind=blind),
         metrics=METRICS,
         ceiling_metric="of_ceiling",
         default_conditions=("base", "events", "ci"),
@@ -75,6 +75,8 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
         wording=lambda values: PROMPT.format(**values),
         setup=setup,
         analysis=HOOKS,
+        shortcuts=shortcuts(blind),
+        hidden=HIDDEN,
     )
 
 

@@ -32,6 +32,6 @@ def test_a_module_of_the_package_is_a_statistic(
     (tmp_path / "counted.py").write_text(COUNTED)
     monkeypatch.setattr(statistics, "__path__", [*statistics.__path__, str(tmp_path)])
     names = [statistic.name for statistic in statistics.statistics_of(made)]
-    assert names[:3] == ["conditions", "counted", "differences"]
+    assert names[:4] == ["conditions", "shortcuts", "counted", "differences"]
     (table,) = statistics.tables_of(made, statistics.statistics_named(made, ["counted"]))
     assert table.rows == (("base", 8), ("web", 8))
