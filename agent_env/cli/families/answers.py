@@ -48,11 +48,21 @@ def score_answers(
         print(f"drew {len(commands.draw(figures, scored))} files in {figures}", file=sys.stderr)
     if as_json:
         print(json.dumps(commands.as_json(scored)))
+        _fail_for_unjudged(scored)
         return
     _print_files(scored)
     _print_errors(scored)
     _print_exclusions(scored)
     _print_disagreements(scored)
+    _fail_for_unjudged(scored)
+
+
+def _fail_for_unjudged(scored: ScoredAnswers) -> None:
+    """Exits 1 where a file has no row that can be judged."""
+    for file in scored.unjudged:
+        print(f"{file.label}: judged 0 of {len(file.rows)} rows", file=sys.stderr)
+    if scored.unjudged:
+        sys.exit(1)
 
 
 def _write(path: Path, scored: ScoredAnswers) -> None:
@@ -147,7 +157,9 @@ def _print_exclusions(scored: ScoredAnswers) -> None:
         for mode, summaries in scored.summaries.items():
             what = "in no mean" if mode == "v2" else "counted as wrong"
             for problem, count in summaries[k].problems.items():
-                _say(file, f"{mode}: {count} rows {what}: {problem}")
+                items = scored.scores[mode].items[k]
+                first = next(item.row.line for item in items if item.problem == problem)
+                _say(file, f"{mode}: {count} rows {what} (row {first} first): {problem}")
             for unit, count in summaries[k].unscaled.items():
                 unscaled.setdefault((file.dataset, mode, unit), []).append(count)
             if coarse := summaries[k].coarse:

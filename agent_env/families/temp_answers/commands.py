@@ -99,6 +99,18 @@ class ScoredAnswers:
     unanswered: Mapping[Path, int] = field(default_factory=dict)
     """Questions of the file's splits without a row."""
 
+    @property
+    def unjudged(self) -> list[ResponseFile]:
+        """Files with rows of which no mode can judge one."""
+        return [
+            file
+            for k, file in enumerate(self.files)
+            if file.rows
+            and all(
+                sum(own[k].problems.values()) == len(file.rows) for own in self.summaries.values()
+            )
+        ]
+
     def answers(self, mode: str) -> Answers:
         """The input of the study's tables and figures."""
         return Answers(self.files, mode, self.scores[mode], self.summaries[mode])

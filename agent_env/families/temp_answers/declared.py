@@ -27,6 +27,7 @@ DEFAULT_NAMES = {
     "X": "hours", "Y": "minutes", "Z": "seconds", "A": "hours", "B": "minutes", "C": "seconds",
     "H": "hours", "M": "minutes", "S": "seconds",
 }  # fmt: skip
+FORMAT, UNIT = "answer_format", "answer_temporal_unit"
 _ERA = re.compile(r"\b(?:B\.?C|A\.?D|C\.?E)\b")
 
 
@@ -42,10 +43,12 @@ class Declared:
 def declared_line(form: str | None, unit: str | None, label: str | None) -> Declared:
     """The specification of a question whose answer is on a final line."""
     if label is None:
-        return Declared(None, None, "no gold answer")
+        return Declared(None, None, "label is missing")
     spec = line_spec(form, unit)
     if spec is None:
-        return Declared(None, None, f"unknown format '{form or ''}' and unit '{unit or ''}'")
+        return Declared(
+            None, None, f"{FORMAT} '{form or ''}' and {UNIT} '{unit or ''}' are unknown"
+        )
     return _with_gold(spec, read_text(label.strip(), spec).amount, label)
 
 
@@ -73,7 +76,7 @@ def declared_object(
 ) -> Declared:
     """The specification of a question whose answer is an object; `label` is a Python literal."""
     if label is None:
-        return Declared(None, None, "no gold answer")
+        return Declared(None, None, "label is missing")
     try:
         gold: Any = ast.literal_eval(label)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -82,13 +85,13 @@ def declared_object(
         gold = {"answer": gold}
     spec = _object_spec(unit, gold, question, question_type)
     if spec is None:
-        return Declared(None, None, f"unknown unit '{unit}'")
+        return Declared(None, None, f"{UNIT} '{unit or ''}' is unknown")
     return _with_gold(spec, read_value(gold, spec).amount, label)
 
 
 def _with_gold(spec: AnswerSpec, gold: Amount | None, label: str) -> Declared:
     if gold is None:
-        return Declared(spec, None, f"the gold answer '{label[:60]}' cannot be read")
+        return Declared(spec, None, f"label '{label[:60]}' is no {spec.kind} of {spec.unit}")
     return Declared(spec, gold)
 
 

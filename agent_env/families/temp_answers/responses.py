@@ -10,7 +10,7 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -96,6 +96,9 @@ def read_responses(
     rows, keys, duplicates = [], set[str](), list[int]()
     date_cache = {} if date_cache is None else date_cache
     for line, record in enumerate(chain([first], records), start=1):
+        absent = [c for name in NEEDED if isinstance(c := columns[name], str) and c not in record]
+        if absent:
+            raise DatasetError(path, None, f"record {line} has no field '{absent[0]}'")
         row = _row(line, record, columns, dataset, date_cache)
         if row.key in keys:
             duplicates.append(line)
@@ -142,12 +145,45 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         with path.open(encoding="utf-8-sig", newline="", errors="replace") as stream:
-            reader = csv.DictReader(stream, strict=False)
-            yield from reader
+            quotes = Quotes(stream)
+            reader = csv.DictReader(quotes, strict=False)
+            for number, record in enumerate(reader, start=1):
+                _check_fields(path, number, record, reader.fieldnames or ())
+                yield record
+            if quotes.are_open:
+                why = "a quote is not closed at the end of the file, which seems to be cut"
+                raise DatasetError(path, reader.line_num, why)
     except OSError as exc:
         raise DatasetError(path, None, exc.strerror or str(exc)) from exc
     except csv.Error as exc:
         raise DatasetError(path, reader.line_num, str(exc)) from exc
+
+
+class Quotes:
+    """The lines of a CSV, with a check whether the last quote was closed."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = lines
+        self.are_open = False
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.are_open ^= line.count('"') % 2 == 1
+            yield line
+
+
+def _check_fields(
+    path: Path, number: int, record: Mapping[Any, Any], columns: Sequence[str]
+) -> None:
+    """Raises for a row with more or fewer fields than the header."""
+    if None in record:
+        count = len(columns) + len(record[None])
+        raise DatasetError(
+            path, None, f"row {number} has {count} fields, the header {len(columns)}"
+        )
+    if (missing := next((name for name in columns if record[name] is None), None)) is not None:
+        why = f"row {number} has no field '{missing}'; the file seems to be cut there"
+        raise DatasetError(path, None, why)
 
 
 def _json_lines(path: Path) -> Iterator[dict[str, Any]]:

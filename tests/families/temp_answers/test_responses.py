@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.families.temp_answers.commands import ScoreOptions, score_answers
 from agent_env.families.temp_answers.declared import declared_line, declared_object
 from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
 from agent_env.families.temp_answers.responses import (
+    NEEDED,
     graph_of,
     question_keys,
     read_mapping,
@@ -71,6 +73,34 @@ def test_any_other_file_by_a_mapping(tmp_path: Path) -> None:
         read_mapping(file)
     with pytest.raises(DatasetError, match=r"no column .*nope \(for question\)"):
         read_responses(data, mapping | {"question": "nope"})
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (f"{ROW},a\n" + ROW[:20], "row 2 has no field 'answer_format'; the file seems to be cut there"),
+        (f'{ROW},a\n{ROW},"Final Ans', "a quote is not closed at the end of the file"),
+        (f"{ROW},a\n{ROW},a,b\n", "row 2 has 10 fields, the header 9"),
+    ],
+)
+def test_half_a_file_and_shifted_fields_are_named(tmp_path: Path, rows: str, why: str) -> None:
+    with pytest.raises(DatasetError, match=why):
+        read_responses(written(tmp_path, f"{HEAD},response\n{rows}"))
+
+
+def test_a_field_that_one_record_lacks_is_named(tmp_path: Path) -> None:
+    records = [dict.fromkeys(NEEDED, "1"), dict.fromkeys(NEEDED, "1")]
+    del records[1]["label"]
+    path = written(tmp_path, "\n".join(map(json.dumps, records)), "mine.jsonl")
+    with pytest.raises(DatasetError, match="record 2 has no field 'label'"):
+        read_responses(path)
+
+
+def test_a_file_without_a_row_that_can_be_judged_is_named(tmp_path: Path) -> None:
+    lost = written(tmp_path, f"{HEAD},response\n{ROW.replace('17', 'x')},a\n")
+    good = written(tmp_path, f"{HEAD},response\n{ROW},a\n", "ttqa_head_B_few-shot_x.csv")
+    scored = score_answers(ScoreOptions((lost, good), intervals=False))
+    assert [file.path for file in scored.unjudged] == [lost]
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
@@ -136,11 +166,12 @@ def test_a_year_is_a_year_where_the_question_asks_when() -> None:
 @pytest.mark.parametrize(
     ("form", "unit", "label", "problem"),
     [
-        ("<num_moons>", "moons", "3", "unknown format '<num_moons>' and unit 'moons'"),
-        ("yyyy", "date_years", None, "no gold answer"),
-        ("yyyy", "date_years", "long ago", "the gold answer 'long ago' cannot be read"),
+        ("<num_moons>", "moons", "3",
+         "answer_format '<num_moons>' and answer_temporal_unit 'moons' are unknown"),
+        ("yyyy", "date_years", None, "label is missing"),
+        ("yyyy", "date_years", "long ago", "label 'long ago' is no year of years"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_scored_says_why(
     form: str, unit: str, label: str | None, problem: str
 ) -> None:

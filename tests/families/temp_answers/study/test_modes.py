@@ -150,8 +150,8 @@ def test_rows_without_a_gold_are_counted_and_in_no_mean_of_v2() -> None:
     (found,) = v2(file)
     assert (found.n, found.exact_match) == (1, 100.0)
     assert found.problems == {
-        "the gold answer 'long ago' cannot be read": 1,
-        "unknown format '<num_moons>' and unit 'moons'": 1,
+        "label 'long ago' is no year of years": 1,
+        "answer_format '<num_moons>' and answer_temporal_unit 'moons' are unknown": 1,
     }
 
 
