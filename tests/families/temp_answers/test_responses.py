@@ -78,7 +78,7 @@ def test_any_other_file_by_a_mapping(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "why"),
     [
-        (f"{ROW},a\n" + ROW[:20], "row 2 has no field 'answer_format'; the file seems to be cut there"),
+        (f"{ROW},a\n" + ROW[:20], "row 2 has no field 'answer_format'; the file seems to be cut"),
         (f'{ROW},a\n{ROW},"Final Ans', "a quote is not closed at the end of the file"),
         (f"{ROW},a\n{ROW},a,b\n", "row 2 has 10 fields, the header 9"),
     ],
