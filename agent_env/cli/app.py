@@ -56,6 +56,7 @@ class Commands(CommandTable):
             "traveler": "families.traveler:traveler",
         },
         "This machine": {
+            "list": "plugins:list_registry",
             "doctor": "sandbox:doctor",
             "sandbox": "sandbox:sandbox_commands",
         },

@@ -11,14 +11,17 @@ if TYPE_CHECKING:
 
 def options_of_task(words: Sequence[str]) -> tuple[str, Sequence[OptionHelp]]:
     """The first task that is named among the words of a command, and its options."""
-    from agent_env.wiring.registry import load_family, task_names
-
-    task = next((word for word in words if word in task_names()), "")
-    if not task:
-        return "", ()
+    from agent_env.errors import ConfigError
     from agent_env.tasks.option_help import option_help
+    from agent_env.wiring.registry import FAMILIES
 
-    return task, option_help(load_family(task).options)
+    named = (word for word in words if word in FAMILIES.names() or word.endswith(":FAMILY"))
+    if not (task := next(named, "")):
+        return "", ()
+    try:
+        return task, option_help(FAMILIES.find(task).options)
+    except ConfigError:  # told by the command itself, where it is run
+        return "", ()
 
 
 def help_rows(words: Sequence[str]) -> tuple[str, list[tuple[str, str]]]:

@@ -130,6 +130,27 @@ class Preflight(Stored):
     """Why no condition means what its name says: another model answers."""
 
 
+class PluginUse(Stored):
+    """Something that a run used and that is not built in."""
+
+    kind: str
+    """Such as `family` or `tool`."""
+    name: str
+    """As in the run's conditions, tables and other entries."""
+    reference: str
+    """What finds it: the name of an entry point, MODULE:NAME, or FILE.py:NAME."""
+    package: str | None = None
+    """The distribution; None for a file, and for a module of no installed package."""
+    version: str | None = None
+    digest: str | None = None
+    """Of the sources of its package, or of the file; twelve hexadecimal digits."""
+
+    def __str__(self) -> str:
+        """For users."""
+        parts = (self.package or self.reference, self.version, self.digest)
+        return " ".join(part for part in parts if part)
+
+
 class Manifest(Stored):
     """run.json: everything that determined a run; no secret."""
 
@@ -186,6 +207,8 @@ class Manifest(Stored):
     fsync: Literal["replies", "all", "none"] = "replies"
     """When a trace is forced to the disk."""
     versions: dict[str, str]
+    plugins: tuple[PluginUse, ...] = Field(default=(), exclude_if=lambda uses: not uses)
+    """What was plugged in."""
     created_at: str
     parent: Parent | None = None
     """The episode that this run forks."""

@@ -14,7 +14,8 @@ class ToolTraits(BaseModel):
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
     """As models call it."""
     path: str | None = None
-    """MODULE:NAME of the declaration; None for a built-in tool."""
+    """What finds the declaration: the name of an entry point, MODULE:NAME or FILE.py:NAME; None for
+    a built-in tool."""
     needs_web: bool = False
     """Whether it searches or fetches through the run's web."""
     needs_sandbox: bool = False
@@ -29,3 +30,7 @@ class ToolTraits(BaseModel):
     """Whether its output can hold the dates of the answer, so that their use can be checked."""
     hosted: str | None = None
     """The provider's own tool that stands for it with --hosted-tools."""
+    timeout_s: float = Field(default=30.0, gt=0)
+    """Of one call of a plugged-in tool."""
+    output_limit: int = Field(default=20_000, ge=1)
+    """Characters that the model gets of one call of a plugged-in tool."""

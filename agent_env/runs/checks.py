@@ -8,17 +8,20 @@ from pathlib import Path
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
+from agent_env.registry import NO_PLUGINS, Plugins
 from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.task import Task
-from agent_env.tasks.tool_registry import find_tool, needs_web, traits_of
+from agent_env.tasks.tool_registry import needs_web, open_tool, traits_of
 
 
-def check_tables(conditions: Sequence[Condition], made: SampleSet) -> None:
+def check_tables(
+    conditions: Sequence[Condition], made: SampleSet, plugins: Plugins = NO_PLUGINS
+) -> None:
     """ConfigError for a condition whose tool needs a table that a sample does not have."""
     tables = by_digest(made.tables)
     asking = {t: c.name for c in reversed(conditions) for t in traits_of(c) if t.needs_table}
     for traits, condition in asking.items():
-        reads = find_tool(traits.path or traits.name).reads
+        reads = open_tool(plugins, traits).reads
         for sample in made.samples:
             own = [tables[digest] for digest in sample.materials]
             if not any(reads is None or reads(table) for table in own):

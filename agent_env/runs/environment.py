@@ -59,7 +59,7 @@ async def open_environment(
         stack.enter_context(folder.locked())
         ours = manifest.model_copy(update=WITHOUT_MODEL)
         check_trust(folder, ours, note, confirmed=trust_run, option="trust_run=True")
-        rooms = await open_rooms(folder, ours, task, stack)
+        rooms = await open_rooms(folder, ours, task, stack, plugins=folder.plugins)
         texts = Texts(folder.texts)
         stack.callback(texts.close)
         runner = Runner(

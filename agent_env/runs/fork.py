@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.models.addresses import moved, split_address
+from agent_env.registry import Plugins
 from agent_env.runs.options import ForkOptions, with_changes
 from agent_env.runs.replay import fresh_manifest
 from agent_env.runs.resume import own_settings
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, run_episodes
-from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.conditions import own_tools, parse_condition
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.models import open_counted
+from agent_env.wiring.plugins import uses_in, with_model
 from agent_env.wiring.rooms import Parts, choose_sandbox
 from agent_env.wiring.trust import check_trust, record_run
 
@@ -66,8 +68,10 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
         now = datetime.now(UTC)
         out = Run(options.out or source.place(f"forks/{now:%Y%m%d-%H%M%S-%f}"))
         stack.callback(out.let_go)
+        out.objects = source.objects
+        plugins = Plugins(fork_manifest.plugins, source.objects)
         out.parts = Parts(
-            await open_counted(fork_manifest, listener.note, stack)
+            await open_counted(fork_manifest, listener.note, stack, plugins)
         )  # fails before a folder
         materials, files = source.materials_bytes(), copied_files(source, manifest)
         make_fork(
@@ -87,7 +91,8 @@ async def _forked_manifest(
     manifest: Manifest, options: ForkOptions, condition: Condition, parent: Parent
 ) -> Manifest:
     """The parent's manifest for one sample and condition, with the fork's changes."""
-    chosen = parse_condition(options.condition) if options.condition else condition
+    tools = own_tools(manifest.conditions)
+    chosen = parse_condition(options.condition, tools) if options.condition else condition
     if (chosen.context, chosen.wording) != (condition.context, condition.wording):
         raise ConfigError(
             f"a fork keeps its parent's question, pages included, and that was asked under "
@@ -98,13 +103,14 @@ async def _forked_manifest(
     sandbox = manifest.sandbox
     if needs_sandbox(chosen) and sandbox is None:
         sandbox = (await choose_sandbox(options.sandbox)).name
-    model = options.model or manifest.model
-    url = options.base_url or split_address(options.model or "")[1]
     update = with_changes(manifest.model_dump(), options.changes)
+    if options.model is not None:
+        update |= with_model(manifest, options.model)
+    model = update.get("model", manifest.model)
+    url = options.base_url or split_address(options.model or "")[1]
     before = update.get("model_parameters", manifest.model_parameters)
     update |= {
         "parent": parent,
-        "model": model,
         "model_parameters": moved(before, model, url, options.api_key_env, False),
         "conditions": (chosen,),
         "repeats": options.repeats,
@@ -112,7 +118,8 @@ async def _forked_manifest(
         "sandbox": sandbox if needs_sandbox(chosen) else None,
         "web": (manifest.web or "sealed") if needs_web([chosen]) else None,
     }
-    return manifest.model_copy(update=update)
+    forked = manifest.model_copy(update=update)
+    return forked.model_copy(update={"plugins": uses_in(forked)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.addresses import base_urls, with_variable
 from agent_env.records.options import Opt, Part
 from agent_env.records.schema import Record
+from agent_env.registry import load_path
 from agent_env.runs.options import ApiKeyEnv
 from agent_env.tasks.family import Family, Rewording, SampleSet, by_digest, read_options
 from agent_env.wiring.models import make_model
-from agent_env.wiring.registry import load, load_family
+from agent_env.wiring.registry import load_family
 
 if TYPE_CHECKING:
     from agent_env.analysis.totals import Totals
@@ -212,7 +213,7 @@ async def _reword(
     from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 
-    by_model: Rewording = load(load_family(options.task).rewording or "")
+    by_model: Rewording = load_path(load_family(options.task).rewording or "")
     questions = by_model.samples(made.samples, by_digest(made.tables))
     folder = Run(options.run or options.out.with_name(f"{options.out.stem}.wording"))
     run_options = RunOptions(

@@ -18,6 +18,7 @@ from agent_env.episodes.calls.options import CallOptions
 from agent_env.models.parameters import ModelParameters
 from agent_env.protocols import Limits
 from agent_env.records.options import RUNNING, SERVER, WHAT, WORDS, Opt, Part
+from agent_env.records.schema import Condition
 from agent_env.wiring.web_options import WebOptions
 
 Source = Literal["recorded", "live"]
@@ -41,7 +42,8 @@ class RunOptions:
     task: Annotated[
         str,
         Opt(
-            "time-puzzles, tdbench, tempreason, timeqa, traveler, temp-answers or qa (your own).",
+            "time-puzzles, tdbench, tempreason, timeqa, traveler, temp-answers, qa (your own), "
+            "an installed family, or MODULE:FAMILY or file.py:FAMILY.",
             metavar="TASK",
             manifest="task",
             argument=True,
@@ -50,8 +52,9 @@ class RunOptions:
     model: Annotated[
         str,
         Opt(
-            "reference (the default), reference-static, openai/NAME, compatible/NAME or "
-            "compatible/NAME@URL. Repeatable: each model gets a run of its own below --out.",
+            "reference (the default), reference-static, openai/NAME, compatible/NAME, "
+            "compatible/NAME@URL, an installed model, or MODULE:NAME or file.py:NAME of a function "
+            "that answers. Repeatable: each model gets a run of its own below --out.",
             WHAT,
             manifest="model",
             resume=True,
@@ -59,7 +62,7 @@ class RunOptions:
         ),
     ] = "reference"
     conditions: Annotated[
-        tuple[str, ...],
+        tuple[str | Condition, ...],
         Opt(
             "Parts joined by +: base, explicit, explicit-paper, cited, web, web-once, cal, events, "
             "ci, sql. Repeatable.",
@@ -67,9 +70,21 @@ class RunOptions:
             "--condition",
             manifest="conditions",
             fork=True,
+            typed=list[str],
+            default=None,
         ),
     ] = ()
     """Names; empty for the task's own that can run here."""
+    tools: Annotated[
+        tuple[str, ...],
+        Opt(
+            "A tool of your own that conditions may name: an installed one, MODULE:NAME or "
+            "file.py:NAME of a function. Repeatable.",
+            WHAT,
+            "--tool",
+            manifest="conditions",
+        ),
+    ] = ()
     cited_from: Annotated[
         tuple[str, ...],
         Opt(
@@ -192,6 +207,9 @@ class RunOptions:
     )
     """Limits of an episode that override the task's, by the names in protocols.Limits."""
     calls: CallOptions = field(default_factory=CallOptions)
+    objects: Mapping[tuple[str, str], object] = field(default_factory=dict)
+    """Plug-ins by kind and name that only this process has; `task`, `model` and conditions may name
+    them."""
     preflight: Literal["off", "on", "anyway"] = "off"
     """Whether the server is tested before the first episode; `anyway` runs invalid conditions too
     and marks them."""

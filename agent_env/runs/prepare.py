@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from agent_env.episodes.calls.options import allow_open_files, manifest_fields
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import base_urls, key_variables, with_variable
-from agent_env.records.manifest import Manifest, TextFile
+from agent_env.records.manifest import Manifest, PluginUse, TextFile
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
+from agent_env.registry import Plugins, use_of
 from agent_env.runs.checks import check_prompt, check_proofs, check_tables, check_wordings
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
@@ -25,8 +26,15 @@ from agent_env.tasks.family import Family, SampleSet, by_digest, read_options
 from agent_env.tasks.templates import read_text_file, with_texts
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web, tool_names
 from agent_env.tasks.where import select
-from agent_env.wiring.models import make_model, make_tokenizer, open_model
-from agent_env.wiring.registry import SCRIPTS, load_family
+from agent_env.wiring.models import (
+    make_model,
+    make_tokenizer,
+    model_entry,
+    open_model,
+    steps_of_task,
+)
+from agent_env.wiring.plugins import tools_named, uses_in
+from agent_env.wiring.registry import FAMILIES, SCRIPTS
 from agent_env.wiring.rooms import HOSTED_WEB, Parts, choose_sandbox, versions
 from agent_env.wiring.trust import record_run
 from agent_env.wiring.web_options import WebOptions, settings_of
@@ -47,16 +55,21 @@ async def prepare_run(
     `is_asked`: false if another program replies for the model. The objects opened for the checks
     stay open in the run until the stack is closed."""
     (options,) = addressed(options, [options.model])
-    family = load_family(options.task)
+    plugins = Plugins(objects=options.objects, from_user=True)
+    family = plugins.find(FAMILIES, options.task)
     _check_script(options, family)
     chosen = read_options(family, options.options)
     options, texts = _with_texts(options)
     task = with_texts(family.make_task(options.prompt, chosen, {}), *texts)
+    uses = _uses(options, plugins, task, is_asked)
+    plugins = replace(plugins, uses=uses)
     counted = None
     if is_asked:
+        options = replace(options, model=model_entry(options.model, plugins)[1])
         counted = await open_model(
-            options.model, options.base_url, options.parameters, options.tokenizer, note, stack
-        )
+            options.model, options.base_url, options.parameters, options.tokenizer, note, stack,
+            plugins=plugins, steps=steps_of_task(task.name, plugins),
+        )  # fmt: skip
     else:
         make_tokenizer(options.tokenizer)
     allow_open_files(options.concurrency)
@@ -65,7 +78,7 @@ async def prepare_run(
     about_calls = manifest_fields(options.calls, options.model, limits, note)
     _check_web(options, conditions, note)
     made = select_samples(options, family, chosen, task)
-    check_tables(conditions, made)
+    check_tables(conditions, made, plugins)
     if made.tables:
         tables = by_digest(made.tables)
         task = with_texts(family.make_task(options.prompt, chosen, tables), *texts)
@@ -76,9 +89,9 @@ async def prepare_run(
         check_proofs(conditions, made, settings_of(options.web), note)
     copies = _copies(options, made.samples, note)
     run = _create(
-        options, task, chosen, conditions, sandbox, made, limits, about_calls, copies, texts
+        options, task, chosen, conditions, sandbox, made, limits, about_calls, uses, copies, texts
     )
-    run.task, run.parts = task, Parts(counted, sandbox)
+    run.task, run.parts, run.objects = task, Parts(counted, sandbox), options.objects
     stack.callback(run.let_go)
     record_run(run, note)
     return run
@@ -127,6 +140,22 @@ def addressed(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
     ]
 
 
+def _uses(
+    options: RunOptions, plugins: Plugins, task: Task, is_asked: bool
+) -> tuple[PluginUse, ...]:
+    """What is noted of the family and the model that are not built in; ConfigError for a family
+    that calls itself like another."""
+    entries = []
+    family = plugins.entry(FAMILIES, options.task)
+    if not family.is_built_in:
+        FAMILIES.check_free(task.name, family)
+        entries.append(replace(family, name=task.name))
+    if is_asked:
+        model, _ = model_entry(options.model, plugins)
+        entries += [] if model.is_built_in else [model]
+    return tuple(use_of(entry) for entry in entries)
+
+
 async def _conditions(
     options: RunOptions, task: Task, note: Callable[[str], None]
 ) -> tuple[tuple[Condition, ...], SandboxBackend | None]:
@@ -135,7 +164,8 @@ async def _conditions(
 
     named = bool(options.conditions)
     contexts = [given.name for given in parse_context_options(options.cited_from)]
-    parsed = parse_conditions(options.conditions or task.default_conditions, contexts)
+    names = options.conditions or task.default_conditions
+    parsed = parse_conditions(names, contexts, tools_named(options.tools))
     chosen = with_first_steps(parsed, options.first_steps)
     conditions = tuple(_with_strategy(condition, options, task) for condition in chosen)
     if _hosts(options) or not any(needs_sandbox(condition) for condition in conditions):
@@ -272,6 +302,7 @@ def _create(
     made: SampleSet,
     limits: dict[str, Any],
     about_calls: dict[str, Any],
+    uses: tuple[PluginUse, ...],
     copies: Sequence[ContextCopy] = (),
     texts: PromptTexts = (None, None),
 ) -> Run:
@@ -285,6 +316,7 @@ def _create(
     fields = about_calls | {
         "id": token_hex(6),
         "task": task.name,
+        "plugins": uses,
         "model_parameters": {"base_url": options.base_url, **options.parameters},
         "conditions": conditions,
         "limits": limits,
@@ -304,6 +336,7 @@ def _create(
         "created_at": now.isoformat(timespec="seconds"),
     }
     manifest = Manifest(**entries(options) | fields)
+    manifest = manifest.model_copy(update={"plugins": uses_in(manifest)})
     run = Run(path)
     run.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
     return run

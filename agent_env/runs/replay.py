@@ -14,6 +14,7 @@ from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.runs.options import ReplayOptions
 from agent_env.runs.run import Run
 from agent_env.wiring.models import health_of, make_model, make_tokenizer, open_counted
+from agent_env.wiring.plugins import report_changes, uses_in
 from agent_env.wiring.rooms import Parts, contexts_of, open_rooms, strategy_of, versions
 from agent_env.wiring.trust import WITHOUT_MODEL, WITHOUT_TOOLS, check_trust, record_run
 
@@ -39,6 +40,7 @@ async def replay(
     if options.tools_live and options.model_live:
         raise ConfigError("with live tools and a live model nothing is replayed; start a new run")
     _check_live(run, options, note)
+    report_changes(run.manifest(), note)
     loop = AgentLoop()
     async with AsyncExitStack() as stack:
         if options.model_live:
@@ -132,7 +134,7 @@ def _strategies(run: Run) -> Callable[[Sample, Condition], Strategy]:
 async def _live_tools(run: Run, stack: AsyncExitStack) -> OpenTools:
     """The run's tools without its model, so that no key is needed."""
     parts = Parts(model=(make_model("reference", None, {}), make_tokenizer("estimate")))
-    rooms = await open_rooms(run, run.manifest(), run.task, stack, parts=parts)
+    rooms = await open_rooms(run, run.manifest(), run.task, stack, parts=parts, plugins=run.plugins)
 
     @asynccontextmanager
     async def open_tools(sample: Sample, condition: Condition) -> AsyncIterator[Toolbox]:
@@ -156,7 +158,7 @@ async def _live_model(
     from agent_env.episodes.trace.texts import Texts
 
     manifest = run.manifest()
-    model, tokenizer = await open_counted(manifest, note, stack)
+    model, tokenizer = await open_counted(manifest, note, stack, run.plugins)
     now = datetime.now(UTC)
     out = RunFolder(options.out or run.place(f"replays/{now:%Y%m%d-%H%M%S}"))
     fresh = fresh_manifest(manifest)
@@ -164,7 +166,7 @@ async def _live_model(
     out.create(fresh, samples, run.materials_bytes(), copied_files(run, manifest))
     record_run(out, note)
     note(f"what the model says is recorded in {out.path}")
-    is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
+    is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"), run.plugins)
     calls = open_calls(out, fresh, manifest.concurrency, stack, note, is_up)
     texts = Texts(out.texts)
     stack.callback(texts.close)
@@ -188,5 +190,6 @@ async def _live_model(
 def fresh_manifest(manifest: Manifest) -> Manifest:
     """The manifest of a new run with the same settings."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    update = {"id": token_hex(6), "versions": versions(), "created_at": now}
+    update = {"id": token_hex(6), "versions": versions(), "plugins": uses_in(manifest)}
+    update |= {"created_at": now}
     return manifest.model_copy(update=update | {"changes": (), "preflights": ()})

@@ -12,6 +12,7 @@ from agent_env.records.manifest import Manifest
 from agent_env.runs.options import ForkOptions, ResumeOptions, with_changes
 from agent_env.runs.run import Run
 from agent_env.runs.start import Engine, Listener, is_in_text, preflight_update, run_episodes
+from agent_env.wiring.plugins import uses_in, with_model
 from agent_env.wiring.rooms import versions
 from agent_env.wiring.trust import check_trust, record_run
 
@@ -27,6 +28,7 @@ async def resume(
 
     changed = check_resumed(run, options, listener.note)
     manifest, now = run.manifest(), versions()
+    changed = changed.model_copy(update={"plugins": uses_in(changed)})
     differences = changes(run, manifest, changed, now)
     _check_accepted(run, options, differences)
     async with AsyncExitStack() as stack:
@@ -90,11 +92,13 @@ def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None])
 
 def _resumed_manifest(manifest: Manifest, options: ResumeOptions) -> Manifest:
     update = with_changes(manifest.model_dump(), options.changes)
-    model = options.model or manifest.model
+    if options.model is not None:
+        update |= with_model(manifest, options.model)
+    model = update.get("model", manifest.model)
     url = options.base_url or split_address(options.model or "")[1]
     is_same, before = model == manifest.model, manifest.model_parameters
     now = moved(update.get("model_parameters", before), model, url, options.api_key_env, is_same)
-    update |= {"model": model, "model_parameters": now}
+    update["model_parameters"] = now
     if not is_same:
         update["former_urls"] = ()
     elif now["base_url"] != before.get("base_url"):

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from agent_env.episodes.run_folder import RunFolder
+from agent_env.registry import Plugins
 from agent_env.tasks.conditions import wording_of
 from agent_env.tasks.family import by_digest, checked_options
 from agent_env.tasks.templates import with_texts
 from agent_env.wiring.registry import load_family
 from agent_env.wiring.rooms import Parts, Rooms
+from agent_env.wiring.trust import check_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +30,8 @@ class Run(RunFolder):
         super().__init__(path)
         self.parts = Parts()
         self.rooms: Rooms | None = None
+        self.objects: Mapping[tuple[str, str], object] = {}
+        """Plug-ins that only this process has, by kind and name."""
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
@@ -36,11 +40,18 @@ class Run(RunFolder):
         run.manifest()
         return run
 
+    @property
+    def plugins(self) -> Plugins:
+        """What the run uses that is not built in."""
+        return Plugins(self.manifest().plugins, self.objects)
+
     @cached_property
     def task(self) -> Task:
-        """The task with the run's prompt, options and tables."""
+        """The task with the run's prompt, options and tables; ConfigError where that takes code
+        that is neither built in nor trusted for this folder."""
         manifest = self.manifest()
-        family = load_family(manifest.task)
+        check_code(self, manifest)
+        family = load_family(manifest.task, self.plugins)
         options = checked_options(family, manifest.options)
         task = family.make_task(manifest.prompt, options, by_digest(self.materials()))
         return with_texts(task, manifest.prompt_file, manifest.system_file)

@@ -20,8 +20,7 @@ from agent_env.records.manifest import Manifest, Preflight
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import prepare_run
 from agent_env.runs.run import Run
-from agent_env.wiring.models import facts_of_server, health_of, open_counted
-from agent_env.wiring.registry import SCRIPTS
+from agent_env.wiring.models import api_of, facts_of_server, health_of, open_counted
 from agent_env.wiring.rooms import Rooms, open_rooms
 
 if TYPE_CHECKING:
@@ -109,14 +108,14 @@ async def preflight_update(
     note: Callable[[str], None],
     stack: AsyncExitStack,
 ) -> dict[str, object]:
-    """The result of a preflight as fields of run.json; empty for a scripted model. Opens the run's
-    rooms. PreflightRefused for an invalid condition, unless `anyway`."""
+    """The result of a preflight as fields of run.json; empty for a model without a server. Opens
+    the run's rooms. PreflightRefused for an invalid condition, unless `anyway`."""
     from agent_env.episodes.calls.preflight import refusal, remarks, saw_fences
 
-    if manifest.model in SCRIPTS:
+    if api_of(manifest.model, run.plugins) is None:
         return {}
     in_text = is_in_text(manifest)
-    run.rooms = await open_rooms(run, manifest, run.task, stack, note, run.parts)
+    run.rooms = await open_rooms(run, manifest, run.task, stack, note, run.parts, run.plugins)
     result = await _preflight(run.rooms, manifest, run.samples[0], note)
     reason = refusal(result, in_text)
     if reason is not None and not anyway:
@@ -128,7 +127,7 @@ async def preflight_update(
         parameters = parameters | {"text_calls": "lenient"}
         note("preflight: calls come in fenced blocks of another name: --text-calls lenient")
         lenient = manifest.model_copy(update={"model_parameters": parameters})
-        model, tokenizer = await open_counted(lenient, note, stack)
+        model, tokenizer = await open_counted(lenient, note, stack, run.plugins)
         run.rooms = replace(run.rooms, model=model, tokenizer=tokenizer)
     return {"model_parameters": parameters, "preflights": (*manifest.preflights, result)}
 
@@ -148,7 +147,7 @@ async def _preflight(
     async with AsyncExitStack() as stack:
         parameters = _brief(manifest.model_parameters, MOST_OUTPUT)
         brief = manifest.model_copy(update={"model_parameters": parameters})
-        model, _ = await open_counted(brief, note, stack)
+        model, _ = await open_counted(brief, note, stack, rooms.plugins)
         offers: dict[tuple[str, ...], Sequence[ToolSpec]] = {}
         for condition in manifest.conditions:
             if condition.tools and condition.tools not in offers:
@@ -203,9 +202,9 @@ async def run_episodes(
         from agent_env.episodes.watch import Watch
 
         rooms = run.rooms or await open_rooms(
-            run, manifest, run.task, stack, listener.note, run.parts
+            run, manifest, run.task, stack, listener.note, run.parts, run.plugins
         )
-        is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
+        is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"), run.plugins)
         calls = open_calls(run, manifest, at_once, stack, listener.note, is_up)
         listener.pace(lambda: str(calls.pace))
         telling = asyncio.create_task(calls.outage.tell_quiet(lambda: calls.pace.in_flight))

@@ -4,20 +4,21 @@ choice, `web~auto`, where a run has the same condition with several choices."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import ToolChoice
 from agent_env.records.schema import Condition, Wording
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.tasks.tool_registry import find_tool, tool_names
+from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names
 
 WORDINGS: tuple[Literal["explicit", "explicit-paper"], ...] = ("explicit", "explicit-paper")
 PARTS = ("base", *WORDINGS, "cited", "web", "web-once", "cal", "events", "ci", "sql")
 """Known parts, in the order of a condition's name; `base` stands alone, and `cited` may be
-`cited:NAME`. Other tools follow: each tool's name is a part, and so is the MODULE:NAME of a tool
-that is not built in."""
+`cited:NAME`. Other tools follow: each tool's name is a part, for which MODULE:NAME or file.py:NAME
+of a tool of the user's may stand."""
 
 ALIASES = {
     "web": ("web_search", "open_page"),
@@ -32,10 +33,27 @@ CONTEXT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 """The NAME of `cited:NAME`; part of a folder's name."""
 
 
-def parse_conditions(names: Sequence[str], contexts: Sequence[str] = ()) -> tuple[Condition, ...]:
+Tools = Mapping[str, ToolTraits]
+"""Plugged-in tools by name."""
+NO_TOOLS: Tools = MappingProxyType({})
+
+
+def parse_conditions(
+    names: Sequence[str | Condition], contexts: Sequence[str] = (), tools: Tools = NO_TOOLS
+) -> tuple[Condition, ...]:
     """The conditions of these names; `contexts`: those available, as `cited` or `cited:NAME`. A
-    plain `cited` stands for each of them; ConfigError for one that no condition uses."""
-    parsed = [parse_condition(each) for name in names for each in _for_each_context(name, contexts)]
+    plain `cited` stands for each of them; ConfigError for one, and for one of `tools`, that no
+    condition uses. A Condition stays as it is."""
+    parsed: list[Condition] = []
+    for name in names:
+        if isinstance(name, Condition):
+            parsed.append(name)
+        else:
+            each = _for_each_context(name, contexts)
+            parsed += [parse_condition(text, tools) for text in each]
+    for tool in tools:
+        if not any(tool in condition.tools for condition in parsed):
+            raise ConfigError(f"no condition uses the tool {tool}; add --condition {tool}")
     if len({c.name for c in parsed}) < len(parsed):
         raise ConfigError("a condition is named twice; use --repeats to ask more than once")
     for condition in parsed:
@@ -70,17 +88,18 @@ def _option(context: str) -> str:
     return f"--cited-from {name}=FILE" if name else "--cited-from FILE"
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str, tools: Tools = NO_TOOLS) -> Condition:
     """The condition of this name; ConfigError names the wrong part."""
     bare, tilde, choice = text.partition("~")
     if tilde:
-        return _with_choice(parse_condition(bare), choice, text)
-    parts = [_short(part.strip()) for part in text.split("+")]
+        return _with_choice(parse_condition(bare, tools), choice, text)
+    named = [_part(part.strip(), text, tools) for part in text.split("+")]
+    parts = [part for part, _ in named]
     kinds = [_kind(part) for part in parts]
-    tools = {part: _tools(part, kind, text) for part, kind in zip(parts, kinds, strict=True)}
     _check(text, parts, kinds)
+    by_part = dict(named)
     ordered = sorted(parts, key=_place)
-    offered = [tool for part in ordered for tool in tools[part]]
+    offered = [tool for part in ordered for tool in by_part[part]]
     if twice := next((t.name for t in offered if [o.name for o in offered].count(t.name) > 1), ""):
         raise ConfigError(f"condition '{text}' has the tool {twice} twice")
     condition = Condition(
@@ -104,28 +123,30 @@ def _place(part: str) -> tuple[int, str]:
     return (PARTS.index(kind), "") if kind in PARTS else (len(PARTS), part)
 
 
-def _tools(part: str, kind: str, text: str) -> tuple[ToolTraits, ...]:
-    """The tools of the part, imported where not built in; ConfigError for an unknown part."""
+def _part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits, ...]]:
+    """The part's name and tools, imported where they are neither built in nor among `tools`;
+    ConfigError for an unknown part."""
+    part = _short(part)
     if part in ALIASES or part in tool_names():
-        return tuple(ToolTraits(name=name) for name in ALIASES.get(part, (part,)))
-    if kind in PARTS:
-        return ()
+        return part, tuple(ToolTraits(name=name) for name in ALIASES.get(part, (part,)))
+    if _kind(part) in PARTS:
+        return part, ()
+    if part in tools:
+        return part, (tools[part],)
     if "," in text:
         again = " ".join(f"--condition {name.strip()}" for name in text.split(","))
         raise ConfigError(f"unknown condition '{text}': name each by itself: {again}")
-    reason = f"no part '{part}'"
-    module, _, name = part.partition(":")
-    if module not in ("", "cited") and name:
+    if ":" in part.removeprefix("cited:") or part in TOOLS.names():
         try:
-            traits = find_tool(part).traits
+            traits = own_tool(part)
         except ConfigError as exc:
-            reason += f" ({exc})"
-        else:
-            return (traits.model_copy(update={"path": part}),)
-    known = dict.fromkeys([*PARTS, *map(_short, tool_names())])
+            raise ConfigError(f"condition '{text}': no part '{part}': {exc}") from exc
+        return traits.name, (traits,)
+    known = dict.fromkeys([*PARTS, *map(_short, tool_names()), *tools, *TOOLS.names()])
+    names = [name for name in known if _short(name) == name]
     raise ConfigError(
-        f"unknown condition '{text}': {reason}; join these by +: {', '.join(known)}, or the "
-        "MODULE:NAME of a tool of your own"
+        f"unknown condition '{text}': no part '{part}'; join these by +: {', '.join(names)}, or "
+        "the MODULE:NAME or file.py:NAME of a tool of your own"
     )
 
 
@@ -199,7 +220,7 @@ def _with_first_step(condition: Condition, choice: str) -> list[Condition]:
 
 def _condition_name(name: str, conditions: Sequence[Condition], text: str) -> str:
     """The name of the run's condition; ConfigError if it has none, or cannot have a choice."""
-    full_name = parse_condition(name).name
+    full_name = parse_condition(name, own_tools(conditions)).name
     condition = next((c for c in conditions if c.name == full_name), None)
     if condition is None:
         names = ", ".join(c.name for c in conditions)
@@ -210,6 +231,11 @@ def _condition_name(name: str, conditions: Sequence[Condition], text: str) -> st
     if "~" in full_name:
         raise ConfigError(f"--first-step {text}: the name says its choice already")
     return full_name
+
+
+def own_tools(conditions: Sequence[Condition]) -> Tools:
+    """The plugged-in tools of the conditions."""
+    return {traits.name: traits for each in conditions for traits in each.own_tools}
 
 
 def _kind(part: str) -> str:

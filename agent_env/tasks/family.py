@@ -63,9 +63,9 @@ class Family:
     """Samples from a file in a published format, and the options; None for any other file."""
     write_foreign: Callable[[Sequence[Sample], Any], bytes] | None = None
     """The bytes of a file in the published format, from samples and their options."""
-    reference: str | None = None
-    """MODULE:NAME of the scripted policies' function: from a `Turn` to a `Step`, or to None if the
-    question is of another family."""
+    reference: str | Callable[[Any], Any] | None = None
+    """The scripted policies' function, or its MODULE:NAME: from a `Turn` to a `Step`, or to None if
+    the question is of another family."""
     rewording: str | None = None
     """MODULE:NAME of a `Rewording`; None if a model cannot reword the questions."""
     reproduction: str | None = None

@@ -10,6 +10,7 @@ from typing import Protocol
 from agent_env.errors import ConfigError
 from agent_env.protocols import Limits, Scorer, Strategy
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
+from agent_env.registry import place_of
 from agent_env.tasks.conditions import wording_of
 from agent_env.tasks.faults import Faults
 
@@ -137,13 +138,15 @@ class Task:
         except ConfigError:
             raise
         except Exception as exc:  # a model's text may cause any error
-            reason = " ".join(f"{type(exc).__name__}: {exc}".split())
+            reason = " ".join(f"{type(exc).__name__}: {exc}"[:300].split())
+            if place := place_of(exc):
+                reason += f" at {place}"
             return Score(
                 sample=episode.sample,
                 condition=episode.condition,
                 repeat=episode.repeat,
                 outcome="scorer_failed",
-                rule=f"the scorer raised {reason[:300]}",
+                rule=f"the scorer raised {reason}",
             )
 
     @property

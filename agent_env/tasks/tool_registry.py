@@ -1,22 +1,25 @@
-"""Finds tools by name: a built-in one is a file in tools/builtin, any other is at MODULE:NAME.
+"""Finds tools by name; a built-in one is a file in tools/builtin.
 
-Traits of foreign tools are read from the stored condition; a foreign module is imported only when
-its tool is used.
+Traits of plugged-in tools are read from the stored condition; their code is imported only when the
+tool is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
+from inspect import isclass
 from pkgutil import iter_modules
+from typing import Any
 
-from agent_env.errors import ConfigError
 from agent_env.protocols import ToolDeclaration
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
+from agent_env.registry import Entry, Plugins, Registry, load_path
 
 BUILT_IN = "agent_env.tools.builtin"
+FROM_FUNCTION = "agent_env.tools.function:tool"
 
 
 @cache
@@ -25,20 +28,37 @@ def tool_names() -> tuple[str, ...]:
     return tuple(sorted(each.name for each in iter_modules(import_module(BUILT_IN).__path__)))
 
 
-def find_tool(name: str) -> ToolDeclaration:
-    """The declaration of a built-in tool, or the one at MODULE:NAME; ConfigError if missing."""
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        if name not in tool_names():
-            raise ConfigError(f"no tool '{name}'; known: {', '.join(tool_names())}")
-        module, attribute = f"{BUILT_IN}.{name}", "TOOL"
-    try:
-        tool = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as exc:
-        raise ConfigError(f"tool '{name}' cannot be imported: {exc}") from exc
-    if not isinstance(tool, ToolDeclaration):
-        raise ConfigError(f"tool '{name}' is no ToolDeclaration, but {type(tool).__name__}")
-    return tool
+def _built_in_paths() -> Mapping[str, str]:
+    return {name: f"{BUILT_IN}.{name}:TOOL" for name in tool_names()}
+
+
+def _declaration(thing: Any, name: str) -> ToolDeclaration | None:
+    """What a plug-in declares, or what its function makes."""
+    if isinstance(thing, ToolDeclaration):
+        return thing
+    if not callable(thing) or (isclass(thing) and "__call__" not in vars(thing)):
+        return None
+    made: ToolDeclaration = load_path(FROM_FUNCTION)(thing)
+    return made
+
+
+TOOLS = Registry("tool", "tools", "a ToolDeclaration or a function", _declaration, _built_in_paths)
+
+
+def own_tool(text: str) -> ToolTraits:
+    """What the plugged-in tool of a user's NAME, MODULE:NAME or file.py:NAME says of itself, and
+    its `path`; ConfigError where it calls itself like another."""
+    entry = TOOLS.entry(text)
+    traits = TOOLS.load(entry).traits
+    TOOLS.check_free(traits.name, entry)
+    return traits.model_copy(update={"path": entry.reference or entry.path})
+
+
+def open_tool(plugins: Plugins, traits: ToolTraits) -> ToolDeclaration:
+    """The declaration of a condition's tool."""
+    if traits.path is None or (TOOLS.kind, traits.name) in plugins.objects:
+        return plugins.find(TOOLS, traits.name)
+    return TOOLS.find(traits.path)
 
 
 def traits_of(condition: Condition) -> tuple[ToolTraits, ...]:
@@ -49,7 +69,9 @@ def traits_of(condition: Condition) -> tuple[ToolTraits, ...]:
 
 
 def _built_in(name: str) -> ToolTraits:
-    return find_tool(name).traits if name in tool_names() else ToolTraits.model_construct(name=name)
+    if name not in tool_names():
+        return ToolTraits.model_construct(name=name)
+    return TOOLS.load(Entry(TOOLS.kind, name, _built_in_paths()[name])).traits
 
 
 def web_tools(condition: Condition) -> frozenset[str]:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
-from agent_env.models import apis
 from agent_env.models.addresses import NO_KEY, split_address, variable_in
+from agent_env.models.api import Api
 from agent_env.records.manifest import Manifest
-from agent_env.wiring.registry import SCRIPTS, load
+from agent_env.registry import NO_PLUGINS, Entry, Plugins
+from agent_env.wiring.registry import FAMILIES, MODELS, SCRIPTS, api_paths, load_family
 
 if TYPE_CHECKING:
-    from agent_env.models.api import Api
     from agent_env.models.server_facts import ServerFacts
     from agent_env.models.server_tokenizer import ServerTokenizer
     from agent_env.models.settings import ModelSettings
@@ -38,18 +37,23 @@ def make_model(
     tokenizer: ServerTokenizer | None = None,
     former_urls: Sequence[str] = (),
     note: Callable[[str], None] = lambda text: None,
+    plugins: Plugins = NO_PLUGINS,
+    steps: Sequence[Any] | None = None,
 ) -> Model:
     """The model of this name; ConfigError where its key or address is missing. The server's
     `tokenizer` counts where replies have no usage; `former_urls` are the server's earlier
-    addresses; `note` gets what the server refuses."""
-    if name in SCRIPTS:
+    addresses; `note` gets what the server refuses; `steps` are those of the scripted models for a
+    plugged-in family."""
+    entry, _ = model_entry(name, plugins)
+    head, served_name = head_of(name)
+    api = plugins.find(MODELS, head)
+    if not isinstance(api, Api):
         if parameters:
             names = ", ".join(parameters)
-            raise ConfigError(f"model {name} is a script and takes no parameters: {names}")
-        script: Model = load(SCRIPTS[name])()
-        return script
-    served_name, api = split_address(name)[0].partition("/")[2], api_of(name)
-    if api is None or not served_name:
+            kind = "script" if entry.is_built_in else "function"
+            raise ConfigError(f"model {name} is a {kind} and takes no parameters: {names}")
+        return api(steps) if steps is not None and head in SCRIPTS else api()
+    if not served_name:
         raise ConfigError(f"unknown model '{name}'; known: {', '.join((*SCRIPTS, *_forms()))}")
     settings = model_settings(parameters)
     timeout_s = settings.reply_timeout_s or MODEL_TIMEOUT_S
@@ -69,30 +73,55 @@ def make_model(
     return settings.with_protocol(CountedByServer(model, tokenizer))
 
 
-def api_of(model: str) -> Api | None:
-    """The API that the model speaks, by the prefix of its name; None for a script and for an
-    unknown prefix."""
-    prefix, slash, _ = model.partition("/")
-    if not slash or prefix not in _prefixes():
+_PLUGGED_IN = re.compile(r"((?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_][\w.]*)(?:/(.*))?")
+
+
+def head_of(model: str) -> tuple[str, str]:
+    """What finds the model or its API (`openai`, `my.py:answer`), and what the server is asked
+    for."""
+    if match := _PLUGGED_IN.fullmatch(model):
+        return match[1], match[2] or ""
+    head, _, served_name = split_address(model)[0].partition("/")
+    return head, served_name
+
+
+def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[Entry, str]:
+    """Where the model or its API is found, and the model's name in run.json; ConfigError for an
+    unknown one."""
+    head, served_name = head_of(model)
+    if ":" not in head and not _is_known(head, plugins):
+        known = dict.fromkeys((*SCRIPTS, *_forms(), *MODELS.names()))
+        names = ", ".join(name for name in known if name not in api_paths())
+        raise ConfigError(f"unknown model '{model}'; known: {names}")
+    entry = plugins.entry(MODELS, head)
+    if entry.is_built_in:
+        return entry, model
+    return entry, f"{entry.name}/{served_name}" if served_name else entry.name
+
+
+def _is_known(head: str, plugins: Plugins) -> bool:
+    return plugins.has(MODELS, head) or head in MODELS.names()
+
+
+def api_of(model: str, plugins: Plugins = NO_PLUGINS) -> Api | None:
+    """The API that the model speaks, by the head of its name; None for a model that speaks none,
+    and for an unknown one."""
+    head, _ = head_of(model)
+    if head in SCRIPTS or (":" not in head and not _is_known(head, plugins)):
         return None
-    api: Api = import_module(f"{apis.__name__}.{prefix}").API
-    return api
+    found = plugins.find(MODELS, head)
+    return found if isinstance(found, Api) else None
 
 
 def key_variables() -> dict[str, str]:
     """By the prefix of models' names, the variable that holds their key."""
-    known = {prefix: api_of(f"{prefix}/") for prefix in _prefixes()}
+    known = {prefix: api_of(f"{prefix}/") for prefix in api_paths()}
     return {prefix: api.key_variable for prefix, api in known.items() if api and api.key_variable}
-
-
-def _prefixes() -> list[str]:
-    """The files of models/apis."""
-    return sorted((each.name for each in iter_modules(apis.__path__)), reverse=True)
 
 
 def _forms() -> list[str]:
     """The forms of model names, by API."""
-    entries = [(prefix, api_of(f"{prefix}/")) for prefix in _prefixes()]
+    entries = [(prefix, api_of(f"{prefix}/")) for prefix in api_paths()]
     return [f"{prefix}/NAME{'' if api and api.own_url else '[@URL]'}" for prefix, api in entries]
 
 
@@ -136,11 +165,13 @@ def _key(name: str, api: Api, variable: str | None) -> str | None:
     return None if variable == NO_KEY else os.environ.get(api.key_variable)
 
 
-def health_of(model: str, base_url: JsonValue) -> Callable[[], Awaitable[bool]] | None:
+def health_of(
+    model: str, base_url: JsonValue, plugins: Plugins = NO_PLUGINS
+) -> Callable[[], Awaitable[bool]] | None:
     """A check whether the model's server is up; None where the model has none."""
     from agent_env.models.health import Health
 
-    if (api := api_of(model)) is not None:
+    if (api := api_of(model, plugins)) is not None:
         base_url = base_url or _own_url(api)
     return Health(base_url).is_up if isinstance(base_url, str) and base_url else None
 
@@ -209,16 +240,29 @@ async def facts_of_server(
 
 
 async def open_counted(
-    manifest: Manifest, note: Callable[[str], None], stack: AsyncExitStack
+    manifest: Manifest,
+    note: Callable[[str], None],
+    stack: AsyncExitStack,
+    plugins: Plugins | None = None,
 ) -> tuple[Model, Tokenizer | ServerTokenizer]:
-    """`open_model` with a manifest's parameters."""
+    """`open_model` with a manifest's parameters; `plugins` other than its own have objects too."""
+    plugins = plugins or Plugins(manifest.plugins)
     parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
     base_url = manifest.model_parameters.get("base_url")
     address = None if base_url is None else str(base_url)
     urls = manifest.former_urls
     return await open_model(
-        manifest.model, address, parameters, manifest.tokenizer, note, stack, urls
-    )
+        manifest.model, address, parameters, manifest.tokenizer, note, stack, urls, plugins,
+        steps_of_task(manifest.task, plugins),
+    )  # fmt: skip
+
+
+def steps_of_task(task: str, plugins: Plugins) -> Sequence[Any] | None:
+    """What a plugged-in family brings for the scripted models; None for a built-in one."""
+    if not plugins.has(FAMILIES, task):
+        return None
+    reference = load_family(task, plugins).reference
+    return () if reference is None else (reference,)
 
 
 async def open_model(
@@ -229,6 +273,8 @@ async def open_model(
     note: Callable[[str], None],
     stack: AsyncExitStack,
     former_urls: Sequence[str] = (),
+    plugins: Plugins = NO_PLUGINS,
+    steps: Sequence[Any] | None = None,
 ) -> tuple[Model, Tokenizer | ServerTokenizer]:
     """The model and its token counter; closed with the stack. ConfigError where its key or
     address is missing, or its server does not count."""
@@ -237,9 +283,9 @@ async def open_model(
         opened = server_tokenizer(name, base_url, variable_in(parameters))
         tokenizer = served = await stack.enter_async_context(opened)
         stack.callback(lambda: _report_estimates(served, note))
-        model = make_model(name, base_url, parameters, served, former_urls, note)
+        model = make_model(name, base_url, parameters, served, former_urls, note, plugins, steps)
     else:
-        model = make_model(name, base_url, parameters, None, former_urls, note)
+        model = make_model(name, base_url, parameters, None, former_urls, note, plugins, steps)
         tokenizer = make_tokenizer(counted_by)
     if (close := getattr(model, "close", None)) is not None:  # those that hold connections
         stack.push_async_callback(close)

@@ -1,19 +1,23 @@
-"""Built-in tasks and scripted models by name, as MODULE:NAME."""
+"""The registries of families and models, and a list of all registries."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import ConfigError
+from agent_env.models import apis
+from agent_env.models.api import Api
+from agent_env.registry import NO_PLUGINS, Plugins, Registry, load_path
 
 if TYPE_CHECKING:
+    from agent_env.protocols import Model
     from agent_env.tasks.family import Family
 
-FAMILIES = "agent_env.families"
+PACKAGE = "agent_env.families"
 INNER = {
     "tdbench-wording": "agent_env.families.tdbench.model_wording:FAMILY",
     "event-screen": "agent_env.families.event_facts.inner:SCREEN",
@@ -30,25 +34,70 @@ SCRIPTS = {
 
 @cache
 def task_names() -> tuple[str, ...]:
-    """The tasks of `run` and `generate`: the packages of families/ that hold a `family.py`."""
-    packages = iter_modules(import_module(FAMILIES).__path__)
-    names = (each.name for each in packages if find_spec(f"{FAMILIES}.{each.name}.family"))
+    """The built-in tasks of `run` and `generate`: the packages of families/ that hold a
+    `family.py`."""
+    packages = iter_modules(import_module(PACKAGE).__path__)
+    names = (each.name for each in packages if find_spec(f"{PACKAGE}.{each.name}.family"))
     return tuple(sorted(name.replace("_", "-") for name in names))
 
 
-def load(path: str) -> Any:
-    """The object at MODULE:NAME, imported now."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+def _family_paths() -> Mapping[str, str]:
+    return {name: f"{PACKAGE}.{name.replace('-', '_')}.family:FAMILY" for name in task_names()}
 
 
-def load_family(name: str) -> Family:
-    """The question family of this name: `FAMILY` in the `family.py` of its package, or an internal
-    one."""
-    if name in INNER:
-        inner: Family = load(INNER[name])
-        return inner
-    if name not in task_names():
-        raise ConfigError(f"unknown task '{name}'; known: {', '.join(task_names())}")
-    family: Family = load(f"{FAMILIES}.{name.replace('-', '_')}.family:FAMILY")
-    return family
+def _family(thing: Any, name: str) -> Family | None:
+    from agent_env.tasks.family import Family
+
+    return thing if isinstance(thing, Family) else None
+
+
+FAMILIES = Registry("family", "families", "a Family", _family, _family_paths, INNER)
+
+
+def load_family(name: str, plugins: Plugins = NO_PLUGINS) -> Family:
+    """The question family of this name, or at MODULE:NAME or file.py:NAME."""
+    return plugins.find(FAMILIES, name)
+
+
+MakeModel = Callable[..., "Model"]
+
+
+def api_paths() -> Mapping[str, str]:
+    """The files of models/apis, by the prefix of their models' names."""
+    names = sorted((each.name for each in iter_modules(apis.__path__)), reverse=True)
+    return {name: f"{apis.__name__}.{name}:API" for name in names}
+
+
+def _model_paths() -> Mapping[str, str]:
+    return {**SCRIPTS, **api_paths()}
+
+
+def _model(thing: Any, name: str) -> Api | MakeModel | None:
+    """An API, or a maker of a model."""
+    if isinstance(thing, Api) or name in SCRIPTS:
+        return thing  # type: ignore[no-any-return]
+    from agent_env.models.function import model_of
+
+    return model_of(thing, name)
+
+
+MODELS: Registry[Api | MakeModel] = Registry(
+    "model",
+    "models",
+    "an Api, an object with `generate`, or a function of messages, tools and options",
+    _model,
+    _model_paths,
+)
+
+REGISTRIES = {
+    "families": "agent_env.wiring.registry:FAMILIES",
+    "tools": "agent_env.tasks.tool_registry:TOOLS",
+    "models": "agent_env.wiring.registry:MODELS",
+}
+"""By the plural that `agent-env list` takes."""
+
+
+def registry_of(plural: str) -> Registry[Any]:
+    """The registry of this kind."""
+    registry: Registry[Any] = load_path(REGISTRIES[plural])
+    return registry

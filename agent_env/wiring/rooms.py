@@ -15,6 +15,7 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.protocols import Supplies
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
+from agent_env.registry import NO_PLUGINS, Plugins
 from agent_env.wiring.models import open_counted
 from agent_env.wiring.trust import state_folder
 
@@ -115,6 +116,7 @@ class Rooms:
     """Whether the provider's own tools stand for ours, where it has some."""
     materials: Mapping[str, MaterialTable] = field(default_factory=dict)
     """The tables that samples name, by digest."""
+    plugins: Plugins = NO_PLUGINS
 
     @asynccontextmanager
     async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
@@ -149,8 +151,9 @@ class Rooms:
     async def _tool(
         self, traits: ToolTraits, sample: Sample, condition: Condition, stack: AsyncExitStack
     ) -> Tool:
-        from agent_env.tasks.tool_registry import find_tool
+        from agent_env.tasks.tool_registry import open_tool
         from agent_env.tools.hosted import HostedTool
+        from agent_env.tools.plugin import open_plugin
 
         if self.hosted and traits.hosted is not None:
             return HostedTool(traits.hosted)
@@ -163,7 +166,11 @@ class Rooms:
             setup = self.task.setup
             code = setup(sample, condition) if setup else None
             supplies = await self._with_session(supplies, stack, code)
-        tool = find_tool(traits.path or traits.name).open(supplies)
+        declaration = open_tool(self.plugins, traits)
+        if traits.path is None:
+            tool = declaration.open(supplies)
+        else:
+            tool = open_plugin(declaration, traits, supplies)
         if (close := getattr(tool, "close", None)) is not None:
             stack.callback(close)
         return tool
@@ -231,13 +238,16 @@ async def open_rooms(
     stack: AsyncExitStack,
     note: Callable[[str], None] = lambda text: None,
     parts: Parts = Parts(),
+    plugins: Plugins | None = None,
 ) -> Rooms:
     """Open what the manifest's conditions need; closed with the stack. `note` gets what the
-    user must mend; existing `parts` are not made again."""
+    user must mend; existing `parts` are not made again; `plugins` other than the manifest's have
+    objects of this process too."""
     from agent_env.tasks.family import by_digest
 
     web = sandbox = None
-    model, tokenizer = parts.model or await open_counted(manifest, note, stack)
+    plugins = plugins or Plugins(manifest.plugins)
+    model, tokenizer = parts.model or await open_counted(manifest, note, stack, plugins)
     if manifest.web not in (None, HOSTED_WEB):
         from agent_env.wiring.web import open_web
 
@@ -257,6 +267,7 @@ async def open_rooms(
         calls_in_text=manifest.model_parameters.get("tool_protocol") == "text",
         hosted=manifest.model_parameters.get("hosted_tools") is True,
         materials=by_digest(folder.materials()),
+        plugins=plugins,
     )
 
 

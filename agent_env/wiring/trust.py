@@ -29,7 +29,9 @@ from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import read_own_file, replace_file
 from agent_env.records.schema import Record
-from agent_env.wiring.models import api_of
+from agent_env.wiring.models import api_of, head_of
+from agent_env.wiring.plugins import named_in
+from agent_env.wiring.registry import MODELS
 
 CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
 """Sandboxes that keep code from the host."""
@@ -119,9 +121,7 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     settings: list[OutsideSetting] = []
     if manifest.sandbox is not None and manifest.sandbox not in CONFINED:
         settings.append(OutsideSetting("sandbox", manifest.sandbox, " (runs code on this machine)"))
-    paths = {tool.path for each in manifest.conditions for tool in each.own_tools if tool.path}
-    paths |= {name for each in manifest.conditions for name in each.tools if ":" in name}
-    settings += [OutsideSetting("tool", path, " (its code runs here)") for path in sorted(paths)]
+    settings += [OutsideSetting(kind, path, CODE) for kind, path in sorted(_code(manifest))]
     if manifest.model not in SCRIPTED:
         settings += _of_model(manifest)
     if manifest.web is not None:
@@ -131,15 +131,44 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     return settings
 
 
+CODE = " (its code runs here)"
+READ_WITH = ("family",)
+"""Kinds of plug-ins whose code even reading a run takes."""
+
+
+def _code(manifest: Manifest) -> set[tuple[str, str]]:
+    """The code that the manifest names and that is not ours, by kind and reference: it is imported
+    for nobody but those who trust it, whatever else run.json says of it."""
+    return {(each.registry.kind, each.reference) for each in named_in(manifest)}
+
+
+def check_code(folder: RunFolder, manifest: Manifest) -> None:
+    """ConfigError where reading the run takes code that this user neither wrote into it nor
+    confirmed."""
+    found = {pair for pair in _code(manifest) if pair[0] in READ_WITH}
+    wanted = [OutsideSetting(kind, path, CODE) for kind, path in sorted(found)]
+    if not wanted:
+        return
+    allowed = _recorded(manifest)
+    if new := [each for each in wanted if not allowed.intersection(_forms(folder.path, each))]:
+        raise ConfigError(
+            f"{folder.path} is no run that you made here, and to read it takes: "
+            f"{'; '.join(map(str, new))}. To allow it, {how_to_trust(folder)}"
+        )
+
+
 def _of_model(manifest: Manifest) -> list[OutsideSetting]:
     parameters, facts = manifest.model_parameters, manifest.model_facts
     address = parameters.get("base_url") or "by default"
-    api = api_of(manifest.model)
+    is_ours = MODELS.is_built_in(head_of(manifest.model)[0])
+    api = api_of(manifest.model) if is_ours else None
     own_key = api.key_variable if api is not None else "your key"
     key = parameters.get("api_key_env")
     gets = own_key if key is None else key or "no key"
     value = f"{address} for {manifest.model}"
-    settings = [OutsideSetting("address", value, f" (gets prompts and {gets})")]
+    settings = []
+    if is_ours or address != "by default" or key:
+        settings = [OutsideSetting("address", value, f" (gets prompts and {gets})")]
     if key:
         settings.append(OutsideSetting("key", str(key)))
     if facts is not None:

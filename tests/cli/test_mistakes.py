@@ -17,7 +17,7 @@ from tests.commands import agent_env
     [
         (
             ["run", "puzzles"],
-            "unknown task 'puzzles'; known: qa, tdbench, temp-answers, tempreason, time-puzzles, "
+            "unknown family 'puzzles'; known: qa, tdbench, temp-answers, tempreason, time-puzzles, "
             "timeqa, traveler",
         ),
         (

@@ -58,7 +58,7 @@ def run(home: Path) -> Path:
         "--limit", "1", "--out", "run", cwd=home,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return next((home / "run/episodes" / CONDITION).glob("*.jsonl"))
+    return next((home / "run/episodes/tally").glob("*.jsonl"))
 
 
 def outputs(trace: Path) -> list[str]:
@@ -108,7 +108,10 @@ def test_its_code_is_not_run_for_a_folder_from_elsewhere(home: Path) -> None:
     ("name", "reason"),
     [
         ("not_there:TOOL", "tool 'not_there:TOOL' cannot be imported: No module named 'not_there'"),
-        ("tally_of_mine:Tally", "tool 'tally_of_mine:Tally' is no ToolDeclaration, but type"),
+        (
+            "tally_of_mine:Tally",
+            "tool 'tally_of_mine:Tally' is a type, not a ToolDeclaration",
+        ),
     ],
 )
 def test_a_wrong_path_is_one_line(home: Path, name: str, reason: str) -> None:

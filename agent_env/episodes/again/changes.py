@@ -24,6 +24,7 @@ def changes(
         for name, now in versions.items()
         if manifest.versions.get(name, now) != now
     ]
+    found += _plugins(manifest, wished)
     found += _fields(_settings(manifest), _settings(wished))
     for start in _unfinished(folder):
         begun: dict[str, Any] = {"model": start.model}
@@ -33,8 +34,21 @@ def changes(
     return list(dict.fromkeys(found))
 
 
-COMPARED = {"model", "model_parameters", "limits", "former_urls", "versions", "changes"}
+COMPARED = {
+    "model", "model_parameters", "limits", "former_urls", "versions", "changes", "plugins",
+}  # fmt: skip
 """Entries of run.json that are compared by their parts, or tell what was compared."""
+
+
+def _plugins(manifest: Manifest, wished: Manifest) -> list[str]:
+    """What is plugged in by another package, version or code."""
+    before = {(use.kind, use.name): use for use in manifest.plugins}
+    now = {(use.kind, use.name): use for use in wished.plugins}
+    return [
+        f"{kind} {name}: {use} → {now[kind, name]}"
+        for (kind, name), use in before.items()
+        if now.get((kind, name), use) != use
+    ]
 
 
 def _settings(manifest: Manifest) -> dict[str, Any]:

@@ -6,13 +6,16 @@ Each family has its own step function, which `Family.reference` names.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from agent_env.families.reference.turns import Call, Step, Turn
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage
-from agent_env.wiring.registry import load, load_family, task_names
+from agent_env.registry import load_path
+from agent_env.wiring.registry import load_family, task_names
+
+StepMaker = Callable[[Turn], Step | None]
 
 
 class Reference:
@@ -22,8 +25,8 @@ class Reference:
     thorough = True
     """Whether it looks until it is sure, or takes the first that fits."""
 
-    def __init__(self, steps: Sequence[str] | None = None) -> None:
-        """`steps` are the families' functions as MODULE:NAME; None means those of every task."""
+    def __init__(self, steps: Sequence[str | StepMaker] | None = None) -> None:
+        """`steps` are the families' functions, or where they are; None: those of every task."""
         self._steps = steps
 
     async def generate(
@@ -41,7 +44,7 @@ class Reference:
         if self._steps is None:
             self._steps = steps_of(task_names())
         for path in self._steps:
-            step = load(path)(turn)
+            step = (load_path(path) if isinstance(path, str) else path)(turn)
             if step is not None:
                 yield step
         yield "I do not understand the question.", []
@@ -54,7 +57,7 @@ class ReferenceStatic(Reference):
     thorough = False
 
 
-def steps_of(tasks: Iterable[str]) -> list[str]:
+def steps_of(tasks: Iterable[str]) -> list[str | StepMaker]:
     """The paths of these tasks' step functions; puzzles come last, as their prompts have the fewest
     marks."""
     ordered = sorted(tasks, key=lambda task: task == "time-puzzles")

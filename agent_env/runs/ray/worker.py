@@ -114,7 +114,9 @@ class Worker:
                 strict=parcel.strict,
             )
             self._loop = AgentLoop()
-            is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"))
+            is_up = health_of(
+                manifest.model, manifest.model_parameters.get("base_url"), run.plugins
+            )
             self._outage = outage_of(retries_of(manifest), is_up, self._tell)
             opened.set_result(run.manifest().web_settings.pages_digest)
             await self._stop.wait()

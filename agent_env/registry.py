@@ -1,0 +1,374 @@
+"""Finds what users name: families, tools, models, search providers and the other kinds of plug-ins.
+
+A name is one of ours, or one that an installed package declares as an entry point (group
+`agent_env.tools` for tools); MODULE:NAME and file.py:NAME name an object directly. Nothing is
+imported before `load`. A name that two packages take is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import FrameType, MappingProxyType, ModuleType
+from typing import Any, Generic, TypeVar
+
+from agent_env.errors import AgentEnvError, ConfigError
+from agent_env.records.manifest import PluginUse
+
+T = TypeVar("T")
+OURS = "agent-env"
+OBJECT = "object:"
+"""Begins the reference of an object that only this process has."""
+_FILE_MODULE = "agent_env_file_"
+_FILE = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_][\w.]*)")
+_MODULE = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_][\w.]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where an object is found."""
+
+    kind: str
+    """Such as `tool`."""
+    name: str
+    """As in conditions, tables and run.json."""
+    path: str
+    """MODULE:NAME, or FILE.py:NAME with the whole path, or `object:NAME`."""
+    package: str | None = OURS
+    """The distribution; None for a file, and for a module of no installed package."""
+    version: str | None = None
+    reference: str = ""
+    """What finds it again: the name of an entry point, or `path`."""
+
+    @property
+    def is_built_in(self) -> bool:
+        return self.package == OURS
+
+    @property
+    def origin(self) -> str:
+        """For users."""
+        if self.package is None:
+            return self.path
+        return f"{self.package}{f' {self.version}' if self.version else ''} ({self.path})"
+
+
+@dataclass(frozen=True, slots=True)
+class Registry(Generic[T]):
+    """The objects of one kind, by name."""
+
+    kind: str
+    group: str
+    """Of entry points, below `agent_env.`."""
+    expected: str
+    """What an object must be, for users."""
+    adapt: Callable[[Any, str], T | None]
+    """From an object and its name; None for an object of another type."""
+    built_in: Callable[[], Mapping[str, str]] = dict
+    """MODULE:NAME by name."""
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """Built-in ones that are not listed."""
+
+    def names(self) -> tuple[str, ...]:
+        """Built-in and installed names."""
+        return tuple(dict.fromkeys([*self.built_in(), *(point.name for point in self._points())]))
+
+    def entries(self) -> list[Entry]:
+        """Everything that has a name, ours first."""
+        ours = [Entry(self.kind, name, path) for name, path in self.built_in().items()]
+        return ours + [self._installed(point) for point in self._points()]
+
+    def is_built_in(self, name: str) -> bool:
+        return name in self.built_in() or name in self.hidden
+
+    def entry(self, text: str) -> Entry:
+        """Where a user's NAME, MODULE:NAME or file.py:NAME is found; imports nothing. ConfigError
+        for an unknown name, and for one that is taken twice."""
+        if match := _FILE.fullmatch(text):
+            return self._of_file(match["file"], match["name"])
+        if match := _MODULE.fullmatch(text):
+            return self._of_module(match["module"], match["name"])
+        if text.startswith(OBJECT):
+            raise ConfigError(
+                f"{self.kind} {text.removeprefix(OBJECT)} was an object of the process that made "
+                "the run; open the run there, or put it into a file and name it file.py:NAME"
+            )
+        own = {**self.built_in(), **self.hidden}
+        entries = [Entry(self.kind, text, own[text])] if text in own else []
+        entries += [self._installed(point) for point in self._points() if point.name == text]
+        if len(entries) > 1:
+            both = " and by ".join(entry.origin for entry in entries)
+            raise ConfigError(
+                f"{self.kind} '{text}' is taken twice: by {both}; uninstall one of them, or name "
+                "the other by its MODULE:NAME"
+            )
+        if not entries:
+            known = ", ".join(self.names()) or "none"
+            forms = "MODULE:NAME or file.py:NAME of your own"
+            raise ConfigError(f"unknown {self.kind} '{text}'; known: {known}, or the {forms}")
+        return entries[0]
+
+    def load(self, entry: Entry) -> T:
+        """The object, imported now; ConfigError names the plug-in's package and line where it
+        cannot be imported or is of a wrong type."""
+        return self.adapted(load_path(entry.path, f"{self.kind} {_called(entry)}"), entry)
+
+    def adapted(self, thing: object, entry: Entry) -> T:
+        """The object as what this kind is used as."""
+        try:
+            value = self.adapt(thing, entry.name)
+        except ConfigError as exc:
+            raise ConfigError(f"{self.kind} {_called(entry)}: {exc}") from exc
+        if value is None:
+            what = f"is {_type_name(thing)}, not {self.expected}"
+            raise ConfigError(f"{self.kind} {_called(entry)} {what}")
+        return value
+
+    def check_free(self, name: str, entry: Entry) -> None:
+        """ConfigError where a plug-in calls itself like a built-in one, or like what another
+        installed package declares."""
+        others = [each for each in self.entries() if each.name == name and each.path != entry.path]
+        if others:
+            both = f"{others[0].origin} and by {entry.origin}"
+            raise ConfigError(
+                f"{self.kind} '{name}' is taken twice: by {both}; give yours another name"
+            )
+
+    def find(self, text: str) -> T:
+        """The object of a user's name."""
+        return self.load(self.entry(text))
+
+    def entry_of(self, thing: object, name: str) -> Entry:
+        """Where an object of this process, called `name`, is found: by the module that has it, or
+        nowhere else."""
+        own = getattr(thing, "__wrapped__", thing)
+        module, attribute = getattr(own, "__module__", ""), getattr(own, "__qualname__", "")
+        here = sys.modules.get(module) if module != "__main__" else None
+        if here is not None and getattr(here, attribute, None) is thing:
+            file = getattr(here, "__file__", None)
+            found = (
+                self._of_file(str(file), attribute)
+                if module.startswith(_FILE_MODULE)
+                else self._of_module(module, attribute)
+            )
+            return replace(found, name=name)
+        return Entry(self.kind, name, f"{OBJECT}{name}", None, None, f"{OBJECT}{name}")
+
+    def _points(self) -> tuple[EntryPoint, ...]:
+        return installed(f"agent_env.{self.group}")
+
+    def _installed(self, point: EntryPoint) -> Entry:
+        dist = point.dist
+        name, number = (dist.name, dist.version) if dist is not None else (None, None)
+        return Entry(self.kind, point.name, point.value, name, number, point.name)
+
+    def _of_file(self, file: str, name: str) -> Entry:
+        path = Path(file).expanduser().absolute()
+        if not path.is_file():
+            raise ConfigError(f"{self.kind} '{file}:{name}': there is no file {path}")
+        whole = f"{path.resolve()}:{name}"
+        return Entry(self.kind, f"{path.name}:{name}", whole, None, None, whole)
+
+    def _of_module(self, module: str, name: str) -> Entry:
+        path = f"{module}:{name}"
+        package = _distribution(module)
+        number = None if package is None else version(package)
+        return Entry(self.kind, path, path, package, number, path)
+
+
+def _called(entry: Entry) -> str:
+    if entry.is_built_in or entry.name == entry.origin:
+        return f"'{entry.name}'"
+    return f"'{entry.name}' {'at' if entry.package is None else 'of'} {entry.origin}"
+
+
+def _type_name(thing: object) -> str:
+    name = type(thing).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def installed(group: str) -> tuple[EntryPoint, ...]:
+    """The entry points of installed packages."""
+    return _entry_points(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=64)
+def _entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """`path` is where packages are looked for; another one is searched anew."""
+    return tuple(sorted(entry_points(group=group), key=lambda point: point.name))
+
+
+def _distribution(module: str) -> str | None:
+    """The installed package that has the module; None for one that is merely on the path."""
+    return next(iter(packages_distributions().get(module.partition(".")[0], ())), None)
+
+
+def load_path(path: str, what: str = "") -> Any:
+    """The object at MODULE:NAME or FILE.py:NAME, imported now; ConfigError begins with `what`."""
+    what = what or path
+    place, _, name = path.rpartition(":")
+    try:
+        thing: Any = _load_file(Path(place)) if place.endswith(".py") else import_module(place)
+    except (Exception, SystemExit) as exc:  # whatever a plug-in does while it is imported
+        is_told = isinstance(exc, AgentEnvError | ModuleNotFoundError)
+        reason = str(exc) if is_told else f"{type(exc).__name__}: {exc}"
+        line = place_of(exc)
+        where = f" ({line})" if line else ""
+        raise ConfigError(f"{what} cannot be imported: {reason}{where}") from exc
+    for part in name.split("."):
+        if not hasattr(thing, part):
+            raise ConfigError(f"{what} is not there: {place} has no {name}")
+        thing = getattr(thing, part)
+    return thing
+
+
+def _load_file(file: Path) -> ModuleType:
+    """The file as a module, once in a process; it may import what lies beside it."""
+    name = f"{_FILE_MODULE}{file.stem}_{sha256(str(file).encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python file")
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.append(str(file.parent))
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    finally:
+        sys.path.remove(str(file.parent))
+    return module
+
+
+# Errors in the code of others --------------------------------------------------------------------
+
+_HOUSE = str(Path(__file__).parent)
+_LIBRARY = str(Path(os.__file__).parent)
+"""The folder of the standard library."""
+
+
+def place_of(exc: BaseException) -> str:
+    """FILE:LINE of the innermost code that is neither ours nor Python's; "" where there is none."""
+    if isinstance(exc, SyntaxError) and exc.filename:
+        return f"{_shown(exc.filename)}:{exc.lineno}"
+    place, trace = "", exc.__traceback__
+    while trace is not None:
+        if not _is_ours(trace.tb_frame.f_code.co_filename):
+            place = f"{_shown(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def place_in(frame: FrameType | None) -> str:
+    """The same of a frame that runs."""
+    while frame is not None:
+        if not _is_ours(frame.f_code.co_filename):
+            return f"{_shown(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def _is_ours(file: str) -> bool:
+    is_library = file.startswith(_LIBRARY) and "site-packages" not in file
+    return file.startswith((_HOUSE, "<frozen")) or is_library
+
+
+def _shown(file: str) -> str:
+    """A file of an installed package from its package on; any other whole."""
+    _, found, inside = file.rpartition("site-packages/")
+    return inside if found else file
+
+
+# What a run notes of its plug-ins -----------------------------------------------------------------
+
+
+def use_of(entry: Entry) -> PluginUse:
+    """What run.json notes of a plug-in."""
+    return PluginUse(
+        kind=entry.kind,
+        name=entry.name,
+        reference=entry.reference or entry.path,
+        package=entry.package,
+        version=entry.version,
+        digest=source_digest(entry.path),
+    )
+
+
+def source_digest(path: str) -> str | None:
+    """Of the Python files of the top-level package at MODULE:NAME, or of the one file; twelve
+    hexadecimal digits, None where there are none. Imports nothing."""
+    place, _, _ = path.rpartition(":")
+    if place.endswith(".py"):
+        files = {Path(place).name: Path(place)}
+    else:
+        files = _package_files(place.partition(".")[0])
+    whole = sha256()
+    for name, file in sorted(files.items()):
+        whole.update(name.encode() + b"\0" + file.read_bytes())
+    return whole.hexdigest()[:12] if files else None
+
+
+def _package_files(package: str) -> dict[str, Path]:
+    """The Python files of a top-level package or module, by their names in it."""
+    try:
+        spec = find_spec(package)
+    except ValueError:  # a module without one, such as __main__
+        spec = None
+    if spec is None:
+        return {}
+    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
+    if not folders:
+        file = Path(spec.origin or "")
+        return {file.name: file} if file.is_file() else {}
+    return {f.relative_to(d).as_posix(): f for d in folders for f in d.rglob("*.py")}
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """The plug-ins of a run: those that its run.json notes, and objects that this process holds."""
+
+    uses: tuple[PluginUse, ...] = ()
+    objects: Mapping[tuple[str, str], object] = field(default_factory=lambda: MappingProxyType({}))
+    """By kind and name."""
+    from_user: bool = False
+    """Whether the user names them now, so that a name which an installed package takes too is
+    refused."""
+
+    def entry(self, registry: Registry[Any], name: str) -> Entry:
+        """Where the run's plug-in or built-in object of this name is found."""
+        if (registry.kind, name) in self.objects:
+            return Entry(registry.kind, name, f"{OBJECT}{name}", None)
+        if (use := self.use(registry.kind, name)) is not None:
+            return replace(registry.entry(use.reference), name=name)
+        own = {} if self.from_user else {**registry.built_in(), **registry.hidden}
+        return Entry(registry.kind, name, own[name]) if name in own else registry.entry(name)
+
+    def find(self, registry: Registry[T], name: str) -> T:
+        """The object of this name."""
+        entry = self.entry(registry, name)
+        if (thing := self.objects.get((registry.kind, name))) is not None:
+            return registry.adapted(thing, entry)
+        return registry.load(entry)
+
+    def has(self, registry: Registry[Any], name: str) -> bool:
+        """Whether it is noted or held here."""
+        key = (registry.kind, name)
+        return key in self.objects or self.use(*key) is not None
+
+    def use(self, kind: str, name: str) -> PluginUse | None:
+        """What run.json notes of it."""
+        return next((use for use in self.uses if (use.kind, use.name) == (kind, name)), None)
+
+
+NO_PLUGINS = Plugins()

@@ -1,0 +1,168 @@
+"""A tool made of a function: its type hints are the schema, its docstring is what the model reads.
+
+    @tool
+    async def almanac(city: str, month: int) -> str:
+        "Mean temperature of a city in a month, in degrees Celsius."
+
+A class with a `__call__` is a tool with a state of its own in each episode. With `sandboxed` the
+function's source runs in the episode's sandbox instead of this process.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, overload
+
+from pydantic_core import to_json
+
+from agent_env.errors import ConfigError
+from agent_env.foreign_calls import call
+from agent_env.protocols import Supplies, Tool, ToolDeclaration
+from agent_env.records.schema import ToolResult, ToolSpec
+from agent_env.records.tool_traits import ToolTraits
+from agent_env.tools.sandboxed import SandboxedFunction, source_of
+from agent_env.tools.signature import Signature, signature_of
+from agent_env.tools.toolbox import parse_arguments, tool_spec
+
+NEVER_S = 1e6
+"""The limit of time is kept by whoever wraps the tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool(ToolDeclaration):
+    """The declaration of a tool that is a function, and still the function."""
+
+    __wrapped__: Callable[..., Any] = lambda: None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__wrapped__(*args, **kwargs)
+
+
+Function = Callable[..., Any]
+
+
+@overload
+def tool(function: Function, /) -> FunctionTool: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    timeout_s: float = 30.0,
+    output_limit: int = 20_000,
+    keeps_state: bool | None = None,
+    sandboxed: bool = False,
+    shows_web: bool = False,
+    gives_dates: bool = False,
+) -> Callable[[Function], FunctionTool]: ...
+
+
+def tool(
+    function: Function | None = None,
+    /,
+    *,
+    name: str | None = None,
+    timeout_s: float = 30.0,
+    output_limit: int = 20_000,
+    keeps_state: bool | None = None,
+    sandboxed: bool = False,
+    shows_web: bool = False,
+    gives_dates: bool = False,
+) -> FunctionTool | Callable[[Function], FunctionTool]:
+    """The function as a tool; ConfigError where a parameter has no type hint, or the function no
+    docstring. The traits are those of `ToolTraits`; a class keeps state unless it says otherwise.
+    """
+    if function is None:
+        return lambda each: tool_of(
+            each,
+            ToolTraits(
+                name=name or each.__name__,
+                timeout_s=timeout_s,
+                output_limit=output_limit,
+                keeps_state=inspect.isclass(each) if keeps_state is None else keeps_state,
+                needs_sandbox=sandboxed,
+                shows_web=shows_web,
+                gives_dates=gives_dates,
+            ),
+        )
+    if not hasattr(function, "__name__"):
+        raise ConfigError(f"a {type(function).__name__} has no name; write a function or a class")
+    traits = ToolTraits(name=function.__name__, keeps_state=inspect.isclass(function))
+    return tool_of(function, traits)
+
+
+def tool_of(function: Function, traits: ToolTraits) -> FunctionTool:
+    """The function as a tool with these traits."""
+    signature = signature_of(function)
+    spec = tool_spec(traits.name, signature.description, signature.arguments)
+    if traits.needs_sandbox:
+        source = source_of(function)
+
+        def open_in_sandbox(supplies: Supplies) -> Tool:
+            assert supplies.sandbox is not None  # a tool that needs one gets it
+            inner = SandboxedFunction(supplies.sandbox, source, traits.timeout_s)
+            return _InSandbox(inner, signature, spec)
+
+        return FunctionTool(traits, open_in_sandbox, None, function)
+
+    def open_here(supplies: Supplies) -> Tool:
+        own: Any = function() if inspect.isclass(function) else function
+        return _Here(own, signature, spec)
+
+    return FunctionTool(traits, open_here, None, function)
+
+
+class _Here:
+    """Calls the function in this process."""
+
+    def __init__(self, function: Function, signature: Signature, spec: ToolSpec) -> None:
+        self._function = function
+        self._signature = signature
+        self.spec = spec
+
+    async def run(self, arguments: dict[str, object]) -> ToolResult:
+        request = parse_arguments(self._signature.arguments, arguments)
+        given = self._signature.given(request)
+        function: Any = self._function
+        target = function if inspect.isroutine(function) else function.__call__
+        value = await call(self.spec.name, NEVER_S, _bound(target, given))
+        return value if isinstance(value, ToolResult) else ToolResult(output=as_text(value))
+
+    def close(self) -> None:
+        if (close := getattr(self._function, "close", None)) is not None:
+            close()
+
+
+class _InSandbox:
+    """Calls the function in the episode's sandbox."""
+
+    def __init__(self, inner: SandboxedFunction, signature: Signature, spec: ToolSpec) -> None:
+        self._inner = inner
+        self._signature = signature
+        self.spec = spec
+
+    async def run(self, arguments: dict[str, object]) -> ToolResult:
+        request = parse_arguments(self._signature.arguments, arguments)
+        return await self._inner.run(request.model_dump(mode="json"))
+
+
+def _bound(function: Function, given: dict[str, Any]) -> Function:
+    if inspect.iscoroutinefunction(function):
+
+        async def later() -> Any:
+            return await function(**given)
+
+        return later
+    return lambda: function(**given)
+
+
+def as_text(value: Any) -> str:
+    """A function's value as the model reads it: a text as it is, nothing as such, else JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "(no output)"
+    return to_json(value, fallback=str).decode()

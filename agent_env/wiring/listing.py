@@ -1,0 +1,61 @@
+"""What there is of a kind, by name: what `agent-env list` shows."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from agent_env.errors import ConfigError
+from agent_env.registry import Entry, Registry, load_path
+from agent_env.wiring.registry import REGISTRIES, registry_of
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One object that can be named."""
+
+    name: str
+    origin: str
+    """`agent-env`, or a package with its version."""
+    summary: str
+    """One line; for a plug-in that cannot be used, why."""
+    path: str
+
+    def as_json(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "origin": self.origin,
+            "summary": self.summary,
+            "path": self.path,
+        }
+
+
+def listing(plural: str) -> list[Listed]:
+    """Everything of the kind, ours first; imports it. ConfigError for an unknown kind."""
+    if plural not in REGISTRIES:
+        raise ConfigError(f"no list of '{plural}'; there are {', '.join(REGISTRIES)}")
+    registry = registry_of(plural)
+    return [_listed(registry, entry) for entry in registry.entries()]
+
+
+def _listed(registry: Registry[Any], entry: Entry) -> Listed:
+    try:
+        registry.load(registry.entry(entry.name))
+        summary = _summary(entry)
+    except ConfigError as exc:
+        summary = str(exc)
+    origin = " ".join(part for part in (entry.package, entry.version) if part)
+    return Listed(entry.name, origin, summary, entry.path)
+
+
+def _summary(entry: Entry) -> str:
+    """The first line of the object's own docstring, or of its module's."""
+    thing = load_path(entry.path)
+    documented = getattr(thing, "__wrapped__", thing)
+    has_own = inspect.isroutine(documented) or inspect.isclass(documented)
+    text = inspect.getdoc(documented) if has_own else None
+    module = sys.modules.get(entry.path.partition(":")[0])
+    text = text or inspect.getdoc(module) or ""
+    return " ".join(text.strip().split("\n\n")[0].split())

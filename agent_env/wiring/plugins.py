@@ -1,0 +1,88 @@
+"""What a run's manifest names, and which of it is not ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agent_env.errors import ConfigError
+from agent_env.records.manifest import Manifest, PluginUse
+from agent_env.records.tool_traits import ToolTraits
+from agent_env.registry import OBJECT, Plugins, Registry, use_of
+from agent_env.tasks.tool_registry import TOOLS, own_tool
+from agent_env.wiring.models import head_of, model_entry
+from agent_env.wiring.registry import FAMILIES, MODELS
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Something that a manifest names and that is not built in."""
+
+    registry: Registry[Any]
+    name: str
+    reference: str
+
+
+def named_in(manifest: Manifest) -> list[Named]:
+    """By whatever entry of run.json it is named, noted or not; each once."""
+    noted = {(use.kind, use.name): use.reference for use in manifest.plugins}
+    own = [tool for each in manifest.conditions for tool in each.own_tools if tool.path]
+    noted |= {(TOOLS.kind, tool.name): str(tool.path) for tool in own}
+    pairs: dict[tuple[str, str], Registry[Any]] = {
+        (FAMILIES.kind, manifest.task): FAMILIES,
+        (MODELS.kind, head_of(manifest.model)[0]): MODELS,
+    }
+    pairs |= {(TOOLS.kind, name): TOOLS for each in manifest.conditions for name in each.tools}
+    return [
+        Named(registry, name, noted.get((kind, name), name))
+        for (kind, name), registry in pairs.items()
+        if not registry.is_built_in(name) or (kind, name) in noted
+    ]
+
+
+def uses_in(manifest: Manifest) -> tuple[PluginUse, ...]:
+    """What run.json is to note of its plug-ins as they are now; imports nothing. ConfigError where
+    one is not there any more."""
+    return tuple(_use(each) for each in named_in(manifest))
+
+
+def _use(named: Named) -> PluginUse:
+    if named.reference.startswith(OBJECT):
+        return PluginUse(kind=named.registry.kind, name=named.name, reference=named.reference)
+    return use_of(replace(named.registry.entry(named.reference), name=named.name))
+
+
+def report_changes(manifest: Manifest, note: Callable[[str], None]) -> None:
+    """Tells the user of each plug-in that is another one than when the run was made."""
+    for each in named_in(manifest):
+        before = Plugins(manifest.plugins).use(each.registry.kind, each.name)
+        try:
+            now = _use(each)
+        except ConfigError as exc:
+            note(str(exc))
+            continue
+        if before is not None and before != now:
+            note(f"changed since the run: {each.registry.kind} {each.name}: {before} → {now}")
+
+
+def tools_named(texts: Iterable[str]) -> dict[str, ToolTraits]:
+    """The tools of --tool, by name; ConfigError for two of one name."""
+    tools: dict[str, ToolTraits] = {}
+    for text in texts:
+        traits = own_tool(text)
+        if (other := tools.get(traits.name)) is not None:
+            raise ConfigError(
+                f"tool '{traits.name}' is taken twice: by {other.path} and by {traits.path}"
+            )
+        tools[traits.name] = traits
+    return tools
+
+
+def with_model(manifest: Manifest, model: str) -> dict[str, Any]:
+    """The entries of run.json for another model."""
+    entry, name = model_entry(model)
+    uses = tuple(use for use in manifest.plugins if use.kind != MODELS.kind)
+    if not entry.is_built_in:
+        uses = (*uses, use_of(entry))
+    return {"model": name, "plugins": uses}

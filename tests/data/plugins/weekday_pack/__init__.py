@@ -1,0 +1,1 @@
+"""A package of plug-ins as somebody else would write it."""

@@ -1,0 +1,91 @@
+"""Families, tools and models in files of the user's: file.py:NAME wherever a name is taken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands import agent_env
+from tests.plugged_in import DATA
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for name in ("family", "tools", "models"):
+        text = (DATA / "weekday_pack" / f"{name}.py").read_text()
+        (tmp_path / f"my_{name}.py").write_text(text)
+    return tmp_path
+
+
+def test_a_run_of_files_alone(home: Path) -> None:
+    done = agent_env(
+        "run", "my_family.py:FAMILY", "--model", "my_models.py:guess",
+        "--tool", "my_tools.py:almanac", "--condition", "cal+almanac",
+        "--limit", "2", "--out", "run", cwd=home,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    stored = json.loads((home / "run/run.json").read_text())
+    assert (stored["task"], stored["model"]) == ("weekdays", "my_models.py:guess")
+    assert [use["reference"] for use in stored["plugins"]] == [
+        f"{home}/my_family.py:FAMILY", f"{home}/my_models.py:guess", f"{home}/my_tools.py:almanac",
+    ]  # fmt: skip
+    elsewhere = home / "elsewhere"
+    elsewhere.mkdir()
+    for command in (("resume", "../run"), ("replay", "../run", "--tools", "live")):
+        assert agent_env(*command, cwd=elsewhere).returncode == 0
+    forked = agent_env(
+        "fork", "run/episodes/cal+almanac/wd-1.1.jsonl", "--at", "0", "--out", "fork",
+        "--model", "reference", "--condition", "almanac", cwd=home,
+    )  # fmt: skip
+    assert forked.returncode == 0, forked.stderr
+    kinds = [use["kind"] for use in json.loads((home / "fork/run.json").read_text())["plugins"]]
+    assert kinds == ["family", "tool"]
+
+
+def test_a_set_is_generated_by_it(home: Path) -> None:
+    done = agent_env(
+        "generate", "my_family.py:FAMILY", "--count", "2", "--out", "set.jsonl",
+        "--option", "first_year=1990", cwd=home,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    days = [json.loads(line)["day"] for line in (home / "set.jsonl").read_text().splitlines()]
+    assert min(days) >= "1990"
+    assert "first_year=" in agent_env("run", "my_family.py:FAMILY", "--help", cwd=home).stdout
+
+
+def test_the_family_says_whether_the_scripted_model_knows_it(home: Path) -> None:
+    command = ("run", "my_family.py:FAMILY", "--condition", "base", "--limit", "1")
+    assert "weekdays brings none: name --model" in agent_env(*command, cwd=home).stderr
+    text = (
+        (home / "my_family.py")
+        .read_text()
+        .replace(
+            "make_samples, Options)",
+            "make_samples, Options, reference=lambda turn: ('Monday', []))",
+        )
+    )
+    (home / "my_family.py").write_text(text)
+    (home / "again_family.py").write_text(text)
+    done = agent_env("run", "again_family.py:FAMILY", *command[2:], "--json", cwd=home)
+    assert "brings none" not in done.stderr
+    assert json.loads(done.stdout)["conditions"]["base"]["finished"] == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (("--tool", "my_tools.py:almanac"), "no condition uses the tool almanac; add --condition"),
+        (("--tool", "none.py:x", "--condition", "x"), "tool 'none.py:x': there is no file"),
+        (("--tool", "my_tools.py:x", "--condition", "x"), "has no x"),
+        (("--condition", "almanac"), "no part 'almanac'; join these by +: base"),
+        (("--model", "my_models.py:guess", "--temperature", "1"), "takes no parameters"),
+        (("--tool", "my_tools.py:almanac", "--tool", "same.py:almanac"), "is taken twice"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line(more: tuple[str, ...], told: str, home: Path) -> None:
+    (home / "same.py").write_text((home / "my_tools.py").read_text())
+    done = agent_env("run", "my_family.py:FAMILY", "--limit", "1", *more, cwd=home)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert told in done.stderr

@@ -1,0 +1,224 @@
+"""A family, a tool and a model of another package, in every command; its files changed, broken and
+in a folder from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Done, agent_env
+from tests.plugged_in import install, make_foreign
+
+
+@pytest.fixture
+def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return install(tmp_path / "site", monkeypatch)
+
+
+def run(home: Path, *more: str) -> Done:
+    return agent_env(
+        "run", "weekdays", "--model", "guesser", "--condition", "base", "--condition", "almanac",
+        "--limit", "3", "--out", "run", *more, cwd=home,
+    )  # fmt: skip
+
+
+def manifest(home: Path) -> dict[str, object]:
+    stored: dict[str, object] = json.loads((home / "run/run.json").read_text())
+    return stored
+
+
+def test_every_command_takes_it(tmp_path: Path, pack: Path) -> None:
+    assert run(tmp_path).returncode == 0
+    uses = manifest(tmp_path)["plugins"]
+    assert isinstance(uses, list)
+    assert [(use["kind"], use["name"]) for use in uses] == [
+        ("family", "weekdays"), ("model", "guesser"), ("tool", "almanac"),
+    ]  # fmt: skip
+    assert {(use["package"], use["version"]) for use in uses} == {("weekday-pack", "0.1")}
+    scores = json.loads(agent_env("score", "run", "--json", cwd=tmp_path).stdout)
+    assert scores["conditions"]["almanac"]["right"] == 1.0
+    trace = "run/episodes/base/wd-1.1.jsonl"
+    for command in (
+        ("resume", "run"),
+        ("replay", "run"),
+        ("replay", "run", "--tools", "live"),
+        ("replay", "run", "--model", "live"),
+        ("fork", trace, "--at", "0", "--condition", "almanac", "--out", "fork"),
+        ("forks", "fork"),
+        ("compare", "run"),
+        ("diagnose", "run"),
+        ("show", trace),
+    ):
+        done = agent_env(*command, cwd=tmp_path)
+        assert (done.returncode, "changed" in done.stderr) == (0, False), (command, done.stderr)
+
+
+def test_it_is_listed_with_its_origin_and_its_docstring(pack: Path) -> None:
+    for kind, name, summary in (
+        ("families", "weekdays", "On which weekday was a day? Questions from a seed."),
+        ("tools", "almanac", "The weekday of a day."),
+        ("models", "guesser", "Asks the almanac where there is one, and says Monday where"),
+    ):
+        rows = json.loads(agent_env("list", kind, "--json").stdout)
+        row = next(row for row in rows if row["name"] == name)
+        assert row["origin"] == "weekday-pack 0.1"
+        assert row["summary"].startswith(summary)
+    assert "there are families, tools, models" in agent_env("list", "planets").stderr
+
+
+def test_other_code_of_it_is_told_and_stops_a_resume(tmp_path: Path, pack: Path) -> None:
+    run(tmp_path)
+    with (pack / "tools.py").open("a") as file:
+        file.write("\n# another version\n")
+    assert (
+        "changed since the run: tool almanac: weekday-pack 0.1"
+        in agent_env("replay", "run", cwd=tmp_path).stderr
+    )
+    refused = agent_env("resume", "run", cwd=tmp_path)
+    assert (refused.returncode, "tool almanac: weekday-pack 0.1" in refused.stderr) == (2, True)
+    assert agent_env("resume", "run", "--accept-changes", cwd=tmp_path).returncode == 0
+    assert agent_env("resume", "run", cwd=tmp_path).returncode == 0
+
+
+def test_a_folder_from_elsewhere_imports_nothing_of_it(
+    tmp_path: Path, pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path)
+    make_foreign(tmp_path / "run")
+    for name in [name for name in sys.modules if name.startswith("weekday_pack")]:
+        monkeypatch.delitem(sys.modules, name)
+    for command in ("score", "replay", "resume", "compare", "diagnose"):
+        done = agent_env(command, "run", cwd=tmp_path)
+        assert (done.returncode, "family weekdays (its code runs here)" in done.stderr) == (2, True)
+    assert not [name for name in sys.modules if name.startswith("weekday_pack")]
+    confirmed = agent_env("resume", "run", "--trust-run", cwd=tmp_path)
+    assert "trusted in run: tool almanac (its code runs here)" in confirmed.stderr
+    assert agent_env("score", "run", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"task": "weekday_pack.family:FAMILY"},
+        {"task": "weekdays"},
+        {"model": "weekday_pack.models:guess"},
+        {"model": "guesser"},
+        {"model": "reference", "plugins": [
+            {"kind": "model", "name": "reference", "reference": "weekday_pack.models:guess"}]},
+        {"task": "tempreason", "plugins": [
+            {"kind": "family", "name": "tempreason", "reference": "weekday_pack.family:FAMILY"}]},
+        {"conditions": [{"name": "web", "tools": ["web_search"]}], "plugins": [
+            {"kind": "tool", "name": "web_search", "reference": "weekday_pack.tools:almanac"}]},
+        {"conditions": [{"name": "x", "tools": ["almanac"]}]},
+    ],
+)  # fmt: skip
+def test_no_entry_of_run_json_smuggles_an_import_in(
+    forged: dict[str, object], plain: Path, tmp_path: Path, pack: Path
+) -> None:
+    shutil.copytree(plain, tmp_path / "run")
+    stored = manifest(tmp_path) | {"id": "0" * 12} | forged
+    (tmp_path / "run/run.json").write_text(json.dumps(stored))
+    for command in (("score",), ("replay",), ("replay", "--tools", "live"), ("resume",)):
+        agent_env(command[0], "run", *command[1:], cwd=tmp_path)
+    assert not [name for name in sys.modules if name.startswith("weekday_pack")]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run without plug-ins."""
+    home = tmp_path_factory.mktemp("plain")
+    done = agent_env("run", "tempreason", "--limit", "1", "--condition", "base", "--out", "run",
+                     cwd=home)  # fmt: skip
+    assert done.returncode == 0
+    return home / "run"
+
+
+def test_a_name_that_two_packages_take_is_refused_with_both(tmp_path: Path, pack: Path) -> None:
+    entries = pack.parent / "other_pack-2.dist-info"
+    entries.mkdir()
+    (entries / "METADATA").write_text("Metadata-Version: 2.1\nName: other-pack\nVersion: 2\n")
+    (entries / "entry_points.txt").write_text(
+        "[agent_env.families]\nweekdays = other:FAMILY\ntime-puzzles = other:FAMILY\n"
+    )
+    from agent_env.registry import _entry_points
+
+    _entry_points.cache_clear()
+    for name, first in (("weekdays", "weekday-pack 0.1"), ("time-puzzles", "agent-env")):
+        done = agent_env("run", name, cwd=tmp_path)
+        assert done.returncode == 2
+        assert f"family '{name}' is taken twice" in done.stderr
+        assert first in done.stderr
+        assert "other-pack 2 (other:FAMILY)" in done.stderr
+
+
+def test_what_its_scorer_raises_marks_the_episode_with_the_line(tmp_path: Path, pack: Path) -> None:
+    models = (pack / "models.py").read_text().replace('return "Monday"', 'return "Someday"')
+    (pack / "models.py").write_text(models)
+    done = run(tmp_path)
+    assert done.returncode == 0
+    lines = (tmp_path / "run/scores.jsonl").read_text().splitlines()
+    rules = {row["condition"]: row["rule"] for row in map(json.loads, lines)}
+    line = 1 + (pack / "family.py").read_text().splitlines().index(
+        '        raise ValueError("no such weekday")'
+    )
+    assert rules["almanac"] is None
+    assert rules["base"] == (
+        f"the scorer raised ValueError: no such weekday at {pack / 'family.py'}:{line}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "told"),
+    [
+        ("family.py", "import nowhere_at_all", "cannot be imported: No module named 'nowhere_at_a"),
+        ("family.py", "FAMILY = 5", "(weekday_pack.family:FAMILY) is an int, not a Family"),
+        ("family.py", "x = 1", "is not there: weekday_pack.family has no FAMILY"),
+        ("family.py", "def (", "family.py:1)"),
+        ("family.py", "import sys\nsys.exit(3)", "cannot be imported: SystemExit: 3"),
+        ("tools.py", "almanac = 'text'", "is a str, not a ToolDeclaration or a function"),
+        ("tools.py", "def almanac(day: str): pass", "tools.py:1: almanac: it has no docstring"),
+        ("tools.py", "def almanac(day): 'x'", "parameter 'day' has no type hint"),
+        ("tools.py", "def sql(day: str): 'x'\nalmanac = sql", "tool 'sql' is taken twice"),
+        ("models.py", "guess = []", "is a list, not an Api, an object with `generate`"),
+        ("models.py", "def guess(a, b, c, d): pass", "a model takes messages, tools and options"),
+    ],
+)  # fmt: skip
+def test_a_broken_plug_in_is_one_line_that_names_it(
+    file: str, code: str, told: str, tmp_path: Path, pack: Path
+) -> None:
+    (pack / file).write_text(code)
+    done = run(tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "weekday-pack 0.1" in done.stderr or "almanac" in done.stderr
+    assert told in done.stderr
+    assert agent_env("list", "families").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "told"),
+    [
+        ("tools.py", "def almanac(day: str):\n    'x'\n    raise KeyError('y')",
+         "the tool almanac (almanac) raised KeyError: 'y' at {}/tools.py:3"),
+        ("models.py", "def guess(messages):\n    return 1 / 0",
+         "the model guesser raised ZeroDivisionError: division by zero at {}/models.py:2"),
+        ("models.py", "async def guess(messages):\n    return 5",
+         "the model guesser gave a int, not a Reply or a text"),
+    ],
+)  # fmt: skip
+def test_what_it_raises_ends_its_episodes_and_no_other(
+    file: str, code: str, told: str, tmp_path: Path, pack: Path
+) -> None:
+    (pack / file).write_text(code)
+    run(tmp_path)
+    ends = []
+    for trace in sorted((tmp_path / "run/episodes").glob("*/*.jsonl")):
+        last = json.loads(trace.read_text().splitlines()[-1])
+        ends.append((trace.parent.name, last["kind"], last.get("message")))
+    failed = {message for _, kind, message in ends if kind == "episode_failed"}
+    assert failed == {told.format(pack)}
+    if file == "tools.py":
+        assert {kind for name, kind, _ in ends if name == "base"} == {"episode_finished"}
