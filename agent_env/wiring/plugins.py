@@ -37,8 +37,13 @@ def named_in(manifest: Manifest) -> list[Named]:
     return [
         Named(registry, name, noted.get((kind, name), name))
         for (kind, name), registry in pairs.items()
-        if not registry.is_built_in(name) or (kind, name) in noted
+        if (kind, name) in noted or (not registry.is_built_in(name) and _finds(registry, name))
     ]
+
+
+def _finds(registry: Registry[Any], name: str) -> bool:
+    """Whether the name could lead to code; that of a policy that another program plays does not."""
+    return ":" in name or name in registry.names()
 
 
 def uses_in(manifest: Manifest) -> tuple[PluginUse, ...]:
