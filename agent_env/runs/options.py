@@ -214,6 +214,11 @@ class RunOptions:
     """Whether the server is tested before the first episode; `anyway` runs invalid conditions too
     and marks them."""
 
+    @property
+    def condition_names(self) -> tuple[str, ...]:
+        """The conditions as the user names them."""
+        return tuple(each if isinstance(each, str) else each.name for each in self.conditions)
+
 
 @dataclass(frozen=True, slots=True)
 class ResumeOptions:

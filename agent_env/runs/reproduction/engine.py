@@ -21,6 +21,7 @@ from agent_env.episodes.calls.options import CallOptions
 from agent_env.errors import AgentEnvError, ConfigError, RunStopped
 from agent_env.models.parameters import ModelParameters
 from agent_env.records.options import WHAT, Opt, Part
+from agent_env.registry import load_path
 from agent_env.runs.ask import begin_or_continue
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import addressed
@@ -33,7 +34,7 @@ from agent_env.runs.study import read_run, run_data
 from agent_env.tasks.family import by_digest, read_options
 from agent_env.tasks.task import Task
 from agent_env.wiring.models import make_model
-from agent_env.wiring.registry import load, load_family, task_names
+from agent_env.wiring.registry import load_family, task_names
 from agent_env.wiring.web_options import WebOptions
 
 FROM_RUN = (
@@ -114,7 +115,7 @@ def load_reproduction(name: str) -> Reproduction:
     known = [task for task in task_names() if load_family(task).reproduction]
     if name not in known:
         raise ConfigError(f"no paper '{name}'; known: {', '.join(known)}")
-    paper: Reproduction = load(load_family(name).reproduction or "")
+    paper: Reproduction = load_path(load_family(name).reproduction or "")
     return paper
 
 

@@ -109,7 +109,9 @@ def contents(paper: Reproduction) -> tuple[ResultTable, ResultTable]:
         (
             each.name, each.title,
             ", ".join(dict.fromkeys(setups[name].questions for name in each.setups)) or None,
-            ", ".join(dict.fromkeys(c for name in each.setups for c in setups[name].run.conditions))
+            ", ".join(dict.fromkeys(
+                    c for name in each.setups for c in setups[name].run.condition_names
+                ))
             or None,
             each.not_reproduced or None,
         )
