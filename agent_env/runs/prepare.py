@@ -236,7 +236,7 @@ def _copies(
 
 def samples_of(options: RunOptions) -> SampleSet:
     """The samples that a run with these options asks."""
-    family = load_family(options.task)
+    family = Plugins(objects=options.objects, from_user=True).find(FAMILIES, options.task)
     chosen = read_options(family, options.options)
     options, _ = _with_texts(options)
     return select_samples(options, family, chosen, family.make_task(options.prompt, chosen, {}))

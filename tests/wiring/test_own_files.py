@@ -57,7 +57,7 @@ def test_a_set_is_generated_by_it(home: Path) -> None:
 
 def test_the_family_says_whether_the_scripted_model_knows_it(home: Path) -> None:
     command = ("run", "my_family.py:FAMILY", "--condition", "base", "--limit", "1")
-    assert "weekdays brings none: name --model" in agent_env(*command, cwd=home).stderr
+    assert "has no policy for weekdays; name a model" in agent_env(*command, cwd=home).stderr
     text = (
         (home / "my_family.py")
         .read_text()
@@ -69,7 +69,6 @@ def test_the_family_says_whether_the_scripted_model_knows_it(home: Path) -> None
     (home / "my_family.py").write_text(text)
     (home / "again_family.py").write_text(text)
     done = agent_env("run", "again_family.py:FAMILY", *command[2:], "--json", cwd=home)
-    assert "brings none" not in done.stderr
     assert json.loads(done.stdout)["conditions"]["base"]["finished"] == 1
 
 
@@ -80,12 +79,13 @@ def test_the_family_says_whether_the_scripted_model_knows_it(home: Path) -> None
         (("--tool", "none.py:x", "--condition", "x"), "tool 'none.py:x': there is no file"),
         (("--tool", "my_tools.py:x", "--condition", "x"), "has no x"),
         (("--condition", "almanac"), "no part 'almanac'; join these by +: base"),
-        (("--model", "my_models.py:guess", "--temperature", "1"), "takes no parameters"),
+        (("--temperature", "1"), "model my_models.py:guess is a function and takes no param"),
         (("--tool", "my_tools.py:almanac", "--tool", "same.py:almanac"), "is taken twice"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line(more: tuple[str, ...], told: str, home: Path) -> None:
     (home / "same.py").write_text((home / "my_tools.py").read_text())
-    done = agent_env("run", "my_family.py:FAMILY", "--limit", "1", *more, cwd=home)
+    command = ("run", "my_family.py:FAMILY", "--limit", "1", "--model", "my_models.py:guess")
+    done = agent_env(*command, *more, cwd=home)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert told in done.stderr
