@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from agent_env.errors import DatasetError
 from agent_env.records.schema import Usage
@@ -14,6 +14,7 @@ from agent_env.runs.options import ForkOptions
 
 if TYPE_CHECKING:
     from agent_env.analysis.diagnosis import Diagnosis
+    from agent_env.api.keywords import ForkKeywords
     from agent_env.api.runs import Run
     from agent_env.records import schema
     from agent_env.records.schema import Message, Sample, Score
@@ -68,7 +69,7 @@ class Episode:
         return "\n\n".join(episode_text(self.trace, full))
 
     @with_keywords(ForkOptions)
-    async def fork(self, *, progress: bool = True, **options: Any) -> Run:
+    async def fork(self, *, progress: bool = True, **options: Unpack[ForkKeywords]) -> Run:
         """Keeps the episode up to step `at` and lets it go on otherwise; gives back the run of the
         forks, by default in RUN/forks/. `edit={"1": text}` replaces the result of that step's first
         tool call; the other keywords are the options of `agent-env fork`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from agent_env.api.episodes import Episode, read_episode
 from agent_env.api.tasks import TaskOptions
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from agent_env.analysis.result_tables import ResultTable
+    from agent_env.api.keywords import ReplayKeywords, ResumeKeywords, RunKeywords
     from agent_env.episodes.again.replay import ReplayResult
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Sample
@@ -35,7 +36,7 @@ async def run(
     *,
     preflight: Preflight = "on",
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> Run:
     """Asks a model the questions of a task under several conditions, and gives back the run.
 
@@ -62,7 +63,14 @@ async def run(
 
 
 @with_keywords(RunOptions, without=("task",))
-def run_sync(task: TaskOptions | str, /, **options: Any) -> Run:
+def run_sync(
+    task: TaskOptions | str,
+    /,
+    *,
+    preflight: Preflight = "on",
+    progress: bool = True,
+    **options: Unpack[RunKeywords],
+) -> Run:
     """`run` for scripts, without `await`; in a notebook too, where nothing else goes on until it
     ends.
 
@@ -71,7 +79,7 @@ def run_sync(task: TaskOptions | str, /, **options: Any) -> Run:
     >>> [episode.score["exact_match"] for episode in run.episodes()]
     [1.0]
     """
-    return wait_for(run(task, **options))
+    return wait_for(run(task, preflight=preflight, progress=progress, **options))
 
 
 def open(path: Path | str, /) -> Run:
@@ -164,7 +172,7 @@ class Run:
         return read_scores(self._folder, None, say).tables()
 
     @with_keywords(ResumeOptions)
-    async def resume(self, *, progress: bool = True, **options: Any) -> Run:
+    async def resume(self, *, progress: bool = True, **options: Unpack[ResumeKeywords]) -> Run:
         """Runs the missing episodes, and those cut off or failed from their last event on. The
         keywords are the options of `agent-env resume`.
 
@@ -183,7 +191,7 @@ class Run:
         return self
 
     @with_keywords(ReplayOptions)
-    def replay(self, **options: Any) -> list[ReplayResult]:
+    def replay(self, **options: Unpack[ReplayKeywords]) -> list[ReplayResult]:
         """Runs the recorded episodes again, without network or key, and compares them with their
         traces. The keywords are `strict`, `tools_live`, `model_live`, `out` and `trust_run`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from agent_env.api.runs import Run
 from agent_env.runs.compare import CompareOptions
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.result_tables import ResultTable
+    from agent_env.api.keywords import CompareKeywords
 
-WRITTEN = ("runs", "by", "tables", "to", "out", "figures", "html")
+WRITTEN = ("by", "tables", "to", "out", "figures", "html")
 """Options of the command that say what is written; here the study is asked."""
 
 
-@with_keywords(CompareOptions, without=WRITTEN)
-def compare(*runs: Run | Path | str, **options: Any) -> Study:
+@with_keywords(CompareOptions, without=("runs", *WRITTEN))
+def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Study:
     """The conditions of all runs, paired by sample. A run is an opened one, a folder, or a folder
     of runs. The keywords are `metric`, `baseline`, `wanted`, `strict` and `resamples`, as those of
     `agent-env compare`.

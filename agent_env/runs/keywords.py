@@ -32,6 +32,11 @@ class Keyword:
     option: Option
     """As it takes the value."""
 
+    @property
+    def is_required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is MISSING
+
 
 @cache
 def keywords_of(record: type) -> Mapping[str, Keyword]:
@@ -50,7 +55,7 @@ def _keyword(option: Option) -> Keyword:
     return Keyword(name if name == f"{option.keyword}s" else option.keyword, kind, default, option)
 
 
-def from_arguments(record: type, values: Mapping[str, Any], function: str) -> Any:
+def from_arguments(record: type, values: Mapping[str, object], function: str) -> Any:
     """The record with these keyword arguments of the function; ConfigError for a value that cannot
     be, TypeError for an unknown keyword."""
     known = keywords_of(record)
@@ -59,6 +64,10 @@ def from_arguments(record: type, values: Mapping[str, Any], function: str) -> An
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise TypeError(f"{function}() has no keyword '{name}'{hint}")
+    if missing := [
+        key.name for key in known.values() if key.is_required and key.name not in values
+    ]:
+        raise TypeError(f"{function}() needs the keyword '{missing[0]}'")
     pairs = (_pair(known[name], value) for name, value in values.items())
     return made(record, {option.path: (option, value) for option, value in pairs})
 
@@ -100,6 +109,6 @@ def with_keywords(record: type, without: tuple[str, ...] = ()) -> Callable[[Func
 
 
 def _parameter(key: Keyword) -> inspect.Parameter:
-    default = inspect.Parameter.empty if key.default is MISSING else key.default
+    default = inspect.Parameter.empty if key.is_required else key.default
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(key.name, kind, default=default, annotation=key.type)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import agent_env as ae
+from agent_env.cli.keyword_types import keyword_types
 from tests import TESTS
 
 OLD_RUN = TESTS / "data/runs/version-1"
@@ -54,6 +55,12 @@ def test_the_import_alone_loads_nothing_heavy() -> None:
 def test_a_name_that_is_not_listed_is_not_there() -> None:
     with pytest.raises(AttributeError, match="module 'agent_env' has no attribute 'runn'"):
         _ = ae.runn
+
+
+def test_the_keywords_for_editors_are_those_of_the_options() -> None:
+    written = Path(ae.__file__).parent / "api" / "keywords.py"
+    advice = "make it again: python -m agent_env.cli.keyword_types > agent_env/api/keywords.py"
+    assert written.read_text() == keyword_types(), advice
 
 
 def test_the_signature_shows_the_options_of_the_command() -> None:
@@ -138,6 +145,11 @@ def test_a_wrong_option_is_named(
         ae.run_sync("time-puzzles", out=tmp_path / "run", **keywords)  # type: ignore[arg-type]
     assert text in str(error.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_keyword_that_is_needed_is_named(run: ae.Run) -> None:
+    with pytest.raises(TypeError, match=r"fork\(\) needs the keyword 'at'"):
+        asyncio.run(run.episode("base/tp-3-00001.1").fork())  # type: ignore[call-arg]
 
 
 def test_an_episode_that_is_not_there_is_named(run: ae.Run) -> None:

@@ -1,0 +1,121 @@
+"""The keywords of the API, for editors and mypy; made from the records of options.
+
+python -m agent_env.cli.keyword_types > agent_env/api/keywords.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Required, TypedDict
+
+
+class RunKeywords(TypedDict, total=False):
+    model: str
+    conditions: Sequence[str] | str
+    cited_from: Sequence[str] | str
+    limit: int | None
+    seed: int
+    dataset: Path | str | None
+    out: Path | str | None
+    concurrency: int
+    repeats: int
+    where: Sequence[str] | str
+    prompt: str
+    options: Sequence[str] | str
+    base_url: str | None
+    api_key_envs: Sequence[str] | str
+    sandbox: str
+    fsync: Literal["replies", "all", "none"]
+    tokenizer: str
+    web: str
+    search: str | None
+    pages: Path | str | None
+    as_of: str | None
+    block_leaks: bool
+    ignore_robots: bool
+    allow_hosts: Sequence[str] | str
+    reply_timeout_s: float | None
+    idle_s: float | None
+    tool_protocol: str
+    text_calls: str | None
+    hosted_tools: bool
+    stream: bool
+    echo_reasoning: str
+    temperature: float | None
+    reasoning_effort: str | None
+    max_output_tokens: int | None
+    top_p: float | None
+    model_seed: int | None
+    parallel_tool_calls: bool | None
+    system_role: str | None
+    extra_body: str | Mapping[str, Any] | None
+    strategy: str | None
+    system: Path | str | None
+    first_steps: Sequence[str] | str
+    steps: int | None
+    tool_calls: int | None
+    tokens: int | None
+    time_s: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+    tool_limit: Sequence[str] | str | Mapping[str, Any]
+    answer_notice: int | None
+    fit_context: bool
+    run_tokens: int | None
+    run_cost_usd: float | None
+    run_time_s: float | None
+    retries: int
+    retry_time_s: float
+    connect_time_s: float
+    same_error: int
+    stop_after_failures: int
+    prices: Path | str | None
+    reply_cache: Path | str | None
+
+
+class ResumeKeywords(TypedDict, total=False):
+    concurrency: int | None
+    run_tokens: int | None
+    run_cost_usd: float | None
+    run_time_s: float | None
+    accept_changes: bool
+    model: str | None
+    base_url: str | None
+    api_key_env: str | None
+    steps: int | None
+    tool_calls: int | None
+    tokens: int | None
+    time_s: float | None
+    anyway: bool
+    trust_run: bool
+
+
+class ReplayKeywords(TypedDict, total=False):
+    strict: bool
+    tools_live: bool
+    model_live: bool
+    out: Path | str | None
+    trust_run: bool
+
+
+class ForkKeywords(TypedDict, total=False):
+    at: Required[int]
+    out: Path | str | None
+    repeats: int
+    model: str | None
+    base_url: str | None
+    api_key_env: str | None
+    condition: str | None
+    edit: Path | str | Mapping[str, str] | None
+    sandbox: str
+    trust_run: bool
+
+
+class CompareKeywords(TypedDict, total=False):
+    metric: str | None
+    baseline: str | None
+    wanted: float
+    strict: bool
+    resamples: int
