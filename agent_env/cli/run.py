@@ -41,9 +41,7 @@ def listening() -> Iterator[tuple[Listener, list[Run]]]:
             runs = progress.runs
             yield progress.listener, runs
     except KeyboardInterrupt:
-        if runs:
-            say(f"Stopped. Go on with: agent-env resume {runs[0].path}")
-        else:
+        if not runs:
             say("Stopped before the first episode.")
         sys.exit(130)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
+from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,12 +30,16 @@ LINE_EVERY_S = 0.5
 
 @contextmanager
 def progress_shown(is_shown: bool = True) -> Iterator[Progress]:
-    """Progress of the runs that its listener hears of, or its notes alone; an error that stops a
-    run says how to go on."""
+    """Progress of the runs that its listener hears of, or its notes alone; what stops a run
+    says how to go on."""
     progress = Progress(is_shown)
     try:
         with progress:
             yield progress
+    except (KeyboardInterrupt, CancelledError):
+        if progress.runs:
+            say(f"Stopped. Go on with: agent-env resume {progress.runs[0].path}")
+        raise
     except RunStopped as exc:
         from agent_env.episodes.calls.options import how_to_go_on
 

@@ -94,6 +94,21 @@ def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_path: 
     assert [result.verdict for run in runs for result in run.replay()] == ["same"] * 5
 
 
+def test_a_cancelled_run_says_how_to_go_on(run: ae.Run, capsys: pytest.CaptureFixture[str]) -> None:
+    for trace in run.path.glob("episodes/*/*.jsonl"):
+        trace.unlink()
+
+    async def main() -> None:
+        async with asyncio.timeout(0.05):
+            await run.resume(accept_changes=True)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(main())
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"Stopped. Go on with: agent-env resume {run.path}"
+    assert len(list(asyncio.run(run.resume(progress=False)).episodes(status="finished"))) == 5
+
+
 def test_an_error_of_a_run_without_await_is_the_same_below_a_running_loop() -> None:
     async def main() -> None:
         ae.run_sync("time-puzzle")
@@ -183,5 +198,5 @@ def test_an_old_run_is_read_forked_and_saved(run: ae.Run, tmp_path: Path) -> Non
     assert episode.transcript().startswith("== web-once/tp-3-00001.1 · reference")
     forks = asyncio.run(episode.fork(at=1, edit={"1": "no results"}, progress=False))
     assert forks.path.parent == run.path / "forks"
-    ae.compare(run).save(tmp_path / "study.md")
+    ae.compare(run, resamples=1000).save(tmp_path / "study.md")
     assert (tmp_path / "study.md").read_text().startswith("## ")
