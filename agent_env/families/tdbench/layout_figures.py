@@ -9,7 +9,7 @@ from agent_env.families.tdbench.layouts import Layout
 
 GREY = "#8a8a8a"
 FIGURES = ("fig2", "fig3", "fig5")
-SHORTCUTS_DRAWN = ("no answer", "latest row", "ignores the time")
+SHORTCUTS_DRAWN = ("constant", "latest-row", "ignore-time")
 
 
 def layout_figure(layout: Layout) -> Figure:

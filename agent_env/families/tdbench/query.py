@@ -21,6 +21,8 @@ from agent_env.families.tdbench.sample import (
 from agent_env.records.schema import Proof
 from agent_env.temporal.facts.temporal_table import TemporalTable
 
+DISTRACTORS = 2
+"""Rows of other groups that meet the condition on time, at most."""
 IRRELEVANT = (4, 12)
 """How many irrelevant rows are shown, at least and at most, where the table has them."""
 BOTH: tuple[Role, ...] = ("start", "end")
@@ -56,6 +58,8 @@ class Query:
     hops: tuple[Hop, ...] = ()
     number: int | None = None
     """The answer, where it is a number."""
+    distractors: tuple[int, ...] = ()
+    """Rows of other groups that meet the condition on time: who ignores the entity takes them."""
 
     @property
     def gold(self) -> tuple[str, ...]:
@@ -84,6 +88,7 @@ def group_query(
     questions: Iterable[str],
     b: tuple[str, str] | None = None,
     relation: str | None = None,
+    distractors: tuple[int, ...] = (),
 ) -> Query:
     """A query about one group; its relation is the kind where none is named."""
     return Query(
@@ -99,6 +104,7 @@ def group_query(
         sql=sql,
         questions=tuple(questions),
         b=b,
+        distractors=distractors,
     )
 
 
@@ -119,7 +125,7 @@ def make_samples(
 ) -> list[TdbenchSample]:
     """One sample for each phrasing; all show the same rows."""
     context = tuple(
-        context_rows(rng, indices, len(table.rows))
+        context_rows(rng, indices, len(table.rows), query.distractors)
         for indices, table in zip(query.relevant, query.tables, strict=True)
     )
     common: dict[str, Any] = {
@@ -161,10 +167,14 @@ def make_samples(
     return [first, *rest]
 
 
-def context_rows(rng: Random, relevant: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """The relevant rows of a table of `count` rows with some others, in random order."""
+def context_rows(
+    rng: Random, relevant: tuple[int, ...], count: int, distractors: Sequence[int] = ()
+) -> tuple[int, ...]:
+    """The relevant rows of a table of `count` rows with some others, in random order; some of the
+    others are distractors, where there are any."""
     indices = list(dict.fromkeys(relevant))
     least, most = IRRELEVANT
+    indices += [index for index in distractors[:DISTRACTORS] if index not in indices]
     size = len(indices) + min(count - len(indices), min(most, max(least, len(indices))))
     while len(indices) < size:
         index = rng.randrange(count)

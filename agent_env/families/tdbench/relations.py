@@ -7,21 +7,24 @@ one answer, with several and with none, as far as the tables have rows for them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from random import Random
 
 from agent_env.families.tdbench.bounds import draw, offset_between, whole_months
 from agent_env.families.tdbench.engines import Batch, Engines, GoldError, Rows
 from agent_env.families.tdbench.groups import Group, GroupRow, QueryPool
 from agent_env.families.tdbench.queries import SqlTemplate, key_marks, relation_sql
-from agent_env.families.tdbench.query import Query, group_query
+from agent_env.families.tdbench.query import DISTRACTORS, Query, group_query
 from agent_env.families.tdbench.sample import Cardinality, cardinality_of
 from agent_env.families.tdbench.wording import Offset, condition, sentence
 from agent_env.temporal.allen import Interval, Relation
 
 MAX_TRIES = 60
+MAX_GROUPS = 40
+"""Groups that are looked through for distractors."""
 MAX_POOLS = 6
 """Pools that are tried for one query."""
 MEETING = ("meets", "met-by")
@@ -193,7 +196,22 @@ def _check(
         )
     questions = (draft.question(style) for style in range(phrasings))
     return group_query(
-        pool, draft.group, "relation", draft.golds, sql, questions, bounds, draft.relation
+        pool, draft.group, "relation", draft.golds, sql, questions, bounds, draft.relation,
+        distractors(pool, draft.group, lambda group: group.matches(draft.relation, draft.b)),
+    )  # fmt: skip
+
+
+def distractors(
+    pool: QueryPool, own: Group, fitting: Callable[[Group], Sequence[GroupRow]]
+) -> tuple[int, ...]:
+    """Rows of other groups that meet the condition on time, and have other answers; a part of the
+    groups is looked through."""
+    rng = Random("/".join(own.keys.values()))
+    others = rng.sample(pool.groups, min(MAX_GROUPS, len(pool.groups)))
+    answers = {row.answer for row in own.rows}
+    rows = (row for group in others if group is not own for row in fitting(group))
+    return tuple(
+        row.index for row in islice((r for r in rows if r.answer not in answers), DISTRACTORS)
     )
 
 

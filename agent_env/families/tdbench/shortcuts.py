@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import calendar
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from operator import eq, gt, lt
 from random import Random
 
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.templates import BOUNDS
 from agent_env.records.schema import MaterialTable, Sample
-from agent_env.tasks.family import Materials
+from agent_env.tasks.shortcuts import by_question, constant, majority
+from agent_env.tasks.shortcuts import oracle as general_oracle
 from agent_env.tasks.task import Shortcut
 
 Answerer = Callable[[TdbenchSample, MaterialTable | None], str | None]
@@ -42,11 +44,12 @@ def ignore_time(sample: TdbenchSample, table: MaterialTable | None) -> str | Non
 
 def ignore_entity(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
     """Every row shown that meets the condition on time, whoever it is about."""
-    if sample.relation not in BOUNDS or sample.b_start is None or not sample.context:
+    is_relation = sample.relation in BOUNDS and sample.b_start is not None
+    if not sample.context or not (is_relation or sample.kind == "current"):
         return None
     rows = _rows(table, sample.context[0])
-    fitting = [row for row in rows if _meets(row, sample)]
-    return _text(sample, fitting) if rows and fitting else "No answer"
+    fitting = [row for row in rows if (_meets(row, sample) if is_relation else not row["end"])]
+    return _text(sample, fitting) if fitting else "No answer"
 
 
 def random_row(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
@@ -66,34 +69,51 @@ def oracle(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
 
 
 SHORTCUTS: Mapping[str, Answerer] = {
-    "no answer": no_answer,
-    "latest row": latest_row,
-    "ignores the time": ignore_time,
-    "ignores the entity": ignore_entity,
-    "random row": random_row,
+    "constant": no_answer,
+    "latest-row": latest_row,
+    "ignore-time": ignore_time,
+    "ignore-entity": ignore_entity,
+    "random-row": random_row,
     "oracle": oracle,
 }
 """In the order of the tables; the last one sees the gold."""
-HIDDEN = {"gold": (), "golds": (), "others": (), "outdated": (), "hops": ()}
 
 
-def task_shortcuts(tables: Materials) -> tuple[Shortcut, ...]:
-    """The shortcuts of the task, which stand beside every score."""
-    return tuple(_shortcut(name, answer, tables) for name, answer in SHORTCUTS.items())
+RULES: Mapping[str, str] = {
+    "latest-row": "the row of the group that began last",
+    "ignore-time": "every row of the group",
+    "ignore-entity": "every row shown that meets the condition on time",
+    "random-row": "a row of the group",
+}
+HIDDEN: Mapping[str, object] = {
+    "gold": (), "golds": (), "others": (), "outdated": (), "hops": (), "roles": (),
+}  # fmt: skip
+"""Fields of a sample that shortcuts do not see."""
 
 
-def _shortcut(name: str, answer: Answerer, tables: Materials) -> Shortcut:
-    def guess(sample: Sample, rng: Random) -> str | None:
-        own = tdbench_sample(sample)
-        return answer(own, tables.get(own.materials[0]) if own.materials else None)
-
-    return Shortcut(
-        name.replace(" ", "-"),
-        " ".join((answer.__doc__ or name).split()).rstrip("."),
-        lambda samples: guess,
-        sees_gold=answer is oracle,
-        is_by_question=answer in (latest_row, ignore_time, ignore_entity),
+def task_shortcuts(tables: Mapping[str, MaterialTable]) -> tuple[Shortcut, ...]:
+    """The same for every report of a task."""
+    return (
+        constant("that there is no answer", lambda sample: _answered(no_answer, sample, tables)),
+        majority(
+            lambda sample: ", ".join(sample.gold) or "No answer",
+            lambda sample: f"{tdbench_sample(sample).domain} {tdbench_sample(sample).kind}",
+        ),
+        *(_by_question(name, rule, tables) for name, rule in RULES.items()),
+        general_oracle(lambda sample: _answered(oracle, sample, tables) or ""),
     )
+
+
+def _by_question(name: str, rule: str, tables: Mapping[str, MaterialTable]) -> Shortcut:
+    own = by_question(name, rule, lambda sample, rng: _answered(SHORTCUTS[name], sample, tables))
+    return replace(own, is_by_question=name != "random-row")
+
+
+def _answered(
+    answerer: Answerer, sample: Sample, tables: Mapping[str, MaterialTable]
+) -> str | None:
+    own = tdbench_sample(sample)
+    return answerer(own, tables.get(own.materials[0]) if own.materials else None)
 
 
 def _with_hops(sample: TdbenchSample, answer: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from random import Random
 
@@ -12,7 +13,7 @@ from agent_env.families.tdbench.engines import Engines, GoldError
 from agent_env.families.tdbench.groups import Group, GroupRow, QueryPool
 from agent_env.families.tdbench.queries import SqlTemplate, key_marks
 from agent_env.families.tdbench.query import Query, group_query
-from agent_env.families.tdbench.relations import row_cells
+from agent_env.families.tdbench.relations import distractors, row_cells
 from agent_env.families.tdbench.sample import Cardinality, Kind, cardinality_of
 from agent_env.temporal.allen import FOREVER
 from agent_env.temporal.facts.temporal_table import LENGTHS
@@ -45,14 +46,15 @@ def current_queries(
     pools: Sequence[QueryPool], cardinalities: Sequence[Cardinality], count: int, rng: Random,
     engines: Engines, phrasings: int, omissions: Counter[str],
 ) -> Iterator[Query]:  # fmt: skip
-    """At most `count` different queries on what holds now, with one answer and with none in turn;
-    where one of these runs out, the rest have the other."""
+    """At most `count` different queries on what holds now, with one answer and with none in turn.
+    Where no answer is left, so many questions without any would only reward to say so: that is the
+    end. Where none without an answer is left, the rest have one."""
     usable = [pool for pool in pools if pool.form.now_heads]
     heaps = {size: _current_groups(usable, size, rng) for size in dict.fromkeys(cardinalities)}
     made = Counter[Cardinality]()
     for _ in range(count):
         sizes = [size for size in heaps if heaps[size]]
-        if not sizes:
+        if not sizes or (sizes == ["none"] and len(heaps) > 1 and made["none"] >= made["unique"]):
             return
         size = min(sizes, key=lambda each: (made[each], sizes.index(each)))
         for missing in set(heaps) - set(sizes) - {"multiple"}:
@@ -88,13 +90,19 @@ def _current_cardinality(group: Group) -> Cardinality | None:
 
 def _current(pool: QueryPool, group: Group, engines: Engines, n: int) -> Query:
     now = date.fromordinal(pool.last)
-    golds = [row for row in group.rows if row.interval.end == FOREVER]
+    golds = _lasting(group)
     form = pool.form
     sql = queries.current_sql(pool.table.name, form.keys, form.answers).fill(
         {**_key_values(pool, group), "now": pool.table.written(now)}
     )
     texts = [wording.now_sentence(form, group.keys, now, style) for style in range(n)]
-    return _checked_query(pool, group, "current", golds, sql, texts, engines)
+    query = _checked_query(pool, group, "current", golds, sql, texts, engines)
+    others = distractors(pool, group, _lasting)
+    return replace(query, distractors=others)
+
+
+def _lasting(group: Group) -> list[GroupRow]:
+    return [row for row in group.rows if row.interval.end == FOREVER]
 
 
 def _nth(pool: QueryPool, group: Group, rng: Random, engines: Engines, n: int) -> Query | None:

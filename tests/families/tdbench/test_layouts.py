@@ -108,15 +108,15 @@ def test_shortcuts_stand_below_the_models():
     answers += [answered(question(id="td-2", query="q-2", **group), RIGHT)]
     layout = make_layout("5", answers)
     assert layout.shortcuts == (
-        "no answer", "latest row", "ignores the time", "ignores the entity", "random row", "oracle",
+        "constant", "latest-row", "ignore-time", "ignore-entity", "random-row", "oracle",
     )  # fmt: skip
     found = {name: layout.cells[name, "multiple A"].value for name in layout.shortcuts}
     assert found == {
-        "no answer": 0, "latest row": 0, "ignores the time": 0, "ignores the entity": 100,
-        "random row": 0, "oracle": 100,
+        "constant": 0, "latest-row": 0, "ignore-time": 0, "ignore-entity": 100,
+        "random-row": 0, "oracle": 100,
     }  # fmt: skip
     assert layout.cells["oracle", "multiple AT"].value == 100
-    assert [layout.cells[n, "none A"].value for n in ("no answer", "latest row")] == [100, 0]
+    assert [layout.cells[n, "none A"].value for n in ("constant", "latest-row")] == [100, 0]
 
 
 LABELLED = (

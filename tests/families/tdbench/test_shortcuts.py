@@ -1,0 +1,43 @@
+"""The shortcuts of a task: what they answer, and that they see no gold."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.families.tdbench.family import make_task
+from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.tasks.shortcuts import shortcut_scores
+from tests.families.tdbench.leaders import TABLE, current, hops, question
+
+TABLES = {TABLE.digest: TABLE}
+GROUP = ((0, 1, 2, 3),)
+
+
+@pytest.mark.parametrize(
+    ("sample", "right"),
+    [
+        (question(1, relevant=GROUP), {"oracle"}),
+        (question(relevant=GROUP), {"constant", "oracle"}),
+        (current().model_copy(update={"relevant": GROUP}), {"latest-row", "oracle"}),
+        (hops().model_copy(update={"relevant": GROUP}), {"oracle"}),
+    ],
+)
+def test_a_question_is_solved_by_these_only(sample: TdbenchSample, right: set[str]) -> None:
+    task = make_task("default", TdbenchOptions(), TABLES)
+    solved = {
+        shortcut.name
+        for shortcut in task.shortcuts
+        for _, _, score in shortcut_scores(task, shortcut, [sample])
+        if score.metrics["answer"] == 1
+    }
+    assert solved - {"random-row", "ignore-entity"} == right
+
+
+def test_rows_that_meet_the_condition_stand_among_those_of_other_groups() -> None:
+    made = make(60, 7, TdbenchOptions(tables="shipped", phrasings=1, relations=("before",)))
+    task = make_task("default", TdbenchOptions(), {t.digest: t for t in made.tables})
+    (blind,) = (each for each in task.shortcuts if each.name == "ignore-entity")
+    scores = [score for _, _, score in shortcut_scores(task, blind, made.samples)]
+    assert sum(score.metrics["answer"] for score in scores) == 1  # of 60
