@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.paper_results import Measurement, Quantity, percent
+from agent_env.analysis.study import Arm
 from agent_env.families.timed_facts.layouts import LAYOUTS, PAPER_VALUES, Column, heading
 from agent_env.families.timed_facts.strategies import ONE_SHOT, executed
 from agent_env.runs.options import RunOptions
@@ -56,13 +59,21 @@ SETUPS = tuple(_setup(questions, strategy) for questions in TASKS for strategy i
 
 
 def measure_layout(layout: str) -> Callable[[Evidence], Iterator[Measurement]]:
-    """Our figures for one of the paper's tables: a row for each strategy and model."""
+    """Our figures for one of the paper's tables: a row for each strategy and model, then for each
+    shortcut."""
 
     def measure(evidence: Evidence) -> Iterator[Measurement]:
         for strategy in PAPER_VALUES[layout]:
             for questions in _questions_of(layout):
-                setup = setup_name(questions, strategy)
-                yield from _measure(evidence, setup, ROWS[strategy], LAYOUTS[layout])
+                for comparison in evidence.each(setup_name(questions, strategy)):
+                    arms = comparison.study.arms
+                    for arm, column, estimate in _estimates(comparison, arms, LAYOUTS[layout]):
+                        yield Measurement(ROWS[strategy], column, estimate, model=arm.model)
+        for questions in _questions_of(layout):
+            for comparison in evidence.each(setup_name(questions, "standard"))[:1]:
+                arms = comparison.shortcut_arms
+                for arm, column, estimate in _estimates(comparison, arms, LAYOUTS[layout]):
+                    yield Measurement(arm.label, column, estimate)
 
     return measure
 
@@ -71,16 +82,14 @@ def _questions_of(layout: str) -> tuple[str, ...]:
     return {"3": ("timeqa",), "4": ("l2", "l3"), "7": ("l2",)}[layout]
 
 
-def _measure(
-    evidence: Evidence, setup: str, row: str, columns: tuple[Column, ...]
-) -> Iterator[Measurement]:
-    for comparison in evidence.each(setup):
-        for cell, metric in columns:
-            if (estimates := comparison.by_group("cell", metric).get(cell)) is None:
-                continue
-            for arm, estimate in zip(comparison.study.arms, estimates, strict=True):
-                quantity = heading((cell, metric))
-                yield Measurement(row, quantity, percent(estimate), model=arm.model)
+def _estimates(
+    comparison: Comparison, arms: Sequence[Arm], columns: Sequence[Column]
+) -> Iterator[tuple[Arm, str, Estimate]]:
+    """Arm, column and figure in percent, for each column of which there are questions."""
+    for cell, metric in columns:
+        by_cell = comparison.by_group("cell", metric, arms)
+        for arm, estimate in zip(arms, by_cell.get(cell, ()), strict=False):
+            yield arm, heading((cell, metric)), percent(estimate)
 
 
 def read_responses(path: Path) -> ResponseFile:
@@ -104,7 +113,7 @@ def _experiment(layout: str, title: str, *notes: str) -> Experiment:
         {ROWS[strategy]: values[strategy] for strategy in values},
         tuple(setup_name(each, strategy) for strategy in values for each in _questions_of(layout)),
         measure=measure_layout(layout),
-        notes=(*notes, MODEL),
+        notes=(*notes, MODEL, SHORTCUTS),
     )
 
 
@@ -112,6 +121,10 @@ MODEL = (
     "The paper's model is text-davinci-003 with one worked example and temperature 0, which is no "
     "longer served; every difference contains that of the model. The model `reference` is a script "
     "that compares years only, unless its extraction is executed."
+)
+SHORTCUTS = (
+    "Shortcuts: latest-row answers the fact that began last, ignore-time all facts of the topic, "
+    "random-row one of them, majority the most frequent answer, constant none."
 )
 CASE = "one question, shown as an example; docs/paper-extraction.md says how to ask it"
 _QUESTIONS: Mapping[str, Questions] = {

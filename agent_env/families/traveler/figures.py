@@ -130,8 +130,9 @@ def scored_episodes(
     manifest: Manifest,
     samples: Iterable[TravelerSample],
     scored: Iterable[tuple[Episode, Score]],
+    time_ignored: Mapping[str, float],
 ) -> list[ScoredEpisode]:
-    """The finished episodes of a run."""
+    """The finished episodes of a run; `time_ignored` has the shortcut's accuracy by sample."""
     by_id = {sample.id: sample for sample in samples}
     name = DEFAULT if manifest.prompt == "default" else manifest.prompt
     if manifest.prompt_file is not None:
@@ -142,9 +143,14 @@ def scored_episodes(
             sample = by_id[score.sample]
             run = (manifest.model, score.condition, name)
             kind = (sample.category, sample.template, sample.size)
-            values = (score.metrics[m] for m in METRICS)
+            accuracy, of_ceiling, ceiling, always_no = (score.metrics[m] for m in METRICS)
             cluster = sample.materials[0] if sample.materials else sample.id
-            episodes.append(ScoredEpisode(*run, *kind, cluster, *values))
+            ignored = time_ignored[score.sample]
+            episodes.append(
+                ScoredEpisode(
+                    *run, *kind, cluster, accuracy, of_ceiling, ceiling, always_no, ignored
+                )
+            )
     return episodes
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import numpy as np
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.paper_results import Measurement, Quantity
+from agent_env.analysis.study import Arm
 from agent_env.families.traveler.configurations import CONFIGURATIONS, DEFAULT
 from agent_env.families.traveler.family import SIZES
 from agent_env.families.traveler.sample import CATEGORIES, NAME, TEMPLATES, Category
@@ -18,6 +19,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.reproduction.paper import Evidence, Experiment, Questions, Reproduction, Setup
 from agent_env.runs.reproduction.response_lines import read_response_lines
 from agent_env.runs.reproduction.responses import ResponseFile
+from agent_env.tasks.shortcuts import CONDITION
 
 FEW, ALL = "two-sizes", "all-sizes"
 """The sets of questions: 5 and 50 events, explicit and implicit; and everything."""
@@ -62,12 +64,6 @@ MODELS = {
     "Meta-Llama-3-70B-Instruct": "Llama3-70B-Instruct",
     "gpt-4-0125-preview": "GPT-4-0125",
 }
-BASELINES = {
-    "ceiling": "best possible answers",
-    "always_no": "always no, nobody, 0, never",
-    "ignore_time": "the time ignored",
-}
-"""Rows beside the models', by metric."""
 ACCURACY = "accuracy"
 
 
@@ -99,38 +95,42 @@ def table_5(evidence: Evidence) -> Iterator[Measurement]:
 
 
 def table_6(evidence: Evidence) -> Iterator[Measurement]:
-    """Accuracy of each model by category and by template, and of the baselines."""
-    for first, comparison in enumerate(evidence.each(ALL)):
-        for metric in (ACCURACY, *(BASELINES if first == 0 else ())):
-            for group, names in (("category", CATEGORIES), ("template", TEMPLATES)):
-                yield from _by_group(comparison, group, dict.fromkeys(names), metric)
-
-
-def _by_group(
-    comparison: Comparison, group: str, names: Mapping[str, None], metric: str
-) -> Iterator[Measurement]:
-    estimates = comparison.by_group(group, metric)
-    for k, arm in enumerate(comparison.study.arms):
-        row = arm.model if metric == ACCURACY else BASELINES[metric]
-        for name in names:
-            if name in estimates:
-                yield Measurement(row, name, estimates[name][k])
+    """Accuracy of each model, and of the shortcuts, by category and by template."""
+    for comparison, arms in _with_shortcuts(evidence.each(ALL)):
+        for group in ("category", "template"):
+            yield from _rows(arms, comparison.by_group(group, ACCURACY, arms))
 
 
 def lengths(evidence: Evidence, category: Category) -> Iterator[Measurement]:
-    """Accuracy of each model by number of events, and of the baselines."""
-    for first, comparison in enumerate(evidence.each(ALL)):
-        for metric in (ACCURACY, *(BASELINES if first == 0 else ())):
-            for size, estimates in _by_size(comparison, category, metric).items():
-                for arm, estimate in zip(comparison.study.arms, estimates, strict=True):
-                    row = arm.model if metric == ACCURACY else BASELINES[metric]
-                    yield Measurement(row, size, estimate)
+    """Accuracy of each model, and of the shortcuts, by number of events."""
+    for comparison, arms in _with_shortcuts(evidence.each(ALL)):
+        yield from _rows(arms, _by_size(comparison, category, arms))
 
 
-def _by_size(comparison: Comparison, category: Category, metric: str) -> dict[str, list[Estimate]]:
+def _with_shortcuts(
+    comparisons: Sequence[Comparison],
+) -> Iterator[tuple[Comparison, Sequence[Arm]]]:
+    """Each with its arms; the first with the shortcuts too, which are the same for every model."""
+    for place, comparison in enumerate(comparisons):
+        arms = comparison.study.arms
+        yield comparison, (*arms, *comparison.shortcut_arms) if place == 0 else arms
+
+
+def _rows(
+    arms: Sequence[Arm], estimates: Mapping[str, Sequence[Estimate]]
+) -> Iterator[Measurement]:
+    for name, by_arm in estimates.items():
+        for arm, estimate in zip(arms, by_arm, strict=True):
+            is_shortcut = arm.condition.name == CONDITION
+            yield Measurement(arm.label if is_shortcut else arm.model, name, estimate)
+
+
+def _by_size(
+    comparison: Comparison, category: Category, arms: Sequence[Arm]
+) -> dict[str, list[Estimate]]:
     """By number of events: one estimate for each arm, over the questions of the category."""
     own = set(comparison.groups["category"].get(category, ()))
-    whole, parts = comparison.columns(metric), {}
+    whole, parts = comparison.columns(ACCURACY, arms), {}
     for size, rows in comparison.groups["events"].items():
         if (kept := [row for row in rows if row in own]) and int(size) in SIZES:
             parts[size] = np.full_like(whole, np.nan)
@@ -138,9 +138,9 @@ def _by_size(comparison: Comparison, category: Category, metric: str) -> dict[st
     if not parts:
         return {}
     columns = np.hstack(list(parts.values()))
-    estimates = comparison.estimates(columns, comparison.is_share(metric))
-    arms = whole.shape[1]
-    return {size: estimates[k * arms : (k + 1) * arms] for k, size in enumerate(parts)}
+    estimates = comparison.estimates(columns, comparison.is_share(ACCURACY, arms))
+    width = whole.shape[1]
+    return {size: estimates[k * width : (k + 1) * width] for k, size in enumerate(parts)}
 
 
 def _figure(category: Category) -> Experiment:
@@ -153,6 +153,7 @@ def _figure(category: Category) -> Experiment:
         measure=partial(lengths, category=category),
         notes=(
             "The slides draw this figure and print no values of it.",
+            SHORTCUTS,
             *((VAGUE,) if category == "vague" else ()),
         ),
     )
@@ -161,15 +162,16 @@ def _figure(category: Category) -> Experiment:
 VAGUE = (
     "Vague questions: Who and How often are scored as the probability that the whole answer is "
     "true, which no answer brings to 1; the slides score each subject by itself and do not say how "
-    "a number is scored. The row of the best possible answers is what can be reached."
+    "a number is scored. The row of the oracle is what can be reached."
 )
 EVENTS = (
     "Events are uniform over the days and expressions are those of the slides' Table 3; a third of "
     "the questions have no match, a third one, a third several, which the slides do not state."
 )
 SHORTCUTS = (
-    "An answer that ignores the time expression, or is always no, needs no temporal reasoning; "
-    "only what exceeds both does."
+    "Shortcuts answer without temporal reasoning: constant (no, nobody, 0 or never), majority (the "
+    "most frequent answer to the template), ignore-time (all events that fit but for their time); "
+    "only what exceeds them shows any. The oracle gives the best possible answers."
 )
 SETUPS = (
     *(

@@ -19,6 +19,7 @@ TimeBlind = Callable[[TravelerSample], Answer | None]
 """None where the sample's event list is not there."""
 
 
+IGNORE_TIME = "ignore-time"
 HIDDEN = {"gold": (), "matches": "none", "chances": {}}
 
 
@@ -34,7 +35,7 @@ def shortcuts(blind: TimeBlind) -> tuple[Shortcut, ...]:
         constant("no, nobody, 0, never", lambda sample: _worded(_template(sample), None)),
         majority(answer_text, _template),
         by_question(
-            "ignore-time",
+            IGNORE_TIME,
             "by all events that fit but for their time",
             lambda sample, rng: ignore_time(sample),
         ),

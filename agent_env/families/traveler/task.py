@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import partial
 
 from agent_env.errors import ConfigError
 from agent_env.families.traveler import truth
@@ -12,15 +11,14 @@ from agent_env.families.traveler.answers import read_answer
 from agent_env.families.traveler.configurations import find_configuration
 from agent_env.families.traveler.events import COLUMNS
 from agent_env.families.traveler.sample import NAME, NOTHING, TravelerSample, traveler_sample
-from agent_env.families.traveler.shortcuts import HIDDEN, TimeBlind, shortcuts, time_blind
+from agent_env.families.traveler.shortcuts import HIDDEN, shortcuts, time_blind
 from agent_env.families.traveler.wording import PROMPT, fields
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.task import AnalysisHooks, Task
 
-METRICS = ("accuracy", "of_ceiling", "ceiling", "always_no", "ignore_time")
-"""The score; score by ceiling; the best answer's score; the score of nobody, no, 0 or never; that
-of the answer that ignores the time expression (1 for When, which has none)."""
+METRICS = ("accuracy", "of_ceiling", "ceiling", "always_no")
+"""The score; score by ceiling; the best answer's score; the score of nobody, no, 0 or never."""
 
 PLACEHOLDERS = {
     "question": True, **dict.fromkeys(("events", "now", "manner", "note", "form"), False)
@@ -49,7 +47,7 @@ HOOKS = AnalysisHooks(groups, cluster, "list of events")
 
 def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
     """The task in one of the twelve configurations; `default` is the slides' choice."""
-    configuration, blind = find_configuration(prompt), time_blind(materials)
+    configuration = find_configuration(prompt)
 
     def prompt_fields(sample: Sample, condition: Condition) -> dict[str, str]:
         own = traveler_sample(sample)
@@ -66,7 +64,7 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
         name=NAME,
         sample_type=TravelerSample,
         prompt=start,
-        scorer=partial(score, blind=blind),
+        scorer=score,
         metrics=METRICS,
         ceiling_metric="of_ceiling",
         default_conditions=("base", "events", "ci"),
@@ -75,7 +73,7 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
         wording=lambda values: PROMPT.format(**values),
         setup=setup,
         analysis=HOOKS,
-        shortcuts=shortcuts(blind),
+        shortcuts=shortcuts(time_blind(materials)),
         hidden=HIDDEN,
     )
 
@@ -102,28 +100,22 @@ def python_events(sample: TravelerSample, table: MaterialTable) -> str:
     )
 
 
-def score(sample: Sample, episode: Episode, blind: TimeBlind = lambda sample: None) -> Score:
-    """Exact match, or the probability that the answer is the true one; with its ceiling and, where
-    `blind` has the event list, the score of the answer that ignores the time."""
-    own = traveler_sample(sample)
-    return episode_score(sample, episode, lambda text: _measure(own, text, blind(own)))
+def score(sample: Sample, episode: Episode) -> Score:
+    """Exact match, or the probability that the answer is the true one; with its ceiling."""
+    return episode_score(sample, episode, lambda text: _measure(traveler_sample(sample), text))
 
 
-def _measure(
-    sample: TravelerSample, text: str | None, blind: truth.Answer | None
-) -> dict[str, object]:
+def _measure(sample: TravelerSample, text: str | None) -> dict[str, object]:
     parsed = read_answer(sample.template, text, sample.subjects)
     return {
         "outcome": "unreadable" if parsed.answer is None else "read",
         "answer": parsed.answer,
         "rule": parsed.rule,
-        "metrics": answer_metrics(sample, parsed.answer, blind),
+        "metrics": answer_metrics(sample, parsed.answer),
     }
 
 
-def answer_metrics(
-    sample: TravelerSample, answer: truth.Answer | None, blind: truth.Answer | None = None
-) -> dict[str, float]:
+def answer_metrics(sample: TravelerSample, answer: truth.Answer | None) -> dict[str, float]:
     """METRICS of an answer in normal form, None for an unreadable one; of a vague Who also the
     mean over its subjects, of a vague How often the distance to the expected number."""
     values = truth.answer_probabilities(sample.template, sample.chances) if sample.chances else None
@@ -139,8 +131,6 @@ def answer_metrics(
         "ceiling": best,
         "always_no": value_of(NOTHING[sample.template]),
     }
-    if blind is not None:
-        metrics["ignore_time"] = value_of(blind)
     if not sample.chances or answer is None:
         return metrics
     if sample.template == "who":

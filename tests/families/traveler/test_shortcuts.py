@@ -1,4 +1,4 @@
-"""The answer that ignores the time: what it is, and what it scores beside the constants."""
+"""The answer that ignores the time: what it is, and what it scores."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import pytest
 
 from agent_env.families.traveler.family import Options, make_samples
 from agent_env.families.traveler.sample import traveler_sample
-from agent_env.families.traveler.shortcuts import time_blind
+from agent_env.families.traveler.shortcuts import IGNORE_TIME, time_blind
 from agent_env.families.traveler.task import make_task
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.family import by_digest
+from agent_env.tasks.shortcuts import shortcut_scores
 
-from .sets import episode, vague
+from .sets import vague
 
 EVENTS = MaterialTable(
     name="events",
@@ -46,14 +47,15 @@ def test_everything_that_fits_in_all_but_time_counts(
     assert time_blind({})(sample) is None
 
 
-def test_it_stands_beside_the_score_of_a_run_and_is_right_where_no_time_is_named() -> None:
+def test_it_is_right_where_no_time_is_named_and_else_half_of_the_time() -> None:
     made = make_samples(495, 1, Options())
     task = make_task("default", by_digest(made.tables))
+    blind = next(shortcut for shortcut in task.shortcuts if shortcut.name == IGNORE_TIME)
     scores = defaultdict(list)
-    for sample in map(traveler_sample, made.samples):
-        value = task.scorer(sample, episode("no idea")).metrics["ignore_time"]
-        scores[sample.category].append(value)
-        scores[sample.template].append(value)
+    for sample, _, score in shortcut_scores(task, blind, made.samples):
+        own = traveler_sample(sample)
+        scores[own.category].append(score.metrics["accuracy"])
+        scores[own.template].append(score.metrics["accuracy"])
     means = {name: round(fmean(values), 2) for name, values in scores.items()}
     assert means == {
         "explicit": 0.56, "implicit": 0.67, "vague": 0.46,
