@@ -1,4 +1,5 @@
-"""Answers of a model that loops, and worse: every scorer copes, in less than a CPU second."""
+"""Answers of a model that loops, and worse: every scorer copes, in CPU time in
+proportion to their length: less than a second for 200 kB, measured here on a quarter of that."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import web_tools
 from agent_env.wiring.registry import load_family
 
-SIZE = 200_000
+SIZE = 50_000
 FAMILIES = ("time-puzzles", "tdbench", "tempreason", "timeqa", "traveler", "temp-answers")
 UNITS = (
     "\n", " ", " \n", "1", "1 ", "1,", "a", "a, ", "- a\n", "[", '{"a":', '["', "(", ",", '"', "'",
@@ -77,7 +78,9 @@ def cpu_seconds(work: Callable[[], Any]) -> float:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_each_scorer_takes_less_than_a_cpu_second_and_raises_nothing(name: str) -> None:
+def test_each_scorer_takes_less_than_a_quarter_of_a_cpu_second_and_raises_nothing(
+    name: str,
+) -> None:
     task, samples = asked(name)
     maker = task.analysis.fault_finder
     finder = maker() if maker is not None else None
@@ -91,7 +94,7 @@ def test_each_scorer_takes_less_than_a_cpu_second_and_raises_nothing(name: str) 
         seconds = cpu_seconds(lambda told=told, sample=sample: task.scorer(sample, told))
         diagnose(sample, told, scored, condition, task.right_metric, finder)
         trail_of(sample, told, scored, web_tools(condition))
-        slow += [(text[:40], seconds)] if seconds >= 1 else []
+        slow += [(text[:40], seconds)] if seconds >= 0.25 else []
     assert slow == []
 
 
@@ -112,14 +115,14 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_each_reader_takes_less_than_two_cpu_seconds_on_any_loop(reader: str) -> None:
+def test_each_reader_takes_less_than_half_a_cpu_second_on_any_loop(reader: str) -> None:
     seconds = {
         text[:40]: cpu_seconds(lambda text=text: READERS[reader](text)) for text in texts("Bob")
     }
-    assert {text: took for text, took in seconds.items() if took >= 2} == {}
+    assert {text: took for text, took in seconds.items() if took >= 0.5} == {}
 
 
-@pytest.mark.parametrize("depth", [1500, 100_000])
+@pytest.mark.parametrize("depth", [1500, 30_000])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_brackets_inside_each_other_are_no_recursion(name: str, depth: int) -> None:
     task, samples = asked(name)

@@ -109,10 +109,8 @@ def test_diagnosis_tells_the_planted_retrieval_failures_apart(runs: Path) -> Non
 def test_without_the_extra_the_figures_are_the_same_and_what_needs_it_names_it(runs: Path) -> None:
     extra = "scipy,matplotlib,pandas,jinja2"
     for command in (
-        ("compare", str(runs)),
         ("compare", str(runs), "--by", "solutions"),
         ("score", str(runs / "reference"), "--json"),
-        ("score", str(runs / "reference")),
     ):
         without = agent_env_without(extra, *command)
         assert without.returncode == 0, without.stderr

@@ -73,10 +73,10 @@ def step(model: Reference, lookup: Lookup, history: History) -> LookupState:
     return find(lookup, history, {"web_search", "open_page"})
 
 
-def right_share(model: Reference, web: SealedWeb) -> float:
+def right_share(model: Reference, web: SealedWeb, stride: int = 1) -> float:
     wording = Wording(TABLES, DaySets(PUZZLE_DAYS, TABLES))
     wrong = []
-    facts = all_facts()
+    facts = all_facts()[::stride]
     for fact in facts:
         lookup = read_constraint(wording.implicit(fact))
         assert isinstance(lookup, Lookup)
@@ -91,7 +91,7 @@ def test_reference_finds_everything_that_can_be_asked_for(web: SealedWeb) -> Non
 
 
 def test_one_look_does_not_suffice_for_two_thirds_of_it(web: SealedWeb) -> None:
-    assert 0.2 < right_share(ReferenceStatic(), web) < 0.5
+    assert 0.2 < right_share(ReferenceStatic(), web, stride=4) < 0.5
 
 
 def answers(
@@ -121,7 +121,7 @@ def test_reference_solves_all_with_the_web_and_all_that_is_explicit(
 def test_without_tools_reference_can_only_guess(
     web: SealedWeb, puzzles: tuple[TimePuzzle, ...]
 ) -> None:
-    assert share_right(answers(Reference(), web, puzzles, "base"), puzzles) < 0.3
+    assert share_right(answers(Reference(), web, puzzles[:6], "base"), puzzles[:6]) < 0.3
 
 
 def test_one_look_solves_clearly_fewer(web: SealedWeb, puzzles: tuple[TimePuzzle, ...]) -> None:
