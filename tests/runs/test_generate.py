@@ -81,7 +81,7 @@ def test_what_is_read_back_is_taken_and_the_rest_keeps_the_template(tmp_path: Pa
     assert made.wording is not None
     assert (made.wording.worded, sum(made.wording.refused.values())) == (20, 10)
     summary = json.loads((tmp_path / "td.summary.json").read_text())
-    assert (summary["generator"], summary["made"]) == (2, 30)
+    assert (summary["generator"], summary["made"]) == (3, 30)
     told = summary["wording"]
     assert (told["model"], told["share_kept_template"]) == ("compatible/m-1", pytest.approx(1 / 3))
     assert told["tokens"]["input_tokens"] > 1000
@@ -148,7 +148,7 @@ BAD = {
     "an end before its start": ("a,b,2001-01-01,2000-01-01", (), "ends before its start"),
     "mixed granularity": ("a,b,2001-01-01,\nc,d,2001,", (), "mixed"),
     "no column": ("a,b,2001-01-01,", ("answer=whom",), "posts has no column 'whom'"),
-    "nothing to ask": ("a,b,2001-01-01,", (), "so there is nothing to ask"),
+    "nothing to ask": ("a,b,2001-01-01,", (), "has nothing to ask"),
     "no such option": ("a,b,2001-01-01,", ("colour=1",), "tdbench has no option 'colour'"),
     "nothing known yet": ("a,b,2101-01-01,\na,c,2102-01-01,", ("unique=false",), "nothing to ask"),
 }
