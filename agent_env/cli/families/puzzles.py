@@ -12,7 +12,14 @@ import typer
 from agent_env.cli.run import AsJson, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_env.families.time_puzzles.audit import AuditReport
+    from agent_env.families.time_puzzles.ledger import ReadingScore
+    from agent_env.families.time_puzzles.ledger_runs import RunReadingScore
+
+SHOWN = 5
+"""Unread texts listed of each wording."""
 
 
 def audit(
@@ -26,16 +33,24 @@ def audit(
         ),
     ] = None,
     fix: Annotated[Path | None, typer.Option(help="Write the corrected set here.")] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(help="A run of these puzzles: its scores under each reading of the ledger."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check any puzzle file: gold, closure, necessity, conventions, guessability, wording; exit 1
-    where nothing could be judged.
+    """Check any puzzle file: golds of both wordings, conventions, texts, closure, necessity,
+    guessability; exit 1 where nothing could be judged.
+
+    Each finding is an error, the file's own rule, or debatable; --fix mends errors only.
 
     Example: agent-env audit puzzles.json --facts-table EVENTS.csv --fix corrected.json
     """
     from agent_env.families.time_puzzles.audit import audit_file
+    from agent_env.families.time_puzzles.ledger_runs import scores_of_runs
 
-    report = audit_file(file, facts_file, fix)
+    puzzles, report = audit_file(file, facts_file, fix)
+    scores = scores_of_runs(run or [], puzzles, report, say) if report.judged else []
     if report.without_event:
         say(
             f"{report.without_event} of {len(report.findings)} puzzles name events that "
@@ -43,9 +58,11 @@ def audit(
             "name the puzzles' own table by --facts-table EVENTS.csv"
         )
     if as_json:
-        print(json.dumps(report.as_json()))
+        rows = [row.as_json() for row in scores]
+        print(json.dumps(report.as_json() | ({"scores": rows} if run else {})))
     else:
         _print_report(report)
+        _print_scores(scores)
     if not report.judged:
         say(
             f"nothing was judged: of no puzzle in {file} are all facts known; puzzles need "
@@ -57,23 +74,59 @@ def audit(
 
 def _print_report(report: AuditReport) -> None:
     figures = report.as_json()
-    print(f"{'puzzles':24} {figures['puzzles']}\n{'judged':24} {figures['judged']}")
+    print(f"judged {report.judged} of {len(report.findings)} puzzles")
+    for wording, coverage in report.texts.items():
+        print(f"judged {coverage.judged} of {coverage.texts} {wording} constraints")
+        for title, texts in (("unread", coverage.unread), ("name", coverage.unknown_names)):
+            for text, count in texts.most_common(SHOWN):
+                print(f"  {title if title == 'unread' else 'unknown name'}: {count} × {text}")
+            if len(texts) > SHOWN:
+                print(f"  and {len(texts) - SHOWN} more; --json lists all")
     if not report.judged:
         return
-    for name in (
-        "wrong_gold", "open_universe", "event_unnecessary", "any_unnecessary",
-        "convention_dependent",
-    ):  # fmt: skip
-        print(f"{name.replace('_', ' '):24} {figures[name]}")
-    for title in ("wrong_gold_by_cause", "guess_rates"):
-        values = figures[title]
-        if values is None:
-            print("  guess rates: unknown")
-            continue
-        assert isinstance(values, dict)
-        for name, value in values.items():
-            text = f"{value:.3f}" if isinstance(value, float) else value
-            print(f"  {title.replace('_', ' ')}: {name.replace('_', ' ')} {text}")
+    golds = figures["gold"]
+    assert isinstance(golds, dict)
+    shares = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in golds.items())
+    print(f"golds: {shares}")
+    print(
+        f"explicit golds: {figures['wrong_explicit_gold']} of {figures['explicit_judged']} wrong; "
+        f"{figures['golds_differ']} puzzles have another right answer in each wording"
+    )
+    ledger = figures["ledger"]
+    assert isinstance(ledger, dict)
+    for cause, row in ledger.items():
+        print(
+            f"  {row['class'].replace('_', ' '):10} {cause.replace('_', ' '):24} {row['puzzles']}"
+        )
+    if needless := figures["event_unnecessary"]:
+        without = figures["event_unnecessary_without_solution"]
+        print(f"event unnecessary: {needless}, of which {without} have no solution")
+    rates = figures["guess_rates"]
+    listed = ["unknown"]
+    if isinstance(rates, dict):
+        listed = [f"{name.replace('_', ' ')} {rate:.3f}" for name, rate in rates.items()]
+    print(f"guess rates: {', '.join(listed)}")
     for finding in report.findings:
         if finding.causes:
             print(f"{finding.identifier}: {', '.join(finding.causes)}")
+
+
+def _print_scores(scores: Sequence[RunReadingScore]) -> None:
+    """One block a condition; readings with the same figures share a line."""
+    arms: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for row in scores:
+        lines = arms.setdefault((row.run, row.condition), {})
+        lines.setdefault(_score_line(row.score), []).append(row.score.reading)
+    for (run, condition), lines in arms.items():
+        print(f"{run}, {condition}:")
+        for line, readings in lines.items():
+            print(f"  {', '.join(readings)}: {line}")
+
+
+def _score_line(score: ReadingScore) -> str:
+    ends = "" if score.low is None else f" [{score.low:.3f}, {score.high:.3f}]"
+    changed = "" if score.changed is None else f", {score.changed} golds not the published"
+    return (
+        f"exact match {score.exact_match:.3f}{ends}, F1 {score.f1:.3f}, "
+        f"Jaccard {score.jaccard:.3f}, n {score.puzzles}{changed}"
+    )

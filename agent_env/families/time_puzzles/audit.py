@@ -6,10 +6,11 @@ Everything is recomputed from the facts and, if given, a table of events.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from agent_env.episodes.run_folder import write_whole
 from agent_env.families.time_puzzles.audit_causes import Causes
@@ -19,17 +20,25 @@ from agent_env.families.time_puzzles.audit_events import (
     Resolver,
     read_event_dates,
 )
+from agent_env.families.time_puzzles.audit_golds import explicit_answers, implicit_answers
 from agent_env.families.time_puzzles.audit_solved import (
     SolvedPuzzle,
     common_days,
     solve_facts,
+    solve_sets,
     window_of,
     year_bounds,
 )
-from agent_env.families.time_puzzles.audit_texts import TextJudge
+from agent_env.families.time_puzzles.audit_texts import (
+    Coverage,
+    JudgedText,
+    TextJudge,
+    misworded,
+    rule_sets,
+)
 from agent_env.families.time_puzzles.checks import Checker
 from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import KbEvent
+from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.guessers import (
     Case,
     GuessRates,
@@ -38,10 +47,12 @@ from agent_env.families.time_puzzles.guessers import (
     gold_days,
     rates_of,
 )
+from agent_env.families.time_puzzles.ledger import class_of, corrected_puzzle, gold_class
 from agent_env.families.time_puzzles.published import identifier_of, puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.readings import Readings
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.temporal.days import PUZZLE_DAYS
+from agent_env.records.schema import Wording
+from agent_env.temporal.days import PUZZLE_DAYS, DaySet
 from agent_env.temporal.facts.tables import EventRow, FactTables, shipped_tables
 
 NOT_JUDGED = "not_judged"
@@ -55,13 +66,19 @@ class Finding:
 
     identifier: str | int
     wrong_gold: tuple[str, ...] = ()
-    """Causes of a wrong gold set; empty for a right one."""
+    """Causes of a gold that is not simply right; `ledger.class_of` says whether they are errors."""
+    explicit_is_wrong: bool = False
+    """Whether the gold of the explicit wording is right under no reading of its texts."""
     defects: tuple[str, ...] = ()
     """The puzzle's other defects."""
     notes: tuple[str, ...] = ()
     """Unknown names, and limits that the puzzle declares itself."""
     solutions: tuple[str, ...] | None = None
     """Recomputed; None for a fact with an unknown name."""
+    explicit_solutions: tuple[str, ...] | None = None
+    """Recomputed from the explicit texts; None if one of them is not judged."""
+    other_golds: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    """By wording and reading: further answers, right under that reading."""
     open_universe: bool = False
     event_unnecessary: bool = False
     any_unnecessary: bool = False
@@ -69,23 +86,42 @@ class Finding:
     """Other readings that change the answer."""
     guess_chance: float | None = None
     """Probability that a random value of the event is right."""
+    misworded: tuple[str, ...] = ()
+    """The texts that mean other days than their facts."""
 
     @property
     def causes(self) -> tuple[str, ...]:
         """All causes and defects, those of the gold first."""
         return tuple(dict.fromkeys((*self.wrong_gold, *self.defects)))
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether the puzzle's facts are all known."""
+        return NOT_JUDGED not in self.notes
+
+    def right_gold(self, wording: Wording) -> tuple[str, ...] | None:
+        """The recomputed answer to a wording; None where it is not judged."""
+        return self.solutions if wording == "implicit" else self.explicit_solutions
+
     def as_json(self) -> dict[str, object]:
         """The puzzle's entry in the report."""
         return {
             "identifier": self.identifier,
-            "causes": list(self.causes),
-            "solutions": None if self.solutions is None else list(self.solutions),
-            "wrong_gold": None if NOT_JUDGED in self.notes else bool(self.wrong_gold),
+            "causes": {cause: class_of(cause) for cause in self.causes},
+            "gold": gold_class(self.wrong_gold) if self.is_judged else None,
+            "solutions": _listed(self.solutions),
+            "explicit_solutions": _listed(self.explicit_solutions),
+            "other_golds": {w: {n: list(g) for n, g in golds.items()}
+                            for w, golds in self.other_golds.items()},
             "readings": list(self.readings),
             "guess_chance": self.guess_chance,
+            "misworded": list(self.misworded),
             "notes": list(self.notes),
-        }
+        }  # fmt: skip
+
+
+def _listed(gold: tuple[str, ...] | None) -> list[str] | None:
+    return None if gold is None else list(gold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +132,13 @@ class AuditReport:
     guess_rates: GuessRates | None
     """Over the puzzles with known facts, against their stored gold; None without such puzzles, or
     if an event is unknown, because the rates would not be those of the set."""
+    texts: Mapping[str, Coverage]
+    """By wording: how many constraint texts are judged."""
 
     @property
     def judged(self) -> int:
         """Number of puzzles with known facts."""
-        return sum(NOT_JUDGED not in finding.notes for finding in self.findings)
+        return sum(finding.is_judged for finding in self.findings)
 
     @property
     def without_event(self) -> int:
@@ -109,34 +147,51 @@ class AuditReport:
 
     def as_json(self) -> dict[str, object]:
         """The output of `--json`; counts are over the judged puzzles, null without any."""
-        wrong = [finding.wrong_gold for finding in self.findings if finding.wrong_gold]
-        by_cause = Counter(cause for causes in wrong for cause in causes)
-        counts = {
-            "wrong_gold": len(wrong),
-            "wrong_gold_by_cause": dict(sorted(by_cause.items())),
-            "open_universe": sum(finding.open_universe for finding in self.findings),
-            "event_unnecessary": sum(finding.event_unnecessary for finding in self.findings),
-            "any_unnecessary": sum(finding.any_unnecessary for finding in self.findings),
-            "convention_dependent": sum(bool(finding.readings) for finding in self.findings),
-            "guess_rates": None if self.guess_rates is None else self.guess_rates.as_json(),
-        }
+        counts = self._counts()
         return {
             "puzzles": len(self.findings),
             "judged": self.judged,
             **(counts if self.judged else dict.fromkeys(counts)),
+            "texts": {wording: coverage.as_json() for wording, coverage in self.texts.items()},
             "per_puzzle": [finding.as_json() for finding in self.findings],
         }
 
+    def _counts(self) -> dict[str, object]:
+        judged = [finding for finding in self.findings if finding.is_judged]
+        golds = Counter(gold_class(finding.wrong_gold) for finding in judged)
+        causes = Counter(cause for finding in judged for cause in finding.causes)
+        needless = [finding for finding in judged if finding.event_unnecessary]
+        explicit = [finding for finding in judged if finding.explicit_solutions is not None]
+        return {
+            "gold": {name: golds[name] for name in ("right", "own_rule", "debatable", "error")},
+            "wrong_gold": golds["error"],
+            "explicit_judged": len(explicit),
+            "wrong_explicit_gold": sum(finding.explicit_is_wrong for finding in explicit),
+            "golds_differ": sum(f.solutions != f.explicit_solutions for f in explicit),
+            "ledger": {
+                cause: {"class": class_of(cause), "puzzles": causes[cause]}
+                for cause in sorted(causes, key=lambda cause: (class_of(cause), cause))
+            },
+            "open_universe": sum(finding.open_universe for finding in judged),
+            "event_unnecessary": len(needless),
+            "event_unnecessary_without_solution": sum(not f.solutions for f in needless),
+            "any_unnecessary": sum(finding.any_unnecessary for finding in judged),
+            "convention_dependent": sum(bool(finding.readings) for finding in judged),
+            "guess_rates": None if self.guess_rates is None else self.guess_rates.as_json(),
+        }
 
-def audit_file(file: Path, facts: Path | None, fix: Path | None) -> AuditReport:
-    """Audits a puzzle file of either format; writes the corrected set to `fix`, if anything was
-    judged."""
+
+def audit_file(
+    file: Path, facts: Path | None, fix: Path | None
+) -> tuple[tuple[TimePuzzle, ...], AuditReport]:
+    """The puzzles of a file of either format, and their audit; writes the corrected set to `fix`,
+    if anything was judged."""
     puzzles = read_puzzles(file)
     events = read_event_dates(facts) if facts is not None else None
     report = audit(puzzles, shipped_tables(), events)
     if fix is not None and report.judged:
         write_whole(fix, puzzle_bytes(corrected(puzzles, report)))
-    return report
+    return puzzles, report
 
 
 def audit(
@@ -156,20 +211,14 @@ def audit(
         if are_events_known and auditor.cases
         else None
     )
-    return AuditReport(findings, rates)
+    texts = {"implicit": auditor.texts.implicit, "explicit": auditor.texts.explicit}
+    return AuditReport(findings, rates, texts)
 
 
 def corrected(puzzles: Sequence[TimePuzzle], report: AuditReport) -> tuple[TimePuzzle, ...]:
-    """The puzzles with the right gold and count; checks and digest of changed ones are cleared."""
-    pairs = zip(puzzles, report.findings, strict=True)
-    return tuple(_corrected(puzzle, finding) for puzzle, finding in pairs)
-
-
-def _corrected(puzzle: TimePuzzle, finding: Finding) -> TimePuzzle:
-    if not finding.wrong_gold or finding.solutions is None:
-        return puzzle
-    changed = {"gold": finding.solutions, "solution_count": len(finding.solutions)}
-    return puzzle.model_copy(update={**changed, "checks": None, "digest": ""})
+    """The puzzles with the errors of their golds mended, each wording's by its own text; rules of
+    the file and debatable golds stay. Checks and digest of changed ones are cleared."""
+    return tuple(map(corrected_puzzle, puzzles, report.findings))
 
 
 class _Auditor:
@@ -183,7 +232,7 @@ class _Auditor:
         ranges = {year_bounds(puzzle) for puzzle in puzzles}
         ranges.add((PUZZLE_DAYS.first.year, PUZZLE_DAYS.last.year))
         self._causes = Causes(self.sets, self._readings, sorted(ranges))
-        self._texts = TextJudge(tables, self.sets)
+        self.texts = TextJudge(self.sets)
         self.cases: list[Case] = []
         """The guessers' cases of the puzzles judged so far."""
 
@@ -191,16 +240,22 @@ class _Auditor:
         """The findings on one puzzle."""
         notes = tuple(dict.fromkeys(resolved.notes))
         identifier = identifier_of(puzzle)
+        texts = self.texts.judge(puzzle, [self._days(fact) for fact in resolved.facts])
         if not resolved.judged or not puzzle.facts or self._is_out_of_reach(puzzle):
             return Finding(identifier, notes=(*notes, NOT_JUDGED))
         try:
             window = window_of(year_bounds(puzzle), self.sets.days)
-            if resolved.event_cause:
-                solve_facts(resolved.stated, window, self.sets)  # needed for the causes
+            stated = solve_facts(resolved.stated, window, self.sets)
             solution = solve_facts(resolved.facts, window, self.sets)
         except (KeyError, ValueError):  # an unknown name or number of a calendar
             return Finding(identifier, notes=(*notes, "unknown_name", NOT_JUDGED))
-        return self._full_finding(puzzle, resolved, solution, notes)
+        return self._full_finding(puzzle, resolved, (solution, stated), texts, notes)
+
+    def _days(self, fact: Fact) -> DaySet | None:
+        try:
+            return self.sets.of(fact)
+        except (KeyError, ValueError):
+            return None
 
     def _is_out_of_reach(self, puzzle: TimePuzzle) -> bool:
         """Whether the puzzle's years, and its gold, exceed the years that can be judged."""
@@ -215,10 +270,49 @@ class _Auditor:
         self,
         puzzle: TimePuzzle,
         resolved: ResolvedFacts,
-        solution: SolvedPuzzle,
+        solutions: tuple[SolvedPuzzle, SolvedPuzzle],
+        texts: tuple[tuple[JudgedText, ...], tuple[JudgedText, ...]],
         notes: tuple[str, ...],
     ) -> Finding:
-        wrong = self._causes.of(puzzle, solution, resolved)
+        strict, stated = solutions
+        readings = [self._readings.others(fact) for fact in strict.facts]
+        base = solve_sets(strict.facts, rule_sets(strict, texts[1], readings), strict.window)
+        implicit = implicit_answers(base, strict, readings)
+        explicit = explicit_answers(texts[1], puzzle.constraints, base)
+        wrong_texts = [t.text for own in texts for t in misworded(own, (base, strict, stated))]
+        stored = gold_days(puzzle.worded("explicit"), self.sets)
+        explicit_is_wrong = explicit is not None and not explicit.explains(stored)
+        defects, noted, figures = self._defects(puzzle, resolved, strict)
+        if len(puzzle.facts) != len(puzzle.constraints) or len(texts[0]) != len(texts[1]):
+            wrong_texts.append("")
+        wrong_gold = self._causes.of(puzzle, base, strict.answer, resolved)
+        if explicit_is_wrong and explicit is not None:
+            is_same = explicit.base == base.answer and gold_class(wrong_gold) == "error"
+            defects = defects if is_same else ("explicit_gold", *defects)
+        answers = {"implicit": implicit} if explicit is None else {
+            "implicit": implicit, "explicit": explicit
+        }  # fmt: skip
+        return Finding(
+            identifier=identifier_of(puzzle),
+            wrong_gold=wrong_gold,
+            explicit_is_wrong=explicit_is_wrong,
+            defects=(*defects, "wording") if wrong_texts else defects,
+            notes=(*notes, *noted),
+            solutions=self._dates(base.answer),
+            explicit_solutions=None if explicit is None else self._dates(explicit.base),
+            other_golds={
+                wording: {name: self._dates(days) for name, days in right.others.items()}
+                for wording, right in answers.items()
+            },
+            misworded=tuple(filter(None, wrong_texts)),
+            **figures,
+        )
+
+    def _defects(
+        self, puzzle: TimePuzzle, resolved: ResolvedFacts, solution: SolvedPuzzle
+    ) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Any]]:
+        """The defects apart from golds and texts, those that the puzzle declares itself, and the
+        finding's further fields."""
         unnecessary = self._checker.unnecessary(solution.rests, solution.answer)
         events = [i for i, fact in enumerate(solution.facts) if isinstance(fact, KbEvent)]
         is_open = not self._checker.is_closed(solution.facts, solution.answer)
@@ -232,22 +326,20 @@ class _Auditor:
             "any_unnecessary": bool(unnecessary),
             "convention_dependent": not set(readings) <= _declared_readings(puzzle),
             "guessable": chance is not None and (chance > MAX_CHANCE or without_event),
-            "wording": self._texts.differ(puzzle, solution),
         }
         own = {"open_universe": is_open, "convention_dependent": bool(readings)}
         noted = tuple(name for name, holds in own.items() if holds and not defects[name])
-        return Finding(
-            identifier=identifier_of(puzzle),
-            wrong_gold=wrong,
-            defects=tuple(name for name, holds in defects.items() if holds),
-            notes=(*notes, *noted),
-            solutions=tuple(day.isoformat() for day in self.sets.days.dates(solution.answer)),
-            open_universe=is_open,
-            event_unnecessary=without_event,
-            any_unnecessary=bool(unnecessary),
-            readings=readings,
-            guess_chance=chance,
-        )
+        figures = {
+            "open_universe": is_open,
+            "event_unnecessary": without_event,
+            "any_unnecessary": bool(unnecessary),
+            "readings": readings,
+            "guess_chance": chance,
+        }
+        return tuple(name for name, holds in defects.items() if holds), noted, figures
+
+    def _dates(self, days: DaySet) -> tuple[str, ...]:
+        return tuple(day.isoformat() for day in self.sets.days.dates(days))
 
     def _chance(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> float | None:
         """Probability that a random value gives the recomputed answer."""

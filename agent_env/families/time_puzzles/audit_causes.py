@@ -13,12 +13,12 @@ from agent_env.families.time_puzzles.audit_events import ResolvedFacts
 from agent_env.families.time_puzzles.audit_solved import (
     SolvedPuzzle,
     few_days,
-    solve_facts,
+    solve_sets,
     window_of,
     year_bounds,
 )
 from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import ChineseZodiac, KbEvent, LunarMonth, UsPresident
+from agent_env.families.time_puzzles.facts import ChineseZodiac, KbEvent, LunarMonth
 from agent_env.families.time_puzzles.readings import Readings
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import solve
@@ -41,9 +41,14 @@ class Causes:
         self._early = sets.days.span(sets.days.first, LIBRARIES_RIGHT_FROM)
 
     def of(
-        self, puzzle: TimePuzzle, solution: SolvedPuzzle, resolved: ResolvedFacts
+        self,
+        puzzle: TimePuzzle,
+        solution: SolvedPuzzle,
+        strict: DaySet,
+        resolved: ResolvedFacts,
     ) -> tuple[str, ...]:
-        """The causes, empty for a right gold; `solved` is the solution of `resolved.facts`."""
+        """The causes, empty for a right gold; `solution` is that of `resolved.facts` by the file's
+        own rules, `strict` the answer without them."""
         dates, readable = _dates(puzzle.gold)
         first, last = year_bounds(puzzle)
         inside = few_days((day for day in dates if first <= day.year <= last), self._sets.days)
@@ -52,25 +57,23 @@ class Causes:
             causes.append("year_range")
         if not readable:
             causes.append("other")
-        elif not self._is_right(inside, solution):
-            causes += self._explained(inside, solution, resolved)
+        elif not inside == solution.answer == strict:
+            convention = self._by_convention(inside, solution, strict)
+            causes += [convention] if convention else self._explained(inside, solution, resolved)
         if puzzle.solution_count != len(puzzle.gold):
             causes.append("solution_count")
         return tuple(dict.fromkeys(causes))
 
-    def _is_right(self, gold: DaySet, solution: SolvedPuzzle) -> bool:
-        """Whether the gold is the answer, possibly with days of a current term in office."""
-        return gold & ~self._days_of_open_terms(solution) == solution.answer
-
-    def _days_of_open_terms(self, solution: SolvedPuzzle) -> DaySet:
-        """The further days that satisfy the puzzle if a current term lasts to the range's end."""
-        days = 0
-        for fact, rest in zip(solution.facts, solution.rests, strict=True):
-            if isinstance(fact, UsPresident):
-                for start, end in self._sets.terms.get(fact.person, ()):
-                    if end is None:
-                        days |= rest & self._sets.days.span(start, self._sets.days.last)
-        return days & ~solution.answer
+    def _by_convention(self, gold: DaySet, base: SolvedPuzzle, strict: DaySet) -> str | None:
+        """The convention by which the gold is right, other than our own; None for no such one."""
+        if gold == base.answer:
+            return "file_rule"
+        if gold == strict:
+            return "strict"
+        open_days = 0
+        for fact, rest in zip(base.facts, base.rests, strict=True):
+            open_days |= rest & self._sets.open_end(fact)
+        return "open_end" if gold & ~(open_days & ~base.answer) == base.answer else None
 
     def _explained(
         self, gold: DaySet, solution: SolvedPuzzle, resolved: ResolvedFacts
@@ -83,7 +86,9 @@ class Causes:
         cause = resolved.event_cause
         if cause is None:
             return [*mistakes, "other"][:1]
-        by_file = solve_facts(resolved.stated, solution.window, self._sets)
+        pairs = zip(resolved.stated, solution.facts, solution.sets, strict=True)
+        days = [own if fact == ours else self._sets.of(fact) for fact, ours, own in pairs]
+        by_file = solve_sets(resolved.stated, days, solution.window)
         if gold == by_file.answer:
             return [cause]
         return mistakes[:1] or [cause, *self._hypotheses(gold, by_file), "other"][:2]

@@ -28,9 +28,13 @@ class SolvedPuzzle:
 
 def solve_facts(facts: Sequence[Fact], window: DaySet, sets: DaySets) -> SolvedPuzzle:
     """The facts solved within `window`. Raises KeyError for an unknown name."""
-    day_sets = tuple(sets.of(fact) for fact in facts)
-    rests = tuple(rests_of(day_sets, window))
-    return SolvedPuzzle(tuple(facts), day_sets, window, rests, solve(day_sets, window))
+    return solve_sets(facts, [sets.of(fact) for fact in facts], window)
+
+
+def solve_sets(facts: Sequence[Fact], days: Sequence[DaySet], window: DaySet) -> SolvedPuzzle:
+    """The same with the days of each fact given."""
+    rests = tuple(rests_of(days, window))
+    return SolvedPuzzle(tuple(facts), tuple(days), window, rests, solve(days, window))
 
 
 def year_bounds(puzzle: TimePuzzle) -> tuple[int, int]:

@@ -1,163 +1,141 @@
-"""Compares the two wordings of a puzzle.
-
-Texts in our own wording must equal those of `wording` for the facts. From a foreign explicit text
-only its dates, years, month or day are parsed: if they change the answer, the text is wrong;
-without any, it is not judged.
-"""
+"""Judges the texts of puzzles: their days by the grammar, beside those of the facts."""
 
 from __future__ import annotations
 
-import re
-from datetime import date
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
-from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.audit_solved import SolvedPuzzle
 from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import Fact, KbEvent, RecurringEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.spelled_out import SPELLED_OUT
-from agent_env.families.time_puzzles.wording import Wording
+from agent_env.families.time_puzzles.texts.days import MeaningDays, StatedEvent
+from agent_env.families.time_puzzles.texts.grammar import compile_text
+from agent_env.families.time_puzzles.texts.meanings import Meaning, YearRule
 from agent_env.temporal.days import DaySet
-from agent_env.temporal.facts.tables import FactTables
 
-_MONTH = "|".join(ft.MONTHS)
-_DATE = re.compile(
-    rf"\b(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)\b"
-    rf"|\b(?P<m1>{_MONTH}) (?P<d1>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y1>\d{{4}})\b"
-    rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)? (?P<m2>{_MONTH}),? (?P<y2>\d{{4}})\b",
-    re.I,
-)
-_JOINED = re.compile(r"\s*(?:to|and|through|until|before|[-–—~])\s*(?:before\s*)?", re.I)
-_YEARS = re.compile(r"\b([12]\d{3})\b(?:\s*(?:[-–—~]|to|through)\s*([12]\d{3})\b)?", re.I)
-_SPANS = (*SPELLED_OUT, ft.PersonAlive, ft.UsPresident, ft.JapaneseEra)
+
+@dataclass(frozen=True, slots=True)
+class JudgedText:
+    """A constraint's text and its days."""
+
+    text: str
+    meaning: Meaning | None = None
+    """None for an unread text."""
+    days: DaySet | None = None
+    """None also for a name that no table has."""
+    others: tuple[tuple[str, DaySet], ...] = ()
+    """Name and days of its other common readings."""
+
+    @property
+    def possible(self) -> tuple[DaySet, ...]:
+        """The days by each reading; none for a text that is not judged."""
+        return () if self.days is None else (self.days, *(days for _, days in self.others))
+
+
+@dataclass(slots=True)
+class Coverage:
+    """How many texts of one wording are judged."""
+
+    texts: int = 0
+    judged: int = 0
+    unread: Counter[str] = field(default_factory=Counter)
+    """By text: how often it stands there."""
+    unknown_names: Counter[str] = field(default_factory=Counter)
+    """Texts that are read, but name a person or an event that no table has."""
+
+    def count(self, texts: Iterable[JudgedText]) -> None:
+        """Counts these texts in."""
+        for each in texts:
+            self.texts += 1
+            self.judged += each.days is not None
+            if each.meaning is None:
+                self.unread[each.text] += 1
+            elif each.days is None:
+                self.unknown_names[each.text] += 1
+
+    def as_json(self) -> dict[str, object]:
+        """The wording's entry in the report."""
+        return {
+            "texts": self.texts,
+            "judged": self.judged,
+            "unread": dict(self.unread.most_common()),
+            "unknown_names": dict(self.unknown_names.most_common()),
+        }
 
 
 class TextJudge:
-    """Compares texts with facts, over shared day sets."""
+    """Judges texts over shared day sets, and counts what it cannot judge."""
 
-    def __init__(self, tables: FactTables, sets: DaySets) -> None:
-        self._sets = sets
-        self._wording = Wording(tables, sets)
+    def __init__(self, sets: DaySets) -> None:
+        self._meanings = MeaningDays(sets)
+        self.implicit, self.explicit = Coverage(), Coverage()
 
-    def is_ours(self, puzzle: TimePuzzle) -> bool:
-        """Whether at least half of the texts have our own wording."""
-        pairs = zip(puzzle.facts, puzzle.constraints, strict=False)
-        same = sum(self._implicit(fact) == text for fact, text in pairs)
-        return 2 * same >= len(puzzle.constraints)
+    def judge(
+        self, puzzle: TimePuzzle, resolved: Sequence[DaySet | None]
+    ) -> tuple[tuple[JudgedText, ...], tuple[JudgedText, ...]]:
+        """The implicit and the explicit texts; `resolved`: the days of the puzzle's facts, where
+        they are known."""
+        facts: list[Fact | None] = [*puzzle.facts]
+        if len(facts) != len(puzzle.constraints):
+            facts = [None] * len(puzzle.constraints)
+        stated = [
+            StatedEvent(fact, days) if isinstance(fact, KbEvent) and days is not None else None
+            for fact, days in zip(facts, [*resolved, *[None] * len(facts)], strict=False)
+        ]
+        implicit = self._judged(puzzle.constraints, stated)
+        explicit = self._judged(puzzle.explicit_constraints, stated)
+        self.implicit.count(implicit)
+        self.explicit.count(explicit)
+        return implicit, explicit
 
-    def differ(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> bool:
-        """Whether any text means other days than its fact."""
-        if not len(puzzle.constraints) == len(puzzle.explicit_constraints) == len(solution.facts):
-            return True
-        if self.is_ours(puzzle):
-            return self._not_as_worded(puzzle, solution)
-        texts = enumerate(puzzle.explicit_constraints)
-        return any(self._means_other_days(text, index, solution) for index, text in texts)
+    def _judged(
+        self, texts: Sequence[str], stated: Sequence[StatedEvent | None]
+    ) -> tuple[JudgedText, ...]:
+        padded = [*stated, *[None] * len(texts)]
+        return tuple(self._one(text, event) for text, event in zip(texts, padded, strict=False))
 
-    def _not_as_worded(self, puzzle: TimePuzzle, solution: SolvedPuzzle) -> bool:
-        for index, fact in enumerate(puzzle.facts):
-            implicit = self._implicit(fact)
-            if implicit is not None and implicit != puzzle.constraints[index]:
-                return True
-            text = puzzle.explicit_constraints[index]
-            if self._is_misworded(text, solution.facts[index], solution.answer):
-                return True
-        return False
+    def _one(self, text: str, event: StatedEvent | None) -> JudgedText:
+        meaning = compile_text(text)
+        if meaning is None:
+            return JudgedText(text)
+        days = self._meanings.of(meaning, event)
+        return JudgedText(text, meaning, days, self._meanings.others(meaning))
 
-    def _implicit(self, fact: ft.Fact) -> str | None:
-        try:
-            return self._wording.implicit(fact)
-        except KeyError:  # an unknown name
-            return None
 
-    def _is_misworded(self, text: str, fact: ft.Fact, answer: DaySet) -> bool:
-        """Whether an explicit text in our wording states other days; false for an unknown name. A
-        calendar fact may list any of its days, if all answers are among them."""
-        listed: DaySet = 0
-        try:
-            if isinstance(fact, SPELLED_OUT):
-                listed = next(iter(self._read_spans(text)), 0)
-                if answer & ~listed or listed & ~self._sets.of(fact):
-                    return True
-            return self._wording.explicit(fact, listed) != text
-        except KeyError:
-            return False
+def rule_sets(
+    solution: SolvedPuzzle,
+    explicit: Sequence[JudgedText],
+    readings: Sequence[Sequence[tuple[str, DaySet]]],
+) -> list[DaySet]:
+    """The days of each fact by the file's own rule: that of its explicit text where this states a
+    rule for the games, or another of the fact's `readings`; else our own."""
+    sets = list(solution.sets)
+    if len(explicit) != len(sets):
+        return sets
+    for index, (fact, text) in enumerate(zip(solution.facts, explicit, strict=True)):
+        if text.days is None or isinstance(fact, KbEvent):
+            continue
+        days = text.days & solution.window
+        states_rule = isinstance(fact, RecurringEvent) and isinstance(text.meaning, YearRule)
+        if states_rule or any(days == other & solution.window for _, other in readings[index]):
+            sets[index] = text.days
+    return sets
 
-    def _means_other_days(self, text: str, index: int, solution: SolvedPuzzle) -> bool:
-        readings = self._possible_sets(text, solution.facts[index])
-        return bool(readings) and all(
-            solution.rests[index] & days != solution.answer for days in readings
+
+def misworded(
+    texts: Sequence[JudgedText], solutions: Sequence[SolvedPuzzle]
+) -> tuple[JudgedText, ...]:
+    """The texts that give another answer than their facts, by every reading of the text and each
+    of the solutions."""
+    return tuple(
+        text
+        for index, text in enumerate(texts)
+        if text.possible
+        and not any(
+            solution.rests[index] & days == solution.answer
+            for solution in solutions
+            for days in text.possible
         )
-
-    def _possible_sets(self, text: str, fact: ft.Fact) -> list[DaySet]:
-        """The possible day sets of a text; empty if it cannot be parsed."""
-        if isinstance(fact, _SPANS):
-            return self._read_spans(text)
-        if isinstance(fact, ft.KbEvent | ft.ExplicitYear | ft.RecurringEvent):
-            return self._read_values(text, fact.level if isinstance(fact, ft.KbEvent) else "year")
-        return []
-
-    def _read_spans(self, text: str) -> list[DaySet]:
-        """Single dates, or pairs as spans with and without their ends."""
-        days = self._sets.days
-        matches = list(_DATE.finditer(text))
-        dates = dates_in(text)
-        if not dates or len(dates) != len(matches):
-            return []
-        pairs = list(zip(dates[::2], dates[1::2], strict=False))
-        gaps = [text[a.end() : b.start()] for a, b in pairwise(matches)]
-        if len(dates) % 2 or not all(_JOINED.fullmatch(gap) for gap in gaps[::2]):
-            return [days.those(dates)]
-        inner = days.spans(pairs) & ~days.those(dates)
-        readings = [] if re.search(r"\bafter\b", text, re.I) else [days.spans(pairs)]
-        between = re.search(r"\b(?:after|between)\b", text, re.I)
-        return [*readings, inner] if between else readings
-
-    def _read_values(self, text: str, level: str) -> list[DaySet]:
-        patterns = self._sets.patterns
-        dates = dates_in(text)
-        if level == "year":
-            years = {day.year for day in dates} or _years_in(text)
-            return [patterns.years(sorted(years))] if years else []
-        if level == "month":
-            months = {day.month for day in dates} or _months_in(text)
-            return [patterns.months(months)] if len(months) == 1 else []
-        numbers = {day.day for day in dates} or _numbers_in(text)
-        return [patterns.days_of_month(numbers)] if len(numbers) == 1 else []
-
-
-def dates_in(text: str) -> list[date]:
-    """The dates in a text in order, ISO or English with the full month."""
-    dates = []
-    for match in _DATE.finditer(text):
-        year, month, number = (part for part in _parts(match) if part)
-        try:
-            dates.append(date(int(year), _month_number(month), int(number)))
-        except ValueError:  # an impossible day: the text cannot be parsed
-            return []
-    return dates
-
-
-def _parts(match: re.Match[str]) -> tuple[str | None, ...]:
-    return match.group("y", "y1", "y2", "m", "m1", "m2", "d", "d1", "d2")
-
-
-def _month_number(text: str) -> int:
-    return int(text) if text.isdigit() else ft.MONTHS.index(text.capitalize()) + 1
-
-
-def _years_in(text: str) -> set[int]:
-    years: set[int] = set()
-    for match in _YEARS.finditer(text):
-        years |= set(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return years
-
-
-def _months_in(text: str) -> set[int]:
-    return {ft.MONTHS.index(name) + 1 for name in re.findall(rf"\b(?:{_MONTH})\b", text)}
-
-
-def _numbers_in(text: str) -> set[int]:
-    return {int(number) for number in re.findall(r"\b(\d{1,2})(?:st|nd|rd|th)?\b", text)} & set(
-        range(1, 32)
     )

@@ -46,7 +46,7 @@ class Readings:
             case ft.RecurringEvent(name="summer_olympics"):
                 years = RECURRING["summer_olympics"]
                 yield "olympics_2020", patterns.years({*years, 2020} - {2021})
-                yield "olympics_2020", patterns.years({*years, 2020})
+                yield "olympics_2020_too", patterns.years({*years, 2020})
                 yield "planned", patterns.years({*years, *range(2028, days.last.year + 1, 4)})
             case ft.RecurringEvent(name="world_cup"):
                 years = RECURRING["world_cup"]

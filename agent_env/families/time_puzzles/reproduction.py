@@ -137,9 +137,9 @@ def corrected_gold(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
     report = audit(puzzles, shipped_tables())
     right = corrected(puzzles, report)
     changed = [
-        puzzle.model_copy(update={"gold": other.gold})
+        puzzle.model_copy(update={"gold": other.gold, "explicit_gold": other.explicit_gold})
         for puzzle, other in zip(puzzles, right, strict=True)
-        if puzzle.gold != other.gold
+        if (puzzle.gold, puzzle.explicit_gold) != (other.gold, other.explicit_gold)
     ]
     return {"corrected": changed} if changed else {}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from datetime import date
+from functools import lru_cache, reduce
 from operator import or_
 
 from agent_env.temporal.days import DayRange, DaySet
@@ -40,10 +41,17 @@ def rests_of(sets: Sequence[DaySet], everything: DaySet) -> list[DaySet]:
 
 def years_in(days: DaySet, all_days: DayRange) -> Iterator[int]:
     """The years with a day in the set, in order."""
-    while days:
-        year = all_days.day((days & -days).bit_length() - 1).year
-        yield year
-        days &= ~all_days.year(year)
+    flags = f"{days:b}"[::-1]
+    for year, first, last in _year_bounds(all_days):
+        if flags.find("1", first, last) != -1:
+            yield year
+
+
+@lru_cache(maxsize=8)
+def _year_bounds(days: DayRange) -> tuple[tuple[int, int, int], ...]:
+    """Each year with the index of its first day and that behind its last."""
+    firsts = [max(0, days.index(date(year, 1, 1))) for year in days.years]
+    return tuple(zip(days.years, firsts, [*firsts[1:], len(days)], strict=True))
 
 
 def whole_years(years: Iterable[int], all_days: DayRange) -> DaySet:

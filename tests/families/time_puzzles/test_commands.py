@@ -110,10 +110,12 @@ def test_an_audit_that_can_judge_nothing_has_no_counts_and_exits_1(
     told = json.loads(done.stdout)
     assert (done.returncode, told["puzzles"], told["judged"]) == (1, 3, 0)
     assert (told["wrong_gold"], told["any_unnecessary"], told["guess_rates"]) == (None, None, None)
-    assert [row["wrong_gold"] for row in told["per_puzzle"]] == [None, None, None]
+    assert [row["gold"] for row in told["per_puzzle"]] == [None, None, None]
     assert not mended.exists()
     shown = agent_env("audit", str(bare))
-    assert shown.stdout.split() == ["puzzles", "3", "judged", "0"]
+    assert shown.stdout.startswith("judged 0 of 3 puzzles\njudged ")
+    assert "wrong" not in shown.stdout
+    assert "guess" not in shown.stdout
     assert shown.stderr.startswith(
         f"nothing was judged: of no puzzle in {bare} are all facts known"
     )

@@ -1,0 +1,158 @@
+"""The convention ledger: what kind of finding each cause is, and the scores under each reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal
+
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.records.schema import Wording
+from agent_env.scoring.date_sets import exact_match, f1, jaccard
+
+if TYPE_CHECKING:
+    from agent_env.families.time_puzzles.audit import AuditReport, Finding
+
+FindingClass = Literal["error", "own_rule", "debatable"]
+Gold = tuple[str, ...]
+
+_ERRORS = (
+    "event_value", "event_in_several_years", "lunar_calendar", "year_range", "solution_count",
+    "other", "wording", "explicit_gold",
+)  # fmt: skip
+_OWN_RULES = ("file_rule", "open_universe")
+PUBLISHED, CORRECTED, FILE_RULE, ANY = "published", "corrected", "file_rule", "any"
+
+
+def class_of(cause: str) -> FindingClass:
+    """Whether a cause is an error, the file's own rule, or debatable: a convention on which sources
+    differ, or a property that no puzzle promises."""
+    return "error" if cause in _ERRORS else "own_rule" if cause in _OWN_RULES else "debatable"
+
+
+def gold_class(causes: Iterable[str]) -> Literal["right", "error", "own_rule", "debatable"]:
+    """The class of a gold with these causes."""
+    classes = {class_of(cause) for cause in causes}
+    return next((name for name in ("error", "debatable", "own_rule") if name in classes), "right")
+
+
+def readings_in(report: AuditReport) -> tuple[str, ...]:
+    """The readings of a ledger, in its order: `published`, the golds of the file; `corrected`, with
+    its errors mended; `file_rule`, the file's own rules wherever it states them; every convention
+    under which some answer differs (`strict`: those of our own wordings); `any` of all these."""
+    names = {
+        name: None for f in report.findings for golds in f.other_golds.values() for name in golds
+    }
+    return (PUBLISHED, CORRECTED, FILE_RULE, *sorted(names), ANY)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingScore:
+    """Scores of a set of answers under one reading."""
+
+    reading: str
+    puzzles: int
+    """Puzzles with at least one answer."""
+    changed: int | None
+    """Of these, puzzles whose gold is another one than the published; None for `any`."""
+    exact_match: float
+    low: float | None
+    high: float | None
+    """95 % confidence interval (Wilson) of the exact match."""
+    f1: float
+    jaccard: float
+
+    def as_json(self) -> dict[str, object]:
+        """The row of a table."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def scores_by_reading(
+    puzzles: Sequence[TimePuzzle],
+    report: AuditReport,
+    answers: Mapping[str, Sequence[Sequence[str] | None]],
+    wording: Wording,
+) -> tuple[ReadingScore, ...]:
+    """Exact match, F1 and Jaccard (Appendix B.1) of answers under each reading of `readings_in`.
+
+    `report` is the audit of `puzzles`. `answers` has, by the id of a puzzle, the dates of each
+    answer (one per repeat; None for an unreadable one, which scores 0); puzzles without answers are
+    left out. Repeats are averaged first, so that n is the number of puzzles. A puzzle that is not
+    judged keeps its published gold under every reading. Under `any` each answer has its best score
+    over all readings. Returns () where no puzzle has an answer.
+    """
+    table = gold_table(puzzles, report, wording)
+    asked = [puzzle.id for puzzle in puzzles if answers.get(puzzle.id)]
+    if not asked:
+        return ()
+    rows = []
+    for reading in readings_in(report):
+        golds = {name: _golds(table[name], reading) for name in asked}
+        changed = sum(golds[name] != [table[name][PUBLISHED]] for name in asked)
+        rows.append(_score(reading, asked, answers, golds, None if reading == ANY else changed))
+    return tuple(rows)
+
+
+def gold_table(
+    puzzles: Sequence[TimePuzzle], report: AuditReport, wording: Wording
+) -> dict[str, dict[str, Gold]]:
+    """By puzzle and reading: the gold; a reading that a puzzle lacks has that of `file_rule`."""
+    table = {}
+    for puzzle, finding in zip(puzzles, report.findings, strict=True):
+        stored = puzzle.worded(wording).gold
+        base = finding.right_gold(wording)
+        table[puzzle.id] = {
+            PUBLISHED: stored,
+            CORRECTED: corrected_puzzle(puzzle, finding).worded(wording).gold,
+            FILE_RULE: stored if base is None else base,
+            **finding.other_golds.get("implicit" if wording == "implicit" else "explicit", {}),
+        }
+    return table
+
+
+def corrected_puzzle(puzzle: TimePuzzle, finding: Finding) -> TimePuzzle:
+    """The puzzle with each wording's gold mended, where it is an error; its checks and digest are
+    cleared if it changes."""
+    gold, explicit = puzzle.gold, puzzle.worded("explicit").gold
+    if gold_class(finding.wrong_gold) == "error" and finding.solutions is not None:
+        gold = finding.solutions
+    if finding.explicit_is_wrong and finding.explicit_solutions is not None:
+        explicit = finding.explicit_solutions
+    own_explicit = None if set(explicit) == set(gold) else explicit
+    is_same = gold == puzzle.gold and own_explicit == puzzle.explicit_gold
+    if is_same and puzzle.solution_count == len(gold):
+        return puzzle
+    changed = {"gold": gold, "explicit_gold": own_explicit, "solution_count": len(gold)}
+    return puzzle.model_copy(update={**changed, "checks": None, "digest": ""})
+
+
+def _golds(golds: Mapping[str, Gold], reading: str) -> list[Gold]:
+    if reading == ANY:
+        return list(dict.fromkeys(golds.values()))
+    return [golds.get(reading, golds[FILE_RULE])]
+
+
+def _score(
+    reading: str,
+    asked: Sequence[str],
+    answers: Mapping[str, Sequence[Sequence[str] | None]],
+    golds: Mapping[str, Sequence[Gold]],
+    changed: int | None,
+) -> ReadingScore:
+    from agent_env.analysis.intervals import mean_interval
+
+    values = []
+    for metric in (exact_match, f1, jaccard):
+        values.append([
+            fmean(
+                0.0 if answer is None
+                else max(metric(frozenset(gold), frozenset(answer)) for gold in golds[name])
+                for answer in answers[name]
+            )
+            for name in asked
+        ])  # fmt: skip
+    interval = mean_interval(list(zip(asked, values[0], strict=True)), share=True)
+    low, high = interval if interval is not None else (None, None)
+    means = [fmean(own) for own in values]
+    return ReadingScore(reading, len(asked), changed, means[0], low, high, means[1], means[2])

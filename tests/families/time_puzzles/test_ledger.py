@@ -1,0 +1,117 @@
+"""A file in the published forms: its own rules, a gold per wording, scores under each reading."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from agent_env.families.reference.turns import Turn
+from agent_env.families.time_puzzles.audit import AuditReport, audit, corrected
+from agent_env.families.time_puzzles.audit_events import read_event_dates
+from agent_env.families.time_puzzles.ledger import ReadingScore, scores_by_reading
+from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles
+from agent_env.families.time_puzzles.reference import next_step
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.task import make_task
+from agent_env.records.schema import Message
+from agent_env.scoring.date_answers import parse_date_answer
+from agent_env.tasks.conditions import parse_condition
+from agent_env.temporal.facts.tables import shipped_tables
+from tests import TESTS
+
+DATA = TESTS / "data" / "published"
+PUZZLES = read_puzzles(DATA / "forms.json")
+EVENTS = read_event_dates(DATA / "forms_events.csv")
+
+
+@pytest.fixture(scope="module")
+def report() -> AuditReport:
+    return audit(PUZZLES, shipped_tables(), EVENTS)
+
+
+def of(report: AuditReport, name: str) -> dict[str, object]:
+    (finding,) = [finding for finding in report.findings if finding.identifier == name]
+    return finding.as_json()
+
+
+def test_a_rule_that_the_explicit_texts_state_is_the_files_own(report: AuditReport) -> None:
+    """By its rule there are Games in 2020 and 2028 but none in 2021."""
+    found = of(report, "rule")
+    assert found["gold"] == "own_rule"
+    assert found["solutions"] == ["2020-05-17", "2024-05-19", "2028-05-21"]
+    golds = found["other_golds"]
+    assert isinstance(golds, dict)
+    assert golds["implicit"]["strict"] == ["2021-05-16", "2024-05-19"]
+    assert found["misworded"] == []
+
+
+def test_the_rules_years_are_the_days_of_a_plain_computation(report: AuditReport) -> None:
+    days = map(date.fromordinal, range(date(2020, 1, 1).toordinal(), date(2030, 1, 1).toordinal()))
+    sundays = [d for d in days if (d.month, d.weekday()) == (5, 6) and 15 <= d.day <= 21]
+    by_rule = [str(d) for d in sundays if d.year % 4 == 0 and d.year >= 1896]
+    assert of(report, "rule")["solutions"] == by_rule
+
+
+def test_each_wording_is_mended_by_its_own_text(report: AuditReport, tmp_path: Path) -> None:
+    """The file dates the event to 1886, in its explicit text too; it ended in 1887."""
+    found = of(report, "event")
+    assert found["causes"] == {"event_value": "error"}
+    file = tmp_path / "fixed.json"
+    file.write_bytes(puzzle_bytes(corrected(PUZZLES, report)))
+    fixed = read_puzzles(file)[1]
+    assert (fixed.gold, fixed.worded("explicit").gold) == (("1887-02-10",), ("1886-02-10",))
+    before, after = (json.loads(f.read_text("utf-8")) for f in (DATA / "forms.json", file))
+    changed = [a["identifier"] for a, b in zip(before, after, strict=True) if a != b]
+    assert changed == ["event", "life"]
+    again = audit(read_puzzles(file), shipped_tables(), EVENTS).as_json()
+    assert (again["wrong_gold"], again["wrong_explicit_gold"]) == (0, 0)
+
+
+def test_what_cannot_be_read_is_said(report: AuditReport) -> None:
+    coverage = report.texts["explicit"].as_json()
+    unread = "It is roughly the month of the storming of the Bastille."
+    assert coverage == {"texts": 31, "judged": 30, "unread": {unread: 1}, "unknown_names": {}}
+
+
+def test_puzzles_without_solution_are_counted_apart(report: AuditReport) -> None:
+    figures = report.as_json()
+    assert figures["event_unnecessary"] == 1
+    assert figures["event_unnecessary_without_solution"] == 1
+    assert figures["gold"] == {"right": 5, "own_rule": 1, "debatable": 0, "error": 2}
+
+
+def by_reading(
+    report: AuditReport, wording: str, **answers: str
+) -> dict[str, tuple[float, int, int | None]]:
+    given = {name: [tuple(text.split())] for name, text in answers.items()}
+    rows: tuple[ReadingScore, ...] = scores_by_reading(PUZZLES, report, given, wording)  # type: ignore[arg-type]
+    return {row.reading: (row.exact_match, row.puzzles, row.changed) for row in rows}
+
+
+def test_answers_are_scored_under_each_reading(report: AuditReport) -> None:
+    answers = {"rule": "2021-05-16 2024-05-19", "event": "1887-02-10", "cup": "1950-05-09"}
+    scores = by_reading(report, "implicit", **answers)
+    assert list(scores) == [
+        "published", "corrected", "file_rule", "decade_from_1", "olympics_2020",
+        "olympics_2020_too", "planned", "strict", "any",
+    ]  # fmt: skip
+    assert scores["published"] == (1 / 3, 3, 0)
+    assert scores["corrected"] == (2 / 3, 3, 1)
+    assert scores["strict"] == (1.0, 3, 2)
+    assert scores["any"][0] == 1.0
+    explicit = by_reading(report, "explicit", event="1886-02-10")
+    assert explicit["corrected"] == (1.0, 1, 0)
+    assert by_reading(report, "implicit") == {}
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES[:-1], ids=[puzzle.id for puzzle in PUZZLES[:-1]])
+def test_the_reference_solves_every_explicit_text(puzzle: TimePuzzle, report: AuditReport) -> None:
+    (message,) = make_task("paper").prompt(puzzle, parse_condition("explicit"))
+    step = next_step(Turn([Message(role="user", content=message.content)], [], thorough=True))
+    assert step is not None
+    solutions = of(report, puzzle.id)["explicit_solutions"]
+    assert isinstance(solutions, list)
+    assert parse_date_answer(step[0]).dates == tuple(solutions)
