@@ -32,6 +32,8 @@ MIN_EVENT_VALUES = 10
 """Least number of values of the event, so that guessing it rarely succeeds."""
 MAX_TRIES = 4000
 """Plans tried for one puzzle."""
+MANY_FACTS = 6
+"""With more, it is their number that keeps a puzzle from being found."""
 PLANS = 160
 """Plans tried with one outline before another is drawn."""
 ONE_DAY_A_YEAR = ("day_of_year", "weekday_in_year")
@@ -45,6 +47,23 @@ class Shape:
 
     facts: int
     solutions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Facts chosen so far in a search."""
+
+    entries: tuple[Entry, ...]
+    solutions: DaySet
+    """The days that all of them allow."""
+    alone: tuple[DaySet, ...]
+    """For each the days that it alone excludes; none: it is unnecessary, with any further facts
+    too."""
+
+    def with_fact(self, entry: Entry) -> Chosen:
+        """These facts and one more."""
+        alone = (*(days & entry.days for days in self.alone), self.solutions & ~entry.days)
+        return Chosen((*self.entries, entry), self.solutions & entry.days, alone)
 
 
 class NotFound(ConfigError):
@@ -94,9 +113,14 @@ class Generator:
                     puzzle = self._accept(entries, seed_date, rng, name)
                     if puzzle is not None:
                         return puzzle
+        advice = (
+            "ask for fewer facts, which all must be necessary, or for unchecked=true"
+            if shape.facts > MANY_FACTS
+            else "ask for more facts or fewer solutions"
+        )
         raise NotFound(
             f"no puzzle with {shape.facts} facts and {shape.solutions} solutions was found in "
-            f"{MAX_TRIES} tries; ask for more facts or fewer solutions"
+            f"{MAX_TRIES} tries; {advice}"
         )
 
     def _draw(
@@ -116,7 +140,8 @@ class Generator:
         if domain:
             seed_date = self._days.draw(domain, rng)
             options = self._options(kinds, seed_date, rng)
-            for entries in self._search([event], event.days, options, shape.solutions):
+            start = Chosen((event,), event.days, (self._days.everything & ~event.days,))
+            for entries in self._search(start, options, shape.solutions):
                 yield entries, seed_date
 
     def _event(self, shape: Shape, outline: Outline, rng: Random) -> Entry | None:
@@ -139,11 +164,11 @@ class Generator:
         if not self._checked and kinds:
             singles: list[Iterable[Entry]] = [[rng.choice(k.entries(day, rng))] for k in kinds[:-1]]
             return [*singles, self._any_of_level(kinds, day, rng)]
-        options = []
-        for kind in kinds:
-            entries = kind.entries(day, rng)
-            options.append(rng.sample(entries, min(BREADTH, len(entries))))
-        return [*sorted(options, key=len)]
+        options = sorted((kind.entries(day, rng) for kind in kinds), key=len)
+        # of the last, all that there are: one has to leave just the right number of days
+        numbers = [min(BREADTH, len(entries)) for entries in options[:-1]]
+        numbers += map(len, options[-1:])
+        return [rng.sample(entries, n) for entries, n in zip(options, numbers, strict=True)]
 
     def _any_of_level(self, kinds: Sequence[FactKind], day: date, rng: Random) -> Iterator[Entry]:
         """Facts of every kind that can replace the last one, generated lazily."""
@@ -156,29 +181,24 @@ class Generator:
             yield from rng.sample(entries, min(BREADTH, len(entries)))
 
     def _search(
-        self,
-        entries_so_far: list[Entry],
-        solutions: DaySet,
-        options: Sequence[Iterable[Entry]],
-        solution_count: int,
+        self, chosen: Chosen, options: Sequence[Iterable[Entry]], solution_count: int
     ) -> Iterator[list[Entry]]:
-        """Every choice of one fact from each option with `solution_count` solutions."""
+        """Every choice of one fact from each option with `solution_count` solutions; where checked,
+        without a fact that the others make unnecessary."""
         if not options:
-            if solutions.bit_count() == solution_count:
-                yield entries_so_far
+            if chosen.solutions.bit_count() == solution_count:
+                yield list(chosen.entries)
             return
         entries, *further = options
+        # where checked, each further fact excludes a day
+        least = solution_count + (len(further) if self._checked else 0)
         for entry in entries:
-            remaining = solutions & entry.days
-            if self._checked and remaining == solutions:
-                continue  # no information
-            size = remaining.bit_count()
-            if further and size >= solution_count:
-                yield from self._search(
-                    [*entries_so_far, entry], remaining, further, solution_count
-                )
-            elif not further and size == solution_count:
-                yield [*entries_so_far, entry]
+            size = (chosen.solutions & entry.days).bit_count()
+            if size < least or (not further and size > least):
+                continue
+            more = chosen.with_fact(entry)
+            if not self._checked or all(more.alone):
+                yield from self._search(more, further, solution_count)
 
     def _contradictions(
         self, event: Entry, kinds: Sequence[FactKind], rng: Random

@@ -14,6 +14,8 @@ from agent_env.temporal.days import PUZZLE_DAYS, DayRange
 from agent_env.temporal.facts.tables import FactTables
 
 CHUNK = 25
+ATTEMPTS = 3
+"""Searches for one puzzle."""
 REDRAWS = 20
 """Further draws for a puzzle that is already in the set."""
 
@@ -47,7 +49,7 @@ def make_set(
     on_puzzle: Callable[[], None] = lambda: None,
 ) -> PuzzleSet:
     """The puzzles in order; each depends only on the seed and its number, except that duplicates
-    are drawn again."""
+    are drawn again. NotFound, before all others are made, for a shape without a puzzle."""
     puzzles: list[TimePuzzle] = []
     missing: list[str] = []
     keys: set[str] = set()
@@ -59,6 +61,8 @@ def make_set(
             redraw += 1
             puzzle = own.make(number, redraw)
             key = _key(puzzle)
+        if isinstance(puzzle, str) and number <= own.shapes:
+            raise NotFound(puzzle)
         if isinstance(puzzle, str):
             missing.append(puzzle)
         elif key in keys:
@@ -82,18 +86,22 @@ class _Maker:
     def __init__(self, tables: FactTables, options: SetOptions) -> None:
         self._options = options
         self._generator = _generator(tables, options.days, options.calendars, options.checked)
-        shapes = len(options.facts) * len(options.solutions)
-        self._shapes: list[Shape] = list(schedule(shapes, options.facts, options.solutions))
+        self.shapes = len(options.facts) * len(options.solutions)
+        """The number of shapes; as many puzzles have all of them."""
+        self._shapes: list[Shape] = list(schedule(self.shapes, options.facts, options.solutions))
 
     def make(self, number: int, redraw: int = 0) -> TimePuzzle | str:
         """Puzzle `number`, from 1, or the reason why it is missing."""
         shape = self._shapes[(number - 1) % len(self._shapes)]
         seed = self._options.seed
         rng = Random(f"{seed}/{number}" + (f"/{redraw}" if redraw else ""))
-        try:
-            return self._generator.puzzle(shape, rng, f"tp-{seed}-{number:05d}")
-        except NotFound as exc:
-            return str(exc)
+        reason = ""
+        for _ in range(ATTEMPTS):
+            try:
+                return self._generator.puzzle(shape, rng, f"tp-{seed}-{number:05d}")
+            except NotFound as exc:
+                reason = str(exc)
+        return reason
 
 
 @lru_cache(maxsize=2)
@@ -108,11 +116,12 @@ def _all(
     own: _Maker, tables: FactTables, options: SetOptions, processes: int
 ) -> Iterator[TimePuzzle | str]:
     numbers = range(1, options.count + 1)
-    if processes <= 1 or options.count <= CHUNK:
-        yield from map(own.make, numbers)
+    alone = options.count if processes <= 1 or options.count <= CHUNK else own.shapes
+    yield from map(own.make, numbers[:alone])  # all shapes first: one may be impossible
+    if not numbers[alone:]:
         return
     with ProcessPoolExecutor(processes, initializer=partial(_start, tables, options)) as pool:
-        yield from pool.map(_make_here, numbers, chunksize=CHUNK)
+        yield from pool.map(_make_here, numbers[alone:], chunksize=CHUNK)
 
 
 _here: list[_Maker] = []
