@@ -38,6 +38,8 @@ def generate(options: GenerateOptions) -> None:
     if len(skipped) > MAX_SHOWN:
         say(f"  and {len(skipped) - MAX_SHOWN} more")
     _report_shortcuts(result.solved, len(questions.samples))
+    for note in questions.notes:
+        say(note)
     if result.wording is not None:
         _report_wording(result.wording)
     if questions.missing:

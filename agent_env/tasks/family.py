@@ -36,6 +36,8 @@ class SampleSet:
     """Number of questions dropped or not found, by reason."""
     missing: tuple[str, ...] = ()
     """For each missing sample, the reason."""
+    notes: tuple[str, ...] = ()
+    """Remarks on the set for its user."""
 
 
 def by_digest(tables: Iterable[MaterialTable]) -> dict[str, MaterialTable]:

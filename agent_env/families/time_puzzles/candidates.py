@@ -83,6 +83,13 @@ class Candidates:
         for row in tables.events:
             self._add_event(row)
         self.kinds = {kind.name: kind for kind in self._all_kinds(tables, calendars)}
+        self.features = tuple(
+            kind
+            for name in calendars
+            for kind in CALENDAR_KINDS[name]
+            if name != "chinese" and kind in self.kinds
+        )
+        """The kinds of calendars beyond the Chinese one."""
 
     def _add_event(self, row: EventRow) -> None:
         """Stores the event's facts, grouped by relation."""

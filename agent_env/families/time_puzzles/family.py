@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from agent_env.families.time_puzzles.candidates import CALENDAR_KINDS
+from agent_env.families.time_puzzles.facts import category_of
 from agent_env.families.time_puzzles.options import (
     PuzzleOptions,
+    calendars_of,
     processes_of,
     set_options,
     tables_of,
@@ -22,7 +25,20 @@ from agent_env.tasks.family import Family, SampleSet
 def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
     parameters = set_options(count, seed, options)
     puzzle_set = make_set(tables_of(options), parameters, processes_of(options))
-    return SampleSet(puzzle_set.puzzles, missing=puzzle_set.missing)
+    notes = tuple(_absent_calendars(puzzle_set.puzzles, options))
+    return SampleSet(puzzle_set.puzzles, missing=puzzle_set.missing, notes=notes)
+
+
+def _absent_calendars(puzzles: Sequence[TimePuzzle], options: PuzzleOptions) -> Iterator[str]:
+    """The calendars that the user names and no puzzle has."""
+    kinds = {category_of(fact) for puzzle in puzzles for fact in puzzle.facts}
+    for name in calendars_of(options):
+        if puzzles and kinds.isdisjoint(CALENDAR_KINDS[name]):
+            yield (
+                f"no puzzle has a fact of the calendar {name}: with facts={options.facts} and "
+                f"solutions={options.solutions} it is hardly ever necessary; try fewer facts, or "
+                "more puzzles"
+            )
 
 
 def _write_foreign(samples: Sequence[Sample], options: PuzzleOptions) -> bytes:

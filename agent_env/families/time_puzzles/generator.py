@@ -36,7 +36,7 @@ MANY_FACTS = 6
 """With more, it is their number that keeps a puzzle from being found."""
 PLANS = 160
 """Plans tried with one outline before another is drawn."""
-ONE_DAY_A_YEAR = ("day_of_year", "weekday_in_year")
+ONE_DAY_A_YEAR = ("day_of_year", "weekday_in_year", "solar_term", "church_day")
 BREADTH = 8
 """Facts of one kind tried in one plan."""
 
@@ -105,8 +105,9 @@ class Generator:
         tried: set[Outline] = set()
         for _ in range(MAX_TRIES // PLANS):
             outline = draw_outline(
-                self._candidates.kinds, shape.facts, shape.solutions, self._checked, tried, rng
-            )
+                self._candidates.kinds, shape.facts, shape.solutions, self._checked, tried,
+                self._candidates.features, rng,
+            )  # fmt: skip
             tried.add(outline)
             for _ in range(PLANS):
                 for entries, seed_date in self._draw(shape, outline, rng):

@@ -46,7 +46,7 @@ def set_options(count: int, seed: int, options: PuzzleOptions) -> SetOptions:
         facts=_numbers("facts", options.facts, 1, 12),
         solutions=_numbers("solutions", options.solutions, 0, 1000),
         days=DayRange(date(first, 1, 1), date(last, 12, 31)),
-        calendars=_calendars(options.calendars),
+        calendars=calendars_of(options),
         checked=not options.unchecked,
     )
 
@@ -81,7 +81,9 @@ def _numbers(name: str, text: str, least: int, most: int) -> tuple[int, ...]:
     return tuple(range(first, last + 1))
 
 
-def _calendars(names: tuple[str, ...]) -> tuple[str, ...]:
+def calendars_of(options: PuzzleOptions) -> tuple[str, ...]:
+    """The names of the calendars. Raises ConfigError for an unknown one."""
+    names = options.calendars
     if names == ("all",):
         return tuple(CALENDAR_KINDS)
     for name in names:

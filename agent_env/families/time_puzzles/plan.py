@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Literal
@@ -59,6 +59,16 @@ days of the year need an event of several years. The columns are: up to 4 facts 
 solutions and with more, 5 facts likewise, more facts. Narrow years and days need few facts; further
 ones would be unnecessary."""
 
+FEATURED = 0.6
+"""Share of puzzles that shall have a fact of a further calendar, where the user names any."""
+
+FEATURE_LEADS: dict[str, tuple[float, float, float, float, float]] = {
+    "solar_term": (1, 1, 1, 0, 0),
+    "church_day": (1, 1, 1, 1, 0),
+}
+"""Kinds of one day a year, which lead a puzzle with an event of several years; columns as in
+OUTLINES. More facts beside such a day would be unnecessary."""
+
 CONFLICTS = (
     frozenset({"weekday", "multi_weekday", "weekday_in_month", "weekday_in_year"}),
     frozenset({"month", "season"}),
@@ -86,6 +96,8 @@ class Outline:
     relation: Relation
     lead: str
     """The first kind; "" is any."""
+    feature: str = ""
+    """A kind of another calendar that the puzzle shall have; "" is none."""
 
 
 def draw_outline(
@@ -94,21 +106,41 @@ def draw_outline(
     solutions: int,
     checked: bool,
     failed: Collection[Outline],
+    features: Sequence[str],
     rng: Random,
 ) -> Outline:
     """An outline randomly drawn by weight, preferring those that have not failed; without checks,
-    only the relation is drawn."""
+    only the relation is drawn. Most have one of the features."""
+    feature = rng.choice(features) if features and rng.random() < FEATURED else ""
     if not checked:
-        return Outline(rng.choice(("year", "years", "month", "day")), "")
+        return Outline(rng.choice(("year", "years", "month", "day")), "", feature)
     column = 4 if facts > 5 else 2 * (max(facts, 4) - 4) + (solutions > 3)
-    weights = {
-        Outline(*key): w[column]
-        for key, w in OUTLINES.items()
-        if w[column] and (not key[1] or key[1] in open_)
-    }
+    usual = {key: w[column] for key, w in OUTLINES.items() if not key[1] or key[1] in open_}
+    weights = {outline: w for outline, w in _featuring(feature, column, usual).items() if w}
+    if not weights:
+        weights = {Outline(*key): w for key, w in usual.items() if w}
     untried = {outline: w for outline, w in weights.items() if outline not in failed} or weights
     (outline,) = rng.choices(list(untried), list(untried.values()))
     return outline
+
+
+def _featuring(
+    feature: str, column: int, usual: Mapping[tuple[Relation, str], float]
+) -> dict[Outline, float]:
+    """The outlines with the feature, with their weights."""
+    if feature in FEATURE_LEADS:
+        relations: tuple[Relation, ...] = (
+            ("years", "day") if feature == "church_day" else ("years",)
+        )
+        weight = FEATURE_LEADS[feature][column]
+        return {Outline(relation, feature): weight for relation in relations}
+    return {
+        Outline(relation, lead, feature): weight
+        for (relation, lead), weight in usual.items()
+        if feature not in UNFIT[relation]
+        and feature not in _EXCLUDED.get(lead, ())
+        and (lead == "" or feature != lead)
+    }
 
 
 def plan_kinds(
@@ -125,6 +157,9 @@ def plan_kinds(
     if outline.lead and count:
         selection.append(_take(open_, [open_[outline.lead]], checked, False, rng))
         level_counts[selection[0].level] += 1
+    if outline.feature in open_ and len(selection) < count:
+        selection.append(_take(open_, [open_[outline.feature]], checked, False, rng))
+        level_counts[selection[-1].level] += 1
     while len(selection) < count and open_:
         kind = _take(open_, _least_used(open_, level_counts), checked, count >= MANY, rng)
         level_counts[kind.level] += 1

@@ -101,12 +101,11 @@ def test_explicit_constraints_name_no_event_and_no_person(puzzles: tuple[TimePuz
         assert not [name for name in names if name in text]
 
 
-def test_a_set_with_an_impossible_shape_is_refused_before_it_is_made() -> None:
-    made: list[None] = []
-    options = SetOptions(count=1000, seed=5, facts=(1,), solutions=(7,))
-    with pytest.raises(NotFound, match="no puzzle with 1 facts and 7 solutions"):
-        make_set(TABLES, options, on_puzzle=lambda: made.append(None))
-    assert len(made) == 1  # none is made after it
+def test_calendars_of_one_day_a_year_are_drawn_too() -> None:
+    options = SetOptions(count=6, seed=3, facts=(4,), calendars=("solar-terms", "easter"))
+    types = [fact.type for puzzle in make_set(TABLES, options).puzzles for fact in puzzle.facts]
+    assert "solar_term" in types
+    assert "church_day" in types
 
 
 def test_a_shape_that_cannot_be_ends_with_what_was_tried() -> None:
