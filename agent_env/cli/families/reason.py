@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent_env.cli.run import AsJson
+
+if TYPE_CHECKING:
+    from agent_env.families.timed_facts.commands import FileReport
 
 File = Annotated[Path, typer.Argument(help="Questions: our samples, or a published file.")]
 MAX_SHOWN = 20
@@ -23,6 +26,8 @@ reason = typer.Typer(
 def inspect(file: File, as_json: AsJson = False) -> None:
     """Count a file's questions, list what could not be read, hold the solver against the answers.
 
+    Exit code 1 where no answer could be judged.
+
     Example: agent-env tempreason inspect test_l2.json
     """
     from agent_env.families.timed_facts.commands import inspect_file
@@ -30,8 +35,15 @@ def inspect(file: File, as_json: AsJson = False) -> None:
     result = inspect_file(file)
     if as_json:
         print(json.dumps(result.as_json()))
-        return
+    else:
+        _print_report(result)
+    if result.judged == 0:
+        sys.exit(1)
+
+
+def _print_report(result: FileReport) -> None:
     print(f"{result.questions} questions, {result.facts} facts")
+    print(f"judged {result.judged} of {result.questions}; the others have no readable facts")
     for cell, count in result.cells.items():
         readable, agree = result.solved[cell], result.agree[cell]
         print(f"  {cell:12} {count:6}   solver agrees on {agree} of {readable} that it could read")

@@ -37,9 +37,14 @@ class FileReport:
     """By tie-break: questions of before and after on which the solver agrees. Empty where each
     tie-break agrees on the same."""
 
+    @property
+    def judged(self) -> int:
+        """Questions whose answer the solver could hold against the file's."""
+        return sum(self.solved.values())
+
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
-        return asdict(self)
+        return asdict(self) | {"judged": self.judged}
 
 
 def read_questions(file: Path) -> tuple[TimedQuestion, ...]:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.paper_results import Measurement, Quantity
 from agent_env.analysis.study import Arm
 from agent_env.families.traveler.configurations import CONFIGURATIONS, DEFAULT
@@ -95,52 +94,47 @@ def table_5(evidence: Evidence) -> Iterator[Measurement]:
 
 
 def table_6(evidence: Evidence) -> Iterator[Measurement]:
-    """Accuracy of each model, and of the shortcuts, by category and by template."""
-    for comparison, arms in _with_shortcuts(evidence.each(ALL)):
+    """Accuracy of each model, then of the shortcuts, by category and by template."""
+    for comparison, arms in _models_then_shortcuts(evidence.each(ALL)):
         for group in ("category", "template"):
-            yield from _rows(arms, comparison.by_group(group, ACCURACY, arms))
+            yield from _rows(comparison, arms, comparison.groups[group])
 
 
 def lengths(evidence: Evidence, category: Category) -> Iterator[Measurement]:
-    """Accuracy of each model, and of the shortcuts, by number of events."""
-    for comparison, arms in _with_shortcuts(evidence.each(ALL)):
-        yield from _rows(arms, _by_size(comparison, category, arms))
+    """Accuracy of each model, then of the shortcuts, by number of events."""
+    for comparison, arms in _models_then_shortcuts(evidence.each(ALL)):
+        own = set(comparison.groups["category"].get(category, ()))
+        sizes = {
+            size: [row for row in rows if row in own]
+            for size, rows in comparison.groups["events"].items()
+            if int(size) in SIZES
+        }
+        yield from _rows(comparison, arms, sizes)
 
 
-def _with_shortcuts(
+def _models_then_shortcuts(
     comparisons: Sequence[Comparison],
 ) -> Iterator[tuple[Comparison, Sequence[Arm]]]:
-    """Each with its arms; the first with the shortcuts too, which are the same for every model."""
-    for place, comparison in enumerate(comparisons):
-        arms = comparison.study.arms
-        yield comparison, (*arms, *comparison.shortcut_arms) if place == 0 else arms
+    """Each with its arms; the shortcuts, which are the same for every model, once."""
+    for comparison in comparisons:
+        yield comparison, comparison.study.arms
+    for comparison in comparisons[:1]:
+        yield comparison, comparison.shortcut_arms
 
 
 def _rows(
-    arms: Sequence[Arm], estimates: Mapping[str, Sequence[Estimate]]
+    comparison: Comparison, arms: Sequence[Arm], parts: Mapping[str, Sequence[int]]
 ) -> Iterator[Measurement]:
-    for name, by_arm in estimates.items():
-        for arm, estimate in zip(arms, by_arm, strict=True):
+    """Accuracy over parts of the samples; one of right and wrong answers only is a share, with an
+    interval even where all are right."""
+    whole = comparison.columns(ACCURACY, arms)
+    for name, rows in parts.items():
+        part = np.full_like(whole, np.nan)
+        part[list(rows)] = whole[list(rows)]
+        is_share = bool(np.isin(part[~np.isnan(part)], (0.0, 1.0)).all())
+        for arm, estimate in zip(arms, comparison.estimates(part, is_share), strict=True):
             is_shortcut = arm.condition.name == CONDITION
             yield Measurement(arm.label if is_shortcut else arm.model, name, estimate)
-
-
-def _by_size(
-    comparison: Comparison, category: Category, arms: Sequence[Arm]
-) -> dict[str, list[Estimate]]:
-    """By number of events: one estimate for each arm, over the questions of the category."""
-    own = set(comparison.groups["category"].get(category, ()))
-    whole, parts = comparison.columns(ACCURACY, arms), {}
-    for size, rows in comparison.groups["events"].items():
-        if (kept := [row for row in rows if row in own]) and int(size) in SIZES:
-            parts[size] = np.full_like(whole, np.nan)
-            parts[size][kept] = whole[kept]
-    if not parts:
-        return {}
-    columns = np.hstack(list(parts.values()))
-    estimates = comparison.estimates(columns, comparison.is_share(ACCURACY, arms))
-    width = whole.shape[1]
-    return {size: estimates[k * width : (k + 1) * width] for k, size in enumerate(parts)}
 
 
 def _figure(category: Category) -> Experiment:

@@ -71,6 +71,18 @@ def test_a_file_is_inspected_and_drawn_from(made: Path) -> None:
     assert len(out.read_text().splitlines()) == 40
 
 
+def test_a_file_whose_answers_cannot_be_judged_is_not_called_right(tmp_path: Path) -> None:
+    file = tmp_path / "timeqa_hard_timebench.jsonl"
+    record = {
+        "question": "Who led Karvel in 1890?", "context": "A text.", "answer": ["Bo Lind"],
+        "question_type": "in_implicit", "idx": "/wiki/Karvel#P6#0",
+    }  # fmt: skip
+    file.write_text(json.dumps(record))
+    told = agent_env("tempreason", "inspect", str(file))
+    assert told.returncode == 1
+    assert "judged 0 of 1; the others have no readable facts" in told.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
