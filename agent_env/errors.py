@@ -14,8 +14,11 @@ A reached limit is no error but a stop reason, failing user code is an ExecResul
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -172,4 +175,44 @@ def boundary(kind: type[EpisodeError], what: str) -> Iterator[None]:
     except AgentEnvError:
         raise
     except Exception as exc:  # the one place where everything foreign becomes ours
-        raise kind(f"{what}: {type(exc).__name__}: {exc}") from exc
+        where = f" at {place}" if (place := place_of(exc)) else ""
+        raise kind(f"{what}: {type(exc).__name__}: {exc}{where}") from exc
+
+
+# Errors in the code of others --------------------------------------------------------------------
+
+_HOUSE = str(Path(__file__).parent)
+_LIBRARY = str(Path(os.__file__).parent)
+"""The folder of the standard library."""
+
+
+def place_of(exc: BaseException) -> str:
+    """FILE:LINE of the innermost code that is neither ours nor Python's; "" where there is none."""
+    if isinstance(exc, SyntaxError) and exc.filename:
+        return f"{_shown(exc.filename)}:{exc.lineno}"
+    place, trace = "", exc.__traceback__
+    while trace is not None:
+        if not _is_ours(trace.tb_frame.f_code.co_filename):
+            place = f"{_shown(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def place_in(frame: FrameType | None) -> str:
+    """The same of a frame that runs."""
+    while frame is not None:
+        if not _is_ours(frame.f_code.co_filename):
+            return f"{_shown(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def _is_ours(file: str) -> bool:
+    is_library = file.startswith(_LIBRARY) and "site-packages" not in file
+    return file.startswith((_HOUSE, "<frozen")) or is_library
+
+
+def _shown(file: str) -> str:
+    """A file of an installed package from its package on; any other whole."""
+    _, found, inside = file.rpartition("site-packages/")
+    return inside if found else file

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from agent_env.registry import place_in
+from agent_env.errors import place_in
 
 
 class Overdue(TimeoutError):

@@ -7,7 +7,6 @@ imported before `load`. A name that two packages take is refused.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -18,10 +17,10 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import FrameType, MappingProxyType, ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, Generic, TypeVar
 
-from agent_env.errors import AgentEnvError, ConfigError
+from agent_env.errors import AgentEnvError, ConfigError, place_of
 from agent_env.records.manifest import PluginUse
 
 T = TypeVar("T")
@@ -249,45 +248,6 @@ def _load_file(file: Path) -> ModuleType:
     finally:
         sys.path.remove(str(file.parent))
     return module
-
-
-# Errors in the code of others --------------------------------------------------------------------
-
-_HOUSE = str(Path(__file__).parent)
-_LIBRARY = str(Path(os.__file__).parent)
-"""The folder of the standard library."""
-
-
-def place_of(exc: BaseException) -> str:
-    """FILE:LINE of the innermost code that is neither ours nor Python's; "" where there is none."""
-    if isinstance(exc, SyntaxError) and exc.filename:
-        return f"{_shown(exc.filename)}:{exc.lineno}"
-    place, trace = "", exc.__traceback__
-    while trace is not None:
-        if not _is_ours(trace.tb_frame.f_code.co_filename):
-            place = f"{_shown(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return place
-
-
-def place_in(frame: FrameType | None) -> str:
-    """The same of a frame that runs."""
-    while frame is not None:
-        if not _is_ours(frame.f_code.co_filename):
-            return f"{_shown(frame.f_code.co_filename)}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
-
-
-def _is_ours(file: str) -> bool:
-    is_library = file.startswith(_LIBRARY) and "site-packages" not in file
-    return file.startswith((_HOUSE, "<frozen")) or is_library
-
-
-def _shown(file: str) -> str:
-    """A file of an installed package from its package on; any other whole."""
-    _, found, inside = file.rpartition("site-packages/")
-    return inside if found else file
 
 
 # What a run notes of its plug-ins -----------------------------------------------------------------

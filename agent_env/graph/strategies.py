@@ -1,17 +1,19 @@
 """Strategies: what is sent first, and what follows each reply.
 
-A new one is a function from StrategyParts to a Strategy and its line in STRATEGIES; one that only
-some questions can be asked by stands in `strategies` of their Task.
+A new one is a function from StrategyParts to a Strategy and its line in STRATEGIES, or a plug-in;
+one that only some questions can be asked by stands in `strategies` of their Task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import Answer, RunTools, Say, Strategy
 from agent_env.records.schema import Condition, Message, Sample
+from agent_env.registry import NO_PLUGINS, Plugins, Registry
 from agent_env.tasks.task import Prompt, StrategyMaker, StrategyParts
 from agent_env.tasks.tool_registry import web_tools
 
@@ -73,10 +75,12 @@ def _after_text(messages: Sequence[Message]) -> Say | Answer:
 
 
 def _tool_loop(parts: StrategyParts) -> Strategy:
+    """Tools for as long as the model asks for them; a reply without a call is the answer."""
     return ToolLoop(parts.prompt, parts.condition)
 
 
 def _one_round(parts: StrategyParts) -> Strategy:
+    """One round of web calls, then the web is withdrawn."""
     return OneRound(parts.prompt, parts.condition, web_tools(parts.condition))
 
 
@@ -105,12 +109,22 @@ def _few_shot(parts: StrategyParts) -> Strategy:
     return ToolLoop(prompt, parts.condition)
 
 
-STRATEGIES: dict[str, StrategyMaker] = {
-    "tool-loop": _tool_loop,
-    "one-round": _one_round,
-    "cot": _cot,
-    "few-shot": _few_shot,
-}
+def _maker(thing: Any, name: str) -> StrategyMaker | None:
+    return thing if callable(thing) else None
+
+
+STRATEGIES: Registry[StrategyMaker] = Registry(
+    "strategy",
+    "strategies",
+    "a function of StrategyParts",
+    _maker,
+    lambda: {
+        "tool-loop": f"{__name__}:_tool_loop",
+        "one-round": f"{__name__}:_one_round",
+        "cot": f"{__name__}:_cot",
+        "few-shot": f"{__name__}:_few_shot",
+    },
+)
 
 
 def make_strategy(
@@ -118,10 +132,14 @@ def make_strategy(
     prompt: Prompt,
     examples: Prompt | None = None,
     of_task: Mapping[str, StrategyMaker] | None = None,
+    plugins: Plugins = NO_PLUGINS,
 ) -> Strategy:
-    """The strategy that the condition names: one of every task, or of this one alone."""
-    makers = STRATEGIES | dict(of_task or {})
-    if condition.strategy not in makers:
-        raise ConfigError(f"unknown strategy '{condition.strategy}'; known: {', '.join(makers)}")
-    strategy = makers[condition.strategy](StrategyParts(prompt, condition, examples))
-    return strategy or ToolLoop(prompt, condition)
+    """The strategy that the condition names: one of every task, or of this one alone, or a
+    plug-in."""
+    name, own = condition.strategy, of_task or {}
+    if name not in own and ":" not in name and name not in STRATEGIES.built_in():
+        known = dict.fromkeys([*STRATEGIES.names(), *own])
+        if name not in known:
+            raise ConfigError(f"unknown strategy '{name}'; known: {', '.join(known)}")
+    maker = own[name] if name in own else plugins.find(STRATEGIES, name)
+    return maker(StrategyParts(prompt, condition, examples)) or ToolLoop(prompt, condition)

@@ -11,11 +11,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agent_env.errors import AgentEnvError, ConfigError, ModelError
+from agent_env.errors import AgentEnvError, ConfigError, ModelError, place_of
 from agent_env.foreign_calls import Overdue, call
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
-from agent_env.registry import place_of
 
 TIMEOUT_S = 600.0
 MAX_PARAMETERS = 3

@@ -37,6 +37,8 @@ class WebSettings(Stored):
 
     search: str | None = None
     """The search provider; None where the web brings its own."""
+    fetcher: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    """What opens pages, where it is plugged in."""
     search_url: str | None = None
     """Its base URL, where it was given."""
     pages: str | None = None

@@ -19,6 +19,7 @@ from agent_env.models.parameters import ModelParameters
 from agent_env.protocols import Limits
 from agent_env.records.options import RUNNING, SERVER, WHAT, WORDS, Opt, Part
 from agent_env.records.schema import Condition
+from agent_env.registry import Plugins
 from agent_env.wiring.web_options import WebOptions
 
 Source = Literal["recorded", "live"]
@@ -213,6 +214,11 @@ class RunOptions:
     preflight: Literal["off", "on", "anyway"] = "off"
     """Whether the server is tested before the first episode; `anyway` runs invalid conditions too
     and marks them."""
+
+    @property
+    def plugins(self) -> Plugins:
+        """What finds the plug-ins that these options name."""
+        return Plugins(objects=self.objects, from_user=True)
 
     @property
     def condition_names(self) -> tuple[str, ...]:

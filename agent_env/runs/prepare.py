@@ -55,7 +55,7 @@ async def prepare_run(
     `is_asked`: false if another program replies for the model. The objects opened for the checks
     stay open in the run until the stack is closed."""
     (options,) = addressed(options, [options.model])
-    plugins = Plugins(objects=options.objects, from_user=True)
+    plugins = options.plugins
     family = plugins.find(FAMILIES, options.task)
     _check_script(options, family)
     chosen = read_options(family, options.options)
@@ -171,7 +171,7 @@ async def _conditions(
     if _hosts(options) or not any(needs_sandbox(condition) for condition in conditions):
         return conditions, None
     try:
-        backend = await choose_sandbox(options.sandbox)
+        backend = await choose_sandbox(options.sandbox, plugins=options.plugins)
     except ConfigError as exc:
         if named or options.sandbox != "auto":
             raise
@@ -205,7 +205,8 @@ def _with_strategy(condition: Condition, options: RunOptions, task: Task) -> Con
         raise ConfigError(f"condition '{name}': a provider's own web cannot be withdrawn")
     result = condition.model_copy(update={"strategy": options.strategy or condition.strategy})
     examples = example_turns(task)
-    make_strategy(result, task.prompt, examples, task.strategies)  # fails before anything else
+    plugins = options.plugins
+    make_strategy(result, task.prompt, examples, task.strategies, plugins)  # fails first
     return result
 
 
@@ -236,7 +237,7 @@ def _copies(
 
 def samples_of(options: RunOptions) -> SampleSet:
     """The samples that a run with these options asks."""
-    family = Plugins(objects=options.objects, from_user=True).find(FAMILIES, options.task)
+    family = options.plugins.find(FAMILIES, options.task)
     chosen = read_options(family, options.options)
     options, _ = _with_texts(options)
     return select_samples(options, family, chosen, family.make_task(options.prompt, chosen, {}))

@@ -128,7 +128,9 @@ async def _recorded_model(run: Run, options: ReplayOptions, stack: AsyncExitStac
 def _strategies(run: Run) -> Callable[[Sample, Condition], Strategy]:
     """The strategies of the run, with its cited pages and worked examples."""
     contexts = contexts_of(run, run.manifest())
-    return lambda sample, condition: strategy_of(run.task, contexts, sample, condition)[0]
+    return lambda sample, condition: strategy_of(
+        run.task, contexts, sample, condition, run.plugins
+    )[0]
 
 
 async def _live_tools(run: Run, stack: AsyncExitStack) -> OpenTools:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
 
 from agent_env.errors import ConfigError, SandboxError
-from agent_env.protocols import SandboxBackend
+from agent_env.protocols import Sandbox, SandboxBackend
+from agent_env.registry import NO_PLUGINS, Plugins, Registry
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.packages import IMPORTABLE, importable
 from agent_env.sandbox.probe import why_it_does_not_hold
@@ -27,6 +31,26 @@ AUTO_ORDER = ("docker", "namespaces", "bubblewrap")
 """What `auto` tries; all of them pass the hostile suite."""
 UNSAFE = "unsafe-subprocess"
 NAMES = ("auto", *AUTO_ORDER, UNSAFE)
+MakeSandbox = Callable[[SandboxLimits], SandboxBackend]
+
+
+def _maker(thing: Any, name: str) -> MakeSandbox | None:
+    return thing if callable(thing) else None
+
+
+SANDBOXES: Registry[MakeSandbox] = Registry(
+    "sandbox",
+    "sandboxes",
+    "a class or function of SandboxLimits",
+    _maker,
+    lambda: {
+        "docker": "agent_env.sandbox.docker:Docker",
+        "namespaces": "agent_env.sandbox.namespaces:namespaces",
+        "bubblewrap": "agent_env.sandbox.bubblewrap:bubblewrap",
+        UNSAFE: "agent_env.sandbox.unsafe:UnsafeSubprocess",
+    },
+)
+"""Ours are made by `make`, which probes them; a plug-in is taken as it is, and only by name."""
 
 ADVICE = (
     "start a Docker engine and build the image (docs/sandbox.md), allow unprivileged user "
@@ -50,6 +74,7 @@ async def choose(
     *,
     docker_host: str | None = None,
     records: ProbeRecords | None = None,
+    plugins: Plugins = NO_PLUGINS,
 ) -> SandboxBackend:
     """An unopened backend that was probed here, now or as the records say; ConfigError in one line
     where none holds. `docker_host` is an engine's address; None means the default socket.
@@ -57,7 +82,10 @@ async def choose(
     if name == UNSAFE:
         return await make(UNSAFE, limits, docker_host)
     if name not in NAMES:
-        raise ConfigError(f"no sandbox is called {name!r}; there are {', '.join(NAMES)}")
+        if ":" not in name and name not in SANDBOXES.names():
+            known = dict.fromkeys([*NAMES, *SANDBOXES.names()])
+            raise ConfigError(f"no sandbox is called {name!r}; there are {', '.join(known)}")
+        return _Named(plugins.find(SANDBOXES, name)(limits), name)
     reasons = []
     for candidate in AUTO_ORDER if name == "auto" else (name,):
         probe = await probe_one(candidate, limits, docker_host, records)
@@ -121,3 +149,26 @@ async def make(name: str, limits: SandboxLimits, docker_host: str | None) -> San
     from agent_env.sandbox.unsafe import UnsafeSubprocess
 
     return UnsafeSubprocess(limits)
+
+
+class _Named:
+    """A plugged-in backend by the name that the run has for it."""
+
+    def __init__(self, inner: SandboxBackend, name: str) -> None:
+        self._inner = inner
+        self.name = name
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._inner.__aexit__(kind, error, trace)
+
+    def session(self) -> Sandbox:
+        return self._inner.session()

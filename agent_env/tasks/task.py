@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, place_of
 from agent_env.protocols import Limits, Scorer, Strategy
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
-from agent_env.registry import place_of
 from agent_env.tasks.conditions import wording_of
 from agent_env.tasks.faults import Faults
 

@@ -6,12 +6,11 @@ that the tool raises ends its episode, and no other.
 
 from __future__ import annotations
 
-from agent_env.errors import EpisodeError, ToolError
+from agent_env.errors import EpisodeError, ToolError, place_of
 from agent_env.foreign_calls import Overdue, call
 from agent_env.protocols import Supplies, Tool, ToolDeclaration
 from agent_env.records.schema import ToolResult
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.registry import place_of
 
 
 def open_plugin(declaration: ToolDeclaration, traits: ToolTraits, supplies: Supplies) -> Tool:

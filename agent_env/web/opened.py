@@ -16,9 +16,12 @@ from pathlib import Path
 from agent_env.errors import ConfigError
 from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.manifest import WebSettings
+from agent_env.registry import NO_PLUGINS, Plugins
+from agent_env.web.fetchers import FETCHERS, HTTP
 from agent_env.web.full_text import FullText
 from agent_env.web.kept import KeptFetcher, KeptSearch, ToldSearch
 from agent_env.web.page_store import SqlitePages
+from agent_env.web.plugin import PluginFetcher
 from agent_env.web.providers.catalogue import make_provider
 
 MODES = ("sealed", "live", "record", "frozen")
@@ -53,22 +56,28 @@ async def open_live(
     file: Path | None,
     note: Callable[[str], None],
     stack: AsyncExitStack,
+    plugins: Plugins = NO_PLUGINS,
 ) -> Web:
     """The live web; with a file, what it gives is kept there."""
-    from agent_env.web.fetch import HttpFetcher
-
     assert settings.search is not None  # asked for before the run began
-    provider = make_provider(settings.search, access.key, settings.search_url or access.base_url)
+    address = settings.search_url or access.base_url
+    provider = make_provider(settings.search, access.key, address, plugins=plugins)
     stack.push_async_callback(provider.close)
     search = ToldSearch(provider, note)
-    fetcher = HttpFetcher(
-        obey_robots=settings.obey_robots, open_hosts=frozenset(settings.allow_hosts)
-    )
+    fetcher = _fetcher(settings, stack, plugins)
     if file is None:
         return Web(search, fetcher, foreign=True)
     store = SqlitePages(file)
     stack.callback(store.close)
     return Web(KeptSearch(store, search.name, search), KeptFetcher(store, fetcher), True, store)
+
+
+def _fetcher(settings: WebSettings, stack: AsyncExitStack, plugins: Plugins) -> Fetcher:
+    found = plugins.find(FETCHERS, settings.fetcher or HTTP)
+    if isinstance(found, PluginFetcher):
+        stack.push_async_callback(found.close)
+        return found
+    return found(obey_robots=settings.obey_robots, open_hosts=frozenset(settings.allow_hosts))
 
 
 def open_frozen(settings: WebSettings, file: Path, stack: AsyncExitStack) -> Web:

@@ -8,13 +8,6 @@ from importlib.util import find_spec
 
 from agent_env.errors import ConfigError
 
-SEARCH_KEYS = {
-    "OPENAI_API_KEY": "--search openai",
-    "BRAVE_API_KEY": "--search brave",
-    "TAVILY_API_KEY": "--search tavily",
-    "EXA_API_KEY": "--search exa",
-    "SERPER_API_KEY": "--search serper",
-}
 EXTRAS = {
     "tokenizers": "bpe_openai", "analysis": "pandas", "answers": "datefinder",
     "tdbench": "sqlglot", "search": "tantivy", "viewer": "starlette", "pdf": "pypdf",
@@ -50,13 +43,13 @@ async def _sandboxes(again: bool) -> list[Check]:
 
 
 def _keys() -> list[Check]:
+    from agent_env.web.providers.catalogue import key_variables as search_variables
     from agent_env.wiring.models import key_variables
 
     models = {name: f"models {prefix}/NAME" for prefix, name in key_variables().items()}
-    names = dict.fromkeys([*models, *SEARCH_KEYS])
-    uses = {
-        name: ", ".join(filter(None, (models.get(name), SEARCH_KEYS.get(name)))) for name in names
-    }
+    searches = {name: f"--search {provider}" for provider, name in search_variables().items()}
+    names = dict.fromkeys([*models, *searches])
+    uses = {name: ", ".join(filter(None, (models.get(name), searches.get(name)))) for name in names}
     return [
         Check(f"key {name}", bool(os.environ.get(name)), f"for {use}: {_set(name)}")
         for name, use in uses.items()

@@ -7,12 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_env.errors import ConfigError
+from agent_env.graph.strategies import STRATEGIES
 from agent_env.records.manifest import Manifest, PluginUse
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.registry import OBJECT, Plugins, Registry, use_of
+from agent_env.sandbox.choose import SANDBOXES
 from agent_env.tasks.tool_registry import TOOLS, own_tool
+from agent_env.web.fetchers import FETCHERS, HTTP
+from agent_env.web.providers.catalogue import PROVIDERS
 from agent_env.wiring.models import head_of, model_entry
 from agent_env.wiring.registry import FAMILIES, MODELS
+
+LIVE = ("live", "record")
+"""Webs that ask a search provider and fetch pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,12 @@ def named_in(manifest: Manifest) -> list[Named]:
         (FAMILIES.kind, manifest.task): FAMILIES,
         (MODELS.kind, head_of(manifest.model)[0]): MODELS,
     }
+    if manifest.web in LIVE:
+        pairs |= {(PROVIDERS.kind, manifest.web_settings.search or ""): PROVIDERS}
+        pairs |= {(FETCHERS.kind, manifest.web_settings.fetcher or HTTP): FETCHERS}
+    if manifest.sandbox is not None:
+        pairs |= {(SANDBOXES.kind, manifest.sandbox): SANDBOXES}
+    pairs |= {(STRATEGIES.kind, each.strategy): STRATEGIES for each in manifest.conditions}
     pairs |= {(TOOLS.kind, name): TOOLS for each in manifest.conditions for name in each.tools}
     return [
         Named(registry, name, noted.get((kind, name), name))

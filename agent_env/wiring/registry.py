@@ -93,6 +93,10 @@ REGISTRIES = {
     "families": "agent_env.wiring.registry:FAMILIES",
     "tools": "agent_env.tasks.tool_registry:TOOLS",
     "models": "agent_env.wiring.registry:MODELS",
+    "search-providers": "agent_env.web.providers.catalogue:PROVIDERS",
+    "page-fetchers": "agent_env.web.fetchers:FETCHERS",
+    "sandboxes": "agent_env.sandbox.choose:SANDBOXES",
+    "strategies": "agent_env.graph.strategies:STRATEGIES",
 }
 """By the plural that `agent-env list` takes."""
 

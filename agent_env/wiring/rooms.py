@@ -46,14 +46,16 @@ HOSTED_WEB = "hosted"
 CALL_TIMEOUT_S = 30.0
 
 
-async def choose_sandbox(name: str, memory_mb: int | None = None) -> SandboxBackend:
+async def choose_sandbox(
+    name: str, memory_mb: int | None = None, plugins: Plugins = NO_PLUGINS
+) -> SandboxBackend:
     """An unopened backend that was probed in this boot; ConfigError where none holds."""
     from agent_env.sandbox.choose import choose
     from agent_env.sandbox.limits import SandboxLimits
 
     limits = SandboxLimits() if memory_mb is None else SandboxLimits(memory_mb=memory_mb)
     host = os.environ.get("DOCKER_HOST")
-    return await choose(name, limits, docker_host=host, records=probe_records())
+    return await choose(name, limits, docker_host=host, records=probe_records(), plugins=plugins)
 
 
 def probe_records() -> ProbeRecords | None:
@@ -135,7 +137,7 @@ class Rooms:
             own = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
             if own is not None and own.name != "estimate":  # a mere estimate stays unknown
                 model = CountedModel(model, own, self.calls_in_text)
-            strategy, pages = strategy_of(self.task, self.contexts, sample, condition)
+            strategy, pages = strategy_of(self.task, self.contexts, sample, condition, self.plugins)
             yield Seams(model, ToolSet(tools), strategy, pages)
 
     def _offered(self, condition: Condition) -> list[ToolTraits]:
@@ -213,7 +215,11 @@ class Rooms:
 
 
 def strategy_of(
-    task: Task, contexts: Mapping[str, Contexts], sample: Sample, condition: Condition
+    task: Task,
+    contexts: Mapping[str, Contexts],
+    sample: Sample,
+    condition: Condition,
+    plugins: Plugins = NO_PLUGINS,
 ) -> tuple[Strategy, str | None]:
     """The strategy for the sample under the condition, and the digest of the pages before its
     question; None without pages."""
@@ -223,12 +229,12 @@ def strategy_of(
 
     examples = example_turns(task)
     if condition.context is None:
-        return make_strategy(condition, task.prompt, examples, task.strategies), None
+        return make_strategy(condition, task.prompt, examples, task.strategies, plugins), None
     pages = contexts[condition.context].by_sample.get(sample.id)
     if pages is None:
         raise ConfigError(f"{condition.context} has no pages for sample '{sample.id}'")
     prompt = with_context(task.prompt, pages.text)
-    return make_strategy(condition, prompt, examples, task.strategies), pages.digest
+    return make_strategy(condition, prompt, examples, task.strategies, plugins), pages.digest
 
 
 async def open_rooms(
@@ -251,9 +257,9 @@ async def open_rooms(
     if manifest.web not in (None, HOSTED_WEB):
         from agent_env.wiring.web import open_web
 
-        web = await open_web(folder, manifest, note, stack)
+        web = await open_web(folder, manifest, note, stack, plugins)
     if manifest.sandbox is not None:
-        backend = parts.sandbox or await choose_sandbox(manifest.sandbox)
+        backend = parts.sandbox or await choose_sandbox(manifest.sandbox, plugins=plugins)
         sandbox = await stack.enter_async_context(backend)
     contexts = contexts_of(folder, manifest)
     return Rooms(

@@ -132,7 +132,7 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
 
 
 CODE = " (its code runs here)"
-READ_WITH = ("family",)
+READ_WITH = ("family", "strategy")
 """Kinds of plug-ins whose code even reading a run takes."""
 
 

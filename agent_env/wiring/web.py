@@ -14,6 +14,7 @@ from agent_env.models.addresses import OPENAI_URL
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.safe_files import check_database
 from agent_env.records.schema import MaterialTable
+from agent_env.registry import NO_PLUGINS, Plugins
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 
 async def open_web(
-    folder: RunFolder, manifest: Manifest, note: Callable[[str], None], stack: AsyncExitStack
+    folder: RunFolder,
+    manifest: Manifest,
+    note: Callable[[str], None],
+    stack: AsyncExitStack,
+    plugins: Plugins = NO_PLUGINS,
 ) -> Web:
     """The web of the manifest's mode; its store's digest is checked against, or put into, run.json:
     before the first episode where the store does not change, after the last where it grows."""
@@ -33,8 +38,8 @@ async def open_web(
     check_store(folder, file)
     if manifest.web in ("live", "record"):
         target = file if manifest.web == "record" else None
-        access = search_access(settings.search or "", settings.search_url)
-        web = await open_live(settings, access, target, note, stack)
+        access = search_access(settings.search or "", settings.search_url, plugins)
+        web = await open_live(settings, access, target, note, stack, plugins)
         if web.store is not None:
             stack.callback(lambda: folder.note_pages(web.store.digest()))  # type: ignore[union-attr]
         return web
@@ -68,11 +73,12 @@ def _open_sealed(
     return Web(web.search, web, foreign=False, store=web.store, index=web.search.index)
 
 
-def search_access(name: str, url: str | None) -> ProviderAccess:
+def search_access(name: str, url: str | None, plugins: Plugins = NO_PLUGINS) -> ProviderAccess:
     """What the environment says of a search provider that is at the user's own `url`, if any. The
     key of OpenAI goes to OpenAI, or to where OPENAI_BASE_URL pairs the two."""
     from agent_env.web.opened import ProviderAccess
-    from agent_env.web.providers.catalogue import KEYS, URLS
+    from agent_env.web.providers.api import Api
+    from agent_env.web.providers.catalogue import PROVIDERS
 
     paired = (os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).rstrip("/")
     if name == "openai" and url is not None and url.rstrip("/") != paired:
@@ -80,7 +86,10 @@ def search_access(name: str, url: str | None) -> ProviderAccess:
             f"--search openai={url} would send it the key of OpenAI; set OPENAI_BASE_URL to that "
             "address beside OPENAI_API_KEY if it is meant to have it"
         )
-    return ProviderAccess(os.environ.get(KEYS.get(name, "")), os.environ.get(URLS.get(name, "")))
+    api = plugins.find(PROVIDERS, name)
+    if not isinstance(api, Api):
+        return ProviderAccess()
+    return ProviderAccess(os.environ.get(api.key_variable), os.environ.get(api.url_variable))
 
 
 def check_store(folder: RunFolder, file: Path) -> None:

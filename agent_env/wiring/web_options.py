@@ -32,9 +32,19 @@ class WebOptions:
     search: Annotated[
         str | None,
         Opt(
-            "brave, tavily, exa, serper, openai, searxng, wikipedia; or NAME=URL.",
+            "brave, tavily, exa, serper, openai, searxng, wikipedia; or NAME=URL; or an installed "
+            "provider, MODULE:NAME or file.py:NAME.",
             WEB,
             manifest="web_settings.search",
+        ),
+    ] = None
+    fetcher: Annotated[
+        str | None,
+        Opt(
+            "What opens pages of --web live and record: an installed fetcher, MODULE:NAME or "
+            "file.py:NAME; default: our own.",
+            WEB,
+            manifest="web_settings.fetcher",
         ),
     ] = None
     pages: Annotated[
@@ -76,6 +86,7 @@ def settings_of(options: WebOptions) -> WebSettings:
     search, _, url = (options.search or "").partition("=")
     settings = WebSettings(
         search=search or None,
+        fetcher=options.fetcher,
         search_url=url or None,
         pages=None if options.pages is None else str(store_path(options.pages).absolute()),
         as_of=_day(options.as_of),
@@ -95,6 +106,7 @@ def _check_offline(options: WebOptions, settings: WebSettings) -> None:
         ("--ignore-robots", options.ignore_robots),
         ("--allow-host", options.allow_hosts),
         ("a search URL", settings.search_url),
+        ("--fetcher", settings.fetcher),
     ):
         if given:
             raise ConfigError(f"{name} goes with --web live or record: {options.mode} fetches none")
@@ -144,10 +156,14 @@ def _frozen(settings: WebSettings) -> WebSettings:
 
 
 def _check_provider(settings: WebSettings) -> None:
-    from agent_env.web.providers.catalogue import PROVIDERS, make_provider
+    from agent_env.web.fetchers import FETCHERS
+    from agent_env.web.providers.catalogue import NAMES, PROVIDERS, make_provider
 
     if settings.search is None:
-        raise ConfigError(f"--web live and record need --search: {', '.join(PROVIDERS)}")
+        raise ConfigError(f"--web live and record need --search: {', '.join(NAMES)}")
+    PROVIDERS.entry(settings.search)  # refused here where two packages take the name
+    if settings.fetcher is not None:
+        FETCHERS.find(settings.fetcher)
     access = search_access(settings.search, settings.search_url)
     make_provider(settings.search, access.key, settings.search_url or access.base_url)
 

@@ -61,6 +61,10 @@ class Api:
     """Of query, number of results and key (empty where the service has none)."""
     found: Callable[[Json, str], list[RawHit] | None]
     """The results in a reply; None where it is no reply of this service. Gets the base URL too."""
+    key_variable: str = ""
+    """The environment variable of the key; empty where there is none."""
+    url_variable: str = ""
+    """The environment variable of the base URL, where there is no common one."""
     timeout_s: float | None = None
     """For one request, where it needs longer than others'."""
     denied: str = ""

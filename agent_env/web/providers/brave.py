@@ -28,6 +28,7 @@ def found(body: Json, base_url: str) -> list[RawHit] | None:
 
 API = Api(
     name="brave",
+    key_variable="BRAVE_API_KEY",
     base_url="https://api.search.brave.com",
     most=20,
     longest_query=400,

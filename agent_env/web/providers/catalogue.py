@@ -1,40 +1,46 @@
-"""The live search providers by name, and what each needs; nothing is imported before it is used."""
+"""The live search providers by name: each file here with its `API`, and plug-ins.
+
+A plug-in is an Api, or an object or a class with an async `search(query, limit)`.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError
+from agent_env.registry import NO_PLUGINS, Plugins, Registry
+from agent_env.web.plugin import PluginSearch
+from agent_env.web.providers.api import Api
 
 if TYPE_CHECKING:
     import httpx
 
-    from agent_env.web.providers.api import Api, Pace
+    from agent_env.web.providers.api import Pace
     from agent_env.web.providers.client import LiveSearch, Patience
 
-PROVIDERS = {
-    "brave": "agent_env.web.providers.brave",
-    "tavily": "agent_env.web.providers.tavily",
-    "exa": "agent_env.web.providers.exa",
-    "serper": "agent_env.web.providers.serper",
-    "openai": "agent_env.web.providers.openai",
-    "searxng": "agent_env.web.providers.searxng",
-    "wikipedia": "agent_env.web.providers.wikipedia",
-}
-"""Modules by provider name; each has its `API`."""
+NAMES = ("brave", "tavily", "exa", "serper", "openai", "searxng", "wikipedia")
 
-KEYS = {
-    "brave": "BRAVE_API_KEY",
-    "tavily": "TAVILY_API_KEY",
-    "exa": "EXA_API_KEY",
-    "serper": "SERPER_API_KEY",
-    "openai": "OPENAI_API_KEY",
-}
-"""Environment variables of the keys; a provider that is not here has none."""
 
-URLS = {"searxng": "SEARXNG_BASE_URL"}
-"""Environment variables of the base URLs, where there is no common one."""
+def _paths() -> Mapping[str, str]:
+    return {name: f"agent_env.web.providers.{name}:API" for name in NAMES}
+
+
+def _provider(thing: Any, name: str) -> Api | PluginSearch | None:
+    if isinstance(thing, Api):
+        return thing
+    return PluginSearch.of(thing, name)
+
+
+PROVIDERS: Registry[Api | PluginSearch] = Registry(
+    "search provider", "search_providers", "an Api, or an object with `search`", _provider, _paths
+)
+
+
+def key_variables() -> dict[str, str]:
+    """By built-in provider, the environment variable of its key; none for those without."""
+    keys = {name: getattr(PROVIDERS.find(name), "key_variable", "") for name in NAMES}
+    return {name: key for name, key in keys.items() if key}
 
 
 def make_provider(
@@ -46,18 +52,22 @@ def make_provider(
     http: httpx.AsyncClient | None = None,
     pace: Pace | None = None,
     patience: Patience | None = None,
-) -> LiveSearch:
+    plugins: Plugins = NO_PLUGINS,
+) -> LiveSearch | PluginSearch:
     """The provider of this name; ConfigError where it, its key or its address is missing."""
-    if name not in PROVIDERS:
-        raise ConfigError(f"unknown search provider '{name}'; known: {', '.join(PROVIDERS)}")
-    if name in KEYS and not key:
-        raise ConfigError(f"search provider {name} needs a key: set {KEYS[name]}")
+    api = plugins.find(PROVIDERS, name)
+    if isinstance(api, PluginSearch):
+        if base_url:
+            raise ConfigError(f"search provider {name} takes no address")
+        return api
+    if api.key_variable and not key:
+        raise ConfigError(f"search provider {name} needs a key: set {api.key_variable}")
     from agent_env.web.providers.client import Access, LiveSearch
 
-    api: Api = import_module(PROVIDERS[name]).API
     address = base_url or api.base_url
     if not address:
-        raise ConfigError(f"search provider {name} needs the address of your own: set {URLS[name]}")
-    own_key = (key or "") if name in KEYS else ""
-    access = Access(address, own_key, KEYS.get(name, ""), contact)
+        variable = api.url_variable
+        raise ConfigError(f"search provider {name} needs the address of your own: set {variable}")
+    own_key = (key or "") if api.key_variable else ""
+    access = Access(address, own_key, api.key_variable, contact)
     return LiveSearch(api, access, http, pace, patience)

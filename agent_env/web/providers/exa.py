@@ -24,6 +24,7 @@ def _raw_hit(row: Json) -> RawHit:
 
 API = Api(
     name="exa",
+    key_variable="EXA_API_KEY",
     base_url="https://api.exa.ai",
     most=100,
     longest_query=2000,

@@ -70,6 +70,7 @@ def _beside(text: object, start: object) -> str | None:
 
 API = Api(
     name="openai",
+    key_variable="OPENAI_API_KEY",
     base_url="https://api.openai.com/v1",
     most=20,
     longest_query=400,

@@ -28,6 +28,7 @@ def found(body: Json, base_url: str) -> list[RawHit] | None:
 
 API = Api(
     name="searxng",
+    url_variable="SEARXNG_BASE_URL",
     base_url=None,
     most=100,
     longest_query=2000,

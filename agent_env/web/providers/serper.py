@@ -17,6 +17,7 @@ def found(body: Json, base_url: str) -> list[RawHit] | None:
 
 API = Api(
     name="serper",
+    key_variable="SERPER_API_KEY",
     base_url="https://google.serper.dev",
     most=100,
     longest_query=2000,

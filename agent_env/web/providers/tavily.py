@@ -16,6 +16,7 @@ def found(body: Json, base_url: str) -> list[RawHit] | None:
 
 API = Api(
     name="tavily",
+    key_variable="TAVILY_API_KEY",
     base_url="https://api.tavily.com",
     most=20,
     longest_query=400,

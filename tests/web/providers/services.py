@@ -12,13 +12,13 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 
 from agent_env.records.schema import Hit
+from agent_env.web.providers import catalogue
 from agent_env.web.providers.api import Pace
-from agent_env.web.providers.catalogue import KEYS, PROVIDERS, make_provider
 from agent_env.web.providers.client import LiveSearch, Patience
 
 KEY = "planted-0123456789-Zq"
-NAMES = tuple(PROVIDERS)
-KEYED = tuple(KEYS)
+NAMES = catalogue.NAMES
+KEYED = tuple(catalogue.key_variables())
 SWIFT = Pace(per_second=10_000.0, at_once=16)
 BRIEF = Patience(attempts=3, first_wait_s=0.001, longest_wait_s=3.0, timeout_s=3.0)
 
@@ -194,7 +194,7 @@ def reply(
 def provider_at(name: str, url: str, **settings: Any) -> LiveSearch:
     """The provider, quick and with the planted key."""
     settings = {"pace": SWIFT, "patience": BRIEF, **settings}
-    return make_provider(name, KEY if name in KEYED else None, url, **settings)
+    return catalogue.make_provider(name, KEY if name in KEYED else None, url, **settings)
 
 
 def with_service(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent_env.errors import ConfigError, EpisodeError, SearchError, ToolError
-from agent_env.web.providers.catalogue import KEYS, make_provider
+from agent_env.web.providers.catalogue import key_variables, make_provider
 from agent_env.web.providers.client import LiveSearch, Patience
 from agent_env.web.providers.replies import asked_wait_s
 from tests.web.providers.services import (
@@ -29,6 +29,8 @@ from tests.web.providers.services import (
     two_results,
     with_service,
 )
+
+KEYS = key_variables()
 
 KEYLESS = tuple(sorted(set(NAMES) - set(KEYED)))
 
