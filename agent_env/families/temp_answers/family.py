@@ -13,4 +13,5 @@ FAMILY = Family(
     make_samples,
     AnswerOptions,
     reference="agent_env.families.temp_answers.reference:next_step",
+    reproduction="agent_env.families.temp_answers.reproduction:PAPER",
 )

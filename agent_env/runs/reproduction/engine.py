@@ -265,7 +265,8 @@ class _Work:
                 own, task = self._responses(setup, reading)
                 runs.setdefault(setup, []).extend(own)
                 tasks.setdefault(setup, task)
-        return Evidence(runs, tasks, self.sets.files, self.options.responses, self.note)
+        folders = {name: [run.path for run in own] for name, own in self.runs.items()}
+        return Evidence(runs, tasks, self.sets.files, self.options.responses, self.note, folders)
 
     def _scored(self, run: Run, reading: str) -> RunData:
         from agent_env.episodes.results import scored_episodes

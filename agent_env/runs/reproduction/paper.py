@@ -73,6 +73,7 @@ class Evidence:
         files: Mapping[str, Path],
         responses: Sequence[Path],
         note: Callable[[str], None] = lambda text: None,
+        folders: Mapping[str, Sequence[Path]] | None = None,
     ) -> None:
         self.runs = {name: tuple(own) for name, own in runs.items()}
         """By setup: one for each model, those of response files included."""
@@ -82,6 +83,8 @@ class Evidence:
         """The authors' files, by the name of their questions."""
         self.responses = tuple(responses)
         """The user's response files, where the family reads them itself."""
+        self.folders = {name: tuple(own) for name, own in (folders or {}).items()}
+        """By setup: the runs' folders, for a family that reads the answers themselves."""
         self.note = note
         self._compared = cache(self._compare)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, pstdev
 
-from agent_env.analysis.intervals import cluster_share_interval
+from agent_env.analysis.intervals import cluster_share_interval, mean_interval
 from agent_env.families.temp_answers.responses import ResponseFile
 from agent_env.families.temp_answers.scoring.paper_answers import MARKER, strict_object
 from agent_env.families.temp_answers.study.means import Summary
@@ -82,14 +82,35 @@ def unit_of(item: Item) -> str:
 
 
 def frequent_errors(answers: Answers) -> Layout:
-    """Table 3: the five most frequent |e| of wrong answers with an amount."""
+    """Table 3: the five most frequent |e| of wrong answers with an amount, with 95 % intervals."""
     rows: list[tuple[Cell, ...]] = []
     for dataset in answers.datasets:
-        sizes = Counter(abs(i.error) for f, i in answers.each() if f.dataset == dataset and i.error)
-        total = sum(sizes.values())
+        errors = [
+            (i.row.cluster, abs(i.error))
+            for f, i in answers.each()
+            if f.dataset == dataset and i.error
+        ]
+        sizes = Counter(size for _, size in errors)
         top = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))[:5]
-        rows += [(dataset, size, n, 100 * n / total) for size, n in top]
-    return Layout("table_3_errors", ("dataset", "error", "count", "share_percent"), tuple(rows))
+        rows += [
+            (
+                dataset,
+                size,
+                n,
+                *percents([(name, own == size) for name, own in errors]),
+                len(errors),
+            )
+            for size, n in top
+        ]
+    columns = ("dataset", "error", "count", "share_percent", "low", "high", "wrong")
+    return Layout("table_3_errors", columns, tuple(rows))
+
+
+def percents(values: Sequence[tuple[str, bool]]) -> tuple[float, float, float]:
+    """A share of outcomes by cluster with its 95 % interval, in percent."""
+    numbers = [(name, float(value)) for name, value in values]
+    low, high = cluster_share_interval(numbers)
+    return 100 * fmean(value for _, value in numbers), 100 * low, 100 * high
 
 
 def off_by_one_types(answers: Answers) -> Layout:
@@ -105,12 +126,19 @@ def off_by_one_formats(answers: Answers) -> Layout:
 def _shares(answers: Answers, name: str, dataset: str, of: Callable[[Item], str | None]) -> Layout:
     items = [item for file, item in answers.each() if file.dataset == dataset]
     ones = [item for item in items if item.error is not None and abs(item.error) == 1]
-    everywhere, among = Counter(map(of, items)), Counter(map(of, ones))
-    rows = tuple(
-        (kind, 100 * n / len(items), 100 * among[kind] / len(ones) if ones else None)
-        for kind, n in everywhere.most_common()
-    )
-    return Layout(name, ("kind", "all_percent", "off_by_one_percent"), rows)
+    rows: list[tuple[Cell, ...]] = []
+    for kind, _ in Counter(map(of, items)).most_common():
+        cells: list[Cell] = [kind]
+        for own in (items, ones):
+            values = [(item.row.cluster, of(item) == kind) for item in own]
+            cells += [*(percents(values) if values else (None,) * 3), len(own)]
+        rows.append(tuple(cells))
+    columns = [
+        f"{which}{column}"
+        for which in ("all", "off_by_one")
+        for column in ("_percent", "_low", "_high", "_n")
+    ]
+    return Layout(name, ("kind", *columns), tuple(rows))
 
 
 def directions(answers: Answers) -> Layout:
@@ -124,10 +152,20 @@ def directions(answers: Answers) -> Layout:
             ]  # fmt: skip
             cells: list[Cell] = [dataset, name, len(items)]
             for values in ([i.percentage for i in items], [i.scaled for i in items]):
-                finite = [v for v in values if v is not None and math.isfinite(v)]
-                cells += [fmean(finite), pstdev(finite)] if finite else [None, None]
+                finite = [
+                    (i.row.cluster, v)
+                    for i, v in zip(items, values, strict=True)
+                    if v is not None and math.isfinite(v)
+                ]
+                plain = [v for _, v in finite]
+                ends = (mean_interval(finite) if finite else None) or (None, None)
+                cells += [fmean(plain), *ends, pstdev(plain)] if finite else [None] * 4
+                cells.append(len(finite))
             rows.append(tuple(cells))
-    columns = ("dataset", "error", "n", "smape", "smape_std", "mase", "mase_std")
+    columns = (
+        "dataset", "error", "n", "smape", "smape_low", "smape_high", "smape_std", "n_smape",
+        "mase", "mase_low", "mase_high", "mase_std", "n_mase",
+    )  # fmt: skip
     return Layout("table_6_directions", columns, tuple(rows))
 
 
@@ -147,18 +185,17 @@ def markers(answers: Answers) -> Layout:
 def _format_shares(
     answers: Answers, name: str, dataset: str, holds: Callable[[ResponseFile, str], bool]
 ) -> Layout:
-    """The share of responses for which `holds`, by file, with 95 % intervals."""
+    """The share of responses for which `holds`, by file and split, with 95 % intervals."""
     rows: list[tuple[Cell, ...]] = []
     for file in answers.files:
-        if file.dataset != dataset or not file.rows:
-            continue
-        values = [(row.cluster, float(holds(file, row.response or ""))) for row in file.rows]
-        share, ends = fmean(v for _, v in values), cluster_share_interval(values)
-        split, count = "+".join(file.splits), int(sum(v for _, v in values))
-        percents = [100 * value for value in (share, *ends)]
-        rows.append(
-            (split, file.model, file.prompting, file.generation, len(values), count, *percents)
-        )
+        for split in file.splits if file.dataset == dataset else ():
+            values = [
+                (row.cluster, holds(file, row.response or ""))
+                for row in file.rows
+                if row.split == split
+            ]
+            names = (split, file.model, file.prompting, file.generation)
+            rows.append((*names, len(values), sum(held for _, held in values), *percents(values)))
     columns = ("split", "model", "prompting", "generation", "n", "count", "percent", "low", "high")
     return Layout(name, columns, tuple(rows))
 

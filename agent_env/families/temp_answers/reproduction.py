@@ -1,0 +1,208 @@
+"""The experiments of TempAnswerQA (Abbood et al. 2025), for `agent-env reproduce`.
+
+Response files in the published layout and runs on generated questions are scored alike, apart from
+each other, in both modes: `paper` (the published rules) and `v2` (ours).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.paper_results import Measurement, Quantity
+from agent_env.families.temp_answers import paper_measures as measures
+from agent_env.families.temp_answers import published_values as paper
+from agent_env.families.temp_answers.sample import NAME
+from agent_env.families.temp_answers.study.layouts import Answers
+from agent_env.runs.options import RunOptions
+from agent_env.runs.reproduction.paper import Evidence, Experiment, Questions, Reproduction, Setup
+
+Measure = Callable[[Answers], Iterable[tuple[str, str, Estimate]]]
+"""Rows, quantities and estimates of one set of answers in one mode."""
+MAIN = ("zero-shot", "few-shot")
+
+
+def measured(
+    measure: Measure, setups: tuple[str, ...] = MAIN
+) -> Callable[[Evidence], Iterator[Measurement]]:
+    """The measure of the response files and of the runs of these setups, in each mode."""
+
+    def every(evidence: Evidence) -> Iterator[Measurement]:
+        folders = [path for name in setups for path in evidence.folders.get(name, ())]
+        for source, paths in (("responses", evidence.responses), ("runs", tuple(folders))):
+            for mode, answers in _answers(paths, evidence).items():
+                for row, quantity, estimate in measure(answers):
+                    yield Measurement(row, quantity, estimate, model=f"{source}, mode {mode}")
+
+    return every
+
+
+def _answers(paths: tuple[Path, ...], evidence: Evidence) -> Mapping[str, Answers]:
+    """The scored answers by mode; without `paper` where its packages are missing."""
+    from agent_env.errors import ConfigError
+    from agent_env.families.temp_answers.scoring.paper_dates import NEEDS_EXTRA
+
+    if not paths:
+        return {}
+    dated = tuple((path, path.stat().st_mtime_ns) for path in paths)
+    try:
+        return _scored(dated, None)
+    except ConfigError as exc:
+        if str(exc) != NEEDS_EXTRA:
+            raise
+        evidence.note(f"without mode paper: {exc}")
+        return _scored(dated, "v2")
+
+
+@lru_cache(maxsize=4)
+def _scored(paths: tuple[tuple[Path, int], ...], mode: str | None) -> Mapping[str, Answers]:
+    """Scored once for all experiments; the times of the files tell whether they have changed."""
+    from agent_env.families.temp_answers.commands import ScoreOptions, score_answers
+
+    scored = score_answers(ScoreOptions(tuple(path for path, _ in paths), mode))
+    return {name: scored.answers(name) for name in scored.summaries}
+
+
+def _setup(name: str, *options: str, where: tuple[str, ...] = (), note: str = "") -> Setup:
+    run = RunOptions(NAME, conditions=("base",), options=options, where=where)
+    return Setup(name, "questions", run, notes=(note,) if note else ())
+
+
+def _experiment(
+    name: str,
+    title: str,
+    quantities: tuple[Quantity, ...],
+    published: paper.Rows,
+    measure: Measure,
+    *notes: str,
+    setups: tuple[str, ...] = MAIN,
+) -> Experiment:
+    return Experiment(
+        name, title, quantities, published, setups, measure=measured(measure, setups),
+        notes=(*notes, MODES),
+    )  # fmt: skip
+
+
+MODES = (
+    "Rows of runs are about generated questions, those of response files about the files' own. "
+    "Mode paper has the published rules, mode v2 ours (docs/temp-answers.md); their difference on "
+    "the same responses comes from the rules alone. An interval tells of the sampling of "
+    "questions, drawn by table or graph, not of the sampling of responses."
+)
+SCORES = (Quantity("EM", "%", 2), Quantity("sMAPE", "%", 2), Quantity("MASE", "MASE", 2))
+COUNTS = (Quantity("EM", "n", 0), Quantity("sMAPE", "n", 0), Quantity("MASE", "n", 0))
+DIRECTIONS = (
+    Quantity("sMAPE", "%", 2), Quantity("sMAPE std", "%", 2), Quantity("MASE", "MASE", 2),
+    Quantity("MASE std", "MASE", 2),
+)  # fmt: skip
+OFF_BY_ONE = (Quantity("all data", "%", 2), Quantity("|e| = 1", "%", 2))
+CLUSTERS = (
+    "The paper's MASE divides by the distance of each label to its cluster's centroid, so that a "
+    "few labels near a centroid make most of the sum, and another file changes every figure."
+)
+PAIRS = tuple(Quantity(name, "correlation", 2) for name in ("EM–sMAPE", "EM–MASE", "MASE–sMAPE"))
+NO_VALUES = "the paper draws it and prints no values; `agent-env score-answers --figures` draws it"
+
+PAPER = Reproduction(
+    title="Time to Revisit Exact Match",
+    source="Auss Abbood, Zaiqiao Meng, Nigel Collier, 2025",
+    questions=(
+        Questions(
+            "questions", NAME, "a set of `generate temp-answers` (the authors' response files are "
+            "scored by --responses FILE, which needs no questions)", count=3434,
+        ),
+    ),
+    setups=(
+        _setup("zero-shot", "shots=0"),
+        _setup("few-shot", "shots=3", note="Few-shot: three worked examples, generated too."),
+        _setup("object-begun", "shots=0", "prefill=true", where=("split=semantic",)),
+        _setup("one-message", "shots=0", "turns=one", where=("split=table",)),
+    ),
+    experiments=(
+        _experiment(
+            "table2", "Table 2: questions by unit of the answer",
+            (Quantity("questions", "questions", 0),), paper.TABLE_2, measures.units,
+        ),
+        _experiment(
+            "figure2", "Figures 2 and 3: models by exact match, sMAPE and MASE", SCORES,
+            paper.FIGURES_2_3, measures.rankings,
+            "The paper draws these means over splits and prompts; its values here are the means of "
+            "the eight rows of a model in Tables 11 and 12.",
+        ),
+        _experiment(
+            "figure4", "Figure 4: Spearman's correlation between metrics over models and prompts",
+            PAIRS, paper.FIGURE_4, measures.correlations,
+            "The interval comes from a resampling of the files; the paper has 24 a dataset.",
+        ),
+        _experiment(
+            "table3", "Table 3: most frequent absolute errors", (Quantity("share", "%", 2),),
+            paper.TABLE_3, measures.frequent_errors,
+        ),
+        _experiment(
+            "table4", "Table 4: question types of all answers and of those off by one (ToT)",
+            OFF_BY_ONE, paper.TABLE_4, measures.question_types,
+        ),
+        _experiment(
+            "table5", "Table 5: answer formats of all answers and of those off by one (TTQA)",
+            OFF_BY_ONE, paper.TABLE_5, measures.answer_formats,
+        ),
+        _experiment(
+            "table6", "Table 6: sMAPE and MASE of errors below and above 0", DIRECTIONS,
+            paper.TABLE_6, measures.directions, CLUSTERS,
+        ),
+        _experiment(
+            "table8", "Table 8: responses without strict JSON, by generation (ToT)",
+            (Quantity("add generation prompt", "%"), Quantity("continue final message", "%")),
+            paper.TABLE_8, measures.parsing_errors,
+            "The paper asked 50 questions of the semantic split; here all of the ToT files, and "
+            "the graph questions of runs with and without the start of the object (`prefill`).",
+            setups=("zero-shot", "object-begun"),
+        ),
+        _experiment(
+            "table9", "Table 9: responses with the string `Final Answer:` (TTQA, head)",
+            (Quantity("original prompt", "%", 2), Quantity("with chat template", "%", 2)),
+            paper.TABLE_9, measures.markers,
+            "Runs: one message with everything, against system and user messages.",
+            setups=("zero-shot", "one-message"),
+        ),
+        Experiment(
+            "table10", "Table 10: BERTScore of numbers", (),
+            not_reproduced="BERTScore needs an encoder of texts, which this package does not "
+            "bring; the four pairs of numbers are no experiment on models",
+        ),
+        _experiment(
+            "table11", "Table 11: performance on TTQA", SCORES, paper.TABLE_11,
+            measures.performance("ttqa"), CLUSTERS,
+        ),
+        _experiment(
+            "table12", "Table 12: performance on ToT", SCORES, paper.TABLE_12,
+            measures.performance("tot"), CLUSTERS,
+        ),
+        _experiment(
+            "table13", "Table 13: answers for which each metric is defined (TTQA)", COUNTS,
+            paper.TABLE_13, measures.defined("ttqa"),
+        ),
+        _experiment(
+            "table14", "Table 14: answers for which each metric is defined (ToT)", COUNTS,
+            paper.TABLE_14, measures.defined("tot"),
+        ),
+        _experiment(
+            "figure11", "Figure 11: correct arithmetic in the responses of right and wrong answers",
+            (Quantity("right answers", "%"), Quantity("wrong answers", "%")), {},
+            measures.reasoning, "The paper draws this figure for ToT and prints no values of it.",
+        ),
+        Experiment("figure5", "Figure 5: possible sMAPE by exact match", (),
+                   not_reproduced=f"a bound without data; {NO_VALUES}"),
+        Experiment("figures6-10", "Figures 6 to 10: distributions of the gold answers", (),
+                   not_reproduced=NO_VALUES),
+        Experiment("figures12-13", "Figures 12 and 13: sMAPE and MASE by exact match", (),
+                   not_reproduced="its points are the rows of Tables 11 and 12"),
+    ),
+    models={
+        "Llama-3.1-8B-Instruct": "Llama-3.1-8B", "Llama-3.3-70B-Instruct": "Llama-3.3-70B",
+        "Phi-4-mini-instruct": "Phi-4-mini", "phi-4": "Phi-4", "Qwen2.5-7B-Instruct": "Qwen2.5-7B",
+        "Qwen2.5-14B-Instruct": "Qwen2.5-14B",
+    },
+)  # fmt: skip

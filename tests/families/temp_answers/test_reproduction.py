@@ -1,0 +1,116 @@
+"""The paper's tables, measured on response files written by hand in the published layout."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from agent_env.families.temp_answers.paper_measures import model_name
+from agent_env.families.temp_answers.published_values import FIGURES_2_3, TABLE_11, TABLE_12
+from agent_env.families.temp_answers.reproduction import PAPER
+from agent_env.runs.reproduction.paper import Evidence
+
+TTQA = ("question", "label", "category", "table_id", "answer_format", "answer_temporal_unit",
+        "split", "table_context", "response")  # fmt: skip
+TOT = ("question", "label", "question_type", "question_wo_instruct", "instruction",
+       "answer_format", "answer_temporal_unit", "split", "response")  # fmt: skip
+
+
+def head(n: int, label: str, said: str) -> tuple[str, ...]:
+    return (f"Question {n}?", label, "person", str(n), "<num_years>", "years", "head", "", said)
+
+
+def graph(n: int, label: int, said: str) -> tuple[str, ...]:
+    return (f"Question {n}? As JSON.", f"{{'answer': {label}}}", "RelationDuration",
+            f"Question {n}?", "As JSON.", "<answer>", "years", "semantic", said)  # fmt: skip
+
+
+def written(folder: Path, name: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Path:
+    path = folder / name
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([columns, *rows])
+    return path
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
+    folder = tmp_path_factory.mktemp("responses")
+    line = "Final Answer: "
+    lines = [head(1, "20", f"{line}20 years and 3 months"), head(2, "30", f"{line}31"),
+             head(3, "40", f"{line}41"), head(4, "50", "It is 50."),
+             head(5, "60", f"{line}1,060"), head(6, "70", f"{line}70")]  # fmt: skip
+    objects = [graph(1, 4, ' "4", "answer": 4}'), graph(2, 6, ' "6", "answer": 6,}'),
+               graph(3, 9, ' "2 + 2 = 5", "answer": 8}')]  # fmt: skip
+    paths = (
+        written(folder, "ttqa_head_Phi-4-mini-instruct_zero-shot_add_generation_prompt.csv", TTQA,
+                lines),
+        written(folder, "tot_semantic_Phi-4-mini-instruct_zero-shot_continue_final_message.csv",
+                TOT, objects),
+    )  # fmt: skip
+    return Evidence({}, {}, {}, paths)
+
+
+def values(evidence: Evidence, name: str, mode: str) -> dict[tuple[str, str], float | None]:
+    experiment = next(each for each in PAPER.experiments if each.name == name)
+    assert experiment.measure is not None
+    known = {quantity.name for quantity in experiment.quantities}
+    found = [m for m in experiment.measure(evidence) if m.model == f"responses, mode {mode}"]
+    assert {m.quantity for m in found} <= known
+    return {(m.row, m.quantity): m.estimate.value for m in found}
+
+
+def test_performance_stands_in_the_papers_rows(evidence: Evidence) -> None:
+    paper, v2 = (values(evidence, "table11", mode) for mode in ("paper", "v2"))
+    row = "head Phi-4-mini zero shot"
+    assert row in TABLE_11
+    assert paper[row, "EM"] == pytest.approx(100 / 3)  # 20 and 70
+    assert v2[row, "EM"] == pytest.approx(100 / 3)
+    assert {"head baseline, mean", "head baseline, median"} <= {name for name, _ in paper}
+    assert paper["head baseline, median", "EM"] == 0.0
+    own = "semantic Phi-4-mini zero shot"
+    assert values(evidence, "table12", "paper")[own, "EM"] == pytest.approx(100 / 3)
+    assert values(evidence, "table12", "v2")[own, "EM"] == pytest.approx(200 / 3)
+    assert own in TABLE_12
+
+
+def test_tables_of_errors_types_and_formats(evidence: Evidence) -> None:
+    errors = values(evidence, "table3", "v2")
+    assert errors["TTQA |e| = 1", "share"] == pytest.approx(200 / 3)
+    assert errors["TTQA |e| = 2", "share"] == 0.0
+    assert values(evidence, "table4", "v2")["RelationDuration", "|e| = 1"] == 100.0
+    assert values(evidence, "table5", "v2")["# years", "all data"] == 100.0
+    assert values(evidence, "table6", "v2")["ToT neg.", "sMAPE"] == pytest.approx(100 / 17)
+    assert values(evidence, "table2", "v2") == {
+        ("TTQA years", "questions"): 6.0, ("ToT years", "questions"): 3.0,
+    }  # fmt: skip
+
+
+def test_tables_of_forms_and_of_defined_metrics(evidence: Evidence) -> None:
+    ((where, share),) = values(evidence, "table8", "paper").items()
+    assert (where, share) == (("Phi-4-mini", "continue final message"), pytest.approx(100 / 3))
+    ((where, share),) = values(evidence, "table9", "paper").items()
+    assert (where, share) == (("Phi-4-mini", "with chat template"), pytest.approx(500 / 6))
+    counts = values(evidence, "table13", "paper")
+    assert [counts["Phi-4-mini zero shot", name] for name in ("EM", "sMAPE", "MASE")] == [6, 6, 5]
+    arithmetic = values(evidence, "figure11", "v2")
+    assert arithmetic["Phi-4-mini", "wrong answers"] == 0.0
+
+
+def test_every_table_of_the_paper_is_there_or_says_why_not() -> None:
+    names = [experiment.name for experiment in PAPER.experiments]
+    assert [n for n in names if n.startswith("table")] == [
+        f"table{n}" for n in (2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14)
+    ]
+    assert all(e.measure is not None or e.not_reproduced for e in PAPER.experiments)
+    assert FIGURES_2_3["Phi-4"] == (69.69, 12.45, 2.96)
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("meta-llama/Llama-3.1-8B-Instruct", "Llama-3.1-8B"), ("phi-4", "Phi-4"), ("x/Y-9B", "Y-9B"),
+     ("Qwen/Qwen2.5-14B-Instruct base", "Qwen2.5-14B")],
+)  # fmt: skip
+def test_names_of_models_are_those_of_the_paper(name: str, row: str) -> None:
+    assert model_name(name) == row
