@@ -89,5 +89,6 @@ FAMILY = Family(
     _make_samples,
     TdbenchOptions,
     reference="agent_env.families.tdbench.reference:next_step",
+    reproduction="agent_env.families.tdbench.reproduction:PAPER",
     rewording="agent_env.families.tdbench.model_wording:REWORDING",
 )

@@ -28,7 +28,7 @@ def metric(name: str, is_part: Filter = lambda answer: True) -> Cell:
     return _mean(lambda answer: answer.metric(name), is_part)
 
 
-def _at_or_a(is_part: Filter) -> Cell:
+def at_or_a(is_part: Filter) -> Cell:
     """AT; A where a question asks for no dates."""
     return _mean(lambda a: a.metrics.get("answer_time", a.metric("answer")), is_part)
 
@@ -44,10 +44,19 @@ def by_domain(answers: Sequence[ScoredAnswer]) -> Columns:
     """Table 4: A, AT and their difference by domain, over answers that define both."""
     columns: Columns = {}
     for domain in sorted({a.sample.domain for a in answers}):
-        own = _where(lambda a: (a.sample.domain, a.metric("answer_time") is None), (domain, False))
-        a, at = metric("answer", own), metric("answer_time", own)
-        columns |= {f"{domain} A": a, f"{domain} AT": at, f"{domain} Δ": _mean(_drop, own)}
+        own = _where(lambda a: a.sample.domain, domain)
+        columns |= {f"{domain} {name}": cell for name, cell in a_and_at(own).items()}
     return columns
+
+
+def a_and_at(is_part: Filter) -> Columns:
+    """A, AT and their difference over answers that define both."""
+
+    def both(answer: ScoredAnswer) -> bool:
+        return is_part(answer) and answer.metric("answer_time") is not None
+
+    a, at = metric("answer", both), metric("answer_time", both)
+    return {"A": a, "AT": at, "Δ": _mean(_drop, both)}
 
 
 def _drop(answer: ScoredAnswer) -> float | None:
@@ -92,15 +101,13 @@ def _prompts(answers: Sequence[ScoredAnswer]) -> list[tuple[str, str]]:
 
 def by_prompt(answers: Sequence[ScoredAnswer]) -> Columns:
     """Table 7: AT by prompt; A where a question asks for no dates."""
-    return {
-        name: _at_or_a(_where(lambda a: a.prompt, prompt)) for prompt, name in _prompts(answers)
-    }
+    return {name: at_or_a(_where(lambda a: a.prompt, prompt)) for prompt, name in _prompts(answers)}
 
 
 def by_prompt_and_cardinality(answers: Sequence[ScoredAnswer]) -> Columns:
     """Table 22: AT of multiple and unique, A of none, by prompt."""
     return {
-        f"{cardinality} {name}": _at_or_a(
+        f"{cardinality} {name}": at_or_a(
             _where(lambda a: (a.prompt, _cardinality(a)), (prompt, cardinality))
         )
         for cardinality in ("multiple", "unique", "none")

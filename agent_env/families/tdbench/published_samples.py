@@ -79,7 +79,12 @@ def published_samples(
             gold="both" if agrees or differing == "refuse" else differing,
         )
         day = checked.reading.now or (now.isoformat() if now else _last_day(checked.table))
-        rows = checked.question.correct_rows if certificate.gold == "stored" else checked.rows
+        rows: Sequence[Row] = checked.rows
+        if certificate.gold == "stored":
+            answers = _answer_columns(rows, checked.question)
+            returned = tuple(_gold(row, answers, checked.table, checked.reading) for row in rows)
+            certificate = certificate.model_copy(update={"returned": returned})
+            rows = checked.question.correct_rows
         material = tables[id(checked.table)]
         samples += _samples(checked, rows, checked.table, material, day, certificate)
     made = max((p.reading.now or "" for p in published.proofs), default="")

@@ -64,6 +64,8 @@ class Certificate(Record):
     """Whether this question's statement is one of them."""
     gold: Literal["both", "stored", "returned"] = "both"
     """Where it is not: which rows the gold is."""
+    returned: tuple[GoldRow, ...] = ()
+    """Where the gold is stored: the rows that the statement returns."""
 
 
 class TdbenchSample(Sample):

@@ -1,0 +1,114 @@
+"""The paper's experiments over a few answers, worked out by hand, and the authors' folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agent_env.analysis.paper_results import Measurement
+from agent_env.errors import DatasetError
+from agent_env.families.tdbench.family import make_task
+from agent_env.families.tdbench.options import TdbenchOptions
+from agent_env.families.tdbench.paper_values import ROWS, TABLE_7, TABLE_27
+from agent_env.families.tdbench.reproduced_files import FILTERS, corrected_gold, read_part
+from agent_env.families.tdbench.reproduction import EXPERIMENTS, PAPER, paper_domain
+from agent_env.families.tdbench.sample import TdbenchSample
+from agent_env.runs.reproduction.paper import Evidence
+from agent_env.runs.reproduction.responses import ResponseRow, response_runs
+from tests.families.tdbench.leaders import TABLE, current, hops, question
+from tests.families.tdbench.test_published_proof import HEAD, MISSPELT, write
+from tests.families.tdbench.test_published_proof import ROWS as CULTURE
+
+GROUP = ((0, 1, 2, 3),)
+RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"
+
+
+def measured(
+    name: str, setup: str, pairs: Sequence[tuple[TdbenchSample, str]]
+) -> dict[tuple[str, str], Measurement]:
+    """The measurements of an experiment where model m gave these answers."""
+    samples = [
+        sample.model_copy(update={"id": f"s{n}", "query": f"q{n}", "relevant": GROUP})
+        for n, (sample, _) in enumerate(pairs)
+    ]
+    rows = [
+        ResponseRow(setup, "m", "base", sample.id, text)
+        for sample, (_, text) in zip(samples, pairs, strict=True)
+    ]
+    task = make_task("default", TdbenchOptions(), {TABLE.digest: TABLE})
+    runs = response_runs(setup, rows, samples, task, print)
+    evidence = Evidence({setup: runs}, {setup: task}, {}, ())
+    (experiment,) = (each for each in EXPERIMENTS if each.name == name)
+    assert experiment.measure is not None
+    return {(m.row, m.quantity): m for m in experiment.measure(evidence)}
+
+
+def test_table_5_has_a_t_and_at_of_models_and_shortcuts() -> None:
+    answers = [(question(1), RIGHT), (question(1), "Carl Dahl"), (question(), "No answer")]
+    found = measured("table5", "reasoning-open", answers)
+    figures = {key: each.estimate.value for key, each in found.items()}
+    assert (figures["m", "unique A"], figures["m", "unique T"], figures["m", "none A"]) == (
+        100, 50, 100,
+    )  # fmt: skip
+    assert figures["shortcut constant", "none A"] == 100
+    assert figures["shortcut ignore-time", "unique A"] == 0
+    assert figures["shortcut oracle", "unique AT"] == 100
+    assert ("m", "multiple A") not in figures
+    assert found["m", "unique A"].estimate.samples == 2
+
+
+def test_table_4_puts_a_table_under_the_papers_domain() -> None:
+    law = current().model_copy(update={"domain": "same_sex_law"})
+    answers = [(current(), "Gun Holm, since January 2015"), (law, "Gun Holm, since 2003")]
+    found = measured("table4", "alignment", answers)
+    figures = {key: each.estimate.value for key, each in found.items() if key[0] == "m"}
+    assert figures == {
+        ("m", "Wikipedia A"): 100, ("m", "Wikipedia AT"): 100, ("m", "Wikipedia Δ"): 0,
+        ("m", "Law A"): 100, ("m", "Law AT"): 0, ("m", "Law Δ"): 100,
+    }  # fmt: skip
+    assert [paper_domain(name) for name in ("netflix_df", "carbon_tax", "culture", "athlete")] == [
+        "Netflix", "Carbon tax", "Heritage", "Wikipedia",
+    ]  # fmt: skip
+
+
+def test_tables_6_and_27_have_the_rates_by_hop() -> None:
+    text = f"The Winter Games of 2002 were in Aland in February 2002. ANSWER: {RIGHT}"
+    answers = [(hops(), text), (hops(), "The Winter Games of 2002. ANSWER: Ada Berg")]
+    found = measured("table27", "hops-default", answers)
+    assert found["m", "3-hop A"].estimate.value == 50
+    assert found["m", "3-hop H1"].estimate.value == 50
+
+
+def test_figure_3_is_of_countries_and_figure_5_of_all() -> None:
+    club = question(0).model_copy(update={"domain": "clubs", "book": "closed"})
+    own = question(1).model_copy(update={"book": "closed"})
+    answers = [(own, RIGHT), (club, "Ada Berg, from 1992-05-28 to 1999-05-18")]
+    one = measured("figure3", "reasoning-default", answers)
+    every = measured("figure5", "reasoning-default", answers)
+    assert [name for row, name in one if row == "m"] == ["1995-1999"]
+    assert [name for row, name in every if row == "m"] == ["1990-1994", "1995-1999"]
+
+
+def test_the_papers_values_agree_with_each_other() -> None:
+    assert all(TABLE_7[row][0] == TABLE_27[row][1] for row in ROWS)
+    for experiment in EXPERIMENTS:
+        for values in experiment.published.values():
+            assert len(values) == len(experiment.quantities)
+        assert (experiment.measure is None) == bool(experiment.not_reproduced)
+    assert set(PAPER.models.values()) == set(ROWS)
+
+
+def test_the_authors_folder_has_published_and_corrected_gold(tmp_path: Path) -> None:
+    write(tmp_path, "culture", HEAD, CULTURE)
+    (tmp_path / "culture.json").write_text(json.dumps(MISSPELT))
+    samples = read_part(FILTERS["reasoning"], tmp_path).samples
+    assert [sample.gold for sample in samples] == [("Inscribd",), ("Proclaimed",)]
+    (changed,) = corrected_gold(samples)["corrected"]
+    assert (changed.id, changed.gold) == (samples[0].id, ("Inscribed",))
+    assert isinstance(changed, TdbenchSample)
+    assert [row.start for row in changed.golds] == ["2008-11"]
+    with pytest.raises(DatasetError, match="holds no question of this set"):
+        read_part(FILTERS["multi-hop"], tmp_path)
