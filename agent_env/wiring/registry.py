@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PACKAGE = "agent_env.families"
 INNER = {
     "tdbench-wording": "agent_env.families.tdbench.model_wording:FAMILY",
+    "time-puzzles-wording": "agent_env.families.time_puzzles.model_wording:FAMILY",
     "event-screen": "agent_env.families.event_facts.inner:SCREEN",
     "event-check": "agent_env.families.event_facts.inner:CHECK",
 }

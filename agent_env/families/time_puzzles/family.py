@@ -70,5 +70,6 @@ FAMILY = Family(
     read_foreign=_read_foreign,
     write_foreign=_write_foreign,
     reference="agent_env.families.time_puzzles.reference:next_step",
+    rewording="agent_env.families.time_puzzles.model_wording:REWORDING",
     reproduction="agent_env.families.time_puzzles.reproduction:PAPER",
 )
