@@ -87,8 +87,8 @@ def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
         axes.plot(
             xs, [_or_nan(published[k]) for k in places], "-", color=GREY, linewidth=0.8, zorder=1
         )
-    for k, name in enumerate(_names(result)):
-        (colour, marker), line = _look(k), LINES[k % len(LINES)]
+    names = _names(result)
+    for k, name in enumerate(names):
         rows = [
             row for row in result.rows
             if _name(row) == name and row.quantity in quantities and row.quantity.x is not None
@@ -96,11 +96,15 @@ def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
         ]  # fmt: skip
         rows.sort(key=lambda row: row.quantity.x or 0.0)
         at = [row.quantity.x or 0.0 for row in rows]
-        ours = [row.ours for row in rows]
-        values = [_or_nan(each.value) for each in ours]
-        lows = [_or_nan(each.low) for each in ours]
-        highs = [_or_nan(each.high) for each in ours]
-        axes.fill_between(at, lows, highs, color=colour, alpha=0.12, linewidth=0)
+        values = [_or_nan(row.ours.value) for row in rows]
+        (colour, marker), line = _look(k), LINES[k % len(LINES)]
+        if rows and rows[0].is_shortcut:
+            axes.plot(at, values, line, color=GREY, linewidth=1.1, label=literal(name), zorder=1)
+            continue
+        shift = 0.012 * (max(xs) - min(xs)) * (k - (len(names) - 1) / 2)  # intervals stay apart
+        at = [place + shift for place in at]
+        ends = [(_or_nan(row.ours.low), _or_nan(row.ours.high)) for row in rows]
+        axes.vlines(at, [low for low, _ in ends], [high for _, high in ends], color=colour, lw=1)
         axes.plot(at, values, line, marker=marker, color=colour, markersize=4, label=literal(name))
     axes.set_xticks(xs)
     axes.set_ylabel(literal(quantities[0].unit))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.study import SHORTCUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,11 @@ class PaperRow:
     paper_row: str = ""
     """The paper's row; "" where the paper has none for it."""
 
+    @property
+    def is_shortcut(self) -> bool:
+        """Whether no model answered, but a shortcut."""
+        return self.row.startswith(SHORTCUT)
+
 
 @dataclass(frozen=True, slots=True)
 class ExperimentResult:
@@ -64,13 +70,11 @@ class ExperimentResult:
     notes: tuple[str, ...] = ()
     not_reproduced: str = ""
     """Why there is no figure of ours; "" where there are some."""
-    extra: tuple[ResultTable, ...] = field(default=())
-    """Tables beside it, such as the shortcuts over the same questions."""
 
     @property
     def is_reproduced(self) -> bool:
         """Whether there is a figure of ours."""
-        return any(row.ours.value is not None for row in self.rows)
+        return bool(_measured(self))
 
 
 def percent(estimate: Estimate) -> Estimate:
@@ -206,4 +210,4 @@ def overview(results: Sequence[ExperimentResult]) -> ResultTable:
 
 
 def _measured(result: ExperimentResult) -> list[PaperRow]:
-    return [row for row in result.rows if row.ours.value is not None]
+    return [row for row in result.rows if row.ours.value is not None and not row.is_shortcut]

@@ -47,5 +47,5 @@ async def begin_or_continue(options: RunOptions, data: bytes, listener: Listener
         former = (*manifest.former_urls, str(before))
         run.change(model_parameters=parameters, former_urls=former)
         record_run(run, listener.note)
-    await run_episodes(run, options.concurrency, listener)
+    await run_episodes(run, options.concurrency, listener, options.calls.run)
     return run

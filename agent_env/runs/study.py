@@ -130,14 +130,14 @@ def shortcuts_of(task: Task) -> Callable[[Sequence[Sample]], tuple[Arm, ...]]:
     """Makes an arm of each of the task's shortcuts; they answer when a table needs them."""
     from agent_env.analysis.observations import observe
     from agent_env.analysis.statistics.shortcuts import ORACLE
-    from agent_env.analysis.study import Arm
+    from agent_env.analysis.study import SHORTCUT, Arm
     from agent_env.records.schema import Condition
     from agent_env.tasks.shortcuts import CONDITION, shortcut_scores
 
     def arms(samples: Sequence[Sample]) -> tuple[Arm, ...]:
         return tuple(
             Arm(
-                label=f"shortcut {shortcut.name}",
+                label=f"{SHORTCUT}{shortcut.name}",
                 run=ORACLE if shortcut.sees_gold else CONDITION,
                 model=shortcut.rule,
                 condition=Condition(name=CONDITION),

@@ -66,12 +66,12 @@ def _condition(path: Path) -> str:
         )  # fmt: skip
     if not name.endswith(EXPLICIT):
         return own
-    return "explicit" if own == "base" else f"explicit+{own}"
+    return "explicit-paper" if own == "base" else f"explicit-paper+{own}"
 
 
 def _setups(condition: str, sample: TimePuzzle) -> list[str]:
     """The setups of the paper to which such a response belongs."""
-    setups = ["no-tools"] if condition in ("base", "explicit") else []
+    setups = ["no-tools"] if condition in ("base", "explicit-paper") else []
     if condition in ("base", "web") and sample.solution_count in (1, 3, 5):
         setups.append("web")
     return [*setups, "single-solution"] if sample.solution_count == 1 else setups

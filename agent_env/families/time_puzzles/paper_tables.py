@@ -17,6 +17,7 @@ from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.statistics.correlations import between_metrics
 from agent_env.analysis.study import Arm
+from agent_env.tasks.conditions import WORDINGS
 
 SOLUTIONS = "solutions"
 
@@ -46,13 +47,14 @@ def implicit_explicit(comparison: Comparison) -> ResultTable:
 
 
 def _pairs(comparison: Comparison) -> list[tuple[Arm, Arm]]:
-    """`base` and `explicit` of each run that has both."""
+    """`base` and `explicit`, or `explicit-paper`, of each run that has both."""
     by = {(arm.run, arm.condition.name): arm for arm in comparison.study.arms}
     runs = dict.fromkeys(arm.run for arm in comparison.study.arms)
     return [
-        (by[run, "base"], by[run, "explicit"])
+        (by[run, "base"], by[run, explicit])
         for run in runs
-        if (run, "base") in by and (run, "explicit") in by
+        for explicit in WORDINGS
+        if (run, "base") in by and (run, explicit) in by
     ]
 
 

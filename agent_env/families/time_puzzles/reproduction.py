@@ -10,6 +10,7 @@ from agent_env.families.time_puzzles.paper_tables import (
     SOLUTIONS,
     exact_against_others,
     implicit_explicit,
+    macro_mean,
 )
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import Sample
@@ -61,7 +62,7 @@ COUNTS = tuple(Quantity(str(n), "EM %", x=n) for n in range(1, 7))
 WEB_COUNTS = COUNTS[::2]
 CONDITIONS = {
     "base": "implicit", "web": "implicit +Web", "ci": "implicit +CI",
-    "web+ci": "implicit +Web+CI", "explicit": "explicit", "explicit+ci": "explicit +CI",
+    "web+ci": "implicit +Web+CI", "explicit-paper": "explicit", "explicit-paper+ci": "explicit +CI",
 }  # fmt: skip
 FIGURE_3 = tuple(
     Quantity(f"{unit}, {name}", unit) for unit in ("EM %", TOKENS) for name in CONDITIONS.values()
@@ -85,6 +86,10 @@ def table_1(evidence: Evidence) -> Iterator[Measurement]:
     headings = {heading: quantity.name for heading, quantity in TABLE_1_COLUMNS.items()}
     for comparison in evidence.each("no-tools"):
         yield from measurements(implicit_explicit(comparison), headings, n="samples")
+    for comparison in evidence.each("no-tools")[:1]:  # the same questions for every model
+        for arm in comparison.shortcut_arms:
+            estimate = percent(macro_mean(comparison, arm, comparison.metric))
+            yield Measurement(arm.label, "EM implicit", estimate, why=arm.model)
 
 
 def table_3(evidence: Evidence) -> Iterator[Measurement]:
@@ -108,12 +113,20 @@ def figure_4(evidence: Evidence) -> Iterator[Measurement]:
 
 
 def _curves(evidence: Evidence, setup: str, counts: Sequence[Quantity]) -> Iterator[Measurement]:
-    for comparison in evidence.each(setup):
-        by_count = comparison.by_group(SOLUTIONS, comparison.metric)
-        for k, arm in enumerate(comparison.study.arms):
+    for place, comparison in enumerate(evidence.each(setup)):
+        shortcuts = comparison.shortcut_arms if place == 0 else ()
+        arms = (*comparison.study.arms, *shortcuts)
+        by_count = comparison.by_group(SOLUTIONS, comparison.metric, arms)
+        for k, arm in enumerate(arms):
+            name = CONDITIONS.get(arm.condition.name)
             for quantity in counts:
-                if (estimates := by_count.get(quantity.name)) is not None:
-                    name = CONDITIONS[arm.condition.name]
+                if (estimates := by_count.get(quantity.name)) is None:
+                    continue
+                if name is None:
+                    yield Measurement(
+                        arm.label, quantity.name, percent(estimates[k]), why=arm.model
+                    )
+                else:
                     yield Measurement(name, quantity.name, percent(estimates[k]), model=arm.model)
 
 
@@ -158,7 +171,9 @@ PAPER = Reproduction(
     ),
     setups=(
         Setup(
-            "no-tools", "puzzles", RunOptions(TASK, conditions=("base", "explicit"), prompt="paper")
+            "no-tools",
+            "puzzles",
+            RunOptions(TASK, conditions=("base", "explicit-paper"), prompt="paper"),
         ),
         Setup(
             "web",

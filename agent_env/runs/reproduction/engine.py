@@ -194,6 +194,8 @@ class _Work:
     answered: dict[str, list[ResponseFile]] = field(default_factory=dict)
     problems: dict[str, dict[str, str]] = field(default_factory=dict)
     """By setup and model, why there is no run."""
+    scored: dict[str, Evidence] = field(default_factory=dict)
+    """By reading of the gold, for as long as no run is added."""
 
     def read_responses(self) -> None:
         """The user's response files, by the setups of their rows."""
@@ -222,6 +224,7 @@ class _Work:
 
     async def _ask(self, setup: Setup, model: str) -> None:
         """One run; what keeps it from being made is noted, a limit stops all others."""
+        self.scored.clear()
         self.note(f"{setup.name}: {model}")
         try:
             options, data = self.sets.run_options(setup, self._options(setup, model))
@@ -255,6 +258,11 @@ class _Work:
 
     def evidence(self, reading: str = "") -> Evidence:
         """Everything scored, by a reading of the gold or by the samples' own."""
+        if reading not in self.scored:
+            self.scored[reading] = self._evidence(reading)
+        return self.scored[reading]
+
+    def _evidence(self, reading: str) -> Evidence:
         runs: dict[str, list[RunData]] = {}
         tasks: dict[str, Task] = {}
         for setup in self.setups:
@@ -302,14 +310,15 @@ class _Work:
                 gold = (reading or self.paper.gold) if len(readings) > 1 else ""
                 found = list(experiment.measure(self.evidence(reading)))
                 ours += [(gold, each) for each in found]
-            if not ours:
-                reason = self._reason(experiment)
         rows = comparison_rows(ours, experiment.quantities, experiment.published, paper_row)
         notes = (*experiment.notes, *self._notes(experiment))
-        return ExperimentResult(
+        result = ExperimentResult(
             experiment.name, experiment.title, experiment.quantities, experiment.published, rows,
             notes, reason,
         )  # fmt: skip
+        if experiment.measure is None or result.is_reproduced:
+            return result
+        return replace(result, not_reproduced=self._reason(experiment))
 
     def _reason(self, experiment: Experiment) -> str:
         problems = [

@@ -55,9 +55,9 @@ def results_json(result: ReproduceResult) -> dict[str, object]:
 
 
 def tables_of(each: ExperimentResult) -> list[ResultTable]:
-    """Ours beside the paper's, the paper's own table, and what stands beside."""
-    others = (published_table(each), *each.extra)
-    return [experiment_table(each), *(table for table in others if table.rows)]
+    """Ours beside the paper's, and the paper's own table."""
+    own = published_table(each)
+    return [experiment_table(each), *([own] if own.rows else [])]
 
 
 def _draw(result: ReproduceResult) -> list[Path]:
