@@ -43,7 +43,8 @@ def inspect(file: File, as_json: AsJson = False) -> None:
 
 def _print_report(result: FileReport) -> None:
     print(f"{result.questions} questions, {result.facts} facts")
-    print(f"judged {result.judged} of {result.questions}; the others have no readable facts")
+    others = "" if result.judged == result.questions else "; the others have no readable facts"
+    print(f"judged {result.judged} of {result.questions}{others}")
     for cell, count in result.cells.items():
         readable, agree = result.solved[cell], result.agree[cell]
         print(f"  {cell:12} {count:6}   solver agrees on {agree} of {readable} that it could read")

@@ -18,7 +18,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "generate", "tempreason", "--seed", "3", *options, "--out", str(folder / "q.jsonl")
     )
     told = f"40 questions in {folder / 'q.jsonl'}; told in full in {folder / 'q.summary.json'}\n"
-    assert done.stderr == told
+    first, shortcuts, too_easy = done.stderr.splitlines(keepends=True)
+    assert first == told
+    assert "latest-row 6 (15.0%), random-row 6 (15.0%), ignore-time 0 (0.0%)" in shortcuts
+    assert "too easy, as latest-row answers the fact that began last: tr-3-00013" in too_easy
     for strategy in ("extract-run", "extract-simulate"):
         done = agent_env(
             "run", "tempreason", "--dataset", str(folder / "q.jsonl"), "--strategy", strategy,
@@ -71,7 +74,9 @@ def test_a_file_is_inspected_and_drawn_from(made: Path) -> None:
     assert len(out.read_text().splitlines()) == 40
 
 
-def test_a_file_whose_answers_cannot_be_judged_is_not_called_right(tmp_path: Path) -> None:
+def test_a_file_without_facts_is_neither_called_right_nor_asked_without_them(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "timeqa_hard_timebench.jsonl"
     record = {
         "question": "Who led Karvel in 1890?", "context": "A text.", "answer": ["Bo Lind"],
@@ -81,6 +86,15 @@ def test_a_file_whose_answers_cannot_be_judged_is_not_called_right(tmp_path: Pat
     told = agent_env("tempreason", "inspect", str(file))
     assert told.returncode == 1
     assert "judged 0 of 1; the others have no readable facts" in told.stdout
+    out = tmp_path / "run"
+    options = ("--option", "setting=reasonqa", "--out", str(out))
+    refused = agent_env("run", "timeqa", "--dataset", str(file), *options)
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        "agent-env: 'timeqa-000001-wiki-Karvel-P6-0' has no context in the setting reasonqa; "
+        "write --option setting=open-book or setting=closed-book\n"
+    )
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(
