@@ -11,6 +11,8 @@ from agent_env.analysis.drawing import COLOURS, LINES, MARKERS, clean, literal
 from agent_env.analysis.paper_results import ExperimentResult, PaperRow, Quantity
 
 GREY = "#9a9a9a"
+MOST_NAMES = 12
+"""With more rows and models than these, rows stand on the vertical axis."""
 CAPTION = (
     "Filled marks and bars: ours with 95 % intervals. Hollow marks: the paper's row that ours is "
     "compared with. Small grey marks and lines: the paper's other rows."
@@ -22,9 +24,11 @@ def paper_figure(result: ExperimentResult) -> Figure | None:
     is nothing of ours."""
     if not result.is_reproduced:
         return None
+    is_curve = all(quantity.x is not None for quantity in result.quantities)
+    if not is_curve and len(_names(result)) > MOST_NAMES:
+        return _by_row(result)
     units = list(dict.fromkeys(quantity.unit for quantity in result.quantities))
     tallest = max(sum(q.unit == unit for q in result.quantities) for unit in units)
-    is_curve = all(quantity.x is not None for quantity in result.quantities)
     height = 3.4 if is_curve else 1.3 + 0.2 * tallest * max(1, len(_names(result)))
     figure = Figure(figsize=(1.5 + 4.6 * len(units), height + 0.5), layout="constrained")
     panels = figure.subplots(1, len(units), squeeze=False)[0]
@@ -43,6 +47,39 @@ def _names(result: ExperimentResult) -> list[str]:
 
 def _name(row: PaperRow) -> str:
     return ", ".join(part for part in (row.row, row.model, row.gold) if part)
+
+
+def _by_row(result: ExperimentResult) -> Figure:
+    """Rows on the vertical axis, a panel for each quantity, a colour for each model and reading."""
+    labels = list(dict.fromkeys(row.row for row in result.rows))
+    sources = list(dict.fromkeys(_source(row) for row in result.rows))
+    count = len(result.quantities)
+    size = (2.2 + 3.2 * count, 1.4 + 0.13 * len(labels) * (1 + len(sources)))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(1, count, squeeze=False, sharey=True)[0]
+    for axes, quantity in zip(panels, result.quantities, strict=True):
+        rows = [r for r in result.rows if r.quantity == quantity and r.ours.value is not None]
+        for row in rows:
+            k = sources.index(_source(row))
+            place = labels.index(row.row) + 0.7 * ((k + 1) / (len(sources) + 1) - 0.5)
+            _mark(axes, row, place, k)
+        values = [v for r in rows for v in (r.ours.value, r.paper) if v is not None]
+        if values and min(values) > 0 and max(values) > 100 * min(values):
+            axes.set_xscale("log")
+        axes.set_xlabel(literal(f"{quantity.name} ({quantity.unit})"))
+        clean(axes, "x")
+    panels[0].set_yticks(range(len(labels)), [literal(label) for label in labels], fontsize=8)
+    panels[0].set_ylim(len(labels) - 0.4, -0.6)
+    for k, source in enumerate(sources):
+        colour, marker = _look(k)
+        panels[0].plot([], [], marker, color=colour, label=literal(source or "ours"))
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    return figure
+
+
+def _source(row: PaperRow) -> str:
+    return ", ".join(part for part in (row.model, row.gold) if part)
 
 
 def _points(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]) -> None:

@@ -103,7 +103,7 @@ def answer_formats(answers: Answers) -> Measured:
 def _off_by_one(name: str, row: Row) -> Measured:
     for which, quantity in (("all", "all data"), ("off_by_one", "|e| = 1")):
         share, low, high, n = (row[f"{which}_{end}"] for end in ("percent", "low", "high", "n"))
-        yield name, quantity, _estimate(share, low, high, n)
+        yield name, quantity, _estimate(share, low, high, n, "" if n else "no answer is off by one")
 
 
 def directions(answers: Answers) -> Measured:

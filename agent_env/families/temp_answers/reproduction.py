@@ -25,16 +25,18 @@ MAIN = ("zero-shot", "few-shot")
 
 
 def measured(
-    measure: Measure, setups: tuple[str, ...] = MAIN
+    measure: Measure, setups: tuple[str, ...] = MAIN, has_modes: bool = True
 ) -> Callable[[Evidence], Iterator[Measurement]]:
-    """The measure of the response files and of the runs of these setups, in each mode."""
+    """The measure of the response files and of the runs of these setups, in each mode; once where
+    modes do not differ."""
 
     def every(evidence: Evidence) -> Iterator[Measurement]:
         folders = [path for name in setups for path in evidence.folders.get(name, ())]
         for source, paths in (("responses", evidence.responses), ("runs", tuple(folders))):
-            for mode, answers in _answers(paths, evidence).items():
+            for mode, answers in list(_answers(paths, evidence).items())[: 2 if has_modes else 1]:
+                name = f"{source}, mode {mode}" if has_modes else source
                 for row, quantity, estimate in measure(answers):
-                    yield Measurement(row, quantity, estimate, model=f"{source}, mode {mode}")
+                    yield Measurement(row, quantity, estimate, model=name)
 
     return every
 
@@ -78,10 +80,11 @@ def _experiment(
     measure: Measure,
     *notes: str,
     setups: tuple[str, ...] = MAIN,
+    has_modes: bool = True,
 ) -> Experiment:
     return Experiment(
-        name, title, quantities, published, setups, measure=measured(measure, setups),
-        notes=(*notes, MODES),
+        name, title, quantities, published, setups, measure=measured(measure, setups, has_modes),
+        notes=(*notes, MODES) if has_modes else notes,
     )  # fmt: skip
 
 
@@ -124,6 +127,7 @@ PAPER = Reproduction(
         _experiment(
             "table2", "Table 2: questions by unit of the answer",
             (Quantity("questions", "questions", 0),), paper.TABLE_2, measures.units,
+            has_modes=False,
         ),
         _experiment(
             "figure2", "Figures 2 and 3: models by exact match, sMAPE and MASE", SCORES,
@@ -158,14 +162,14 @@ PAPER = Reproduction(
             paper.TABLE_8, measures.parsing_errors,
             "The paper asked 50 questions of the semantic split; here all of the ToT files, and "
             "the graph questions of runs with and without the start of the object (`prefill`).",
-            setups=("zero-shot", "object-begun"),
+            setups=("zero-shot", "object-begun"), has_modes=False,
         ),
         _experiment(
             "table9", "Table 9: responses with the string `Final Answer:` (TTQA, head)",
             (Quantity("original prompt", "%", 2), Quantity("with chat template", "%", 2)),
             paper.TABLE_9, measures.markers,
             "Runs: one message with everything, against system and user messages.",
-            setups=("zero-shot", "one-message"),
+            setups=("zero-shot", "one-message"), has_modes=False,
         ),
         Experiment(
             "table10", "Table 10: BERTScore of numbers", (),

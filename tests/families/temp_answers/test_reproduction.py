@@ -56,7 +56,8 @@ def values(evidence: Evidence, name: str, mode: str) -> dict[tuple[str, str], fl
     experiment = next(each for each in PAPER.experiments if each.name == name)
     assert experiment.measure is not None
     known = {quantity.name for quantity in experiment.quantities}
-    found = [m for m in experiment.measure(evidence) if m.model == f"responses, mode {mode}"]
+    every = experiment.measure(evidence)
+    found = [m for m in every if m.model in (f"responses, mode {mode}", "responses")]
     assert {m.quantity for m in found} <= known
     return {(m.row, m.quantity): m.estimate.value for m in found}
 

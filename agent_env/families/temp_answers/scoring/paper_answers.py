@@ -213,6 +213,6 @@ def scaled_error(answer: float | None, gold: float | None, centroid: float | Non
     if answer is None or gold is None or centroid is None:
         return None
     error, scale = abs(answer - gold), abs(gold - centroid)
-    if scale == 0:
+    if scale <= 1e-12 * abs(gold):  # the mean of equal labels is rounded
         return 0.0 if error == 0 else float("inf")
     return error / scale
