@@ -9,6 +9,7 @@ from agent_env.errors import DatasetError
 from agent_env.families.tdbench.published import read_published
 from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.sample import (
+    Certificate,
     GoldRow,
     TdbenchSample,
     cardinality_of,
@@ -51,6 +52,31 @@ def read_part(is_part: Filter, path: Path) -> SampleSet:
         raise DatasetError(path, None, "holds no question of this set")
     used = {digest for sample in chosen for digest in sample.materials}
     return SampleSet(chosen, tuple(table for table in made.tables if table.digest in used))
+
+
+def import_tallies(paths: Sequence[Path]) -> list[tuple[str, str, int, int]]:
+    """By question file: name, reading, stored results, and how many of them come out."""
+    tallies: dict[tuple[str, str], tuple[str, str, int, int]] = {}
+    for path in paths:
+        for certificate in _certificates(path):
+            key = certificate.file, certificate.reading
+            tallies[key] = (*key, certificate.stored, certificate.reproduced)
+    return list(tallies.values())
+
+
+def _certificates(path: Path) -> list[Certificate]:
+    if path.is_dir():
+        return [
+            Certificate(
+                file=f"{proof.file} ({proof.group})", reading=proof.reading.words,
+                stored=proof.stored, reproduced=proof.reproduced, agrees=True,
+            )
+            for proof in read_published(path, None).proofs
+        ]  # fmt: skip
+    from agent_env.episodes.run_folder import read_samples
+
+    samples = map(tdbench_sample, read_samples(path, TdbenchSample))
+    return [sample.certificate for sample in samples if sample.certificate is not None]
 
 
 def corrected_gold(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:

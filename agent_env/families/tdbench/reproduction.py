@@ -7,11 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.paper_results import Measurement, Quantity
 from agent_env.families.tdbench import layout_columns as columns
 from agent_env.families.tdbench import paper_values as values
 from agent_env.families.tdbench.answers import ScoredAnswer, condition_names, estimate
-from agent_env.families.tdbench.reproduced_files import FILTERS, corrected_gold, read_part
+from agent_env.families.tdbench.reproduced_files import (
+    FILTERS,
+    corrected_gold,
+    import_tallies,
+    read_part,
+)
 from agent_env.families.tdbench.sample import NAME, tdbench_sample
 from agent_env.runs.options import RunOptions
 from agent_env.runs.reproduction.paper import (
@@ -33,6 +39,7 @@ DOMAIN_WORDS = {
     "Netflix": ("netflix", "movie", "social", "show"),
 }  # fmt: skip
 """Parts of a table's name by the paper's domain; all other tables are of Wikipedia."""
+COMES_OUT = "come out"
 SHORTCUTS_SHOWN = ("constant", "latest-row", "ignore-time", "oracle")
 COUNTRIES = ("country", "countries", "leader", "offices")
 
@@ -53,9 +60,13 @@ def answers_of(evidence: Evidence, setup: str) -> Iterator[ScoredAnswer]:
                 if one.counts:
                     sample = tdbench_sample(run.samples[one.sample])
                     yield ScoredAnswer(
-                        sample, one.metrics, run.manifest.model, run.manifest.prompt,
-                        names[condition],
-                    )  # fmt: skip
+                        sample, one.metrics, run.manifest.model, prompt_of(setup), names[condition]
+                    )
+
+
+def prompt_of(setup: str) -> str:
+    """The prompt of a setup; that of response files is their own."""
+    return next((each.run.prompt for each in SETUPS if each.name == setup), "default")
 
 
 Make = Callable[[Sequence[ScoredAnswer]], columns.Columns]
@@ -83,13 +94,24 @@ def measured(
                 yield Measurement(row, name, estimate(pairs))
 
 
+def certified(evidence: Evidence) -> Iterator[Measurement]:
+    """How many stored results of the user's files come out."""
+    tallies = import_tallies(list(dict.fromkeys(evidence.files.values())))
+    if not tallies:
+        yield Measurement("no file", COMES_OUT, Estimate(None, method="questions are generated"))
+    for name, reading, stored, reproduced in tallies:
+        share = 100 * reproduced / stored
+        ours = Estimate(share, None, None, "a count", stored)
+        yield Measurement(name, COMES_OUT, ours, why=f"{reproduced} of {stored}; {reading}")
+
+
 def _shortcut_answers(evidence: Evidence, setup: str) -> Iterator[ScoredAnswer]:
     """The shortcuts over the setup's questions."""
     runs = evidence.runs.get(setup, ())
     if not runs:
         return
     samples = {id_: sample for run in runs for id_, sample in run.samples.items()}
-    prompt, names = runs[0].manifest.prompt, condition_names(runs[0].manifest)
+    prompt, names = prompt_of(setup), condition_names(runs[0].manifest)
     task = evidence.tasks[setup]
     for shortcut in task.shortcuts:
         if shortcut.name in SHORTCUTS_SHOWN:
@@ -231,6 +253,11 @@ _PEOPLE = (
 )
 _NO_VALUES = "The paper draws this figure and prints no values of it."
 EXPERIMENTS = (
+    Experiment(
+        "certificate", "The questions: stored results that their statements return",
+        (Quantity(COMES_OUT),), measure=certified,
+        notes=("Of files, by the reading under which most of them come out.",),
+    ),
     _experiment(
         "table4", "Table 4: what holds now, answers (A) and answers with dates (AT), by domain",
         BY_DOMAIN, values.TABLE_4, ["alignment"], _alignment, _DATES,

@@ -13,7 +13,12 @@ from agent_env.errors import DatasetError
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.paper_values import ROWS, TABLE_7, TABLE_27
-from agent_env.families.tdbench.reproduced_files import FILTERS, corrected_gold, read_part
+from agent_env.families.tdbench.reproduced_files import (
+    FILTERS,
+    corrected_gold,
+    import_tallies,
+    read_part,
+)
 from agent_env.families.tdbench.reproduction import EXPERIMENTS, PAPER, paper_domain
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.runs.reproduction.paper import Evidence
@@ -82,6 +87,11 @@ def test_tables_6_and_27_have_the_rates_by_hop() -> None:
     assert found["m", "3-hop H1"].estimate.value == 50
 
 
+def test_table_22_takes_the_prompt_of_the_setup() -> None:
+    found = measured("table22", "reasoning-cot", [(question(1), RIGHT)])
+    assert [name for row, name in found if row == "m"] == ["unique CoT"]
+
+
 def test_figure_3_is_of_countries_and_figure_5_of_all() -> None:
     club = question(0).model_copy(update={"domain": "clubs", "book": "closed"})
     own = question(1).model_copy(update={"book": "closed"})
@@ -110,5 +120,6 @@ def test_the_authors_folder_has_published_and_corrected_gold(tmp_path: Path) -> 
     assert (changed.id, changed.gold) == (samples[0].id, ("Inscribed",))
     assert isinstance(changed, TdbenchSample)
     assert [row.start for row in changed.golds] == ["2008-11"]
+    assert import_tallies([tmp_path]) == [("culture.json (basic)", "days, open ends NULL", 2, 1)]
     with pytest.raises(DatasetError, match="holds no question of this set"):
         read_part(FILTERS["multi-hop"], tmp_path)
