@@ -69,7 +69,7 @@ def test_a_random_answer_is_another_questions_and_the_same_each_time() -> None:
 
 SHORTCUTS = {
     "time-puzzles": "constant majority ignore-event random-value oracle",
-    "tdbench": "no-answer latest-row ignores-the-time ignores-the-entity random-row oracle",
+    "tdbench": "constant majority latest-row ignore-time ignore-entity random-row oracle",
     "temp-answers": "median majority random oracle",
     "tempreason": "constant majority latest-row random-row ignore-time oracle",
     "timeqa": "constant majority latest-row random-row ignore-time oracle",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.runs.reproduction import pages
 from tests.commands import Done, agent_env
 
 PUZZLE = {
@@ -41,6 +42,12 @@ def puzzles(tmp_path: Path) -> Path:
     file = tmp_path / "puzzles.json"
     file.write_text(json.dumps([PUZZLE, other]))
     return file
+
+
+@pytest.fixture
+def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the extra is not installed: drawing takes most of a small reproduction's time."""
+    monkeypatch.setattr(pages, "missing_of", lambda *names: ["matplotlib"])
 
 
 def reproduce(folder: Path, *arguments: str) -> Done:
@@ -78,6 +85,7 @@ def test_a_given_file_is_asked_and_each_value_has_interval_n_and_reason(
     assert (tmp_path / "out" / "report.html").exists()
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_authors_outputs_are_scored_beside_their_own_row(tmp_path: Path, puzzles: Path) -> None:
     base = outputs(tmp_path, "no_tool_use", "gpt-5-2025-08-07", "MY ANSWER: 1984-02-10", None)
     explicit = outputs(
@@ -102,11 +110,17 @@ def test_the_authors_outputs_are_scored_beside_their_own_row(tmp_path: Path, puz
     assert own["published", "tokens implicit"]["ours (95 % CI)"]["value"] == 15.0
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_the_same_command_continues_and_another_plan_is_refused(
     tmp_path: Path, puzzles: Path
 ) -> None:
     asked = ("--file", str(puzzles), "--only", "figure4", "--json")
-    assert reproduce(tmp_path, *asked).returncode == 0
+    stopped = reproduce(tmp_path, *asked, "--run-tokens", "10")
+    assert stopped.returncode == 1
+    assert "of its 10 tokens" in stopped.stderr
+    assert "the same command continues" in stopped.stderr
+    done = reproduce(tmp_path, *asked, "--run-tokens", "100000")
+    assert (done.returncode, "no figures and no page" in done.stderr) == (0, True)
     traces = sorted((tmp_path / "out").rglob("*.1.jsonl"))
     before = [trace.stat().st_mtime_ns for trace in traces]
     assert len(traces) == 4
