@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable as ResultTable
     from agent_env.api.episodes import Episode as Episode
+    from agent_env.api.objects import Condition as Condition
     from agent_env.api.runs import Run as Run
     from agent_env.api.runs import open as open
     from agent_env.api.runs import run as run
@@ -29,23 +30,42 @@ if TYPE_CHECKING:
     from agent_env.errors import DatasetError as DatasetError
     from agent_env.errors import RunStopped as RunStopped
     from agent_env.errors import StorageError as StorageError
+    from agent_env.errors import ToolError as ToolError
     from agent_env.records.schema import Message as Message
+    from agent_env.records.schema import Reply as Reply
     from agent_env.records.schema import Sample as Sample
+    from agent_env.records.schema import Score as Score
+    from agent_env.records.schema import ToolCall as ToolCall
+    from agent_env.records.schema import ToolResult as ToolResult
+    from agent_env.records.schema import ToolSpec as ToolSpec
     from agent_env.records.schema import Usage as Usage
+    from agent_env.scoring.episode_score import episode_score as episode_score
+    from agent_env.tasks.family import Family as Family
+    from agent_env.tasks.family import SampleSet as SampleSet
+    from agent_env.tasks.task import Task as Task
+    from agent_env.tools.function import tool as tool
 
 __version__ = "0.1.0"
 
 PUBLIC = {
     "agent_env.analysis.result_tables": ("ResultTable",),
     "agent_env.api.episodes": ("Episode",),
+    "agent_env.api.objects": ("Condition",),
     "agent_env.api.runs": ("Run", "open", "run", "run_sync"),
     "agent_env.api.studies": ("Study", "compare"),
     "agent_env.api.tasks": ("TaskOptions", "task"),
     "agent_env.episodes.again.replay": ("ReplayResult",),
     "agent_env.errors": (
         "AgentEnvError", "ConfigError", "DatasetError", "RunStopped", "StorageError",
+        "ToolError",
     ),
-    "agent_env.records.schema": ("Message", "Sample", "Usage"),
+    "agent_env.records.schema": (
+        "Message", "Reply", "Sample", "Score", "ToolCall", "ToolResult", "ToolSpec", "Usage",
+    ),
+    "agent_env.scoring.episode_score": ("episode_score",),
+    "agent_env.tasks.family": ("Family", "SampleSet"),
+    "agent_env.tasks.task": ("Task",),
+    "agent_env.tools.function": ("tool",),
 }  # fmt: skip
 """The public names by the modules that define them; editors and mypy read those above."""
 

@@ -24,6 +24,9 @@ from agent_env.errors import AgentEnvError, ConfigError, place_of
 from agent_env.records.manifest import PluginUse
 
 T = TypeVar("T")
+Objects = Mapping[tuple[str, str], object]
+"""Plug-ins that only this process has, by kind and name."""
+NO_OBJECTS: Objects = MappingProxyType({})
 OURS = "agent-env"
 OBJECT = "object:"
 """Begins the reference of an object that only this process has."""
@@ -91,15 +94,15 @@ class Registry(Generic[T]):
     def entry(self, text: str) -> Entry:
         """Where a user's NAME, MODULE:NAME or file.py:NAME is found; imports nothing. ConfigError
         for an unknown name, and for one that is taken twice."""
+        if text.startswith(OBJECT):
+            raise ConfigError(
+                f"{self.kind} {text.removeprefix(OBJECT)} was an object of the process that made "
+                "the run; give it to agent_env.open, or put it into a file, as file.py:NAME"
+            )
         if match := _FILE.fullmatch(text):
             return self._of_file(match["file"], match["name"])
         if match := _MODULE.fullmatch(text):
             return self._of_module(match["module"], match["name"])
-        if text.startswith(OBJECT):
-            raise ConfigError(
-                f"{self.kind} {text.removeprefix(OBJECT)} was an object of the process that made "
-                "the run; open the run there, or put it into a file and name it file.py:NAME"
-            )
         own = {**self.built_in(), **self.hidden}
         entries = [Entry(self.kind, text, own[text])] if text in own else []
         entries += [self._installed(point) for point in self._points() if point.name == text]
@@ -299,8 +302,7 @@ class Plugins:
     """The plug-ins of a run: those that its run.json notes, and objects that this process holds."""
 
     uses: tuple[PluginUse, ...] = ()
-    objects: Mapping[tuple[str, str], object] = field(default_factory=lambda: MappingProxyType({}))
-    """By kind and name."""
+    objects: Objects = field(default_factory=lambda: NO_OBJECTS)
     from_user: bool = False
     """Whether the user names them now, so that a name which an installed package takes too is
     refused."""

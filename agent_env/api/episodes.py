@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from agent_env.api.objects import Held, ModelLike
 from agent_env.errors import DatasetError
 from agent_env.records.schema import Usage
 from agent_env.runs.keywords import from_arguments, with_keywords
@@ -66,10 +67,16 @@ class Episode:
         """The episode readably, as `agent-env show` prints it; long texts cut unless `full`."""
         from agent_env.runs.score import episode_text
 
-        return "\n\n".join(episode_text(self.trace, full))
+        return "\n\n".join(episode_text(self.trace, full, self._run.current.objects))
 
     @with_keywords(ForkOptions)
-    async def fork(self, *, progress: bool = True, **options: Unpack[ForkKeywords]) -> Run:
+    async def fork(
+        self,
+        *,
+        model: ModelLike | None = None,
+        progress: bool = True,
+        **options: Unpack[ForkKeywords],
+    ) -> Run:
         """Keeps the episode up to step `at` and lets it go on otherwise; gives back the run of the
         forks, by default in RUN/forks/. `edit={"1": text}` replaces the result of that step's first
         tool call; the other keywords are the options of `agent-env fork`.
@@ -86,11 +93,13 @@ class Episode:
         from agent_env.runs.score import score_folder
         from agent_env.runs.terminal import say
 
-        chosen = from_arguments(ForkOptions, options, "fork")
+        held = Held(self._run.current.objects)
+        name = None if model is None else held.model(model)
+        chosen = from_arguments(ForkOptions, {**options, "model": name}, "fork")
         with progress_shown(progress) as shown:
-            made = await fork(self.trace, chosen, shown.listener)
+            made = await fork(self.trace, chosen, shown.listener, held.objects)
         score_folder(made, say)
-        return Run(made.path)
+        return Run(made.path, held.objects)
 
     def __repr__(self) -> str:
         end = self.record.stop_reason or self.record.status
@@ -108,8 +117,8 @@ def read_episode(run: OpenRun, trace: Path) -> Episode:
     if problem is not None:
         raise DatasetError(trace, 1, problem.removeprefix(f"{trace}:1: "))
     record = fold(events)
-    sample = folder.samples_by_id.get(record.sample)
-    if sample is None:
+    if record.sample not in folder.samples_by_id:
         raise DatasetError(folder.path / "samples.jsonl", None, f"no sample '{record.sample}'")
+    sample = folder.asked_sample(record)
     score = folder.task.score(sample, record)
     return Episode(folder.key_of(trace), trace, sample, record, score, run)

@@ -11,8 +11,6 @@ from typing import Any, Literal, Required, TypedDict
 
 
 class RunKeywords(TypedDict, total=False):
-    model: str
-    conditions: Sequence[str] | str
     cited_from: Sequence[str] | str
     limit: int | None
     seed: int
@@ -81,7 +79,6 @@ class ResumeKeywords(TypedDict, total=False):
     run_cost_usd: float | None
     run_time_s: float | None
     accept_changes: bool
-    model: str | None
     base_url: str | None
     api_key_env: str | None
     steps: int | None
@@ -104,7 +101,6 @@ class ForkKeywords(TypedDict, total=False):
     at: Required[int]
     out: Path | str | None
     repeats: int
-    model: str | None
     base_url: str | None
     api_key_env: str | None
     condition: str | None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from agent_env.api.episodes import Episode, read_episode
+from agent_env.api.objects import Condition, Held, ModelLike, ToolLike, several
 from agent_env.api.tasks import TaskOptions
+from agent_env.api.tasks import task as make_task
 from agent_env.api.waiting import wait_for
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.opened import OpenRun
 from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
@@ -25,22 +28,29 @@ if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Sample
     from agent_env.runs.run import Run as RunFolder
+    from agent_env.tasks.family import Family
 
 Preflight = Literal["on", "off", "anyway"]
 
 
 @with_keywords(RunOptions, without=("task",))
 async def run(
-    task: TaskOptions | str,
+    task: TaskOptions | str | Family,
     /,
     *,
+    model: ModelLike = "reference",
+    conditions: Sequence[str | Condition] | str | Condition = (),
+    tools: Sequence[ToolLike] | ToolLike = (),
     preflight: Preflight = "on",
     progress: bool = True,
     **options: Unpack[RunKeywords],
 ) -> Run:
     """Asks a model the questions of a task under several conditions, and gives back the run.
 
-    The keywords are the options of `agent-env run` (docs/options.md). `preflight` tries the model's
+    A model is named, or is a function of the messages, the tools offered and the options, as many
+    as it takes, which gives a Reply or a text. Conditions are named, or are a `Condition`; they may
+    name `tools` of one's own: functions, what `tool` makes, MODULE:NAME or file.py:NAME. The other
+    keywords are the options of `agent-env run` (docs/options.md). `preflight` tries the model's
     server first; `anyway` runs conditions that it finds meaningless. `progress` goes to stderr, in
     a notebook to one line of the cell.
 
@@ -54,19 +64,29 @@ async def run(
     from agent_env.runs.score import score_folder
     from agent_env.runs.start import start_run
 
-    asked = task.keywords if isinstance(task, TaskOptions) else {"task": task}
-    chosen = from_arguments(RunOptions, {**asked, **options}, "run")
+    asked = task if isinstance(task, TaskOptions) else make_task(task)
+    held = Held(asked.objects)
+    own = {
+        "model": held.model(model),
+        "conditions": held.conditions(several(conditions), several(tools)),
+        "tools": [tool for tool in several(tools) if isinstance(tool, str)],
+    }
+    chosen = from_arguments(RunOptions, {**asked.keywords, **own, **options}, "run")
+    chosen = replace(chosen, preflight=preflight, objects=held.objects)
     with progress_shown(progress) as shown:
-        made = await start_run(replace(chosen, preflight=preflight), shown.listener)
+        made = await start_run(chosen, shown.listener)
     score_folder(made, say)
-    return Run(made.path)
+    return Run(made.path, held.objects)
 
 
 @with_keywords(RunOptions, without=("task",))
 def run_sync(
-    task: TaskOptions | str,
+    task: TaskOptions | str | Family,
     /,
     *,
+    model: ModelLike = "reference",
+    conditions: Sequence[str | Condition] | str | Condition = (),
+    tools: Sequence[ToolLike] | ToolLike = (),
     preflight: Preflight = "on",
     progress: bool = True,
     **options: Unpack[RunKeywords],
@@ -79,18 +99,34 @@ def run_sync(
     >>> [episode.score["exact_match"] for episode in run.episodes()]
     [1.0]
     """
-    return wait_for(run(task, preflight=preflight, progress=progress, **options))
+    own = {"model": model, "conditions": conditions, "tools": tools}
+    return wait_for(run(task, preflight=preflight, progress=progress, **own, **options))
 
 
-def open(path: Path | str, /) -> Run:
-    """The run in this folder; ConfigError or DatasetError where there is none.
+def open(
+    path: Path | str,
+    /,
+    *,
+    task: Family | None = None,
+    model: ModelLike | None = None,
+    tools: Sequence[ToolLike] | ToolLike = (),
+) -> Run:
+    """The run in this folder; ConfigError or DatasetError where there is none. A run that was made
+    with objects of another process needs them again.
 
     >>> import agent_env as ae
     >>> ae.open("runs/none")
     Traceback (most recent call last):
     agent_env.errors.ConfigError: runs/none is no run: it has no run.json
     """
-    opened = Run(Path(path))
+    held = Held()
+    if task is not None:
+        held.family(task)
+    if model is not None:
+        held.model(model)
+    for tool in several(tools):
+        held.tool(tool)
+    opened = Run(Path(path), held.objects)
     _ = opened.manifest
     return opened
 
@@ -99,8 +135,8 @@ class Run:
     """A run folder. What it says is read from the folder each time, so that a run that goes on
     elsewhere is seen as it is."""
 
-    def __init__(self, path: Path) -> None:
-        self._open = OpenRun("", path, path)
+    def __init__(self, path: Path, objects: Objects = NO_OBJECTS) -> None:
+        self._open = OpenRun("", path, path, objects)
 
     @property
     def path(self) -> Path:
@@ -135,7 +171,7 @@ class Run:
         from agent_env.runs.episodes import list_episodes
 
         filters = [f"{field}={value}" for field, value in where.items()]
-        rows, _ = list_episodes(self._folder, filters, None)
+        rows, _ = list_episodes(self.folder, filters, None)
         return self._read(row.values["episode"] for row in rows)
 
     def _read(self, names: Iterable[str]) -> Iterator[Episode]:
@@ -163,16 +199,22 @@ class Run:
         from agent_env.analysis.frames import episodes
         from agent_env.runs.study import comparison_of
 
-        return episodes(comparison_of(self._folder, say))
+        return episodes(comparison_of(self.folder, say))
 
     def scores(self) -> list[ResultTable]:
         """The tables of `agent-env score`, first the means of each condition."""
         from agent_env.runs.score import read_scores
 
-        return read_scores(self._folder, None, say).tables()
+        return read_scores(self.folder, None, say).tables()
 
     @with_keywords(ResumeOptions)
-    async def resume(self, *, progress: bool = True, **options: Unpack[ResumeKeywords]) -> Run:
+    async def resume(
+        self,
+        *,
+        model: ModelLike | None = None,
+        progress: bool = True,
+        **options: Unpack[ResumeKeywords],
+    ) -> Run:
         """Runs the missing episodes, and those cut off or failed from their last event on. The
         keywords are the options of `agent-env resume`.
 
@@ -184,11 +226,14 @@ class Run:
         from agent_env.runs.resume import resume
         from agent_env.runs.score import score_folder
 
-        folder, chosen = self._folder, from_arguments(ResumeOptions, options, "resume")
+        held = Held(self.folder.objects)
+        name = None if model is None else held.model(model)
+        run = Run(self.path, held.objects)
+        chosen = from_arguments(ResumeOptions, {**options, "model": name}, "resume")
         with progress_shown(progress) as shown:
-            await resume(folder, chosen, shown.listener)
-        score_folder(folder, say)
-        return self
+            await resume(run.folder, chosen, shown.listener)
+        score_folder(run.folder, say)
+        return run
 
     @with_keywords(ReplayOptions)
     def replay(self, **options: Unpack[ReplayKeywords]) -> list[ReplayResult]:
@@ -202,11 +247,11 @@ class Run:
         from agent_env.runs.replay import replay
 
         chosen = from_arguments(ReplayOptions, options, "replay")
-        return wait_for(replay(self._folder, chosen, say))
+        return wait_for(replay(self.folder, chosen, say))
 
     @property
-    def _folder(self) -> RunFolder:
-        """As run.json is now; ConfigError where it is gone."""
+    def folder(self) -> RunFolder:
+        """The files as they are now; ConfigError where run.json is gone."""
         _ = self.manifest
         return self._open.current
 

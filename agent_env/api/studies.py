@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from agent_env.api.runs import Run
+from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.compare import CompareOptions
 from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.terminal import say
@@ -38,15 +39,19 @@ def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Stud
 
     paths = tuple(run.path if isinstance(run, Run) else Path(run) for run in runs)
     chosen = from_arguments(CompareOptions, {**options, "runs": paths}, "compare")
-    return Study(compare_folders(chosen, say), paths)
+    opened = [run.folder.objects for run in runs if isinstance(run, Run)]
+    objects = {key: thing for each in opened for key, thing in each.items()}
+    return Study(compare_folders(chosen, say, objects), paths, objects)
 
 
 class Study:
     """Conditions over the same samples. Each statistic is a table and an attribute: `conditions`,
     `differences`, `treatment`, `use`, `outcomes` and those of the task; `dir(study)` lists them."""
 
-    def __init__(self, comparison: Comparison, paths: tuple[Path, ...]) -> None:
-        self._comparison, self._paths = comparison, paths
+    def __init__(
+        self, comparison: Comparison, paths: tuple[Path, ...], objects: Objects = NO_OBJECTS
+    ) -> None:
+        self._comparison, self._paths, self._objects = comparison, paths, objects
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -89,7 +94,7 @@ class Study:
 
         out = Path(file)
         if out.suffix == ".html":
-            write_report(self._comparison, self._paths, out, say)
+            write_report(self._comparison, self._paths, out, say, self._objects)
         else:
             write(select_tables(self._comparison, ["all"], ()), None, out, say)
 

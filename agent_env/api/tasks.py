@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from agent_env.api.objects import Held
+from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.keywords import from_arguments
 from agent_env.runs.options import RunOptions
 
 if TYPE_CHECKING:
     from agent_env.records.schema import Sample
+    from agent_env.tasks.family import Family
 
 OF_THE_RUN = ("limit", "seed", "dataset", "where", "prompt")
 """Options of a run that belong to what is asked; all others are the task's own."""
@@ -23,6 +26,8 @@ class TaskOptions:
     name: str
     keywords: Mapping[str, Any]
     """Those of `run` that it stands for."""
+    objects: Objects = field(default_factory=lambda: NO_OBJECTS)
+    """The task itself, where no name finds it."""
 
     def samples(self) -> tuple[Sample, ...]:
         """The questions with their gold answers, as a run would ask them.
@@ -33,15 +38,17 @@ class TaskOptions:
         """
         from agent_env.runs.prepare import samples_of
 
-        return samples_of(from_arguments(RunOptions, self.keywords, "task")).samples
+        options = from_arguments(RunOptions, self.keywords, "task")
+        return samples_of(replace(options, objects=self.objects)).samples
 
     def __repr__(self) -> str:
         own = [f"{k}={v!r}" for k, v in self.keywords.items() if k not in ("task", "options")]
         return f"task({', '.join([repr(self.name), *own, *self.keywords['options']])})"
 
 
-def task(name: str, /, **options: Any) -> TaskOptions:
-    """The task of this name, to be run by `run`.
+def task(name: str | Family, /, **options: Any) -> TaskOptions:
+    """The task of this name, to be run by `run`: a built-in or installed one, MODULE:NAME,
+    file.py:NAME, or a Family.
 
     `limit`, `seed`, `dataset`, `where` and `prompt` say which questions and in which words; all
     others are options of the task, which `agent-env run TASK --help` lists.
@@ -59,7 +66,9 @@ def task(name: str, /, **options: Any) -> TaskOptions:
     of_run = {key: value for key, value in options.items() if key in OF_THE_RUN}
     own = {key: value for key, value in options.items() if key not in OF_THE_RUN}
     texts = option_texts(own)
-    read_options(load_family(name), texts)
-    keywords = {"task": name, **of_run, "options": texts}
+    held = Held()
+    text = name if isinstance(name, str) else held.family(name)
+    read_options(load_family(text, Plugins(objects=held.objects, from_user=True)), texts)
+    keywords = {"task": text, **of_run, "options": texts}
     from_arguments(RunOptions, keywords, "task")
-    return TaskOptions(name, keywords)
+    return TaskOptions(text, keywords, held.objects)

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any, Literal, Required, TypedDict
 '''
 RECORDS = {
-    "RunKeywords": (RunOptions, ("task",)),
-    "ResumeKeywords": (ResumeOptions, ()),
+    "RunKeywords": (RunOptions, ("task", "model", "conditions", "tools")),
+    "ResumeKeywords": (ResumeOptions, ("model",)),
     "ReplayKeywords": (ReplayOptions, ()),
-    "ForkKeywords": (ForkOptions, ()),
+    "ForkKeywords": (ForkOptions, ("model",)),
     "CompareKeywords": (CompareOptions, ("runs", *WRITTEN)),
 }
 

@@ -11,6 +11,7 @@ from agent_env.analysis.extra import FOR_FIGURES, FOR_REPORT, need_extra
 from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError
 from agent_env.records.options import Opt
+from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.run import Run
 from agent_env.runs.study import read_study
 
@@ -67,11 +68,13 @@ class CompareOptions:
 ONE_CONDITION = "there is one condition only; a comparison needs two"
 
 
-def compare_folders(options: CompareOptions, note: Callable[[str], None]) -> Comparison:
+def compare_folders(
+    options: CompareOptions, note: Callable[[str], None], objects: Objects = NO_OBJECTS
+) -> Comparison:
     """Compares all conditions of all runs; ConfigError for a single one."""
     from agent_env.analysis.comparison import Comparison, Options
 
-    study = read_study(options.runs, options.strict, note)
+    study = read_study(options.runs, options.strict, note, objects)
     if len(study.arms) < 2:
         raise ConfigError(ONE_CONDITION)
     return Comparison(
@@ -164,36 +167,45 @@ def draw(comparison: Comparison, folder: Path) -> Iterator[Path]:
 
 
 def write_report(
-    comparison: Comparison, paths: Sequence[Path | str], out: Path, note: Callable[[str], None]
+    comparison: Comparison,
+    paths: Sequence[Path | str],
+    out: Path,
+    note: Callable[[str], None],
+    objects: Objects = NO_OBJECTS,
 ) -> None:
     """Writes the comparison, the runs' settings and diagnoses as one HTML file."""
     need_extra(*FOR_REPORT)
     from agent_env.analysis.report import report_html
     from agent_env.runs.study import read_manifests
 
-    text = report_html(comparison, read_manifests(paths), diagnose_folders(paths, (), note))
+    text = report_html(
+        comparison, read_manifests(paths), diagnose_folders(paths, (), note, objects)
+    )
     write_whole(out, text.encode("utf-8", "replace"))
 
 
 def diagnose_folders(
-    paths: Sequence[Path | str], episodes: Sequence[str], note: Callable[[str], None]
+    paths: Sequence[Path | str],
+    episodes: Sequence[str],
+    note: Callable[[str], None],
+    objects: Objects = NO_OBJECTS,
 ) -> list[RunDiagnosis]:
     """Diagnoses every episode of every run, or those named; ConfigError for an unknown name."""
     from agent_env.runs.study import find_runs
 
-    runs = [_diagnose_run(path, frozenset(episodes), note) for path in find_runs(paths)]
+    opened = [Run(path, objects) for path in find_runs(paths)]
+    runs = [_diagnose_run(run, frozenset(episodes), note) for run in opened]
     names = {each.episode for run in runs for each in run.diagnoses}
     if missing := sorted(set(episodes) - names):
         raise ConfigError(f"no episode {', '.join(missing)}; name it CONDITION/SAMPLE.REPEAT")
     return runs
 
 
-def _diagnose_run(path: Path, names: frozenset[str], note: Callable[[str], None]) -> RunDiagnosis:
+def _diagnose_run(run: Run, names: frozenset[str], note: Callable[[str], None]) -> RunDiagnosis:
     from agent_env.analysis.diagnosis import diagnose
     from agent_env.analysis.diagnosis_tables import RunDiagnosis
     from agent_env.episodes.results import episodes_of
 
-    run = Run(path)
     manifest, task, samples = run.manifest(), run.task, run.samples_by_id
     conditions = {condition.name: condition for condition in manifest.conditions}
     maker = task.analysis.fault_finder
@@ -210,7 +222,9 @@ def _diagnose_run(path: Path, names: frozenset[str], note: Callable[[str], None]
         score = task.score(sample, episode)
         worded = sample.worded(condition.wording)
         diagnoses.append(diagnose(worded, episode, score, condition, task.right_metric, finder))
-    return RunDiagnosis(path.resolve().name, manifest.model, tuple(conditions), tuple(diagnoses))
+    return RunDiagnosis(
+        run.path.resolve().name, manifest.model, tuple(conditions), tuple(diagnoses)
+    )
 
 
 def diagnosis_json(found: Sequence[RunDiagnosis]) -> dict[str, object]:

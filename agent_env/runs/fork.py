@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.models.addresses import moved, split_address
-from agent_env.registry import Plugins
+from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.options import ForkOptions, with_changes
 from agent_env.runs.replay import fresh_manifest
 from agent_env.runs.resume import own_settings
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from agent_env.records.trace_events import Parent
 
 
-async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
+async def fork(
+    trace: Path, options: ForkOptions, listener: Listener, objects: Objects = NO_OBJECTS
+) -> Run:
     """Creates the run of the forks, runs its episodes and returns it."""
     from agent_env.episodes.again.fork import make_fork, read_edits, step_of
     from agent_env.episodes.again.tape import Recording
@@ -39,7 +41,7 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
     from agent_env.episodes.trace.reader import read_trace
     from agent_env.records.trace_events import Parent
 
-    source, events = _run_of(trace), read_trace(trace)
+    source, events = _run_of(trace, objects), read_trace(trace)
     manifest = source.manifest()
     try:
         recording = Recording.of(events)
@@ -56,7 +58,7 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
         edited=tuple(edits),
     )
     fork_manifest = await _forked_manifest(
-        fresh_manifest(manifest), options, recording.start.condition, parent
+        fresh_manifest(manifest), options, recording.start.condition, parent, objects
     )
     own = own_settings(manifest, options)
     own += ("sandbox",) if manifest.sandbox is None else ()
@@ -66,10 +68,9 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
         raise DatasetError(source.path / "samples.jsonl", None, f"no '{name}'")
     async with AsyncExitStack() as stack:
         now = datetime.now(UTC)
-        out = Run(options.out or source.place(f"forks/{now:%Y%m%d-%H%M%S-%f}"))
+        out = Run(options.out or source.place(f"forks/{now:%Y%m%d-%H%M%S-%f}"), objects)
         stack.callback(out.let_go)
-        out.objects = source.objects
-        plugins = Plugins(fork_manifest.plugins, source.objects)
+        plugins = Plugins(fork_manifest.plugins, objects)
         out.parts = Parts(
             await open_counted(fork_manifest, listener.note, stack, plugins)
         )  # fails before a folder
@@ -82,13 +83,17 @@ async def fork(trace: Path, options: ForkOptions, listener: Listener) -> Run:
     return out
 
 
-def _run_of(trace: Path) -> Run:
+def _run_of(trace: Path, objects: Objects) -> Run:
     """The run of a trace, by its path."""
-    return Run(trace.resolve().parents[2])
+    return Run(trace.resolve().parents[2], objects)
 
 
 async def _forked_manifest(
-    manifest: Manifest, options: ForkOptions, condition: Condition, parent: Parent
+    manifest: Manifest,
+    options: ForkOptions,
+    condition: Condition,
+    parent: Parent,
+    objects: Objects,
 ) -> Manifest:
     """The parent's manifest for one sample and condition, with the fork's changes."""
     tools = own_tools(manifest.conditions)
@@ -105,7 +110,7 @@ async def _forked_manifest(
         sandbox = (await choose_sandbox(options.sandbox)).name
     update = with_changes(manifest.model_dump(), options.changes)
     if options.model is not None:
-        update |= with_model(manifest, options.model)
+        update |= with_model(manifest, options.model, objects)
     model = update.get("model", manifest.model)
     url = options.base_url or split_address(options.model or "")[1]
     before = update.get("model_parameters", manifest.model_parameters)

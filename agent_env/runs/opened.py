@@ -22,6 +22,7 @@ from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import check_database, is_safe
 from agent_env.records.schema import Sample, Score
 from agent_env.records.trace_events import Event
+from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.run import Run
 from agent_env.tasks.faults import ConstraintRef
 from agent_env.tasks.task import FaultFinder, Task
@@ -79,9 +80,9 @@ class Assessment:
 class OpenRun:
     """A run folder that stays open; keeps what it read until the file changes."""
 
-    def __init__(self, key: str, path: Path, spare: Path) -> None:
+    def __init__(self, key: str, path: Path, spare: Path, objects: Objects = NO_OBJECTS) -> None:
         self.key = key
-        self.folder = Run(path)
+        self.folder = Run(path, objects)
         self._read_at = self.written_at
         self._spare = spare
         self._index: IndexPages | None = None
@@ -102,7 +103,7 @@ class OpenRun:
     def current(self) -> Run:
         """As run.json is now."""
         if (at := self.written_at) != self._read_at:
-            self.folder, self._read_at = Run(self.folder.path), at
+            self.folder, self._read_at = Run(self.folder.path, self.folder.objects), at
         return self.folder
 
     @property

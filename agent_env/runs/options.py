@@ -19,7 +19,7 @@ from agent_env.models.parameters import ModelParameters
 from agent_env.protocols import Limits
 from agent_env.records.options import RUNNING, SERVER, WHAT, WORDS, Opt, Part
 from agent_env.records.schema import Condition
-from agent_env.registry import Plugins
+from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.wiring.web_options import WebOptions
 
 Source = Literal["recorded", "live"]
@@ -208,9 +208,8 @@ class RunOptions:
     )
     """Limits of an episode that override the task's, by the names in protocols.Limits."""
     calls: CallOptions = field(default_factory=CallOptions)
-    objects: Mapping[tuple[str, str], object] = field(default_factory=dict)
-    """Plug-ins by kind and name that only this process has; `task`, `model` and conditions may name
-    them."""
+    objects: Objects = field(default_factory=lambda: NO_OBJECTS)
+    """Plug-ins that only this process has; `task`, `model` and conditions may name them."""
     preflight: Literal["off", "on", "anyway"] = "off"
     """Whether the server is tested before the first episode; `anyway` runs invalid conditions too
     and marks them."""

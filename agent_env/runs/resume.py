@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import moved, split_address
 from agent_env.records.manifest import Manifest
+from agent_env.registry import Objects
 from agent_env.runs.options import ForkOptions, ResumeOptions, with_changes
 from agent_env.runs.run import Run
 from agent_env.runs.start import Engine, Listener, is_in_text, preflight_update, run_episodes
@@ -84,16 +85,16 @@ def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None])
     """The run's manifest with the changes of `options`; ConfigError for a folder that is not
     trusted with its settings."""
     manifest = run.manifest()
-    changed = _resumed_manifest(manifest, options)
+    changed = _resumed_manifest(manifest, options, run.objects)
     own = own_settings(manifest, options)
     check_trust(run, changed, note, confirmed=options.trust_run, own=own)
     return changed
 
 
-def _resumed_manifest(manifest: Manifest, options: ResumeOptions) -> Manifest:
+def _resumed_manifest(manifest: Manifest, options: ResumeOptions, objects: Objects) -> Manifest:
     update = with_changes(manifest.model_dump(), options.changes)
     if options.model is not None:
-        update |= with_model(manifest, options.model)
+        update |= with_model(manifest, options.model, objects)
     model = update.get("model", manifest.model)
     url = options.base_url or split_address(options.model or "")[1]
     is_same, before = model == manifest.model, manifest.model_parameters
@@ -111,5 +112,5 @@ def own_settings(manifest: Manifest, options: ResumeOptions | ForkOptions) -> tu
     named = manifest.model_parameters.get("base_url") is not None
     address = options.base_url is not None or split_address(options.model or "")[1] is not None
     address = address or (options.model is not None and not named)
-    key = options.api_key_env is not None
-    return (("address",) if address else ()) + (("key",) if key else ())
+    own = {"address": address, "key": options.api_key_env, "model": options.model}
+    return tuple(name for name, given in own.items() if given)

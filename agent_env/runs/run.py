@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.registry import Plugins
+from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.tasks.conditions import wording_of
 from agent_env.tasks.family import by_digest, checked_options
 from agent_env.tasks.templates import with_texts
@@ -26,17 +26,16 @@ class Run(RunFolder):
     """A run folder with its task, and the objects that were opened to check it, while they are
     open."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, objects: Objects = NO_OBJECTS) -> None:
         super().__init__(path)
         self.parts = Parts()
         self.rooms: Rooms | None = None
-        self.objects: Mapping[tuple[str, str], object] = {}
-        """Plug-ins that only this process has, by kind and name."""
+        self.objects = objects
 
     @classmethod
-    def open(cls, path: Path | str) -> Self:
+    def open(cls, path: Path | str, objects: Objects = NO_OBJECTS) -> Self:
         """The run in this folder; ConfigError or DatasetError if it has none."""
-        run = cls(Path(path))
+        run = cls(Path(path), objects)
         run.manifest()
         return run
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.errors import AgentEnvError, ConfigError, DatasetError, StorageError
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, Event
+from agent_env.registry import NO_OBJECTS, Objects
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
@@ -209,7 +210,7 @@ class TraceContext:
     verdict: Assessment
 
 
-def episode_text(trace: Path, full: bool = False) -> Iterator[str]:
+def episode_text(trace: Path, full: bool = False, objects: Objects = NO_OBJECTS) -> Iterator[str]:
     """An episode readably, in parts: how it was asked, what was said, its score and diagnosis; long
     texts cut unless `full`."""
     from agent_env.analysis.transcript import transcript, verdict_lines
@@ -218,7 +219,7 @@ def episode_text(trace: Path, full: bool = False) -> Iterator[str]:
     events = read_trace(trace)
     if not events:
         raise DatasetError(trace, None, "holds no event")
-    run = trace_context(trace, events)
+    run = trace_context(trace, events, objects)
     facts = run.manifest.model_facts if run.manifest else None
     parameters = run.manifest.model_parameters if run.manifest else None
     yield from transcript(events, full, facts, parameters)
@@ -226,7 +227,7 @@ def episode_text(trace: Path, full: bool = False) -> Iterator[str]:
     yield "\n".join(verdict_lines(run.sample, verdict.score, verdict.diagnosis, verdict.why_not))
 
 
-def trace_context(trace: Path, events: list[Event]) -> TraceContext:
+def trace_context(trace: Path, events: list[Event], objects: Objects = NO_OBJECTS) -> TraceContext:
     """The manifest, sample and assessment of a trace in a run's folder; the assessment names what
     is missing."""
     from agent_env.runs.opened import Assessment, OpenRun
@@ -234,7 +235,7 @@ def trace_context(trace: Path, events: list[Event]) -> TraceContext:
     path = trace.absolute().parent.parent.parent
     if not (path / "run.json").exists():
         return _unknown(f"run.json is not beside: {path} is no run's folder")
-    run = OpenRun("", path, path)
+    run = OpenRun("", path, path, objects)
     try:
         manifest = run.manifest
     except AgentEnvError as exc:

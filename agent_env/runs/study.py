@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agent_env.episodes.calls.outages import silent
 from agent_env.errors import ConfigError
 from agent_env.records.safe_files import is_safe
+from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.run import Run
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def read_study(
-    paths: Sequence[Path | str], strict: bool = False, note: Callable[[str], None] = silent
+    paths: Sequence[Path | str],
+    strict: bool = False,
+    note: Callable[[str], None] = silent,
+    objects: Objects = NO_OBJECTS,
 ) -> Study:
     """The runs of these folders, scored by the current scorer, over their common samples; a folder
     of runs counts as all of them. `note` reports unreadable traces."""
@@ -32,7 +36,7 @@ def read_study(
 
     folders = find_runs(paths, note)
     names = _names(folders)
-    opened = [Run.open(folder) for folder in folders]
+    opened = [Run.open(folder, objects) for folder in folders]
     runs = [read_run(run, names[run.path], note) for run in opened]
     task = opened[0].task
     return assemble(

@@ -10,7 +10,7 @@ from agent_env.errors import ConfigError
 from agent_env.graph.strategies import STRATEGIES
 from agent_env.records.manifest import Manifest, PluginUse
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.registry import OBJECT, Plugins, Registry, use_of
+from agent_env.registry import NO_OBJECTS, OBJECT, Objects, Plugins, Registry, use_of
 from agent_env.sandbox.choose import SANDBOXES
 from agent_env.tasks.tool_registry import TOOLS, own_tool
 from agent_env.web.fetchers import FETCHERS, HTTP
@@ -97,9 +97,9 @@ def tools_named(texts: Iterable[str]) -> dict[str, ToolTraits]:
     return tools
 
 
-def with_model(manifest: Manifest, model: str) -> dict[str, Any]:
+def with_model(manifest: Manifest, model: str, objects: Objects = NO_OBJECTS) -> dict[str, Any]:
     """The entries of run.json for another model."""
-    entry, name = model_entry(model)
+    entry, name = model_entry(model, Plugins(objects=objects))
     uses = tuple(use for use in manifest.plugins if use.kind != MODELS.kind)
     if not entry.is_built_in:
         uses = (*uses, use_of(entry))

@@ -7,9 +7,11 @@ import asyncio
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,7 +67,7 @@ def test_the_keywords_for_editors_are_those_of_the_options() -> None:
 
 def test_the_signature_shows_the_options_of_the_command() -> None:
     shown = signature(ae.run).parameters
-    assert list(shown)[:6] == ["task", "preflight", "progress", "model", "conditions", "cited_from"]
+    assert list(shown)[:6] == ["task", "model", "conditions", "tools", "preflight", "progress"]
     assert (shown["repeats"].default, shown["run_tokens"].default) == (1, None)
     assert list(signature(ae.compare).parameters) == [
         "runs", "metric", "baseline", "wanted", "strict", "resamples",
@@ -113,7 +115,7 @@ def test_an_error_of_a_run_without_await_is_the_same_below_a_running_loop() -> N
     async def main() -> None:
         ae.run_sync("time-puzzle")
 
-    with pytest.raises(ae.ConfigError, match="unknown task 'time-puzzle'; known: "):
+    with pytest.raises(ae.ConfigError, match="unknown family 'time-puzzle'; known: "):
         asyncio.run(main())
 
 
@@ -200,3 +202,119 @@ def test_an_old_run_is_read_forked_and_saved(run: ae.Run, tmp_path: Path) -> Non
     assert forks.path.parent == run.path / "forks"
     ae.compare(run, resamples=1000).save(tmp_path / "study.md")
     assert (tmp_path / "study.md").read_text().startswith("## ")
+
+
+# Objects of this process -------------------------------------------------------------------------
+
+
+@ae.tool
+async def almanac(city: str, month: int) -> str:
+    "Mean temperature of a city in a month, in degrees Celsius."
+    return f"{city} {month}: 24"
+
+
+def make_clever() -> Callable[..., object]:
+    """A model that no module has, as one from a notebook's cell."""
+
+    async def clever(messages: Sequence[ae.Message], tools: Sequence[ae.ToolSpec]) -> object:
+        if tools and messages[-1].role == "user":
+            call = ae.ToolCall(id="1", name="almanac", arguments='{"city": "Rome", "month": 7}')
+            return ae.Reply(message=ae.Message(role="assistant", tool_calls=(call,)))
+        return "MY ANSWER: None"
+
+    return clever
+
+
+def test_a_function_is_a_model_and_another_a_tool_of_a_condition(tmp_path: Path) -> None:
+    conditions = ["base", ae.Condition("warm", tools=["web_search", almanac]), "cal+almanac"]
+    run = ae.run_sync(
+        ae.task("time-puzzles", limit=1),
+        model=make_clever(),
+        conditions=conditions,
+        tools=[almanac],
+        out=tmp_path / "run",
+        progress=False,
+    )
+    assert run.conditions == ("base", "warm", "cal+almanac")
+    outputs = [m.content for e in run.episodes() for m in e.messages if m.role == "tool"]
+    assert outputs == ["Rome 7: 24"] * 2
+    references = {use.name: use.reference for use in run.manifest.plugins}
+    assert references == {"clever": "object:clever", "almanac": "tests.api.test_api:almanac"}
+    assert [result.verdict for result in run.replay(tools_live=True)] == ["same"] * 3
+
+    (run.path / "episodes/base/tp-1-00001.1.jsonl").unlink()
+    gone = "model clever was an object of the process that made the run; give it to agent_env.open"
+    with pytest.raises(ae.ConfigError, match=gone):
+        asyncio.run(ae.open(run.path).resume(progress=False))
+    again = ae.open(run.path, model=make_clever())
+    assert len(list(asyncio.run(again.resume(progress=False)).episodes())) == 3
+    forks = asyncio.run(
+        run.episode("warm/tp-1-00001.1").fork(at=1, model="reference-static", progress=False)
+    )
+    assert [fork.answer for fork in forks.episodes()] != ["MY ANSWER: None"]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "text"),
+    [
+        ({"model": 3}, "model 'int' at object:int is an int, not an Api"),
+        ({"conditions": ae.Condition("a b")}, "condition 'a b': name: String should match pattern"),
+        ({"conditions": ae.Condition("a", tools=[len])}, "tool 'len'"),
+        ({"conditions": ae.Condition("a", tools=["hammer"])}, "unknown tool 'hammer'; known: "),
+    ],
+)
+def test_a_wrong_object_is_named(keywords: dict[str, Any], text: str, tmp_path: Path) -> None:
+    with pytest.raises(ae.ConfigError) as error:
+        ae.run_sync("time-puzzles", out=tmp_path / "run", **keywords)
+    assert text in str(error.value)
+
+
+# A family of this process ------------------------------------------------------------------------
+
+
+class Leap(ae.Sample):
+    year: int
+
+
+def make_leap() -> ae.Family:
+    def prompt(sample: Leap, condition: object) -> tuple[ae.Message, ...]:
+        return (ae.Message(role="user", content=f"Is {sample.year} a leap year? yes or no"),)
+
+    def scorer(sample: Leap, episode: Any) -> ae.Score:
+        def measure(answer: str | None) -> dict[str, object]:
+            is_right = (answer or "").strip() == sample.gold[0]
+            return {"outcome": "read", "answer": (answer,), "metrics": {"right": float(is_right)}}
+
+        return ae.episode_score(sample, episode, measure)
+
+    task: Any = ae.Task(
+        name="leap", sample_type=Leap, prompt=prompt, scorer=scorer, metrics=("right",),
+        default_conditions=("base",),
+    )  # type: ignore[arg-type]  # fmt: skip
+
+    def samples(count: int, seed: int, options: object) -> ae.SampleSet:
+        years = range(2000, 2000 + count)
+        golds = ["yes" if y % 4 == 0 else "no" for y in years]
+        made = (Leap(id=f"y{y}", task="leap", gold=(g,), year=y) for y, g in zip(years, golds))  # noqa: B905
+        return ae.SampleSet(tuple(made))
+
+    return ae.Family(name="leap", make_task=lambda *_: task, make_samples=samples)
+
+
+def test_a_family_of_the_process_is_run_read_compared_and_reported(tmp_path: Path) -> None:
+    task = ae.task(make_leap(), limit=5)
+    assert [sample.gold for sample in task.samples()][:2] == [("yes",), ("no",)]
+    run = ae.run_sync(
+        task, model=lambda messages: "no", conditions=["base", "cal"], out=tmp_path / "run",
+        progress=False,
+    )  # fmt: skip
+    assert [episode.score["right"] for episode in run.episodes(condition="base")] == [0, 1, 1, 1, 0]
+    assert run.episode("base/y2000.1").transcript().splitlines()[-2:] == [
+        "== score: right 0", "== diagnosis: base/y2000.1: unexplained",
+    ]  # fmt: skip
+    assert ae.compare(run, resamples=1000).conditions.rows[0][0] == "base"
+    assert [result.verdict for result in run.replay()] == ["same"] * 10
+    assert len(run.scores()[0].rows) == 2
+    with pytest.raises(ae.ConfigError, match="family leap was an object of the process"):
+        list(ae.open(run.path).episodes())
+    assert len(list(ae.open(run.path, task=make_leap()).episodes())) == 10

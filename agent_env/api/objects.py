@@ -1,0 +1,136 @@
+"""Tasks, tools and models given as objects: found again by a name, or held by this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from agent_env.errors import ConfigError, first_problem
+from agent_env.protocols import ToolDeclaration
+from agent_env.records import schema
+from agent_env.registry import OBJECT, Objects, Registry
+from agent_env.tasks.conditions import ALIASES, parse_condition
+from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names
+from agent_env.wiring.plugins import tools_named
+from agent_env.wiring.registry import FAMILIES, MODELS
+
+if TYPE_CHECKING:
+    from agent_env.records.tool_traits import ToolTraits
+    from agent_env.tasks.family import Family
+
+ModelLike = Any
+"""The name of a model; a function of messages, tools and options; an object with `generate`."""
+ToolLike = Any
+"""The name of a tool; what `tool` makes; a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition with a name and tools of its own.
+
+    >>> import agent_env as ae
+    >>> ae.Condition("search", tools=["web_search"])
+    Condition(name='search', tools=('web_search',), wording='implicit', strategy='tool-loop')
+    """
+
+    name: str
+    tools: tuple[ToolLike, ...] = ()
+    """Names as in conditions, functions, and what `tool` makes."""
+    wording: str = "implicit"
+    """`explicit` spells the constraints out, where the task can."""
+    strategy: str = "tool-loop"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tools", tuple(self.tools))
+
+
+class Held:
+    """The objects that only this process has, as they are named."""
+
+    def __init__(self, objects: Objects = {}) -> None:  # noqa: B006, it is copied
+        self.objects: dict[tuple[str, str], object] = dict(objects)
+
+    def family(self, family: Family) -> str:
+        """What names the family in a run."""
+        return self._named(FAMILIES, family, family.name)
+
+    def model(self, model: ModelLike) -> str:
+        """What names the model in a run."""
+        if isinstance(model, str):
+            return model
+        return self._named(MODELS, model, _name_of(model))
+
+    def tool(self, tool: ToolLike) -> ToolTraits:
+        """What the tool says of itself, and where it is found again."""
+        if isinstance(tool, str):
+            return own_tool(tool)
+        own = tool.traits.name if isinstance(tool, ToolDeclaration) else _name_of(tool)
+        entry = TOOLS.entry_of(tool, own)
+        made: ToolDeclaration = TOOLS.adapted(tool, entry)
+        TOOLS.check_free(made.traits.name, entry)
+        self._hold(TOOLS, made, made.traits.name, entry.path)
+        return made.traits.model_copy(update={"path": entry.reference or entry.path})
+
+    def condition(self, condition: Condition) -> schema.Condition:
+        """The condition as a run stores it."""
+        offered: list[str] = []
+        own: list[ToolTraits] = []
+        for tool in condition.tools:
+            if isinstance(tool, str) and (tool in ALIASES or tool in tool_names()):
+                offered += ALIASES.get(tool, (tool,))
+            else:
+                own.append(self.tool(tool))
+                offered.append(own[-1].name)
+        fields = {"wording": condition.wording, "strategy": condition.strategy}
+        try:
+            return schema.Condition.model_validate(
+                {"name": condition.name, "tools": offered, "own_tools": own, **fields}
+            )
+        except ValidationError as exc:
+            raise ConfigError(
+                f"condition '{condition.name}': {first_problem(exc.errors())}"
+            ) from None
+
+    def conditions(
+        self, conditions: Iterable[str | Condition], tools: Iterable[ToolLike]
+    ) -> list[str | schema.Condition]:
+        """Conditions of one's own as a run stores them; so those texts that name one of the tools,
+        unless all tools are texts, too."""
+        every = list(tools)
+        held = {} if all(isinstance(tool, str) for tool in every) else self._by_name(every)
+        return [
+            self.condition(each)
+            if isinstance(each, Condition)
+            else parse_condition(each, held)
+            if held.keys() & each.partition("~")[0].split("+")
+            else each
+            for each in conditions
+        ]
+
+    def _by_name(self, tools: Iterable[ToolLike]) -> Mapping[str, ToolTraits]:
+        texts = [tool for tool in tools if isinstance(tool, str)]
+        traits = [self.tool(tool) for tool in tools if not isinstance(tool, str)]
+        return {**tools_named(texts), **{each.name: each for each in traits}}
+
+    def _named(self, registry: Registry[Any], thing: object, name: str) -> str:
+        entry = registry.entry_of(thing, name)
+        registry.adapted(thing, entry)
+        registry.check_free(name, entry)
+        self._hold(registry, thing, name, entry.path)
+        return name if entry.path.startswith(OBJECT) else entry.reference or entry.path
+
+    def _hold(self, registry: Registry[Any], thing: object, name: str, path: str) -> None:
+        if path.startswith(OBJECT):
+            self.objects[registry.kind, name] = thing
+
+
+def _name_of(thing: Any) -> str:
+    return str(getattr(thing, "__name__", type(thing).__name__))
+
+
+def several(value: Any) -> list[Any]:
+    """One value, or one of several, as a list."""
+    return list(value) if isinstance(value, list | tuple) else [value]
