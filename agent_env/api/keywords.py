@@ -28,6 +28,7 @@ class RunKeywords(TypedDict, total=False):
     tokenizer: str
     web: str
     search: str | None
+    fetcher: str | None
     pages: Path | str | None
     as_of: str | None
     block_leaks: bool
