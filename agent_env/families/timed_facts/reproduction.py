@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.paper_results import Measurement, Quantity, percent
 from agent_env.analysis.study import Arm
+from agent_env.families.timed_facts import printed
 from agent_env.families.timed_facts.layouts import LAYOUTS, PAPER_VALUES, Column, heading
 from agent_env.families.timed_facts.strategies import ONE_SHOT, executed
 from agent_env.runs.options import RunOptions
@@ -29,6 +31,10 @@ ROWS = {
 """The paper's row of each strategy."""
 TASKS = {"l2": "tempreason", "l3": "tempreason", "timeqa": "timeqa"}
 """By name of the questions."""
+CASES = {"table5": "L3 with one answer", "table6": "L2 with three answers"}
+"""The questions that the paper prints; GPT-4 and InstructGPT answered them alike."""
+CASE_VALUES = {"standard": (100.0,), "cot-cqar": (0.0,), "extract-run": (100.0,)}
+RIGHT = Quantity("right", "%", 0)
 CELLS = {
     "l2": "cell=L2-single,L2-multi",
     "l3": "cell=L3-single",
@@ -44,18 +50,22 @@ def setup_name(questions: str, strategy: str) -> str:
 
 def _setup(questions: str, strategy: str) -> Setup:
     own = ("setting=reasonqa",) if questions == "timeqa" else ()
+    is_case = questions in CASES
     run = RunOptions(
-        TASKS[questions],
+        "tempreason" if is_case else TASKS[questions],
         conditions=("base",),
         prompt="paper",
         strategy=f"{strategy}{ONE_SHOT}",
         options=own,
-        where=(CELLS[questions],),
+        where=() if is_case else (CELLS[questions],),
     )
     return Setup(setup_name(questions, strategy), questions, run)
 
 
-SETUPS = tuple(_setup(questions, strategy) for questions in TASKS for strategy in ROWS)
+SETUPS = (
+    *(_setup(questions, strategy) for questions in TASKS for strategy in ROWS),
+    *(_setup(questions, strategy) for questions in CASES for strategy in CASE_VALUES),
+)
 
 
 def measure_layout(layout: str) -> Callable[[Evidence], Iterator[Measurement]]:
@@ -76,6 +86,15 @@ def measure_layout(layout: str) -> Callable[[Evidence], Iterator[Measurement]]:
                     yield Measurement(arm.label, column, estimate)
 
     return measure
+
+
+def measure_case(evidence: Evidence, questions: str) -> Iterator[Measurement]:
+    """Whether each method answers the paper's own question rightly."""
+    for strategy in CASE_VALUES:
+        for comparison in evidence.each(setup_name(questions, strategy)):
+            estimates = comparison.estimates_of("sem")
+            for arm, estimate in zip(comparison.study.arms, estimates, strict=True):
+                yield Measurement(ROWS[strategy], "right", percent(estimate), model=arm.model)
 
 
 def _questions_of(layout: str) -> tuple[str, ...]:
@@ -117,6 +136,18 @@ def _experiment(layout: str, title: str, *notes: str) -> Experiment:
     )
 
 
+def _case(questions: str) -> Experiment:
+    return Experiment(
+        questions,
+        f"Table {questions[-1]}: a question of {CASES[questions]}",
+        (RIGHT,),
+        {ROWS[strategy]: values for strategy, values in CASE_VALUES.items()},
+        tuple(setup_name(questions, strategy) for strategy in CASE_VALUES),
+        measure=partial(measure_case, questions=questions),
+        notes=("One question: an example, no measurement.", MODEL),
+    )
+
+
 MODEL = (
     "The paper's model is text-davinci-003 with one worked example and temperature 0, which is no "
     "longer served; every difference contains that of the model. The model `reference` is a script "
@@ -126,7 +157,6 @@ SHORTCUTS = (
     "Shortcuts: latest-row answers the fact that began last, ignore-time all facts of the topic, "
     "random-row one of them, majority the most frequent answer, constant none."
 )
-CASE = "one question, shown as an example; docs/paper-extraction.md says how to ask it"
 _QUESTIONS: Mapping[str, Questions] = {
     "l2": Questions(
         "l2", "tempreason", "TempReason's test questions of L2 (or TimeBench's)", 1000,
@@ -139,6 +169,12 @@ _QUESTIONS: Mapping[str, Questions] = {
     "timeqa": Questions(
         "timeqa", "timeqa", "TimeQA's questions, with fact_context, or with --option "
         "setting=open-book", 400, ("answers=single,multi",),
+    ),
+    "table5": Questions(
+        "table5", "tempreason", "the question of Table 5", 1, printed=printed.table_5
+    ),
+    "table6": Questions(
+        "table6", "tempreason", "the question of Table 6", 1, printed=printed.table_6
     ),
 }  # fmt: skip
 
@@ -160,13 +196,8 @@ PAPER = Reproduction(
             "Generated questions ask about a month inside a fact, on its first or last month, or "
             "just beside it, in equal parts; the published ones are drawn at random.",
         ),
-        Experiment(
-            "table5", "Table 5: a question of L3, five answers", (), not_reproduced=CASE
-        ),
-        Experiment(
-            "table6", "Table 6: a question of L2 with three answers, five answers", (),
-            not_reproduced=CASE,
-        ),
+        _case("table5"),
+        _case("table6"),
         _experiment(
             "7",
             "TempReason L2, with and without executing the code",

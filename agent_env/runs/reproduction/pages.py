@@ -16,7 +16,7 @@ from agent_env.analysis.paper_results import (
 from agent_env.analysis.result_tables import Column, ResultTable, as_objects
 from agent_env.episodes.run_folder import write_whole
 from agent_env.runs.reproduction.engine import ReproduceResult
-from agent_env.runs.reproduction.paper import Reproduction
+from agent_env.runs.reproduction.paper import Questions, Reproduction
 
 WORDS = (
     "Every row sets a value of the paper beside ours, with a 95 % confidence interval and the "
@@ -120,8 +120,12 @@ def contents(paper: Reproduction) -> tuple[ResultTable, ResultTable]:
     heads = ("name", "the paper's", "questions", "conditions", "not reproduced because")
     experiments = ResultTable("experiments", paper.title, tuple(map(Column, heads)), rows)
     questions = tuple(
-        (each.name, each.about, each.count, "no" if each.needs_file else "yes")
+        (each.name, each.about, each.count, "printed" if each.printed else _can(each))
         for each in paper.questions
     )
     columns = tuple(map(Column, ("--file NAME", "what it is", "in the paper", "can be generated")))
     return experiments, ResultTable("files", "Questions", columns, questions)
+
+
+def _can(questions: Questions) -> str:
+    return "no" if questions.needs_file else "yes"

@@ -43,6 +43,8 @@ class Questions:
     """KEY=VALUE of the family, for generated questions."""
     needs_file: bool = False
     """Whether questions of this kind cannot be generated."""
+    printed: Callable[[], SampleSet] | None = None
+    """Makes the questions where the paper prints them; then none are generated."""
     read: Callable[[Path], SampleSet] | None = None
     """Reads the authors' file; None: as `run --dataset` does."""
 

@@ -126,6 +126,8 @@ class QuestionSets:
             whole = self._whole[questions.name]
             part = f"{count} of {whole}, evenly spaced," if count < whole else f"all {count}"
             yield f"Questions: {part} of the file {self.files[questions.name].name}."
+        elif questions.printed is not None:
+            yield f"Questions: the paper's own, {count}."
         else:
             yield (
                 f"Questions: {count} generated here with seed {self.run.get('seed', 1)}, not the "
@@ -212,6 +214,8 @@ class QuestionSets:
         )
         if path is not None and questions.read is not None:
             made = questions.read(path)
+        elif path is None and questions.printed is not None:
+            made = questions.printed()
         else:
             chosen = read_options(family, texts)
             made = select_samples(options, family, chosen, family.make_task("default", chosen, {}))

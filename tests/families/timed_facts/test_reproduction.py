@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from agent_env.families.timed_facts import printed
+from agent_env.families.timed_facts.published import solver_agrees
+from agent_env.families.timed_facts.sample import timed
+from agent_env.tasks.family import SampleSet
 from tests.commands import Done, agent_env
 
 FACTS = (
@@ -64,6 +69,25 @@ def test_a_table_has_a_row_for_each_method_of_the_paper(tmp_path: Path) -> None:
     }  # fmt: skip
     assert found["Standard", "L2-single SEM"][0] == 72.6
     assert "text-davinci-003" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("make", [printed.table_5, printed.table_6])
+def test_the_solver_gives_the_papers_answer_to_its_printed_questions(
+    make: Callable[[], SampleSet],
+) -> None:
+    (question,) = map(timed, make().samples)
+    assert solver_agrees(question) is True
+    assert len(question.facts) == len(question.gold) + len(question.negatives)
+
+
+def test_the_papers_printed_questions_are_asked(tmp_path: Path) -> None:
+    done = reproduce(tmp_path, "--only", "table6")
+    assert done.returncode == 0, done.stderr
+    assert values(done, "table6") == {
+        ("Standard", "right"): (100.0, 100.0, 1),
+        ("CoT (C+Q+A+R)", "right"): (0.0, 100.0, 1),
+        ("Extraction + Code", "right"): (100.0, 100.0, 1),
+    }
 
 
 def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(
