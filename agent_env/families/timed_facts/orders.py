@@ -54,7 +54,7 @@ Write one Python program that answers the question, in one ```python block. It h
 the context as a list of records (first month, last month, name), so that two facts with the same \
 months are both kept, compares years and months, and counts both the first and the last month. It \
 prints one line: the answers as a JSON list of names, [] if there is none. It is run as it stands, \
-and what it prints is your answer."""
+and what it prints is your answer.{tie}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,8 @@ def prompt_text(order: PromptOrder, fields: Mapping[str, str]) -> str:
     instruction = order.instruction
     if "shift" in fields and order.shift_instruction is not None:
         instruction = order.shift_instruction
-    instruction = instruction.replace("{form}", fields.get("form", FORM))
+    tie = f" {fields.get('tie', '')}".rstrip()
+    instruction = instruction.replace("{form}", fields.get("form", FORM)).replace("{tie}", tie)
     return "\n\n".join(part for part in (*parts, instruction) if part)
 
 

@@ -18,7 +18,7 @@ from agent_env.families.timed_facts.extractor import RuleExtraction, extract, re
 from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.questions import read_shift
 from agent_env.families.timed_facts.solver import Query, Shift
-from agent_env.families.timed_facts.wording import KINDS
+from agent_env.families.timed_facts.wording import KINDS, TIE_RULES
 from agent_env.records.schema import Message
 from agent_env.scoring.names import normalise
 from agent_env.temporal.months import NAMES, Span
@@ -128,7 +128,9 @@ def reply_to(question: PromptQuestion, pages: Mapping[str, str]) -> str:
     extraction = extract(question.question, context)
     if PROGRAM in question.prompt:
         return (
-            "I could not read the question." if extraction.query is None else _program(extraction)
+            "I could not read the question."
+            if extraction.query is None
+            else _program(extraction, question.prompt)
         )
     if _ONLY_EXTRACTION in question.prompt:
         return _extraction(extraction)
@@ -214,8 +216,9 @@ def _last(fact: Fact) -> int:
     return fact.last // 12 if fact.last is not None else 9999
 
 
-def _program(extraction: RuleExtraction) -> str:
-    """A program with the facts as records of months, and the question's comparison."""
+def _program(extraction: RuleExtraction, prompt: str) -> str:
+    """A program with the facts as records of months, and the question's comparison, with the
+    tie-break that the prompt states."""
     assert extraction.query is not None  # checked by the caller
     query = extraction.query
     rows = "\n".join(f"    ({f.first!r}, {f.last!r}, {f.value!r})," for f in extraction.facts)
@@ -224,6 +227,9 @@ def _program(extraction: RuleExtraction) -> str:
     ]  # fmt: skip
     if query.relation in ("before", "after"):
         lines += _neighbour_lines(query)
+        ties = next((name for name, rule in TIE_RULES.items() if rule in prompt), "all")
+        if ties != "all":
+            lines += _tie_lines(query, ties)
     else:
         assert isinstance(query.reference, Span)  # as above
         low, high = query.reference.first, query.reference.last
@@ -249,7 +255,17 @@ def _neighbour_lines(query: Query) -> list[str]:
         "begun = [(-1 if first is None else first, last, name) for first, last, name in facts]",
         f"at = {begin}",
         f"others = [start for start, _, _ in begun if start {sign} at]",
-        f"names = [n for s, _, n in begun if others and s == {best}(others)]",
+        f"tied = [(last, n) for s, last, n in begun if others and s == {best}(others)]",
+        "names = [name for _, name in tied]",
+    ]
+
+
+def _tie_lines(query: Query, ties: str) -> list[str]:
+    latest = ties == "last-ending" or (ties == "nearest" and query.relation == "before")
+    best = "max" if latest else "min"
+    return [
+        "ends = [10**6 if last is None else last for last, _ in tied]",
+        f"names = [n for (_, n), end in zip(tied, ends) if end == {best}(ends)]",
     ]
 
 

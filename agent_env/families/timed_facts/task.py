@@ -14,7 +14,7 @@ from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
 from agent_env.families.timed_facts.shortcuts import HIDDEN, shortcuts
 from agent_env.families.timed_facts.solver import Query, Shift, Ties
-from agent_env.families.timed_facts.wording import fact_line, prose
+from agent_env.families.timed_facts.wording import TIE_RULES, fact_line, prose
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.tasks.task import AnalysisHooks, Example, Task
@@ -37,13 +37,6 @@ BOUNDS = (
 )
 
 
-TIE_RULES: dict[str, str] = {
-    "nearest": "Of several that begin in the same month, the one meant is the last to end before, "
-    "or the first to end after.",
-    "first-ending": "Of several that begin in the same month, the one that ends first is meant.",
-    "last-ending": "Of several that begin in the same month, the one that ends last is meant.",
-}
-"""How the prompt states the tie-break; `all` needs no rule."""
 PROMPTS = ("default", "paper", "either")
 """`paper` states whether there are several answers, as the paper's prompts do; `either` never does;
 `default` does for TempReason, but not for TimeQA, where there may be none."""
@@ -76,7 +69,8 @@ def make_task(
         question = timed(sample)
         form = form_of(question, prompt, ties)
         context = _context(question, setting)
-        given = {"question": question.question, "context": context, "form": form}
+        tie = _tie_rule(question, ties)
+        given = {"question": question.question, "context": context, "form": form, "tie": tie}
         return given | {"shift": ""} if question.level == "L1" else given
 
     def wording(values: Mapping[str, str]) -> str:
@@ -127,10 +121,15 @@ def form_of(question: TimedQuestion, prompt: str, ties: Ties = "all") -> str:
     if question.level == "L1":
         return DATE
     is_open = prompt == "either" or (prompt == "default" and question.level in ("easy", "hard"))
+    tie = f" {_tie_rule(question, ties)}".rstrip()
     if is_open or not question.gold:
-        return f"{EITHER} {BOUNDS}"
-    tie = f" {TIE_RULES[ties]}" if ties in TIE_RULES and question.level == "L3" else ""
+        return f"{EITHER} {BOUNDS}{tie}"
     return f"{SEVERAL if len(question.gold) > 1 else ONE} {BOUNDS}{tie}"
+
+
+def _tie_rule(question: TimedQuestion, ties: Ties) -> str:
+    """The tie-break in words, where the question can have one."""
+    return TIE_RULES.get(ties, "") if question.level == "L3" else ""
 
 
 WORKED = tuple(

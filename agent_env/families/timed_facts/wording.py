@@ -58,6 +58,15 @@ KINDS = {
 """By name."""
 
 
+TIE_RULES: dict[str, str] = {
+    "nearest": "Of several that begin in the same month, the one meant is the last to end before, "
+    "or the first to end after.",
+    "first-ending": "Of several that begin in the same month, the one that ends first is meant.",
+    "last-ending": "Of several that begin in the same month, the one that ends last is meant.",
+}
+"""How the prompt states the tie-break; `all` needs no rule."""
+
+
 def kind_of(question: str) -> str | None:
     """The relation of a question, by its longest cue; None without one."""
     lowered = question.casefold()

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.reference.policy import Reference
 from agent_env.families.tempreason.family import FAMILY
 from agent_env.families.time_puzzles.task import make_task as time_puzzles
 from agent_env.families.timed_facts.extraction import read_extraction
+from agent_env.families.timed_facts.facts import Fact
 from agent_env.families.timed_facts.orders import ORDERS, STRATEGY_NAMES
 from agent_env.families.timed_facts.score import score
-from agent_env.families.timed_facts.solver import solve
+from agent_env.families.timed_facts.solver import TIES, Query, Relation, Ties, solve
+from agent_env.families.timed_facts.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.records.schema import Condition, Message
 
-from .asking import ask, episode
+from .asking import REFERENCE, ask, episode
 
 OPTIONS = FAMILY.options.model_validate({"levels": ("L2",)})
 TASK = FAMILY.make_task("default", OPTIONS, {})
@@ -81,7 +83,7 @@ def test_a_question_of_time_and_time_is_asked_without_facts(strategy: str) -> No
     """`code-run` has the program, which a sandbox would run, in the reply."""
     if strategy == "code-run":
         (prompt,) = TASK.prompt(L1, Condition(name="ci", strategy=strategy))
-        code = asyncio.run(Reference().generate([prompt], ())).message.content
+        code = asyncio.run(REFERENCE.generate([prompt], ())).message.content
         printed: list[str] = []
         exec(code.removeprefix("```python\n").removesuffix("\n```"), {"print": printed.append})
         finished = episode(f"Answer: {printed[0]}")
@@ -109,6 +111,36 @@ def test_the_prompt_states_the_tie_break() -> None:
     assert "the one meant is the last to end before, or the first to end after" in message.content
     (plain,) = TASK.prompt(sample, Condition(name="base"))
     assert "begin in the same month" not in plain.content
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize(("relation", "name"), [("before", "Quay Town"), ("after", "Vell Rovers")])
+def test_a_program_follows_the_tie_break_of_its_prompt(
+    ties: Ties, relation: Relation, name: str
+) -> None:
+    facts = tuple(
+        Fact(topic="Ada Lorn", kind="team", value=value, start=start, end=end)
+        for value, start, end in (
+            ("Vell Rovers", "1990-01", "1993-01"),
+            ("Ostrel F.C.", "1993-03", "1995-01"),
+            ("Marn United", "1993-03", None),
+            ("Quay Town", "2000-02", "2005-12"),
+        )
+    )
+    sample = L1.model_copy(
+        update={
+            "question": f"Which team did Ada Lorn play for {relation} {name}?", "level": "L3",
+            "facts": facts, "gold": ("x", "y"),
+        }
+    )  # fmt: skip
+    task = make_task("tempreason", "either", "reasonqa", ties=ties)
+    (prompt,) = task.prompt(sample, Condition(name="ci", strategy="code-run"))
+    code = asyncio.run(REFERENCE.generate([prompt], ())).message.content
+    printed: list[str] = []
+    exec(code.removeprefix("```python\n").removesuffix("\n```"), {"print": printed.append})
+    answers = solve(facts, Query(relation, name), ties=ties).answers
+    assert json.loads(printed[0]) == list(answers)
+    assert len(answers) == (2 if ties == "all" else 1)
 
 
 def test_a_family_without_a_context_cannot_be_asked_so() -> None:
