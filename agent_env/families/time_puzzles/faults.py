@@ -19,6 +19,7 @@ from datetime import date
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.difficulty import LOOKED_UP
 from agent_env.families.time_puzzles.generator import evidence_of
 from agent_env.families.time_puzzles.readings import Readings
 from agent_env.families.time_puzzles.sample import TimePuzzle
@@ -28,7 +29,6 @@ from agent_env.tasks.faults import ConstraintRef, Faults, MissedDate, Source, Wr
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
 from agent_env.temporal.facts.tables import FactTables
 
-LOOKED_UP = (ft.KbEvent, ft.PersonAlive, ft.UsPresident)
 MANY_VALUED = {
     "decade", "year_range", "leap_year", "chinese_zodiac", "person_alive", "us_president", "event",
     "japanese_era", "season", "lunar_month", "western_zodiac", "calendar_month", "multi_weekday",

@@ -17,10 +17,11 @@ from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.candidates import Candidates, Entry, FactKind
 from agent_env.families.time_puzzles.checks import Checker
 from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.difficulty import ANY, Target, difficulty_of
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
 from agent_env.families.time_puzzles.plan import Outline, draw_outline, plan_kinds
 from agent_env.families.time_puzzles.proofs import proofs_of
-from agent_env.families.time_puzzles.sample import Checks, TimePuzzle
+from agent_env.families.time_puzzles.sample import Checks, Difficulty, TimePuzzle
 from agent_env.families.time_puzzles.solver import information_gain, rests_of, solve
 from agent_env.families.time_puzzles.spelled_out import SpelledOut, TooManySpans
 from agent_env.families.time_puzzles.wording import Wording
@@ -91,7 +92,9 @@ class Generator:
         days: DayRange = PUZZLE_DAYS,
         calendars: Sequence[str] = ("chinese",),
         checked: bool = True,
+        target: Target = ANY,
     ) -> None:
+        self._target = target
         self._days = days
         self._checked = checked
         self._sets = DaySets(days, tables)
@@ -119,6 +122,8 @@ class Generator:
             if shape.facts > MANY_FACTS
             else "ask for more facts or fewer solutions"
         )
+        if self._target.bounds:
+            advice = f"ask for less than difficulty={self._target}"
         raise NotFound(
             f"no puzzle with {shape.facts} facts and {shape.solutions} solutions was found in "
             f"{MAX_TRIES} tries; {advice}"
@@ -131,6 +136,8 @@ class Generator:
         event = self._event(shape, outline, rng)
         kinds = plan_kinds(self._candidates.kinds, outline, shape.facts - 1, self._checked, rng)
         if event is None or len(kinds) < shape.facts - 1:
+            return
+        if self._checked and not self._target.admits_kinds([kind.name for kind in kinds]):
             return
         if shape.solutions == 0:
             yield from self._contradictions(event, kinds, rng)
@@ -227,7 +234,9 @@ class Generator:
     def _accept(
         self, entries: list[Entry], seed_date: date | None, rng: Random, name: str
     ) -> TimePuzzle | None:
-        """The puzzle, if every check holds and it can be put in words."""
+        """The puzzle, if it has the difficulty, every check holds and it can be put in words."""
+        if not self._target.admits(self._difficulty(entries)):
+            return None
         facts = [entry.fact for entry in entries]
         rests = rests_of([entry.days for entry in entries], self._days.everything)
         answer = rests[0] & entries[0].days
@@ -243,6 +252,9 @@ class Generator:
         order = rng.sample(range(len(facts)), len(facts))
         explicit = tuple(self._wording.explicit(facts[i], listed[i]) for i in order)
         return self._puzzle([entries[i] for i in order], explicit, answer, checks, seed_date, name)
+
+    def _difficulty(self, entries: Sequence[Entry]) -> Difficulty:
+        return difficulty_of(entries, self._sets.events, self._days.everything)
 
     def _is_explicit_sound(self, listed: Sequence[DaySet], answer: DaySet) -> bool:
         """Whether the explicit wording has the same answer and no fact that it could do without."""
@@ -278,6 +290,8 @@ class Generator:
             fact_count=len(facts),
             event=event.event,
             event_level=event.level,
+            obscurity=self._sets.events[event.event].obscurity,
+            difficulty=self._difficulty(entries),
             seed_date=seed_date.isoformat() if seed_date else "",
             years=f"{self._days.first.year}-{self._days.last.year}",
             checks=checks,

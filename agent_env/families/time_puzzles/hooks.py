@@ -18,7 +18,8 @@ CALENDARS = {
 
 
 def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
-    """By solution count, number of facts, fact types, calendars, event level, and world if any."""
+    """By solution count, number of facts, fact types, calendars, event level; by the measured
+    quantities of its difficulty; by obscurity and world if any."""
     if not isinstance(sample, TimePuzzle):
         return {}
     calendars = {name for fact in sample.facts if (name := _calendar(fact)) is not None}
@@ -29,9 +30,22 @@ def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
         "calendar": tuple(sorted(calendars)) or ("gregorian only",),
         "event level": (sample.event_level,) if sample.event_level else (),
     }
+    if sample.difficulty is not None:
+        breakdown["lookups"] = (str(sample.difficulty.lookups),)
+        breakdown["pages"] = (str(sample.difficulty.pages),)
+        breakdown["hops"] = (str(sample.difficulty.hops),)
+        breakdown["candidates"] = (_magnitude(sample.difficulty.candidates),)
+    if sample.obscurity is not None:
+        breakdown["obscurity"] = (f"{sample.obscurity:.2f}",)
     if world := getattr(sample, "world", None):
         breakdown["world"] = (str(world),)
     return breakdown
+
+
+def _magnitude(number: int) -> str:
+    """The power of ten that a number reaches, such as `100-999`."""
+    low = 10 ** (len(str(number)) - 1)
+    return f"{low}-{10 * low - 1}" if number else "0"
 
 
 def cluster(sample: Sample) -> str:

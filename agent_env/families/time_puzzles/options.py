@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from pydantic import Field
 
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.candidates import CALENDAR_KINDS
+from agent_env.families.time_puzzles.difficulty import parse_target
 from agent_env.families.time_puzzles.puzzle_sets import SetOptions
 from agent_env.records.schema import Record
 from agent_env.temporal.days import DayRange
@@ -31,6 +33,10 @@ class PuzzleOptions(Record):
     """Joined by commas, or all: chinese, hebrew, islamic, persian, …"""
     facts_table: Path | None = None
     """A file with your own event table; docs/facts.md has the form."""
+    difficulty: tuple[str, ...] = ()
+    """Targets joined by commas, QUANTITY=A-B: lookups, pages, hops (of calendars), candidates."""
+    after: str = ""
+    """YYYY-MM-DD: events that begin after a model's knowledge cutoff."""
     unchecked: bool = False
     """The paper's rules alone, no guarantees."""
     processes: int | None = Field(default=None, ge=1, exclude=True)
@@ -48,14 +54,33 @@ def set_options(count: int, seed: int, options: PuzzleOptions) -> SetOptions:
         days=DayRange(date(first, 1, 1), date(last, 12, 31)),
         calendars=calendars_of(options),
         checked=not options.unchecked,
+        target=parse_target(options.difficulty),
     )
 
 
 def tables_of(options: PuzzleOptions) -> FactTables:
     """The packaged tables; a user's table replaces the events, and adds its people."""
     tables = shipped_tables()
-    events = options.facts_table
-    return tables if events is None else read_world(events, tables)
+    file = options.facts_table
+    if file is not None:
+        tables = read_world(file, tables)
+    return tables if not options.after else _after(tables, options.after, file)
+
+
+def _after(tables: FactTables, text: str, file: Path | None) -> FactTables:
+    """The tables with the events that begin after a day."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(f"--option after: '{text}' is not a day; write YYYY-MM-DD") from None
+    events = tuple(row for row in tables.events if row.start and row.start.first > day)
+    if not events:
+        table = file or "the shipped table"
+        latest = max((row.start.first for row in tables.events if row.start), default=None)
+        raise ConfigError(
+            f"--option after: no event of {table} begins after {day}; its latest begins on {latest}"
+        )
+    return replace(tables, events=events)
 
 
 def processes_of(options: PuzzleOptions) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from random import Random
 
+from agent_env.families.time_puzzles.difficulty import ANY, Target
 from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape, schedule
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange
@@ -31,6 +32,7 @@ class SetOptions:
     days: DayRange = PUZZLE_DAYS
     calendars: tuple[str, ...] = ("chinese",)
     checked: bool = True
+    target: Target = ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ class _Maker:
 
     def __init__(self, tables: FactTables, options: SetOptions) -> None:
         self._options = options
-        self._generator = _generator(tables, options.days, options.calendars, options.checked)
+        self._generator = _generator(
+            tables, options.days, options.calendars, options.checked, options.target
+        )
         self.shapes = len(options.facts) * len(options.solutions)
         """The number of shapes; as many puzzles have all of them."""
         self._shapes: list[Shape] = list(schedule(self.shapes, options.facts, options.solutions))
@@ -106,10 +110,10 @@ class _Maker:
 
 @lru_cache(maxsize=2)
 def _generator(
-    tables: FactTables, days: DayRange, calendars: tuple[str, ...], checked: bool
+    tables: FactTables, days: DayRange, calendars: tuple[str, ...], checked: bool, target: Target
 ) -> Generator:
     """One for all sets of a process: the day sets of its facts are computed once."""
-    return Generator(tables, days, calendars, checked)
+    return Generator(tables, days, calendars, checked, target)
 
 
 def _all(

@@ -36,6 +36,20 @@ class Checks(Record):
     or 2, where it was not checked."""
 
 
+class Difficulty(Record):
+    """Measured quantities of a puzzle in its implicit wording."""
+
+    lookups: int
+    """Facts whose dates must be looked up: the event, people, presidents."""
+    pages: int
+    """Pages between the question and these dates: one for each look-up, one more where the event is
+    described and must be identified first."""
+    hops: int
+    """Facts of other calendars, each a conversion."""
+    candidates: int
+    """Days of the range that the other facts leave, which need neither."""
+
+
 class TimePuzzle(Sample):
     """Constraints in two wordings, with their facts."""
 
@@ -54,6 +68,10 @@ class TimePuzzle(Sample):
     event: str = ""
     """The event to look up."""
     event_level: str = ""
+    obscurity: float | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The event's: share of a panel of models that could not date it; None where unknown."""
+    difficulty: Difficulty | None = None
+    """None for a puzzle of generator 1 or 2 and for a foreign one."""
     seed_date: str = ""
     """The hidden date on which the facts hold; empty without a solution."""
     years: str = Field(default="1800-2050", pattern=r"^\d{4}-\d{4}$")

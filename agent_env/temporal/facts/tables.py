@@ -43,6 +43,8 @@ class EventRow:
     """Title of an encyclopedia article."""
     now: date | None = None
     """For a row without an end: the day on which it is stated to have lasted still."""
+    obscurity: float | None = None
+    """Share of a panel of models that could not date it, 0 to 1; None where none was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,17 @@ def _event(raw: dict[str, str]) -> EventRow:
         years=parse_years(raw["multi_year_spans"]),
         source=raw["source"],
         now=date.fromisoformat(raw["now"]) if raw.get("now") else None,
+        obscurity=parse_obscurity(raw.get("obscurity", "")),
     )
+
+
+def parse_obscurity(text: str) -> float | None:
+    """A share from 0 to 1; None for an empty text. ValueError for any other."""
+    if not text:
+        return None
+    if re.fullmatch(r"0(?:\.\d{1,6})?|1(?:\.0{1,6})?", text) is None:
+        raise ValueError(f"obscurity '{text}' is no share from 0 to 1, such as 0.75")
+    return float(text)
 
 
 def parse_years(text: str) -> tuple[int, ...]:

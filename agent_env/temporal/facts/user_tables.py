@@ -18,12 +18,12 @@ from agent_env.temporal.facts.rules import (
     row_defects,
     table_defects,
 )
-from agent_env.temporal.facts.tables import COLUMNS, EventRow, parse_spans
+from agent_env.temporal.facts.tables import COLUMNS, EventRow, parse_obscurity, parse_spans
 from agent_env.temporal.facts.writing import write_events
 from agent_env.temporal.partial import PartialDate
 
 NEEDED = ("event", "start", "end", "multi_year_spans")
-COLUMNS_ALLOWED = (*COLUMNS, "role", "precision", "now")
+COLUMNS_ALLOWED = (*COLUMNS, "role", "precision", "now", "obscurity")
 DEFECTS_LISTED = 20
 """How many defects an error spells out."""
 
@@ -126,6 +126,7 @@ def _entry(line: _Line, header: tuple[str, ...], now: date) -> tuple[Entry | Non
     start, end = _day(raw, "start", wrong), _day(raw, "end", wrong)
     spans = _spans(raw, wrong)
     as_of = _now(raw, now, wrong)
+    obscurity = _obscurity(raw, wrong)
     if not raw["event"]:
         wrong.append("the event has no name")
     if wrong:
@@ -140,6 +141,7 @@ def _entry(line: _Line, header: tuple[str, ...], now: date) -> tuple[Entry | Non
         years=tuple(sorted(year for span in spans for year in span)),
         source=raw.get("source", ""),
         now=as_of if start is not None and end is None else None,
+        obscurity=obscurity,
     )
     wrong += row_defects(row, as_of)
     if raw.get("precision"):
@@ -165,6 +167,14 @@ def _spans(raw: dict[str, str], wrong: list[str]) -> tuple[range, ...]:
     except ValueError as exc:
         wrong.append(f"multi_year_spans {exc}")
         return ()
+
+
+def _obscurity(raw: dict[str, str], wrong: list[str]) -> float | None:
+    try:
+        return parse_obscurity(raw.get("obscurity", ""))
+    except ValueError as exc:
+        wrong.append(str(exc))
+        return None
 
 
 def _now(raw: dict[str, str], now: date, wrong: list[str]) -> date:

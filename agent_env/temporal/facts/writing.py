@@ -12,19 +12,24 @@ from agent_env.temporal.facts.tables import COLUMNS, EventRow
 
 
 def write_events(rows: Sequence[EventRow], out: Path) -> None:
-    """The table in its full form; with rows that still last it has the column `now` too."""
-    lasting = any(row.now is not None for row in rows)
-    cells = [_cells(row) for row in rows]
-    if lasting:
-        write_csv((*COLUMNS, "now"), cells, out)
-    else:
-        write_csv(COLUMNS, (line[:-1] for line in cells), out)
+    """The table in its full form; with the columns `now` and `obscurity` where a row has one."""
+    more = [
+        name for name in ("now", "obscurity") if any(getattr(row, name) is not None for row in rows)
+    ]
+    lines = ((*_cells(row), *(_text(getattr(row, name)) for name in more)) for row in rows)
+    write_csv((*COLUMNS, *more), lines, out)
 
 
 def _cells(row: EventRow) -> tuple[str, ...]:
-    start, end, now = (str(day) if day is not None else "" for day in (row.start, row.end, row.now))
     spans = spans_text(row.years)
-    return (row.event, row.kind, row.summary, row.hint, start, end, spans, row.source, now)
+    start, end = _text(row.start), _text(row.end)
+    return (row.event, row.kind, row.summary, row.hint, start, end, spans, row.source)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6f}".rstrip("0").rstrip(".")
+    return "" if value is None else str(value)
 
 
 def spans_text(years: Sequence[int]) -> str:

@@ -1,0 +1,81 @@
+"""Measured difficulty, and puzzles of a wanted one."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles.candidates import Entry
+from agent_env.families.time_puzzles.difficulty import difficulty_of, parse_target
+from agent_env.families.time_puzzles.facts import (
+    ExplicitYear,
+    KbEvent,
+    LunarMonth,
+    Month,
+    PersonAlive,
+)
+from agent_env.families.time_puzzles.hooks import groups
+from agent_env.families.time_puzzles.options import PuzzleOptions, tables_of
+from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
+from agent_env.families.time_puzzles.sample import Difficulty
+from agent_env.temporal.days import PUZZLE_DAYS
+from agent_env.testing import puzzle
+
+from .by_hand import SETS, TABLES, WATERLOO
+
+TRAFALGAR = KbEvent(event="the Battle of Trafalgar", aspect="start", level="day", value=21)
+
+
+def test_quantities_are_counted_fact_by_fact() -> None:
+    facts = [TRAFALGAR, PersonAlive(person="Albert Einstein"), LunarMonth(month=9),
+             Month(month=10), ExplicitYear(year=1921)]  # fmt: skip
+    entries = [Entry(fact, SETS.of(fact)) for fact in facts]
+    measured = difficulty_of(entries, SETS.events, PUZZLE_DAYS.everything)
+    assert measured == Difficulty(lookups=2, pages=3, hops=1, candidates=31)
+
+
+def test_a_named_event_is_one_page_away() -> None:
+    entries = [Entry(WATERLOO, SETS.of(WATERLOO))]
+    measured = difficulty_of(entries, SETS.events, PUZZLE_DAYS.everything)
+    assert measured == Difficulty(lookups=1, pages=1, hops=0, candidates=91676)
+
+
+def test_a_set_has_the_difficulty_that_was_asked_for() -> None:
+    target = parse_target(["lookups=2", "hops=0-1", "candidates=10-9999"])
+    options = SetOptions(count=4, seed=2, facts=(5,), solutions=(2, 4), target=target)
+    puzzles = make_set(TABLES, options).puzzles
+    assert len(puzzles) == 4
+    assert all(p.difficulty is not None and target.admits(p.difficulty) for p in puzzles)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("lookups", "'lookups' is no target; write QUANTITY=A-B; quantities: lookups, pages, hops"),
+        ("length=2", "no quantity 'length'"),
+        ("hops=3-1", "'hops=3-1' is reversed; write 1-3"),
+    ],
+)
+def test_a_wrong_target_says_what_to_write(text: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        parse_target([text])
+
+
+def test_scores_break_down_by_each_quantity() -> None:
+    difficulty = Difficulty(lookups=2, pages=3, hops=1, candidates=3012)
+    measured = puzzle().model_copy(update={"difficulty": difficulty, "obscurity": 0.5})
+    parts = groups(measured)
+    names = ("lookups", "pages", "hops", "candidates", "obscurity")
+    assert [parts[name] for name in names] == [("2",), ("3",), ("1",), ("1000-9999",), ("0.50",)]
+
+
+def test_events_after_a_cutoff_alone_are_used() -> None:
+    tables = tables_of(PuzzleOptions(after="2022-09-30"))
+    assert [row.event for row in tables.events] == [
+        "the Artemis I mission",
+        "the men's football World Cup in Qatar",
+    ]
+    with pytest.raises(ConfigError, match="no event of the shipped table begins after 2023-01-01"):
+        tables_of(PuzzleOptions(after="2023-01-01"))
+    with pytest.raises(ConfigError, match="'2023' is not a day; write YYYY-MM-DD"):
+        tables_of(PuzzleOptions(after="2023"))
