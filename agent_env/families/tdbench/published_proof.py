@@ -2,7 +2,7 @@
 
 A file's statements ran on a database that is not published: nobody says how it held days, what
 stood for an end without a value, and on which day it was made. Each reading that the file's own
-texts suggest is tried on a part of the statements, and the best three on all of them. A reading is
+texts suggest is tried on a part of the statements, and the best two on all of them. A reading is
 chosen for all statements of one kind in a file at once, never for one statement alone.
 """
 
@@ -34,8 +34,8 @@ from agent_env.families.tdbench.published_sql import (
 
 PART = 120
 """Statements on which every reading is tried."""
-BEST = 3
-"""Readings that are tried on all."""
+BEST = 2
+"""Readings that are tried on all statements."""
 MOST_DAYS = 4
 """Days of making that are tried."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -174,12 +174,13 @@ def _run(
         bases = [stack.enter_context(closing(Database(t, named, reading))) for t in tables]
         results = [_results(statement, bases, late) for statement in statements]
     votes: Counter[int] = Counter()
+    right: list[set[int]] = []
     for statement, (found, _) in zip(statements, results, strict=True):
-        for number, rows in found.items():
-            votes[number] += bool(rows) and same_rows(rows, statement.rows, reading)
+        right.append({n for n, rows in found.items() if same_rows(rows, statement.rows, reading)})
+        votes.update(number for number in right[-1] if found[number])
     outcomes = (
-        _outcome(statement, found, reason, tables, votes, reading)
-        for statement, (found, reason) in zip(statements, results, strict=True)
+        _outcome(found, reason, own, tables, votes)
+        for (found, reason), own in zip(results, right, strict=True)
     )
     return Proof(reading, tuple(outcomes))
 
@@ -205,19 +206,18 @@ def _results(
 
 
 def _outcome(
-    statement: StoredResult,
     found: Mapping[int, tuple[Row, ...]],
     reason: str,
+    right: set[int],
     tables: Sequence[Columns],
     votes: Mapping[int, int],
-    reading: Reading,
 ) -> Outcome:
+    """`right`: the tables on which the statement returns its stored rows."""
     if not found:
         return Outcome(None, None, False, reason)
 
     def rank(number: int) -> tuple[bool, int, bool]:
-        rows = found[number]
-        return same_rows(rows, statement.rows, reading), votes[number], bool(rows)
+        return number in right, votes[number], bool(found[number])
 
     best = max(found, key=rank)
-    return Outcome(tables[best], found[best], rank(best)[0])
+    return Outcome(tables[best], found[best], best in right)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from random import Random
 from typing import Literal
@@ -58,7 +59,7 @@ def published_samples(
     published: PublishedSet, now: date | None, differing: Differing = "refuse"
 ) -> SampleSet:
     """One sample for each phrasing of each question that can be run, and one for each blank."""
-    tables = {id(table): _material(table) for table in published.tables}
+    tables = {id(table): _Shown.of(table) for table in published.tables}
     proofs = {(proof.file, proof.group): proof for proof in published.proofs}
     samples: list[TdbenchSample] = []
     refused = 0
@@ -78,22 +79,41 @@ def published_samples(
             agrees=agrees,
             gold="both" if agrees or differing == "refuse" else differing,
         )
-        day = checked.reading.now or (now.isoformat() if now else _last_day(checked.table))
+        shown = tables[id(checked.table)]
+        day = checked.reading.now or (now.isoformat() if now else shown.last_day)
         rows: Sequence[Row] = checked.rows
         if certificate.gold == "stored":
             answers = _answer_columns(rows, checked.question)
-            returned = tuple(_gold(row, answers, checked.table, checked.reading) for row in rows)
+            returned = tuple(_gold(row, answers, shown, checked.reading) for row in rows)
             certificate = certificate.model_copy(update={"returned": returned})
             rows = checked.question.correct_rows
-        material = tables[id(checked.table)]
-        samples += _samples(checked, rows, checked.table, material, day, certificate)
+        samples += _samples(checked, rows, shown, day, certificate)
     made = max((p.reading.now or "" for p in published.proofs), default="")
-    day = (now.isoformat() if now else made) or max(map(_last_day, published.tables), default="")
+    day = (now.isoformat() if now else made) or max(
+        (s.last_day for s in tables.values()), default=""
+    )
     samples += [_blank(blank, day) for blank in published.blanks]
     used = {digest for sample in samples for digest in sample.materials}
-    by_digest = {table.digest: table for table in tables.values() if table.digest in used}
+    materials = [shown.material for shown in tables.values()]
+    by_digest = {material.digest: material for material in materials if material.digest in used}
     left_out = {REFUSED: refused} if refused else {}
     return SampleSet(tuple(samples), tuple(by_digest.values()), left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A table as samples show it, with what is read of all its rows once."""
+
+    table: Columns
+    material: MaterialTable
+    digest: str
+    precision: Granularity
+    last_day: str
+
+    @classmethod
+    def of(cls, table: Columns) -> _Shown:
+        material = _material(table)
+        return cls(table, material, material.digest, granularity(table), _last_day(table))
 
 
 REFUSED = "questions whose statement returns other rows than those stored"
@@ -129,13 +149,13 @@ def _material(table: Columns) -> MaterialTable:
 
 
 def _samples(
-    checked: CheckedQuestion, rows: Sequence[Row], table: Columns, material: MaterialTable,
-    now: str, certificate: Certificate,
+    checked: CheckedQuestion, rows: Sequence[Row], shown: _Shown, now: str,
+    certificate: Certificate,
 ) -> Iterable[TdbenchSample]:  # fmt: skip
-    question = checked.question
+    question, table = checked.question, shown.table
     keys = _keys(question, table)
     answers = _answer_columns(rows, question)
-    golds = tuple(_gold(row, answers, table, checked.reading) for row in rows)
+    golds = tuple(_gold(row, answers, shown, checked.reading) for row in rows)
     gold = tuple(dict.fromkeys(row.answer for row in golds))
     group = _group(table, keys)
     others = [_value(table.rows[n], table, answers) for n in group]
@@ -146,7 +166,7 @@ def _samples(
     common = {
         "task": NAME,
         "gold": gold,
-        "materials": (material.digest,),
+        "materials": (shown.digest,),
         "query": name,
         "domain": table.name,
         "kind": relation if relation in ("current", "hops") else "relation",
@@ -154,7 +174,7 @@ def _samples(
         "cardinality": cardinality_of(len(gold)),
         "asked": keys,
         "answers": answers,
-        "granularity": granularity(table),
+        "granularity": shown.precision,
         "now": now,
         "golds": golds,
         "others": wrong,
@@ -202,9 +222,9 @@ def _answer_columns(rows: Sequence[Row], question: PublishedQuestion) -> tuple[s
     return tuple(selected[:1] if question.relation == "hops" else selected)
 
 
-def _gold(row: Row, answers: Sequence[str], table: Columns, reading: Reading) -> GoldRow:
+def _gold(row: Row, answers: Sequence[str], shown: _Shown, reading: Reading) -> GoldRow:
     cells = {name.casefold(): value for name, value in row.items()}
-    length = LENGTHS[granularity(table)]
+    length = LENGTHS[shown.precision]
     start = iso_day(str(cells.get("start") or ""))[:length]
     end = cells.get("end")
     lasting = end is None or is_open(str(end), reading)
@@ -212,7 +232,7 @@ def _gold(row: Row, answers: Sequence[str], table: Columns, reading: Reading) ->
         answer=_joined(row, answers),
         start=start,
         end=None if lasting else iso_day(str(end))[:length],
-        row=_place(table, cells, answers),
+        row=_place(shown.table, cells, answers),
     )
 
 
@@ -231,9 +251,8 @@ def _place(table: Columns, cells: Row, answers: Sequence[str]) -> int:
     start, answer = table.place("start"), _joined(cells, answers)
     day = iso_day(str(cells.get("start") or ""))
     for number, row in enumerate(table.rows):
-        if _value(row, table, answers) == answer and (
-            start is None or iso_day(row[start] or "") == day
-        ):
+        is_same_day = start is None or iso_day(row[start] or "") == day
+        if is_same_day and _value(row, table, answers) == answer:
             return number
     return 0
 

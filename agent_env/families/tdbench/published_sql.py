@@ -34,6 +34,7 @@ _NOW = re.compile(
 )
 _READ = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION})
 MIDNIGHT = " 00:00:00"
+_MONTH = re.compile(r"\d{4}-\d{2}")
 
 
 class StatementError(ValueError):
@@ -232,6 +233,6 @@ def _kind(table: Columns, place: int) -> str:
 def iso_day(value: str) -> str:
     """A day for a year, a month or a day with a time: the first that it can mean."""
     plain = value.strip().removesuffix(MIDNIGHT).removesuffix(".0")
-    if re.fullmatch(r"\d{4}", plain):
+    if len(plain) == 4 and plain.isdecimal():
         return f"{plain}-01-01"
-    return f"{plain}-01" if re.fullmatch(r"\d{4}-\d{2}", plain) else plain
+    return f"{plain}-01" if len(plain) == 7 and _MONTH.fullmatch(plain) else plain

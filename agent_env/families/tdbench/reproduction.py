@@ -41,6 +41,8 @@ DOMAIN_WORDS = {
 """Parts of a table's name by the paper's domain; all other tables are of Wikipedia."""
 COMES_OUT = "come out"
 SHORTCUTS_SHOWN = ("constant", "latest-row", "ignore-time", "oracle")
+IN_FIGURES = ("constant", "latest-row")
+"""Those of a figure of many points."""
 COUNTRIES = ("country", "countries", "leader", "offices")
 
 
@@ -73,7 +75,11 @@ Make = Callable[[Sequence[ScoredAnswer]], columns.Columns]
 
 
 def measured(
-    evidence: Evidence, setups: Sequence[str], make: Make, known: Sequence[Quantity]
+    evidence: Evidence,
+    setups: Sequence[str],
+    make: Make,
+    known: Sequence[Quantity],
+    shortcuts: Sequence[str] = SHORTCUTS_SHOWN,
 ) -> Iterator[Measurement]:
     """The columns of a layout as measurements, by model, then by shortcut; those that the paper
     does not have, and those without an answer, are left out."""
@@ -83,7 +89,7 @@ def measured(
             rows[answer.model].append(answer)
     if every := [answer for own in rows.values() for answer in own]:
         for setup in setups:
-            for answer in _shortcut_answers(evidence, setup):
+            for answer in _shortcut_answers(evidence, setup, shortcuts):
                 rows[answer.model].append(answer)
     columns_ = make(every)
     names = {quantity.name for quantity in known}
@@ -105,7 +111,9 @@ def certified(evidence: Evidence) -> Iterator[Measurement]:
         yield Measurement(name, COMES_OUT, ours, why=f"{reproduced} of {stored}; {reading}")
 
 
-def _shortcut_answers(evidence: Evidence, setup: str) -> Iterator[ScoredAnswer]:
+def _shortcut_answers(
+    evidence: Evidence, setup: str, names_shown: Sequence[str]
+) -> Iterator[ScoredAnswer]:
     """The shortcuts over the setup's questions."""
     runs = evidence.runs.get(setup, ())
     if not runs:
@@ -114,7 +122,7 @@ def _shortcut_answers(evidence: Evidence, setup: str) -> Iterator[ScoredAnswer]:
     prompt, names = prompt_of(setup), condition_names(runs[0].manifest)
     task = evidence.tasks[setup]
     for shortcut in task.shortcuts:
-        if shortcut.name in SHORTCUTS_SHOWN:
+        if shortcut.name in names_shown:
             for sample, _, score in shortcut_scores(task, shortcut, tuple(samples.values())):
                 yield ScoredAnswer(
                     tdbench_sample(sample), score.metrics, f"shortcut {shortcut.name}", prompt,
@@ -241,9 +249,10 @@ def _experiment(
     make: Make,
     *notes: str,
 ) -> Experiment:
+    shown = IN_FIGURES if name.startswith("figure") else SHORTCUTS_SHOWN
     return Experiment(
         name, title, quantities, published, tuple(setups),
-        measure=lambda evidence: measured(evidence, setups, make, quantities), notes=notes,
+        measure=lambda evidence: measured(evidence, setups, make, quantities, shown), notes=notes,
     )  # fmt: skip
 
 
