@@ -66,7 +66,8 @@ def _by_row(result: ExperimentResult) -> Figure:
         values = [v for r in rows for v in (r.ours.value, r.paper) if v is not None]
         if values and min(values) > 0 and max(values) > 100 * min(values):
             axes.set_xscale("log")
-        axes.set_xlabel(literal(f"{quantity.name} ({quantity.unit})"))
+        own_unit = "" if quantity.unit == quantity.name else f" ({quantity.unit})"
+        axes.set_xlabel(literal(f"{quantity.name}{own_unit}"))
         clean(axes, "x")
     panels[0].set_yticks(range(len(labels)), [literal(label) for label in labels], fontsize=8)
     panels[0].set_ylim(len(labels) - 0.4, -0.6)

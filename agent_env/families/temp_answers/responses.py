@@ -10,7 +10,7 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -145,12 +145,11 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         with path.open(encoding="utf-8-sig", newline="", errors="replace") as stream:
-            quotes = Quotes(stream)
-            reader = csv.DictReader(quotes, strict=False)
+            reader = csv.DictReader(stream, strict=False)
             for number, record in enumerate(reader, start=1):
                 _check_fields(path, number, record, reader.fieldnames or ())
                 yield record
-            if quotes.are_open:
+            if _has_open_quote(path):
                 why = "a quote is not closed at the end of the file, which seems to be cut"
                 raise DatasetError(path, reader.line_num, why)
     except OSError as exc:
@@ -159,17 +158,11 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
         raise DatasetError(path, reader.line_num, str(exc)) from exc
 
 
-class Quotes:
-    """The lines of a CSV, with a check whether the last quote was closed."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = lines
-        self.are_open = False
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._lines:
-            self.are_open ^= line.count('"') % 2 == 1
-            yield line
+def _has_open_quote(path: Path) -> bool:
+    """Whether the number of quotes is odd, as in a file that was cut inside a field."""
+    with path.open("rb") as stream:
+        chunks = iter(lambda: stream.read(1 << 20), b"")
+        return sum(chunk.count(b'"') for chunk in chunks) % 2 == 1
 
 
 def _check_fields(
@@ -181,7 +174,8 @@ def _check_fields(
         raise DatasetError(
             path, None, f"row {number} has {count} fields, the header {len(columns)}"
         )
-    if (missing := next((name for name in columns if record[name] is None), None)) is not None:
+    if None in record.values():
+        missing = next(name for name in columns if record[name] is None)
         why = f"row {number} has no field '{missing}'; the file seems to be cut there"
         raise DatasetError(path, None, why)
 
