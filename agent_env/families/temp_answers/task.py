@@ -13,7 +13,7 @@ from agent_env.families.temp_answers.scoring.answer_spec import TimeAnswer
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import is_transitional, measure, within
 from agent_env.families.temp_answers.shortcuts import HIDDEN, shortcuts
-from agent_env.families.temp_answers.wording import messages
+from agent_env.families.temp_answers.wording import PLACEHOLDERS, messages, prompt_fields
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.task import AnalysisHooks, Task
@@ -40,10 +40,17 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
             is_prefilled(question, condition, options),
         )
 
+    def fields(sample: Sample, condition: Condition) -> dict[str, str]:
+        question = time_question(sample)
+        table = materials[question.materials[0]] if question.materials else None
+        return prompt_fields(question, table)
+
     return Task(
         name=NAME,
         sample_type=TimeQuestion,
         prompt=start,
+        placeholders=PLACEHOLDERS,
+        fields=fields,
         scorer=score,
         metrics=METRICS,
         error_metrics=ERROR_METRICS,

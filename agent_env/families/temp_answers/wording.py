@@ -50,13 +50,33 @@ def messages(
     return tuple(turns_so_far)
 
 
+PLACEHOLDERS = {"question": True, **dict.fromkeys(("form", "table", "facts", "rules"), False)}
+"""Of a user's own prompt, and whether each is required."""
+
+
+def prompt_fields(question: TimeQuestion, table: MaterialTable | None) -> dict[str, str]:
+    """The placeholders' texts; `table` and `facts` are empty where the question has none."""
+    has_table = table is not None and not question.keys
+    return {
+        "question": question.question,
+        "form": question.form,
+        "table": render_table(table) if table is not None and has_table else "",
+        "facts": render_facts(table) if table is not None and not has_table else "",
+        "rules": _answer_rules(question),
+    }
+
+
 def _rules(question: TimeQuestion, table: MaterialTable | None) -> str:
-    if not question.keys:
-        return TABLE_RULES
-    rules = OBJECT_RULES.format(keys=_about_keys(question.keys), example=_shape(question))
-    if table is None:
+    rules = _answer_rules(question)
+    if not question.keys or table is None:
         return rules
     return f"{FACT_RULES.format(facts=render_facts(table))}\n\n{rules}"
+
+
+def _answer_rules(question: TimeQuestion) -> str:
+    if not question.keys:
+        return TABLE_RULES
+    return OBJECT_RULES.format(keys=_about_keys(question.keys), example=_shape(question))
 
 
 def _about_keys(keys: Mapping[str, str]) -> str:

@@ -14,10 +14,12 @@ from agent_env.families.temp_answers.generator import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step, read_task
 from agent_env.families.temp_answers.sample import TimeQuestion, time_question
 from agent_env.families.temp_answers.task import keeps_format, score
+from agent_env.records.manifest import TextFile
 from agent_env.records.schema import Condition, Episode, Message
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import SampleSet, by_digest, read_options
 from agent_env.tasks.task import Task
+from agent_env.tasks.templates import with_template
 
 BASE = Condition(name="base")
 
@@ -175,3 +177,16 @@ def test_options_are_written_as_key_and_value() -> None:
 def test_other_prompts_are_no_time_questions() -> None:
     assert read_task([Message(role="user", content="Find every date that satisfies them.")]) is None
     assert read_task([]) is None
+
+
+def test_a_prompt_of_the_users_own_has_table_facts_and_rules() -> None:
+    found, task = made(6)
+    own = with_template(
+        task, TextFile(name="own.txt", digest="0", text="{facts}{table}|{question}|{form}")
+    )
+    for question in questions(found):
+        (message,) = own.prompt(question, BASE)
+        context, asked, form = message.content.split("|")
+        assert (asked, form) == (question.question, question.form)
+        assert bool(context) == bool(question.materials)
+        assert context in "\n".join(m.content for m in task.prompt(question, BASE))
