@@ -6,10 +6,11 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import typer
 
+from agent_env import __version__
 from agent_env.cli.help import PLAIN, CommandTable
 from agent_env.cli.run import say
 from agent_env.runs.terminal import guard_streams
@@ -56,6 +57,7 @@ class Commands(CommandTable):
             "traveler": "families.traveler:traveler",
         },
         "This machine": {
+            "docs": "docs:docs",
             "list": "plugins:list_registry",
             "doctor": "sandbox:doctor",
             "sandbox": "sandbox:sandbox_commands",
@@ -74,8 +76,21 @@ app = typer.Typer(
 )
 
 
+def _print_version(is_given: bool) -> None:
+    if is_given:
+        print(f"agent-env {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _commands() -> None:
+def _commands(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
     """What makes a typer application of a table alone."""
 
 

@@ -14,7 +14,7 @@ from agent_env.cli.run import AsJson, RunPath, print_scores, print_trails
 def score(
     folder: RunPath,
     prices: Annotated[
-        Path | None, typer.Option(help="A table of models: docs/limits.md has the form.")
+        Path | None, typer.Option(help="A table of models: agent-env docs limits shows the form.")
     ] = None,
     evidence: Annotated[
         bool,

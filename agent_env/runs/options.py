@@ -182,7 +182,7 @@ class RunOptions:
     strategy: Annotated[
         str | None,
         Opt(
-            "tool-loop (zero-shot), cot, few-shot, one-round; docs/tempreason.md has more.",
+            "tool-loop (zero-shot), cot, few-shot, one-round; agent-env docs tempreason has more.",
             WORDS,
             manifest="conditions",
         ),

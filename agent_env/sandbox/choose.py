@@ -53,7 +53,7 @@ SANDBOXES: Registry[MakeSandbox] = Registry(
 """Ours are made by `make`, which probes them; a plug-in is taken as it is, and only by name."""
 
 ADVICE = (
-    "start a Docker engine and build the image (docs/sandbox.md), allow unprivileged user "
+    "start a Docker engine and build the image (agent-env docs sandbox), allow unprivileged user "
     "namespaces, install bubblewrap, or name --sandbox unsafe-subprocess to run without isolation"
 )
 

@@ -52,7 +52,7 @@ class CallOptions:
     ] = 20
     """Failed calls in a row after which the run stops."""
     prices: Annotated[
-        Path | None, Opt("A table of models: docs/limits.md has the form.", CALLS)
+        Path | None, Opt("A table of models: agent-env docs limits shows the form.", CALLS)
     ] = None
     reply_cache: Annotated[
         Path | None,

@@ -36,7 +36,7 @@ class ServerOptions:
     errors: Annotated[
         Mapping[str, float],
         Opt(
-            "Such as 429:0.1,hang:0.05,cut:0.02 (docs/models.md).",
+            "Such as 429:0.1,hang:0.05,cut:0.02 (agent-env docs models).",
             typed=str,
             default="",
             read=parse_errors,
@@ -49,7 +49,7 @@ class ServerOptions:
             "Serve POST /tokenize as vllm or llama.cpp has it; or none.", typed=str, read=_tokenizer
         ),
     ] = "vllm"
-    mode: Annotated[str, Opt(f"Whose rules are enforced: {', '.join(MODES)} (docs/models.md).")] = (
+    mode: Annotated[str, Opt(f"Whose rules are enforced: {', '.join(MODES)} (agent-env docs models).")] = (
         "lenient"
     )
     hosting: Hosting = Hosting()

@@ -122,7 +122,7 @@ def read_events(file: Path) -> tuple[EventRow, ...]:
     """The events of a CSV file; DatasetError for the first defect."""
     rows = read_rows(file, _event)
     if not rows:
-        raise DatasetError(file, None, "holds no event; docs/facts.md has the columns")
+        raise DatasetError(file, None, "holds no event; agent-env docs facts lists the columns")
     first_lines: dict[str, int] = {}
     for line, row in enumerate(rows, start=2):
         if row.event in first_lines:

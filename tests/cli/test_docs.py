@@ -1,0 +1,90 @@
+"""The pages that commands and messages name, and those that are made from the code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import agent_env
+from agent_env.cli import docs
+from agent_env.cli.commands_page import commands_page
+from tests import TESTS
+from tests.commands import agent_env as command
+
+ROOT = TESTS.parent
+PAGES = {file.stem for file in (ROOT / "docs").glob("*.md")}
+
+
+def texts(file: Path) -> Iterator[str]:
+    """The string literals of a module that are no docstrings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in plain:
+            yield node.value
+
+
+def test_messages_name_pages_that_an_installed_user_can_open() -> None:
+    made_of_code = {"commands_page.py", "options_page.py", "samples_page.py"}
+    for file in (ROOT / "agent_env").rglob("*.py"):
+        for text in texts(file):
+            assert set(re.findall(r"agent-env docs ([a-z-]+)", text)) <= PAGES, (file, text)
+            is_page = file.name in made_of_code
+            assert is_page or not re.search(r"docs/[a-z-]+\.md", text), (file, text)
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    listed = re.findall(r'= "([a-z-]+)\.md"', (ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(PAGES)
+
+
+def test_every_public_name_has_its_place_in_the_reference() -> None:
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^::: (\S+)$", page, re.M))
+    public = {f"{module}.{name}" for module, names in agent_env.PUBLIC.items() for name in names}
+    assert named == public
+
+
+def test_the_page_of_commands_is_up_to_date() -> None:
+    page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    assert page == f"{commands_page()}\n", (
+        "make it again: python -m agent_env.cli.commands_page > docs/commands.md"
+    )
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(docs, "SITE", tmp_path)
+    monkeypatch.setattr(docs, "_has_desktop", lambda: False)
+    for name in ("index", "models", "404"):
+        (tmp_path / f"{name}.html").write_text(name)
+    return tmp_path
+
+
+def test_a_page_of_the_site_is_told_by_its_address(site: Path) -> None:
+    done = command("docs", "models")
+    assert (done.returncode, done.stdout) == (0, f"{(site / 'models.html').as_uri()}\n")
+
+
+def test_a_page_that_is_not_there_is_a_mistake_and_those_that_are_are_listed(site: Path) -> None:
+    done = command("docs", "nope")
+    assert (done.returncode, done.stderr) == (
+        2, "agent-env: no page 'nope'; pages: index, models\n",
+    )  # fmt: skip
+
+
+def test_a_checkout_without_the_site_shows_its_markdown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docs, "SITE", tmp_path)
+    assert command("docs", "models").stdout == f"{ROOT / 'docs' / 'models.md'}\n"
+    monkeypatch.setattr(docs, "SOURCES", tmp_path)
+    assert "install a released wheel" in command("docs").stderr
+
+
+def test_the_version_is_told() -> None:
+    assert command("--version").stdout == f"agent-env {agent_env.__version__}\n"
