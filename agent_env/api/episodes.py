@@ -81,11 +81,12 @@ class Episode:
         forks, by default in RUN/forks/. `edit={"1": text}` replaces the result of that step's first
         tool call; the other keywords are the options of `agent-env fork`.
 
-        >>> import agent_env as ae, asyncio
-        >>> episode = ae.open("runs/first").episode("base/tp-1-00001.1")
-        >>> forks = asyncio.run(episode.fork(at=0, repeats=2, out="runs/forks"))
-        >>> [fork.name for fork in forks.episodes()]
-        ['base/tp-1-00001.1', 'base/tp-1-00001.2']
+        Examples:
+            >>> import agent_env as ae, asyncio
+            >>> episode = ae.open("runs/first").episode("base/tp-1-00001.1")
+            >>> forks = asyncio.run(episode.fork(at=0, repeats=2, out="runs/forks"))
+            >>> [fork.name for fork in forks.episodes()]
+            ['base/tp-1-00001.1', 'base/tp-1-00001.2']
         """
         from agent_env.api.runs import Run
         from agent_env.runs.fork import fork

@@ -54,11 +54,12 @@ async def run(
     server first; `anyway` runs conditions that it finds meaningless. `progress` goes to stderr, in
     a notebook to one line of the cell.
 
-    >>> import agent_env as ae, asyncio
-    >>> task = ae.task("time-puzzles", limit=2)
-    >>> run = asyncio.run(ae.run(task, conditions=["base", "explicit"], out="runs/second"))
-    >>> run
-    Run('runs/second': time-puzzles, reference, 4 of 4 episodes)
+    Examples:
+        >>> import agent_env as ae, asyncio
+        >>> task = ae.task("time-puzzles", limit=2)
+        >>> run = asyncio.run(ae.run(task, conditions=["base", "explicit"], out="runs/second"))
+        >>> run
+        Run('runs/second': time-puzzles, reference, 4 of 4 episodes)
     """
     from agent_env.runs.progress import progress_shown
     from agent_env.runs.score import score_folder
@@ -94,10 +95,11 @@ def run_sync(
     """`run` for scripts, without `await`; in a notebook too, where nothing else goes on until it
     ends.
 
-    >>> import agent_env as ae
-    >>> run = ae.run_sync("time-puzzles", limit=1, conditions="explicit", progress=False)
-    >>> [episode.score["exact_match"] for episode in run.episodes()]
-    [1.0]
+    Examples:
+        >>> import agent_env as ae
+        >>> run = ae.run_sync("time-puzzles", limit=1, conditions="explicit", progress=False)
+        >>> [episode.score["exact_match"] for episode in run.episodes()]
+        [1.0]
     """
     own = {"model": model, "conditions": conditions, "tools": tools}
     return wait_for(run(task, preflight=preflight, progress=progress, **own, **options))
@@ -114,10 +116,11 @@ def open(
     """The run in this folder; ConfigError or DatasetError where there is none. A run that was made
     with objects of another process needs them again.
 
-    >>> import agent_env as ae
-    >>> ae.open("runs/none")
-    Traceback (most recent call last):
-    agent_env.errors.ConfigError: runs/none is no run: it has no run.json
+    Examples:
+        >>> import agent_env as ae
+        >>> ae.open("runs/none")
+        Traceback (most recent call last):
+        agent_env.errors.ConfigError: runs/none is no run: it has no run.json
     """
     held = Held()
     if task is not None:
@@ -164,9 +167,10 @@ class Run:
 
         An episode that cannot be read is left out, and said on stderr.
 
-        >>> import agent_env as ae
-        >>> [episode.name for episode in ae.open("runs/first").episodes(condition="base")]
-        ['base/tp-1-00001.1', 'base/tp-1-00002.1']
+        Examples:
+            >>> import agent_env as ae
+            >>> [episode.name for episode in ae.open("runs/first").episodes(condition="base")]
+            ['base/tp-1-00001.1', 'base/tp-1-00002.1']
         """
         from agent_env.runs.episodes import list_episodes
 
@@ -184,9 +188,10 @@ class Run:
     def episode(self, name: str) -> Episode:
         """The episode CONDITION/SAMPLE.REPEAT; ConfigError where there is none.
 
-        >>> import agent_env as ae
-        >>> ae.open("runs/first").episode("explicit/tp-1-00001.1")
-        Episode('explicit/tp-1-00001.1': answered, exact_match 1)
+        Examples:
+            >>> import agent_env as ae
+            >>> ae.open("runs/first").episode("explicit/tp-1-00001.1")
+            Episode('explicit/tp-1-00001.1': answered, exact_match 1)
         """
         _ = self.manifest
         trace = self._open.trace(name)
@@ -218,9 +223,10 @@ class Run:
         """Runs the missing episodes, and those cut off or failed from their last event on. The
         keywords are the options of `agent-env resume`.
 
-        >>> import agent_env as ae, asyncio
-        >>> asyncio.run(ae.open("runs/first").resume())
-        Run('runs/first': time-puzzles, reference, 4 of 4 episodes)
+        Examples:
+            >>> import agent_env as ae, asyncio
+            >>> asyncio.run(ae.open("runs/first").resume())
+            Run('runs/first': time-puzzles, reference, 4 of 4 episodes)
         """
         from agent_env.runs.progress import progress_shown
         from agent_env.runs.resume import resume
@@ -240,9 +246,10 @@ class Run:
         """Runs the recorded episodes again, without network or key, and compares them with their
         traces. The keywords are `strict`, `tools_live`, `model_live`, `out` and `trust_run`.
 
-        >>> import agent_env as ae
-        >>> [result.verdict for result in ae.open("runs/first").replay()]
-        ['same', 'same', 'same', 'same']
+        Examples:
+            >>> import agent_env as ae
+            >>> [result.verdict for result in ae.open("runs/first").replay()]
+            ['same', 'same', 'same', 'same']
         """
         from agent_env.runs.replay import replay
 

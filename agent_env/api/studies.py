@@ -30,10 +30,11 @@ def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Stud
     of runs. The keywords are `metric`, `baseline`, `wanted`, `strict` and `resamples`, as those of
     `agent-env compare`.
 
-    >>> import agent_env as ae
-    >>> study = ae.compare("runs/first")
-    >>> study.differences.rows[0][0]
-    'explicit − base'
+    Examples:
+        >>> import agent_env as ae
+        >>> study = ae.compare("runs/first")
+        >>> study.differences.rows[0][0]
+        'explicit − base'
     """
     from agent_env.runs.compare import compare_folders
 
@@ -61,9 +62,10 @@ class Study:
     def table(self, name: str) -> ResultTable:
         """The statistic of this name; ConfigError lists those that there are.
 
-        >>> import agent_env as ae
-        >>> [row[0] for row in ae.compare("runs/first").table("conditions").rows]
-        ['base', 'explicit']
+        Examples:
+            >>> import agent_env as ae
+            >>> [row[0] for row in ae.compare("runs/first").table("conditions").rows]
+            ['base', 'explicit']
         """
         from agent_env.runs.compare import select_tables
 

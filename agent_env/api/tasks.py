@@ -32,9 +32,10 @@ class TaskOptions:
     def samples(self) -> tuple[Sample, ...]:
         """The questions with their gold answers, as a run would ask them.
 
-        >>> import agent_env as ae
-        >>> [sample.id for sample in ae.task("time-puzzles", limit=2).samples()]
-        ['tp-1-00001', 'tp-1-00002']
+        Examples:
+            >>> import agent_env as ae
+            >>> [sample.id for sample in ae.task("time-puzzles", limit=2).samples()]
+            ['tp-1-00001', 'tp-1-00002']
         """
         from agent_env.runs.prepare import samples_of
 
@@ -53,12 +54,13 @@ def task(name: str | Family, /, **options: Any) -> TaskOptions:
     `limit`, `seed`, `dataset`, `where` and `prompt` say which questions and in which words; all
     others are options of the task, which `agent-env run TASK --help` lists.
 
-    >>> import agent_env as ae
-    >>> ae.task("time-puzzles", limit=50, facts="5-6")
-    task('time-puzzles', limit=50, facts=5-6)
-    >>> ae.task("time-puzzles", limit=0)
-    Traceback (most recent call last):
-    agent_env.errors.ConfigError: limit=0: must be greater than or equal to 1
+    Examples:
+        >>> import agent_env as ae
+        >>> ae.task("time-puzzles", limit=50, facts="5-6")
+        task('time-puzzles', limit=50, facts=5-6)
+        >>> ae.task("time-puzzles", limit=0)
+        Traceback (most recent call last):
+        agent_env.errors.ConfigError: limit=0: must be greater than or equal to 1
     """
     from agent_env.tasks.family import option_texts, read_options
     from agent_env.wiring.registry import load_family

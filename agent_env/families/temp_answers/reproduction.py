@@ -90,7 +90,7 @@ def _experiment(
 
 MODES = (
     "Rows of runs are about generated questions, those of response files about the files' own. "
-    "Mode paper has the published rules, mode v2 ours (docs/temp-answers.md); their difference on "
+    "Mode paper has the published rules, mode v2 ours (agent-env docs temp-answers); their difference on "
     "the same responses comes from the rules alone. An interval tells of the sampling of "
     "questions, drawn by table or graph, not of the sampling of responses."
 )

@@ -49,9 +49,9 @@ class ServerOptions:
             "Serve POST /tokenize as vllm or llama.cpp has it; or none.", typed=str, read=_tokenizer
         ),
     ] = "vllm"
-    mode: Annotated[str, Opt(f"Whose rules are enforced: {', '.join(MODES)} (agent-env docs models).")] = (
-        "lenient"
-    )
+    mode: Annotated[
+        str, Opt(f"Whose rules are enforced: {', '.join(MODES)} (agent-env docs models).")
+    ] = "lenient"
     hosting: Hosting = Hosting()
     no_usage: Annotated[bool, Opt("Report no token usage, as some servers do.")] = False
 
