@@ -46,8 +46,10 @@ def kinds(run: RunDiagnosis) -> ResultTable:
         rows.append((condition, sum(counts.values()), *(counts[k] for k in present)))  # type: ignore[index]
     columns = (Column("condition"), Column("episodes", 0), *(Column(kind, 0) for kind in present))
     title = f"Why answers are wrong · {run.model} · {run.run}"
-    notes = ("By rules, from the traces: agent-env docs analysis lists them. Failed and unfinished episodes "
-             "are no answers.",)  # fmt: skip
+    notes = (
+        "By rules, from the traces: agent-env docs analysis lists them. Failed and unfinished "
+        "episodes are no answers.",
+    )
     return ResultTable("kinds", title, columns, tuple(rows), notes)
 
 

@@ -91,8 +91,8 @@ def _experiment(
 MODES = (
     "Rows of runs are about generated questions, those of response files about the files' own. "
     "Mode paper has the published rules, mode v2 ours (agent-env docs temp-answers); their "
-    "difference on the same responses comes from the rules alone. An interval tells of the sampling of "
-    "questions, drawn by table or graph, not of the sampling of responses."
+    "difference on the same responses comes from the rules alone. An interval tells of the "
+    "sampling of questions, drawn by table or graph, not of the sampling of responses."
 )
 SCORES = (Quantity("EM", "%", 2), Quantity("sMAPE", "%", 2), Quantity("MASE", "MASE", 2))
 COUNTS = (Quantity("EM", "n", 0), Quantity("sMAPE", "n", 0), Quantity("MASE", "n", 0))
