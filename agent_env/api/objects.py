@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,15 @@ from agent_env.protocols import ToolDeclaration
 from agent_env.records import schema
 from agent_env.registry import OBJECT, Objects, Registry
 from agent_env.tasks.conditions import ALIASES, parse_condition
+from agent_env.tasks.family import Family, family_of
+from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names
 from agent_env.wiring.plugins import tools_named
 from agent_env.wiring.registry import FAMILIES, MODELS
 
 if TYPE_CHECKING:
+    from agent_env.records.schema import Sample
     from agent_env.records.tool_traits import ToolTraits
-    from agent_env.tasks.family import Family
 
 ModelLike = Any
 """The name of a model; a function of messages, tools and options; an object with `generate`."""
@@ -53,8 +55,11 @@ class Held:
     def __init__(self, objects: Objects = {}) -> None:  # noqa: B006, it is copied
         self.objects: dict[tuple[str, str], object] = dict(objects)
 
-    def family(self, family: Family) -> str:
-        """What names the family in a run."""
+    def family(self, task: Family | Task, samples: Sequence[Sample] = ()) -> str:
+        """What names the family, or the task with these samples, in a run."""
+        family = family_of(task, samples) if isinstance(task, Task) else task
+        if not isinstance(family, Family):
+            raise ConfigError(f"a task is a name, a Family or a Task, not {type(task).__name__}")
         return self._named(FAMILIES, family, family.name)
 
     def model(self, model: ModelLike) -> str:

@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from agent_env.records.schema import Sample
     from agent_env.runs.run import Run as RunFolder
     from agent_env.tasks.family import Family
+    from agent_env.tasks.task import Task
 
 Preflight = Literal["on", "off", "anyway"]
 
 
 @with_keywords(RunOptions, without=("task",))
 async def run(
-    task: TaskOptions | str | Family,
+    task: TaskOptions | str | Family | Task,
     /,
     *,
     model: ModelLike = "reference",
@@ -82,7 +83,7 @@ async def run(
 
 @with_keywords(RunOptions, without=("task",))
 def run_sync(
-    task: TaskOptions | str | Family,
+    task: TaskOptions | str | Family | Task,
     /,
     *,
     model: ModelLike = "reference",
@@ -109,7 +110,7 @@ def open(
     path: Path | str,
     /,
     *,
-    task: Family | None = None,
+    task: Family | Task | None = None,
     model: ModelLike | None = None,
     tools: Sequence[ToolLike] | ToolLike = (),
 ) -> Run:

@@ -12,8 +12,11 @@ from agent_env.runs.keywords import from_arguments
 from agent_env.runs.options import RunOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_env.records.schema import Sample
     from agent_env.tasks.family import Family
+    from agent_env.tasks.task import Task
 
 OF_THE_RUN = ("limit", "seed", "dataset", "where", "prompt")
 """Options of a run that belong to what is asked; all others are the task's own."""
@@ -47,9 +50,11 @@ class TaskOptions:
         return f"task({', '.join([repr(self.name), *own, *self.keywords['options']])})"
 
 
-def task(name: str | Family, /, **options: Any) -> TaskOptions:
+def task(
+    name: str | Family | Task, /, *, samples: Sequence[Sample] = (), **options: Any
+) -> TaskOptions:
     """The task of this name, to be run by `run`: a built-in or installed one, MODULE:NAME,
-    file.py:NAME, or a Family.
+    file.py:NAME, a Family, or a Task with its `samples`.
 
     `limit`, `seed`, `dataset`, `where` and `prompt` say which questions and in which words; all
     others are options of the task, which `agent-env run TASK --help` lists.
@@ -69,7 +74,9 @@ def task(name: str | Family, /, **options: Any) -> TaskOptions:
     own = {key: value for key, value in options.items() if key not in OF_THE_RUN}
     texts = option_texts(own)
     held = Held()
-    text = name if isinstance(name, str) else held.family(name)
+    if samples:
+        of_run.setdefault("limit", len(samples))
+    text = name if isinstance(name, str) else held.family(name, samples)
     read_options(load_family(text, Plugins(objects=held.objects, from_user=True)), texts)
     keywords = {"task": text, **of_run, "options": texts}
     from_arguments(RunOptions, keywords, "task")

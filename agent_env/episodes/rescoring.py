@@ -76,13 +76,22 @@ def version_of(scorer: Scorer) -> ScorerVersion:
     """The scorer's name and the digest of its sources."""
     module = inspect.getmodule(scorer)
     name = getattr(scorer, "__qualname__", type(scorer).__qualname__)
-    own = [Path(module.__file__)] if module is not None and module.__file__ else []
+    place = getattr(module, "__file__", None)
+    own = [Path(place)] if place else []
     room = sorted(Path(path) for path in Path(agent_env.scoring.__path__[0]).rglob("*.py"))
-    whole = sha256()
+    whole = sha256(b"" if own else _source(scorer))
     for file in (*own, *room):
         whole.update(file.name.encode() + b"\0" + file.read_bytes())
     where = module.__name__ if module is not None else "unknown"
     return ScorerVersion(scorer=f"{where}.{name}", source=whole.hexdigest()[:12])
+
+
+def _source(scorer: Scorer) -> bytes:
+    """Of a scorer without a file, as in a notebook."""
+    try:
+        return inspect.getsource(scorer).encode()
+    except (OSError, TypeError):
+        return b""
 
 
 @dataclass(frozen=True, slots=True)

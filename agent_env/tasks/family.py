@@ -74,6 +74,16 @@ class Family:
     """MODULE:NAME of the `runs.reproduction.paper.Reproduction` of its paper; None for none."""
 
 
+def family_of(task: Task, samples: Sequence[Sample] = ()) -> Family:
+    """A family of one task and these samples alone, whatever the seed."""
+    made = tuple(samples)
+    return Family(
+        name=task.name,
+        make_task=lambda prompt, options, materials: task,
+        make_samples=lambda count, seed, options: SampleSet(made[:count]),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class RewordingResult:
     """Samples reworded by a model, where the wording passed the check."""

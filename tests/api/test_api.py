@@ -318,3 +318,13 @@ def test_a_family_of_the_process_is_run_read_compared_and_reported(tmp_path: Pat
     with pytest.raises(ae.ConfigError, match="family leap was an object of the process"):
         list(ae.open(run.path).episodes())
     assert len(list(ae.open(run.path, task=make_leap()).episodes())) == 10
+
+
+def test_a_task_with_its_samples_is_asked_whole(tmp_path: Path) -> None:
+    family = make_leap()
+    made = family.make_samples(15, 1, None).samples
+    task = ae.task(family.make_task("default", None, {}), samples=made)
+    assert repr(task) == "task('leap', limit=15)"
+    assert task.samples() == made
+    with pytest.raises(ae.ConfigError, match="a task is a name, a Family or a Task, not int"):
+        ae.run_sync(3, out=tmp_path / "run")  # type: ignore[arg-type]

@@ -40,3 +40,10 @@ def test_comparing_shows_tables_frames_and_figures(kinds: dict[str, list[set[str
 
 def test_reading_and_forking_shows_a_line_for_each_run(kinds: dict[str, list[set[str]]]) -> None:
     assert kinds["fork"] == [{"text/plain"}] * 5
+
+
+def test_a_tool_and_a_task_of_a_notebook_are_run_and_replayed(
+    kinds: dict[str, list[set[str]]],
+) -> None:
+    plain = {"text/plain"}
+    assert kinds["own"] == [plain, plain, {"text/plain", "text/markdown"}, plain]
