@@ -22,12 +22,20 @@ CONDITION = "shortcut"
 def shortcut_scores(
     task: Task, shortcut: Shortcut, samples: Sequence[Sample]
 ) -> list[tuple[Sample, Episode, Score]]:
-    """The shortcut's answers to the samples for which it has one, scored."""
-    guess, scored = shortcut.make(samples), []
+    """The shortcut's answers to the samples for which it has one, scored. It has none to a sample
+    that it cannot read, such as one that somebody edited."""
+    try:
+        guess = shortcut.make(samples)
+    except Exception:  # a foreign run's samples may cause any error; its scores do without
+        return []
+    scored = []
     for sample in samples:
         rng = Random(f"{shortcut.name}/{sample.id}")
         shown = sample if shortcut.sees_gold else sample.model_copy(update=dict(task.hidden))
-        text = guess(shown, rng)
+        try:
+            text = guess(shown, rng)
+        except Exception:  # as above
+            continue
         if text is None:
             continue
         episode = Episode(
@@ -65,11 +73,13 @@ def majority(answer: AnswerText, kind: Callable[[Sample], str] = lambda sample: 
         counts: dict[str, Counter[str]] = {}
         for sample in samples:
             counts.setdefault(kind(sample), Counter())[own[sample.id]] += 1
+        first_two = {name: count.most_common(2) for name, count in counts.items()}
 
         def guess(sample: Sample, rng: Random) -> str | None:
-            others = counts[kind(sample)].copy()
-            others[own[sample.id]] -= 1  # its own gold does not count
-            text, count = max(others.items(), key=lambda pair: pair[1])
+            others = [  # its own gold does not count
+                (count - (text == own[sample.id]), text) for text, count in first_two[kind(sample)]
+            ]
+            count, text = max(others, key=lambda pair: pair[0])
             return text if count > 0 else None
 
         return guess

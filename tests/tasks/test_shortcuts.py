@@ -58,6 +58,15 @@ def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_
     assert alone is None
 
 
+def test_a_sample_that_a_shortcut_cannot_read_has_no_answer_and_stops_nothing() -> None:
+    def fails(sample: Sample) -> str:
+        return sample.id if sample.id == "d" else text(sample) * (1 // len(sample.id.strip("a")))
+
+    answers = [e.answer for _, e, _ in shortcut_scores(TASK, constant("fails", fails), SET)]
+    assert answers == ["MY ANSWER: None", "MY ANSWER: None", "d"]
+    assert shortcut_scores(TASK, majority(fails), SET) == []
+
+
 def test_a_random_answer_is_another_questions_and_the_same_each_time() -> None:
     shortcut = random_answer(text)
     first, second = (
@@ -75,6 +84,21 @@ SHORTCUTS = {
     "timeqa": "constant majority latest-row random-row ignore-time oracle",
     "traveler": "constant majority ignore-time oracle",
 }
+
+
+@pytest.mark.parametrize(
+    ("scorer", "gold"),
+    [("exact", ["a, b"]), ("number", ["12"]), ("date", ["1999-05"]), ("set", ["x, y", "z"]),
+     ("dates", ["1999-05-01", "2001-02-03"]), ("choice", ["B"])],
+)  # fmt: skip
+def test_the_oracle_of_a_users_own_questions_is_right(scorer: str, gold: list[str]) -> None:
+    family = load_family("qa")
+    task = family.make_task("default", read_options(family, [f"scorer={scorer}"]), {})
+    question = task.sample_type.model_validate(
+        {"id": "q", "task": "qa", "gold": gold, "question": "?", "choices": ["no", "yes"]}
+    )
+    assert [shortcut.name for shortcut in task.shortcuts] == ["majority", "random", "oracle"]
+    assert solved_samples(task, task.shortcuts[-1], [question]) == ["q"]
 
 
 @pytest.mark.parametrize("name", SHORTCUTS)

@@ -14,6 +14,7 @@ from agent_env.families.qa.sample import (
     qa_question,
 )
 from agent_env.families.qa.scorers import MEASURES, METRICS, answer_text
+from agent_env.families.qa.shortcuts import shortcuts
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.task import AnalysisHooks, Task
@@ -66,6 +67,7 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
         fields=fields,
         wording=_wording,
         analysis=AnalysisHooks(_groups, cluster, options.cluster),
+        shortcuts=shortcuts(options),
     )
 
 

@@ -134,7 +134,9 @@ class QuestionSets:
                 f"paper's {questions.count}: {questions.about} can be named by "
                 f"--file {questions.name}=FILE."
             )
-        if "prompt" not in self.run:
+        if "prompt" in self.run:
+            yield f"Prompt: {Path(self.run['prompt']).name}, as it stands."
+        else:
             yield (
                 f"Prompt: '{setup.run.prompt}', in words of our own; --prompt FILE loads another "
                 "text, such as the authors', verbatim."
