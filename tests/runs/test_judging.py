@@ -46,6 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wished = RunOptions(
         "time-puzzles",
         limit=4,
+        seed=2,
         conditions=("base", "explicit"),
         where=("solution_count=1",),
         out=out,
