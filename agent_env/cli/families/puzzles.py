@@ -14,7 +14,7 @@ from agent_env.cli.run import AsJson, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_env.families.time_puzzles.audit import AuditReport
+    from agent_env.families.time_puzzles.audit_report import AuditReport
     from agent_env.families.time_puzzles.ledger import ReadingScore
     from agent_env.families.time_puzzles.ledger_runs import RunReadingScore
 
@@ -66,8 +66,8 @@ def audit(
     if not report.judged:
         say(
             f"nothing was judged: of no puzzle in {file} are all facts known; puzzles need "
-            "structured facts (constraints_meta, or facts in a samples.jsonl), and their events "
-            "a table (--facts-table EVENTS.csv)"
+            "structured facts (constraints_meta, or facts in a samples.jsonl) or texts that can be "
+            "read, and their events a table (--facts-table EVENTS.csv)"
         )
         sys.exit(1)
 

@@ -5,9 +5,7 @@ Everything is recomputed from the facts and, if given, a table of events.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,7 +18,13 @@ from agent_env.families.time_puzzles.audit_events import (
     Resolver,
     read_event_dates,
 )
-from agent_env.families.time_puzzles.audit_golds import explicit_answers, implicit_answers
+from agent_env.families.time_puzzles.audit_golds import (
+    RightAnswers,
+    explicit_answers,
+    implicit_answers,
+    text_answers,
+)
+from agent_env.families.time_puzzles.audit_report import NOT_JUDGED, AuditReport, Finding
 from agent_env.families.time_puzzles.audit_solved import (
     SolvedPuzzle,
     common_days,
@@ -30,7 +34,6 @@ from agent_env.families.time_puzzles.audit_solved import (
     year_bounds,
 )
 from agent_env.families.time_puzzles.audit_texts import (
-    Coverage,
     JudgedText,
     TextJudge,
     misworded,
@@ -41,144 +44,20 @@ from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.guessers import (
     Case,
-    GuessRates,
     chance_of,
     event_of,
     gold_days,
     rates_of,
 )
-from agent_env.families.time_puzzles.ledger import class_of, corrected_puzzle, gold_class
+from agent_env.families.time_puzzles.ledger import corrected_puzzle, gold_class
 from agent_env.families.time_puzzles.published import identifier_of, puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.readings import Readings
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.records.schema import Wording
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet
 from agent_env.temporal.facts.tables import EventRow, FactTables, shipped_tables
 
-NOT_JUDGED = "not_judged"
 MAX_CHANCE = 0.1
 """Largest accepted probability that a random value of the event is right."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The findings on one puzzle."""
-
-    identifier: str | int
-    wrong_gold: tuple[str, ...] = ()
-    """Causes of a gold that is not simply right; `ledger.class_of` says whether they are errors."""
-    explicit_is_wrong: bool = False
-    """Whether the gold of the explicit wording is right under no reading of its texts."""
-    defects: tuple[str, ...] = ()
-    """The puzzle's other defects."""
-    notes: tuple[str, ...] = ()
-    """Unknown names, and limits that the puzzle declares itself."""
-    solutions: tuple[str, ...] | None = None
-    """Recomputed; None for a fact with an unknown name."""
-    explicit_solutions: tuple[str, ...] | None = None
-    """Recomputed from the explicit texts; None if one of them is not judged."""
-    other_golds: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    """By wording and reading: further answers, right under that reading."""
-    open_universe: bool = False
-    event_unnecessary: bool = False
-    any_unnecessary: bool = False
-    readings: tuple[str, ...] = ()
-    """Other readings that change the answer."""
-    guess_chance: float | None = None
-    """Probability that a random value of the event is right."""
-    misworded: tuple[str, ...] = ()
-    """The texts that mean other days than their facts."""
-
-    @property
-    def causes(self) -> tuple[str, ...]:
-        """All causes and defects, those of the gold first."""
-        return tuple(dict.fromkeys((*self.wrong_gold, *self.defects)))
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether the puzzle's facts are all known."""
-        return NOT_JUDGED not in self.notes
-
-    def right_gold(self, wording: Wording) -> tuple[str, ...] | None:
-        """The recomputed answer to a wording; None where it is not judged."""
-        return self.solutions if wording == "implicit" else self.explicit_solutions
-
-    def as_json(self) -> dict[str, object]:
-        """The puzzle's entry in the report."""
-        return {
-            "identifier": self.identifier,
-            "causes": {cause: class_of(cause) for cause in self.causes},
-            "gold": gold_class(self.wrong_gold) if self.is_judged else None,
-            "solutions": _listed(self.solutions),
-            "explicit_solutions": _listed(self.explicit_solutions),
-            "other_golds": {w: {n: list(g) for n, g in golds.items()}
-                            for w, golds in self.other_golds.items()},
-            "readings": list(self.readings),
-            "guess_chance": self.guess_chance,
-            "misworded": list(self.misworded),
-            "notes": list(self.notes),
-        }  # fmt: skip
-
-
-def _listed(gold: tuple[str, ...] | None) -> list[str] | None:
-    return None if gold is None else list(gold)
-
-
-@dataclass(frozen=True, slots=True)
-class AuditReport:
-    """All findings, in the order of the puzzles, and the guessers' rates."""
-
-    findings: tuple[Finding, ...]
-    guess_rates: GuessRates | None
-    """Over the puzzles with known facts, against their stored gold; None without such puzzles, or
-    if an event is unknown, because the rates would not be those of the set."""
-    texts: Mapping[str, Coverage]
-    """By wording: how many constraint texts are judged."""
-
-    @property
-    def judged(self) -> int:
-        """Number of puzzles with known facts."""
-        return sum(finding.is_judged for finding in self.findings)
-
-    @property
-    def without_event(self) -> int:
-        """Number of puzzles about an unknown event."""
-        return sum(UNKNOWN_EVENT in finding.notes for finding in self.findings)
-
-    def as_json(self) -> dict[str, object]:
-        """The output of `--json`; counts are over the judged puzzles, null without any."""
-        counts = self._counts()
-        return {
-            "puzzles": len(self.findings),
-            "judged": self.judged,
-            **(counts if self.judged else dict.fromkeys(counts)),
-            "texts": {wording: coverage.as_json() for wording, coverage in self.texts.items()},
-            "per_puzzle": [finding.as_json() for finding in self.findings],
-        }
-
-    def _counts(self) -> dict[str, object]:
-        judged = [finding for finding in self.findings if finding.is_judged]
-        golds = Counter(gold_class(finding.wrong_gold) for finding in judged)
-        causes = Counter(cause for finding in judged for cause in finding.causes)
-        needless = [finding for finding in judged if finding.event_unnecessary]
-        explicit = [finding for finding in judged if finding.explicit_solutions is not None]
-        return {
-            "gold": {name: golds[name] for name in ("right", "own_rule", "debatable", "error")},
-            "wrong_gold": golds["error"],
-            "explicit_judged": len(explicit),
-            "wrong_explicit_gold": sum(finding.explicit_is_wrong for finding in explicit),
-            "golds_differ": sum(f.solutions != f.explicit_solutions for f in explicit),
-            "ledger": {
-                cause: {"class": class_of(cause), "puzzles": causes[cause]}
-                for cause in sorted(causes, key=lambda cause: (class_of(cause), cause))
-            },
-            "open_universe": sum(finding.open_universe for finding in judged),
-            "event_unnecessary": len(needless),
-            "event_unnecessary_without_solution": sum(not f.solutions for f in needless),
-            "any_unnecessary": sum(finding.any_unnecessary for finding in judged),
-            "convention_dependent": sum(bool(finding.readings) for finding in judged),
-            "guess_rates": None if self.guess_rates is None else self.guess_rates.as_json(),
-        }
 
 
 def audit_file(
@@ -241,8 +120,10 @@ class _Auditor:
         notes = tuple(dict.fromkeys(resolved.notes))
         identifier = identifier_of(puzzle)
         texts = self.texts.judge(puzzle, [self._days(fact) for fact in resolved.facts])
-        if not resolved.judged or not puzzle.facts or self._is_out_of_reach(puzzle):
+        if not resolved.judged or self._is_out_of_reach(puzzle):
             return Finding(identifier, notes=(*notes, NOT_JUDGED))
+        if not puzzle.facts:
+            return self._finding_by_texts(puzzle, texts)
         try:
             window = window_of(year_bounds(puzzle), self.sets.days)
             stated = solve_facts(resolved.stated, window, self.sets)
@@ -289,9 +170,6 @@ class _Auditor:
         if explicit_is_wrong and explicit is not None:
             is_same = explicit.base == base.answer and gold_class(wrong_gold) == "error"
             defects = defects if is_same else ("explicit_gold", *defects)
-        answers = {"implicit": implicit} if explicit is None else {
-            "implicit": implicit, "explicit": explicit
-        }  # fmt: skip
         return Finding(
             identifier=identifier_of(puzzle),
             wrong_gold=wrong_gold,
@@ -300,13 +178,45 @@ class _Auditor:
             notes=(*notes, *noted),
             solutions=self._dates(base.answer),
             explicit_solutions=None if explicit is None else self._dates(explicit.base),
-            other_golds={
-                wording: {name: self._dates(days) for name, days in right.others.items()}
-                for wording, right in answers.items()
-            },
+            other_golds=self._other_golds(implicit, explicit),
             misworded=tuple(filter(None, wrong_texts)),
             **figures,
         )
+
+    def _finding_by_texts(
+        self, puzzle: TimePuzzle, texts: tuple[tuple[JudgedText, ...], tuple[JudgedText, ...]]
+    ) -> Finding:
+        """The finding on a puzzle without facts: the golds of the wordings whose texts are all
+        judged."""
+        window = window_of(year_bounds(puzzle), self.sets.days)
+        implicit, explicit = (text_answers(own, window) for own in texts)
+        if implicit is None:
+            return Finding(identifier_of(puzzle), notes=("no_facts", NOT_JUDGED))
+        stored = gold_days(puzzle, self.sets)
+        by_reading = [name for name, days in implicit.others.items() if days == stored]
+        causes = () if stored == implicit.base else (by_reading or ["other"])[:1]
+        own = gold_days(puzzle.worded("explicit"), self.sets)
+        is_wrong = explicit is not None and not explicit.explains(own)
+        return Finding(
+            identifier=identifier_of(puzzle),
+            wrong_gold=tuple(causes),
+            explicit_is_wrong=is_wrong,
+            defects=("explicit_gold",) if is_wrong and causes != ["other"] else (),
+            notes=("no_facts",),
+            solutions=self._dates(implicit.base),
+            explicit_solutions=None if explicit is None else self._dates(explicit.base),
+            other_golds=self._other_golds(implicit, explicit),
+        )
+
+    def _other_golds(
+        self, implicit: RightAnswers, explicit: RightAnswers | None
+    ) -> dict[str, dict[str, tuple[str, ...]]]:
+        answers = {"implicit": implicit, "explicit": explicit}
+        return {
+            wording: {name: self._dates(days) for name, days in right.others.items()}
+            for wording, right in answers.items()
+            if right is not None
+        }
 
     def _defects(
         self, puzzle: TimePuzzle, resolved: ResolvedFacts, solution: SolvedPuzzle

@@ -90,18 +90,19 @@ class Resolver:
 
     def __init__(self, tables: FactTables, events: Sequence[EventRow] | None) -> None:
         self.tables = tables
-        self._events = {name_key(row.event): row for row in (*tables.events, *(events or ()))}
+        self._given = tuple(events or ())
+        self._events = {name_key(row.event): row for row in (*tables.events, *self._given)}
         self._people = NameIndex(row.person for row in tables.people)
         self._presidents = NameIndex(row.person for row in tables.presidents)
         self._lives: dict[str, LifeRow] = {}
         self._rows: dict[str, EventRow] = {}
 
     def extended_tables(self) -> FactTables:
-        """The tables with the lives and events collected so far."""
+        """The tables with the given events, and the lives and events collected so far."""
         return replace(
             self.tables,
             people=(*self.tables.people, *self._lives.values()),
-            events=(*self.tables.events, *self._rows.values()),
+            events=(*self.tables.events, *self._given, *self._rows.values()),
         )
 
     def resolve(self, puzzle: TimePuzzle) -> ResolvedFacts:

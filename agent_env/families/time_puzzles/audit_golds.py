@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_env.families.time_puzzles.audit_solved import SolvedPuzzle
 from agent_env.families.time_puzzles.audit_texts import JudgedText
@@ -38,6 +38,16 @@ def implicit_answers(base: SolvedPuzzle, strict: SolvedPuzzle, readings: Reading
     return RightAnswers(base.answer, _differing(others, base.answer))
 
 
+def text_answers(texts: Sequence[JudgedText], window: DaySet) -> RightAnswers | None:
+    """The answers to texts alone; None if one of them is not judged."""
+    sets = [text.days for text in texts if text.days is not None]
+    if len(sets) < len(texts):
+        return None
+    answer = solve(sets, window)
+    others = _by_reading(sets, [text.others for text in texts], window)
+    return RightAnswers(answer, _differing(others, answer))
+
+
 def explicit_answers(
     texts: Sequence[JudgedText], implicit: Sequence[str], base: SolvedPuzzle
 ) -> RightAnswers | None:
@@ -45,17 +55,13 @@ def explicit_answers(
     unread text that stands in the implicit wording too means the days of its fact."""
     if len(texts) != len(base.sets):
         return None
-    sets: list[DaySet] = []
-    for index, text in enumerate(texts):
-        if text.days is not None:
-            sets.append(text.days)
-        elif len(implicit) == len(texts) and implicit[index] == text.text:
-            sets.append(base.sets[index])
-        else:
-            return None
-    answer = solve(sets, base.window)
-    others = _by_reading(sets, [text.others for text in texts], base.window)
-    return RightAnswers(answer, _differing(others, answer))
+    own = zip(implicit, base.sets, strict=False)
+    days_of_unread = dict(own) if len(implicit) == len(texts) else {}
+    filled = [
+        replace(text, days=days_of_unread.get(text.text)) if text.days is None else text
+        for text in texts
+    ]
+    return text_answers(filled, base.window)
 
 
 def _by_reading(sets: Sequence[DaySet], readings: Readings, window: DaySet) -> dict[str, DaySet]:

@@ -12,7 +12,7 @@ from agent_env.records.schema import Wording
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 
 if TYPE_CHECKING:
-    from agent_env.families.time_puzzles.audit import AuditReport, Finding
+    from agent_env.families.time_puzzles.audit_report import AuditReport, Finding
 
 FindingClass = Literal["error", "own_rule", "debatable"]
 Gold = tuple[str, ...]

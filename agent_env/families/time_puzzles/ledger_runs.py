@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_env.errors import ConfigError
-from agent_env.families.time_puzzles.audit import AuditReport
+from agent_env.families.time_puzzles.audit_report import AuditReport
 from agent_env.families.time_puzzles.ledger import ReadingScore, scores_by_reading
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.runs.run import Run

@@ -104,7 +104,9 @@ def test_an_audit_that_can_judge_nothing_has_no_counts_and_exits_1(
 ) -> None:
     rows = [json.loads(line) for line in puzzles.read_text().splitlines()[:3]]
     bare, mended = tmp_path / "bare.jsonl", tmp_path / "mended.jsonl"
-    lines = [json.dumps({**row, "facts": [], "gold": ["1999-12-31"]}) + "\n" for row in rows]
+    lines = [
+        json.dumps({**row, "facts": [], "constraints": ["?"], "gold": []}) + "\n" for row in rows
+    ]
     bare.write_text("".join(lines))
     done = agent_env("audit", str(bare), "--json", "--fix", str(mended))
     told = json.loads(done.stdout)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent_env.families.reference.turns import Turn
-from agent_env.families.time_puzzles.audit import AuditReport, audit, corrected
+from agent_env.families.time_puzzles.audit import audit, corrected
 from agent_env.families.time_puzzles.audit_events import read_event_dates
+from agent_env.families.time_puzzles.audit_report import AuditReport
 from agent_env.families.time_puzzles.ledger import ReadingScore, scores_by_reading
 from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.reference import next_step
@@ -74,6 +75,17 @@ def test_what_cannot_be_read_is_said(report: AuditReport) -> None:
     coverage = report.texts["explicit"].as_json()
     unread = "It is roughly the month of the storming of the Bastille."
     assert coverage == {"texts": 31, "judged": 30, "unread": {unread: 1}, "unknown_names": {}}
+
+
+def test_a_puzzle_without_facts_is_judged_by_its_texts() -> None:
+    """As the authors' output files have them: texts and golds alone."""
+    bare = [p.model_copy(update={"facts": (), "gold": p.gold[:1]}) for p in PUZZLES]
+    findings = audit(bare, shipped_tables(), EVENTS).findings
+    golds = {f.identifier: (f.solutions, f.wrong_gold, f.explicit_solutions) for f in findings}
+    assert golds["ends"] == (PUZZLES[6].gold, ("other",), PUZZLES[6].gold)
+    assert golds["event"][2] == ("1886-02-10",)
+    assert golds["france"][1] == ("other",)
+    assert findings[-1].notes == ("no_facts", "not_judged")
 
 
 def test_puzzles_without_solution_are_counted_apart(report: AuditReport) -> None:
