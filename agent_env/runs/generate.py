@@ -60,7 +60,14 @@ class GenerateOptions:
         str, Opt("Of tdbench: template, or model:NAME as for run; each is read back.")
     ] = TEMPLATE
     """`template` or `model:NAME`."""
-    base_url: Annotated[str | None, Opt("Of that model's server.")] = None
+    screened_by: Annotated[
+        str,
+        Opt(
+            "Of time-puzzles: models, joined by commas, that date the events from memory; only "
+            "those that none can date are used."
+        ),
+    ] = ""
+    base_url: Annotated[str | None, Opt("Of these models' server.")] = None
     api_key_env: ApiKeyEnv = None
     run: Annotated[Path | None, Opt("That model's replies; default: OUT.wording, kept.")] = None
     """Where the model's replies are kept; None: NAME.wording beside the set."""
@@ -131,6 +138,8 @@ async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResu
     chosen = read_options(family, options.options)
     _check_format(options, family)
     _check_writable(options.out)
+    if options.screened_by:
+        chosen = await _screened(chosen, family, options, listener)
     made = family.make_samples(options.count, options.seed, chosen)
     wording = None
     if model is not None:
@@ -200,6 +209,37 @@ def _model(options: GenerateOptions, family: Family) -> str | None:
     url = base_urls([name], options.base_url)[name]
     make_model(name, url, with_variable({}, options.api_key_env))
     return name
+
+
+async def _screened(
+    chosen: Record, family: Family, options: GenerateOptions, listener: Listener
+) -> Record:
+    """The options without what any model of the panel knows."""
+    from agent_env.runs.options import RunOptions
+
+    if family.screening is None:
+        raise ConfigError(f"--screened-by: {options.task} has no events to screen")
+    names = [name.strip() for name in options.screened_by.split(",") if name.strip()]
+    if script := next((name for name in names if name.startswith("reference")), ""):
+        raise ConfigError(
+            f"--screened-by: {script} is a script and remembers nothing; name a model"
+        )
+    urls = base_urls(names, options.base_url)
+    parameters = with_variable({}, options.api_key_env)
+    panel = [
+        RunOptions(
+            task="",
+            model=name,
+            base_url=urls[name],
+            parameters=parameters,
+            out=options.out.with_name(f"{options.out.stem}.screened.{number}"),
+        )
+        for number, name in enumerate(names, start=1)
+    ]
+    for model in panel:
+        make_model(model.model, model.base_url, parameters)
+    screened: Record = await load_path(family.screening)(chosen, panel, options.out, listener)
+    return screened
 
 
 async def _reword(

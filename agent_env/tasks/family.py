@@ -70,6 +70,9 @@ class Family:
     the question is of another family."""
     rewording: str | None = None
     """MODULE:NAME of a `Rewording`; None if a model cannot reword the questions."""
+    screening: str | None = None
+    """MODULE:NAME of an async function: from the options, a `RunOptions` for each model of a panel,
+    the set's file and a listener to options without what the panel knows; None for none."""
     reproduction: str | None = None
     """MODULE:NAME of the `runs.reproduction.paper.Reproduction` of its paper; None for none."""
 

@@ -156,16 +156,31 @@ async def screen(
     Task, dataset, conditions, repeats and prompt of the options are set here. An `options.out` that
     already holds the same questions to the same model is continued.
     """
-    from agent_env.families.event_facts.screen import NAME, make_samples
-    from agent_env.runs.ask import ask
-
-    samples = make_samples(_table(table, now), now)
-    folder = await ask(replace(options, task=NAME, conditions=("base",)), samples, listener)
+    folder = await _screened(_table(table, now), options, listener, now)
     lines = []
     for sample, _, score in _results(folder):
         lines.append((sample.event, _known_text(score), "; ".join(score.answer or ())))
     write_csv(("event", "known", "answer"), lines, out)
     return TableAnswers(out, folder.path, _counts(line[1] for line in lines))
+
+
+async def dated_by_model(
+    rows: Sequence[EventRow], options: RunOptions, listener: Listener, now: date
+) -> dict[str, str]:
+    """For each event whether the model can date it without tools: a result as `screen` writes."""
+    folder = await _screened(rows, options, listener, now)
+    return {sample.event: _known_text(score) for sample, _, score in _results(folder)}
+
+
+async def _screened(
+    rows: Iterable[EventRow], options: RunOptions, listener: Listener, now: date
+) -> Run:
+    """The run of the questions of `screen`."""
+    from agent_env.families.event_facts.screen import NAME, make_samples
+    from agent_env.runs.ask import ask
+
+    samples = make_samples(rows, now)
+    return await ask(replace(options, task=NAME, conditions=("base",)), samples, listener)
 
 
 def _known_text(score: Score) -> str:

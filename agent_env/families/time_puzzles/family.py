@@ -69,6 +69,7 @@ FAMILY = Family(
     PuzzleOptions,
     read_foreign=_read_foreign,
     write_foreign=_write_foreign,
+    screening="agent_env.families.time_puzzles.screening:screen_events",
     reference="agent_env.families.time_puzzles.reference:next_step",
     rewording="agent_env.families.time_puzzles.model_wording:REWORDING",
     reproduction="agent_env.families.time_puzzles.reproduction:PAPER",

@@ -37,6 +37,8 @@ class PuzzleOptions(Record):
     """Targets joined by commas, QUANTITY=A-B: lookups, pages, hops (of calendars), candidates."""
     after: str = ""
     """YYYY-MM-DD: events that begin after a model's knowledge cutoff."""
+    obscurity: float = Field(default=0.0, ge=0, le=1)
+    """Least obscurity of the events, 0 to 1; above 0 only events of a screened table."""
     unchecked: bool = False
     """The paper's rules alone, no guarantees."""
     processes: int | None = Field(default=None, ge=1, exclude=True)
@@ -64,7 +66,20 @@ def tables_of(options: PuzzleOptions) -> FactTables:
     file = options.facts_table
     if file is not None:
         tables = read_world(file, tables)
-    return tables if not options.after else _after(tables, options.after, file)
+    if options.after:
+        tables = _after(tables, options.after, file)
+    return _obscure(tables, options.obscurity) if options.obscurity else tables
+
+
+def _obscure(tables: FactTables, least: float) -> FactTables:
+    """The tables with the events of at least this obscurity."""
+    events = tuple(row for row in tables.events if (row.obscurity or 0) >= least)
+    if not events:
+        raise ConfigError(
+            f"--option obscurity: no event has an obscurity of {least} or more; --screened-by "
+            "MODEL,… measures it"
+        )
+    return replace(tables, events=events)
 
 
 def _after(tables: FactTables, text: str, file: Path | None) -> FactTables:

@@ -1,0 +1,72 @@
+"""Puzzles of events that no model of a panel can date, with models behind a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.models.fake_server import Answer, FakeServer, Offer, Turn
+from agent_env.runs.generate import GenerateOptions, GenerateResult, make_set
+from agent_env.runs.start import Listener
+from agent_env.temporal.facts.tables import read_events, shipped_tables
+
+KNOWN = {"the Battle of Trafalgar", "the Battle of Waterloo"}
+"""What the fake model dates rightly."""
+
+
+async def remembering(turns: Sequence[Turn], offers: Sequence[Offer]) -> Answer:
+    event = re.search(r"Event: (.*)", turns[-1].text)[1]  # type: ignore[index]
+    if event == "the Battle of Austerlitz":
+        return Answer("Some day in winter.")
+    row = next(row for row in shipped_tables().events if row.event == event)
+    first, last = (row.start, row.end) if event in KNOWN else ("UNKNOWN", "UNKNOWN")
+    return Answer(f"FIRST: {first}\nLAST: {last}\nYEARS: UNKNOWN")
+
+
+def screened(folder: Path, table: str) -> GenerateResult:
+    file = folder / "events.csv"
+    file.write_text(table, encoding="utf-8")
+
+    async def run() -> GenerateResult:
+        async with FakeServer(remembering) as server:
+            options = GenerateOptions(
+                task="time-puzzles",
+                out=folder / "set.jsonl",
+                count=2,
+                options=(f"facts_table={file}", "unchecked=true"),
+                screened_by="compatible/a,compatible/b",
+                base_url=server.url,
+            )
+            return await make_set(options, Listener(print, lambda f, n: None, lambda k, s: None))
+
+    return asyncio.run(run())
+
+
+def table_of(*names: str) -> str:
+    lines = (Path(__file__).parents[3] / "agent_env/temporal/facts/events.csv").read_text("utf-8")
+    header, *rows = lines.splitlines()
+    return "\n".join([header, *(row for row in rows if row.startswith(names))]) + "\n"
+
+
+def test_puzzles_are_made_of_what_no_model_of_the_panel_can_date(tmp_path: Path) -> None:
+    table = table_of("the Battle of", "the Congress of Berlin", "the Algeciras Conference")
+    made = screened(tmp_path, table).made
+    rows = {row.event: row.obscurity for row in read_events(tmp_path / "set.screened.csv")}
+    assert rows["the Battle of Trafalgar"] == 0
+    assert rows["the Congress of Berlin"] == 1
+    assert rows["the Battle of Austerlitz"] is None  # no clear answer
+    samples = [json.loads(sample.model_dump_json()) for sample in made.samples]
+    assert all(rows[sample["event"]] == sample["obscurity"] == 1 for sample in samples)
+    summary = json.loads((tmp_path / "set.summary.json").read_text())
+    assert summary["options"]["obscurity"] == 1.0
+
+
+def test_a_table_that_a_model_knows_whole_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no event of 1 is obscure to all .*web build --world"):
+        screened(tmp_path, table_of("the Battle of Waterloo"))
