@@ -69,9 +69,13 @@ async def _within(timeout_s: float, future: asyncio.Future[Any], place: Callable
 
 
 def _stands_at(task: asyncio.Task[Any]) -> str:
-    frames = task.get_stack()
-    places = [place_in(frame) for frame in frames]
-    return next((place for place in reversed(places) if place), "")
+    """The innermost line, as far as coroutines say what they wait for."""
+    place = ""
+    waiting: Any = task.get_coro()
+    while (frame := getattr(waiting, "cr_frame", None)) is not None:
+        place = place_in(frame) or place
+        waiting = getattr(waiting, "cr_await", None)
+    return place
 
 
 def _frame_of(thread: threading.Thread) -> FrameType | None:

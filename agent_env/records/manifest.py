@@ -182,6 +182,10 @@ class Manifest(Stored):
     """Name of the prompt."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
     """The family's options."""
+    scorer: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    """A plugged-in scorer; None for the family's own."""
+    metrics: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """Plugged-in metrics beside the scorer's."""
     prompt_file: TextFile | None = None
     """The user's own template instead of it."""
     system_file: TextFile | None = None

@@ -125,6 +125,24 @@ class RunOptions:
         tuple[str, ...],
         Opt("An option of the task: KEY=VALUE. Repeatable.", WHAT, "--option", manifest="options"),
     ] = ()
+    scorer: Annotated[
+        str | None,
+        Opt(
+            "Another scorer than the task's: an installed one, MODULE:NAME or file.py:NAME.",
+            WHAT,
+            manifest="scorer",
+        ),
+    ] = None
+    metrics: Annotated[
+        tuple[str, ...],
+        Opt(
+            "A metric beside the scorer's: an installed one, MODULE:NAME or file.py:NAME. "
+            "Repeatable.",
+            WHAT,
+            "--metric",
+            manifest="metrics",
+        ),
+    ] = ()
     base_url: Annotated[
         str | None,
         Opt(

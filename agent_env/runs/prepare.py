@@ -22,7 +22,8 @@ from agent_env.runs.checks import check_prompt, check_proofs, check_tables, chec
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_conditions, with_first_steps
-from agent_env.tasks.family import Family, SampleSet, by_digest, read_options
+from agent_env.tasks.family import Family, Materials, SampleSet, by_digest, read_options
+from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web, tool_names
 from agent_env.tasks.where import select
@@ -60,7 +61,7 @@ async def prepare_run(
     _check_script(options, family)
     chosen = read_options(family, options.options)
     options, texts = _with_texts(options)
-    task = with_texts(family.make_task(options.prompt, chosen, {}), *texts)
+    task = _task(options, family, chosen, {}, texts)
     uses = _uses(options, plugins, task, is_asked)
     plugins = replace(plugins, uses=uses)
     counted = None
@@ -81,7 +82,7 @@ async def prepare_run(
     check_tables(conditions, made, plugins)
     if made.tables:
         tables = by_digest(made.tables)
-        task = with_texts(family.make_task(options.prompt, chosen, tables), *texts)
+        task = _task(options, family, chosen, tables, texts)
     check_prompt(task, conditions, made.samples)
     if options.conditions:
         check_wordings(task, conditions, made.samples)
@@ -138,6 +139,13 @@ def addressed(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
         )
         for model in models
     ]
+
+
+def _task(
+    options: RunOptions, family: Family, chosen: Record, tables: Materials, texts: PromptTexts
+) -> Task:
+    task = with_texts(family.make_task(options.prompt, chosen, tables), *texts)
+    return with_measures(task, options.scorer, options.metrics, options.plugins)
 
 
 def _uses(

@@ -10,6 +10,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.tasks.conditions import wording_of
 from agent_env.tasks.family import by_digest, checked_options
+from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import with_texts
 from agent_env.wiring.registry import load_family
 from agent_env.wiring.rooms import Parts, Rooms
@@ -53,7 +54,8 @@ class Run(RunFolder):
         family = load_family(manifest.task, self.plugins)
         options = checked_options(family, manifest.options)
         task = family.make_task(manifest.prompt, options, by_digest(self.materials()))
-        return with_texts(task, manifest.prompt_file, manifest.system_file)
+        task = with_texts(task, manifest.prompt_file, manifest.system_file)
+        return with_measures(task, manifest.scorer, manifest.metrics, self.plugins)
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:

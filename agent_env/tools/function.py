@@ -26,9 +26,6 @@ from agent_env.tools.sandboxed import SandboxedFunction, source_of
 from agent_env.tools.signature import Signature, signature_of
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
-NEVER_S = 1e6
-"""The limit of time is kept by whoever wraps the tool."""
-
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool(ToolDeclaration):
@@ -110,7 +107,7 @@ def tool_of(function: Function, traits: ToolTraits) -> FunctionTool:
 
     def open_here(supplies: Supplies) -> Tool:
         own: Any = function() if inspect.isclass(function) else function
-        return _Here(own, signature, spec)
+        return _Here(own, signature, spec, traits.timeout_s)
 
     return FunctionTool(traits, open_here, None, function)
 
@@ -118,8 +115,13 @@ def tool_of(function: Function, traits: ToolTraits) -> FunctionTool:
 class _Here:
     """Calls the function in this process."""
 
-    def __init__(self, function: Function, signature: Signature, spec: ToolSpec) -> None:
+    keeps_time = True
+
+    def __init__(
+        self, function: Function, signature: Signature, spec: ToolSpec, timeout_s: float
+    ) -> None:
         self._function = function
+        self._timeout_s = timeout_s
         self._signature = signature
         self.spec = spec
 
@@ -128,7 +130,7 @@ class _Here:
         given = self._signature.given(request)
         function: Any = self._function
         target = function if inspect.isroutine(function) else function.__call__
-        value = await call(self.spec.name, NEVER_S, _bound(target, given))
+        value = await call(self.spec.name, self._timeout_s, _bound(target, given))
         return value if isinstance(value, ToolResult) else ToolResult(output=as_text(value))
 
     def close(self) -> None:

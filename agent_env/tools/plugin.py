@@ -38,9 +38,11 @@ class PluginTool:
     async def run(self, arguments: dict[str, object]) -> ToolResult:
         traits = self._traits
         try:
-            result = await call(
-                f"the tool {traits.name}", traits.timeout_s, self._inner.run, arguments
-            )
+            if getattr(self._inner, "keeps_time", False):
+                result = await self._inner.run(arguments)
+            else:
+                who = f"the tool {traits.name}"
+                result = await call(who, traits.timeout_s, self._inner.run, arguments)
         except (ToolError, EpisodeError):
             raise
         except Overdue as exc:

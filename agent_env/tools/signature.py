@@ -59,9 +59,7 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         arguments.model_json_schema()
     except Exception as exc:  # pydantic knows many kinds of types that are none for JSON
         first = str(exc).splitlines()[0]
-        raise ConfigError(
-            f"{where}: no JSON schema can be made of its parameters: {first}"
-        ) from exc
+        raise ConfigError(f"{where}: its parameters have no JSON schema: {first}") from exc
     return Signature(description[:MAX_DESCRIPTION], arguments)
 
 
@@ -103,24 +101,23 @@ def docstring_parts(text: str) -> tuple[str, dict[str, str]]:
     or behind `:param NAME:`."""
     description: list[str] = []
     notes: dict[str, str] = {}
-    inside, current = False, ""
+    part, current = "text", ""
     for line in text.splitlines():
         stripped = line.strip()
         if match := _FIELD.match(stripped):
-            inside, current = True, match["name"]
+            part, current = "parameters", match["name"]
             notes[current] = match["text"]
         elif _SECTION.fullmatch(stripped):
-            inside, current = True, ""
-        elif _END.match(stripped) or (inside and stripped and not line.startswith((" ", "\t"))):
-            inside, current = False, ""
-            if not _END.match(stripped):
-                description.append(line)
-        elif not inside:
+            part, current = "parameters", ""
+        elif _END.match(stripped):
+            part = "result"
+        elif part == "text" or (stripped and not line[0].isspace()):
+            part = "text"
             description.append(line)
-        elif (match := _ENTRY.match(stripped)) and not _is_deeper(line):
+        elif part == "parameters" and (match := _ENTRY.match(stripped)) and not _is_deeper(line):
             current = match["name"]
             notes[current] = match["text"]
-        elif current and stripped:
+        elif part == "parameters" and current and stripped:
             notes[current] += f" {stripped}"
     return "\n".join(description).strip(), notes
 

@@ -12,6 +12,7 @@ from agent_env.records.manifest import Manifest, PluginUse
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.registry import NO_OBJECTS, OBJECT, Objects, Plugins, Registry, use_of
 from agent_env.sandbox.choose import SANDBOXES
+from agent_env.tasks.scorers import METRICS, SCORERS
 from agent_env.tasks.tool_registry import TOOLS, own_tool
 from agent_env.web.fetchers import FETCHERS, HTTP
 from agent_env.web.providers.catalogue import PROVIDERS
@@ -43,6 +44,9 @@ def named_in(manifest: Manifest) -> list[Named]:
     if manifest.web in LIVE:
         pairs |= {(PROVIDERS.kind, manifest.web_settings.search or ""): PROVIDERS}
         pairs |= {(FETCHERS.kind, manifest.web_settings.fetcher or HTTP): FETCHERS}
+    pairs |= {(METRICS.kind, name): METRICS for name in manifest.metrics}
+    if manifest.scorer is not None:
+        pairs |= {(SCORERS.kind, manifest.scorer): SCORERS}
     if manifest.sandbox is not None:
         pairs |= {(SANDBOXES.kind, manifest.sandbox): SANDBOXES}
     pairs |= {(STRATEGIES.kind, each.strategy): STRATEGIES for each in manifest.conditions}

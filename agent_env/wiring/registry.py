@@ -98,6 +98,8 @@ REGISTRIES = {
     "page-fetchers": "agent_env.web.fetchers:FETCHERS",
     "sandboxes": "agent_env.sandbox.choose:SANDBOXES",
     "strategies": "agent_env.graph.strategies:STRATEGIES",
+    "scorers": "agent_env.tasks.scorers:SCORERS",
+    "metrics": "agent_env.tasks.scorers:METRICS",
 }
 """By the plural that `agent-env list` takes."""
 

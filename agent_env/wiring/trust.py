@@ -132,7 +132,7 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
 
 
 CODE = " (its code runs here)"
-READ_WITH = ("family", "strategy")
+READ_WITH = ("family", "strategy", "scorer", "metric")
 """Kinds of plug-ins whose code even reading a run takes."""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import agent_env
-from tests.plugged_in import DATA
+from tests.plugged_in import DATA, make_foreign
 
 
 @pytest.fixture
@@ -89,3 +89,61 @@ def test_a_mistake_is_one_line(more: tuple[str, ...], told: str, home: Path) -> 
     done = agent_env(*command, *more, cwd=home)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert told in done.stderr
+
+
+MEASURES = """
+from agent_env.records.schema import Score
+
+
+def strict(sample, episode):
+    right = float(episode.answer == sample.gold[0])
+    return Score(sample=episode.sample, condition=episode.condition, repeat=episode.repeat,
+                 outcome="read", answer=(episode.answer,), metrics={"strict": right})
+
+
+strict.metrics = ("strict",)
+
+
+def letters(sample, episode):
+    return len(episode.answer)
+
+
+def unknown(sample, episode):
+    return None
+
+
+def nameless(sample, episode):
+    pass
+
+
+right = letters
+"""
+
+
+def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home: Path) -> None:
+    (home / "m.py").write_text(MEASURES)
+    command = ("run", "my_family.py:FAMILY", "--model", "my_models.py:guess", "--condition", "base",
+               "--limit", "2")  # fmt: skip
+    own = ("--scorer", "m.py:strict", "--metric", "m.py:letters")
+    done = agent_env(*command, *own, "--out", "run", "--json", cwd=home)
+    assert done.returncode == 0, done.stderr
+    again = agent_env("score", str(home / "run"), "--json", cwd=home / "..")
+    for out in (done.stdout, again.stdout):
+        base = json.loads(out)["conditions"]["base"]
+        assert base["letters"] == len("Monday")
+        assert 0 <= base["strict"] <= 1
+        assert "right" not in base
+    for more, told in (
+        (
+            ("--metric", "m.py:right"),
+            "'right' is taken twice: by weekdays and by m.py:right",
+        ),
+        (("--scorer", "m.py:nameless"), "it names no metrics: set its attribute metrics = "),
+    ):
+        assert told in agent_env(*command, *more, cwd=home).stderr
+    agent_env(*command, "--metric", "m.py:unknown", "--out", "none", cwd=home)
+    assert "metric unknown gave a NoneType" in (home / "none/scores.jsonl").read_text()
+    make_foreign(home / "run")
+    (home / "m.py").write_text("raise AssertionError('imported')")
+    refused = agent_env("score", "run", cwd=home).stderr
+    assert all(f"{kind} {home}/m.py" in refused for kind in ("scorer", "metric"))

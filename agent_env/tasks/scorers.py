@@ -1,0 +1,81 @@
+"""Plugged-in scorers and metrics: a scorer in the place of the task's own, metrics beside it.
+
+A scorer is a function from a sample and an episode to a Score, with the names of its metrics, the
+main one first, as its attribute `metrics`. A metric is a function from the same to a number.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agent_env.errors import ConfigError
+from agent_env.protocols import Scorer
+from agent_env.records.schema import Episode, Sample, Score
+from agent_env.registry import NO_PLUGINS, Plugins, Registry
+from agent_env.tasks.task import Task
+
+Metric = Callable[[Sample, Episode], float]
+MEASURED = ("read", "unreadable")
+"""Outcomes that have metrics."""
+
+
+def _scorer(thing: Any, name: str) -> Scorer | None:
+    if not callable(thing):
+        return None
+    metrics = getattr(thing, "metrics", ())
+    if (
+        not isinstance(metrics, tuple)
+        or not metrics
+        or not all(isinstance(m, str) for m in metrics)
+    ):
+        raise ConfigError("it names no metrics: set its attribute metrics = ('right',)")
+    return thing  # type: ignore[no-any-return]
+
+
+def _metric(thing: Any, name: str) -> Metric | None:
+    return thing if callable(thing) else None
+
+
+SCORERS: Registry[Scorer] = Registry(
+    "scorer", "scorers", "a function from a sample and an episode to a Score", _scorer
+)
+METRICS: Registry[Metric] = Registry(
+    "metric", "metrics", "a function from a sample and an episode to a number", _metric
+)
+
+
+def with_measures(
+    task: Task, scorer: str | None, metrics: Sequence[str], plugins: Plugins = NO_PLUGINS
+) -> Task:
+    """The task with another scorer and more metrics; ConfigError for a metric that it has."""
+    if scorer is not None:
+        own: Any = plugins.find(SCORERS, scorer)
+        task = replace(
+            task, scorer=own, metrics=own.metrics, ceiling_metric=None, error_metrics=frozenset()
+        )
+    for text in metrics:
+        name = text.rpartition(":")[2]
+        if name in task.metrics:
+            raise ConfigError(f"metric '{name}' is taken twice: by {task.name} and by {text}")
+        measured = _measured(task.scorer, name, plugins.find(METRICS, text))
+        task = replace(task, scorer=measured, metrics=(*task.metrics, name))
+    return task
+
+
+def _measured(scorer: Scorer, name: str, metric: Metric) -> Scorer:
+    """The scorer, with one more metric."""
+
+    @functools.wraps(scorer)
+    def score(sample: Sample, episode: Episode) -> Score:
+        result = scorer(sample, episode)
+        if result.outcome not in MEASURED:
+            return result
+        value = metric(sample, episode)
+        if not isinstance(value, int | float):
+            raise TypeError(f"metric {name} gave a {type(value).__name__}, not a number")
+        return result.model_copy(update={"metrics": {**result.metrics, name: float(value)}})
+
+    return score
