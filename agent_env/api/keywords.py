@@ -21,6 +21,8 @@ class RunKeywords(TypedDict, total=False):
     where: Sequence[str] | str
     prompt: str
     options: Sequence[str] | str
+    scorer: str | None
+    metrics: Sequence[str] | str
     base_url: str | None
     api_key_envs: Sequence[str] | str
     sandbox: str
