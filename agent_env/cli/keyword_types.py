@@ -22,8 +22,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Required, TypedDict
-
-from agent_env.records.schema import Condition
 '''
 RECORDS = {
     "RunKeywords": (RunOptions, ("task", "model", "conditions", "tools")),
