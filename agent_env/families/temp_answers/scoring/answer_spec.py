@@ -25,7 +25,7 @@ class AnswerSpec:
     a time of day."""
     style: Literal["line", "json"] = "line"
     """`line`: after `Final Answer:`; `json`: in an object."""
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
     """The object's required keys, each with its unit or `answer`, `day` or `time`."""
     day_first: bool = False
     """How an ambiguous numeric date is parsed."""

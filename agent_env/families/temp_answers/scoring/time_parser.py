@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 from agent_env.families.temp_answers.scoring.answer_spec import (
@@ -59,8 +60,9 @@ _CLOCK = re.compile(
 _EMPHASIS = re.compile(r"\*\*(.+?)\*\*|\\boxed\{([^{}]+)\}")
 
 
+@lru_cache(maxsize=10_000)
 def read_text(text: str, spec: AnswerSpec) -> TimeAnswer:
-    """The parsed answer of one line or one value."""
+    """The parsed answer of one line or one value; cached, because models give the same answers."""
     if len(text) > LONGEST:
         return unparsable("longer than an answer")
     if spec.kind in ("number", "duration") and _WHOLE.fullmatch(text):
