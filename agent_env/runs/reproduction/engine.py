@@ -42,6 +42,11 @@ FROM_RUN = (
     "sandbox", "tokenizer",
 )  # fmt: skip
 """Options as for `run`."""
+HELP = {
+    "limit": "Questions of each set; of a file evenly spaced ones.",
+    "prompt": "A prompt's name, or a file of your own, sent verbatim; default: the experiment's.",
+    "option": "An option of the task, in place of the experiment's: KEY=VALUE. Repeatable.",
+}
 LIMITS = ("run_tokens", "run_cost_usd", "prices")
 
 
@@ -85,7 +90,9 @@ class ReproduceOptions:
     out: Annotated[
         Path | None, Opt("The folder; default: runs/reproduce-PAPER. The same command continues.")
     ] = None
-    run: Annotated[Mapping[str, Any], Part(RunOptions, only=FROM_RUN)] = field(default_factory=dict)
+    run: Annotated[Mapping[str, Any], Part(RunOptions, only=FROM_RUN, help=HELP)] = field(
+        default_factory=dict
+    )
     """Those options of each run that the user gives."""
     web: WebOptions = field(default_factory=WebOptions)
     parameters: Annotated[Mapping[str, JsonValue], Part(ModelParameters)] = field(
