@@ -10,6 +10,7 @@ from agent_env.errors import ConfigError
 from agent_env.protocols import Limits, Scorer
 from agent_env.records.schema import Sample
 from agent_env.tasks.task import Prompt, Task
+from agent_env.temporal.facts.event_names import is_point
 from agent_env.temporal.facts.tables import EventRow
 from agent_env.temporal.facts.writing import spans_text
 
@@ -31,8 +32,8 @@ class EventSample(Sample):
 
     @property
     def lasts(self) -> bool:
-        """Whether it still lasts, as its table states."""
-        return bool(self.start) and not self.end
+        """Whether it still lasts, as its table states; a point in time without an end does not."""
+        return bool(self.start) and not self.end and not is_point(self.event, self.kind)
 
 
 def make_sample(row: EventRow, task: str, gold: tuple[str, ...], now: date) -> EventSample:

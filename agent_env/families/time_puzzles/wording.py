@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import RECURRING, DaySets, years_held
-from agent_env.families.time_puzzles.event_names import day_of, years_of
 from agent_env.temporal.days import DaySet
+from agent_env.temporal.facts.event_names import day_of, years_of
 from agent_env.temporal.facts.tables import FactTables
 from agent_env.temporal.systems.catalogue import open_calendar
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agent_env.errors import DatasetError
 from agent_env.records.escaping import unguarded
+from agent_env.temporal.facts.event_names import is_point
 from agent_env.temporal.facts.rules import (
     Defect,
     Entry,
@@ -140,7 +141,7 @@ def _entry(line: _Line, header: tuple[str, ...], now: date) -> tuple[Entry | Non
         end=end,
         years=tuple(sorted(year for span in spans for year in span)),
         source=raw.get("source", ""),
-        now=as_of if start is not None and end is None else None,
+        now=as_of if start is not None and end is None and _may_last(raw) else None,
         obscurity=obscurity,
     )
     wrong += row_defects(row, as_of)
@@ -167,6 +168,13 @@ def _spans(raw: dict[str, str], wrong: list[str]) -> tuple[range, ...]:
     except ValueError as exc:
         wrong.append(f"multi_year_spans {exc}")
         return ()
+
+
+def _may_last(raw: dict[str, str]) -> bool:
+    """Whether a row without an end states that it lasts still: by its role or an earlier import, or
+    as its name and kind are not those of a point in time."""
+    kind = raw.get("kind", "")
+    return bool(raw.get("role") or raw.get("now")) or not is_point(raw["event"], kind)
 
 
 def _obscurity(raw: dict[str, str], wrong: list[str]) -> float | None:

@@ -95,6 +95,14 @@ def test_a_lasting_row_is_known_by_its_start_and_that_it_lasts() -> None:
     assert known(sample, "FIRST: 1999-12-31\nLAST: 2020-01-01") == ("read", 0.0)
 
 
+def test_a_point_without_an_end_is_known_by_its_start_alone() -> None:
+    quake = EventRow("the Quake", "earthquake", "", "", PartialDate(1755), None, (), "")
+    (sample,) = screen.make_samples([quake], NOW)
+    assert sample.gold == ("1755",)
+    (claimed,) = check.make_samples([quake], NOW)
+    assert "Ended" not in prompt(check.make_task(), claimed)
+
+
 def test_years_are_known_only_all_together() -> None:
     sample = screened(years=(1908, 1948, 1949))
     assert known(sample, "YEARS: 1908, 1948-1949") == ("read", 1.0)

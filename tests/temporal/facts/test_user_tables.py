@@ -66,6 +66,13 @@ def test_a_row_without_an_end_lasts_at_the_stated_now(tmp_path: Path) -> None:
     assert (lasting.end, lasting.now, over.now) == (None, NOW, None)
 
 
+def test_points_in_time_without_an_end_do_not_last_still(tmp_path: Path) -> None:
+    header = "event,kind,start,end,multi_year_spans\n"
+    text = header + "Ada was a countess,,1838,,\nthe Quake,earthquake,1755,,\n"
+    done = import_events(table(tmp_path, text), tmp_path / "out.csv", NOW)
+    assert (done.events, done.lasting) == (2, 0)
+
+
 def test_importing_an_imported_table_later_changes_no_byte(tmp_path: Path) -> None:
     file = table(tmp_path, SMALL + "the Reign of X,2020-05-01,,\n")
     import_events(file, tmp_path / "once.csv", NOW)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.families.time_puzzles.event_names import day_of, is_clause, years_of
+from agent_env.temporal.facts.event_names import day_of, is_clause, is_point, years_of
 from agent_env.temporal.facts.tables import shipped_tables
 
 
@@ -27,6 +27,22 @@ def test_no_name_or_hint_of_the_shipped_table_is_a_clause() -> None:
     rows = shipped_tables().events
     names = [name for row in rows for name in (row.event, row.hint) if name]
     assert [name for name in names if is_clause(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "over"),
+    [
+        ("Ada Byron was the Countess of Lovelace", "event", True),
+        ("Ada Byron is the Countess of Lovelace", "event", False),
+        ("the Treaty of Ghent", "treaty", True),
+        ("the reign of Nobody", "reign", False),
+        ("the Great Fair", "event", False),
+    ],
+)
+def test_past_clauses_and_points_in_time_do_not_last_still(
+    name: str, kind: str, over: bool
+) -> None:
+    assert is_point(name, kind) is over
 
 
 def test_a_clause_is_a_day_on_which_and_not_a_day_of() -> None:

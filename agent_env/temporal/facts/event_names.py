@@ -9,6 +9,13 @@ LASTING_KINDS = frozenset(
 )
 """Kinds of events that do not take place but last."""
 
+POINT_KINDS = frozenset(
+    "accident assassination attack award battle birth coronation coup death disaster discovery "
+    "earthquake election eruption explosion foundation launch match referendum robbery treaty "
+    "victory wedding".split()
+)
+"""Kinds of events that do not last still where only their first day is stated."""
+
 _VERB = re.compile(
     r"\b(?:was|were|is|are|became|(?:has|had|have) been|belongs? to|belonged to"
     r"|(?:played|plays?|worked|works?) for|(?:studied|lived|worked) (?:at|in)"
@@ -23,6 +30,15 @@ def is_clause(name: str) -> bool:
     thumb, it has a finite verb before any relative pronoun."""
     verb = _VERB.search(name)
     return verb is not None and verb.start() > 0 and not _RELATIVE.search(name[: verb.start()])
+
+
+def is_point(name: str, kind: str) -> bool:
+    """Whether an event of which only a first day is stated is over: by its kind, or because its
+    name is a clause in the past."""
+    past = (
+        is_clause(name) and re.search(r"\b(?:is|are|holds|serves|belongs?|plays?)\b", name) is None
+    )
+    return past or kind in POINT_KINDS
 
 
 def day_of(name: str, edge: str) -> str:
