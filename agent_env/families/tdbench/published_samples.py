@@ -45,9 +45,10 @@ ROLES: Mapping[str, tuple[Role, ...]] = {
 }  # fmt: skip
 """Which dates are asked for; both for relations that are not listed."""
 _EQUALS = re.compile(
-    r"(?:\"([^\"]+)\"|`([^`]+)`|\[([^\]]+)\]|(?<!\w)(\w++))\s*+=\s*+"
+    r"(?:\"([^\"]{1,100})\"|`([^`]{1,100})`|\[([^\[\]]{1,100})\]|(?<!\w)(\w++))\s*+=\s*+"
     r"(?:\"([^\"]*)\"|'((?:[^']|'')*)')"
 )
+_SELECT = re.compile(r"select\s++(.{0,300}?)(?<!\s)\s++from\b", re.I | re.S)
 IRRELEVANT = 4
 """Rows of other groups that the open book shows."""
 Differing = Literal["refuse", "stored", "returned"]
@@ -214,8 +215,7 @@ def _answer_columns(rows: Sequence[Row], question: PublishedQuestion) -> tuple[s
     if rows:
         names = list(rows[0])
     else:
-        select = r"select\s++(.{0,300}?)(?<!\s)\s++from\b"
-        match = re.search(select, question.sql_for_db, re.I | re.S)
+        match = _SELECT.search(question.sql_for_db)
         parts = match[1].split(",") if match else []
         names = [part.strip().split(".")[-1].strip('"`[] ') for part in parts]
     selected = [name for name in names if name.casefold() not in ("start", "end", "*")]
