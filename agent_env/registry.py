@@ -210,7 +210,14 @@ def _entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 
 def _distribution(module: str) -> str | None:
     """The installed package that has the module; None for one that is merely on the path."""
-    return next(iter(packages_distributions().get(module.partition(".")[0], ())), None)
+    return _distributions(tuple(sys.path)).get(module.partition(".")[0])
+
+
+@lru_cache(maxsize=8)
+def _distributions(path: tuple[str, ...]) -> Mapping[str, str]:
+    """The installed packages by their modules; takes a second, for every package's list of files is
+    read."""
+    return {module: names[0] for module, names in packages_distributions().items()}
 
 
 def load_path(path: str, what: str = "") -> Any:

@@ -80,7 +80,7 @@ def test_the_signature_shows_the_options_of_the_command() -> None:
 def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_path: Path) -> None:
     async def main() -> list[ae.Run]:
         async def one(model: str) -> ae.Run:
-            task = ae.task("time-puzzles", limit=2)
+            task = ae.task("time-puzzles", limit=1)
             return await ae.run(
                 task, model=model, conditions=["web"], out=tmp_path / model, progress=False
             )
@@ -92,13 +92,12 @@ def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_path: 
         return [*both, again]
 
     runs = asyncio.run(main())
-    assert [len(list(run.episodes(status="finished"))) for run in runs] == [2, 2, 1]
-    assert [result.verdict for run in runs for result in run.replay()] == ["same"] * 5
+    assert [len(list(run.episodes(status="finished"))) for run in runs] == [1, 1, 1]
+    assert [result.verdict for run in runs for result in run.replay()] == ["same"] * 3
 
 
 def test_a_cancelled_run_says_how_to_go_on(run: ae.Run, capsys: pytest.CaptureFixture[str]) -> None:
-    for trace in run.path.glob("episodes/*/*.jsonl"):
-        trace.unlink()
+    next(run.path.glob("episodes/web/*.jsonl")).unlink()
 
     async def main() -> None:
         async with asyncio.timeout(0.05):
