@@ -78,7 +78,7 @@ def test_both_modes_and_their_differences_are_shown(
     assert [row["cause"] for row in csv.DictReader(differ.open())] == [
         "a calendar year taken for the answer", "cut at the thousands separator",
     ]  # fmt: skip
-    assert len(list(tables.glob("*/*.csv"))) == 30
+    assert len(list(tables.glob("*/*.csv"))) == 32
 
 
 def test_figures_are_drawn_for_each_mode(
