@@ -15,7 +15,7 @@ from agent_env.errors import ConfigError
 
 MAX_DESCRIPTION = 4_000
 _SECTION = re.compile(r"(?:Args|Arguments|Parameters):\s*")
-_ENTRY = re.compile(r"(?P<name>\w+)\s*(?:\([^)]*\))?\s*:\s*(?P<text>.+)")
+_ENTRY = re.compile(r"(?P<name>\w++)\s*+(?:\([^)]*+\)\s*+)?:\s*+(?P<text>.+)")
 _FIELD = re.compile(r":param (?:[\w.\[\], |]+ )?(?P<name>\w+):\s*(?P<text>.+)")
 _END = re.compile(
     r"(?:Returns|Return|Raises|Yields|Example|Examples|Note|Notes):|:return|:raises|:rtype"

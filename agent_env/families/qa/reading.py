@@ -13,6 +13,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import regex
+
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.families.qa.sample import NAME, QaOptions, Question, as_number, letter_of
 from agent_env.tasks.family import SampleSet
@@ -152,10 +154,10 @@ class _Draft:
                     raise ValueError(f"'{answer}' is not a day; write YYYY-MM-DD")
                 return str(day)
             if scorer == "regex":
-                re.compile(answer)
+                regex.compile(answer)
             if scorer == "choice":
                 return letter_of(answer, choices)
-        except (ValueError, re.error) as exc:
+        except (ValueError, regex.error) as exc:
             self.problems.append(f"field '{field}': {exc}")
         return answer
 

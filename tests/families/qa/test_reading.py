@@ -86,7 +86,7 @@ def test_all_defects_are_told_by_line_and_field(tmp_path: Path) -> None:
         ("choice", {"answer": "C", "choices": ["x", "y"]},
          ": 'C' is neither a choice nor a letter of one"),
         ("choice", {"answer": "A"}, ": 0 choices; a multiple-choice question has 2 to 26"),
-        ("regex", {"answer": "(a"}, ": missing ), unterminated subpattern at position 0"),
+        ("regex", {"answer": "(a"}, ": missing ) at position 2"),
         ("exact", {"answer": {"x": 1}}, ": {'x': 1} is not a text, number or list"),
     ],
 )  # fmt: skip
