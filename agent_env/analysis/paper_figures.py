@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,6 +14,8 @@ from agent_env.analysis.paper_results import ExperimentResult, PaperRow, Quantit
 GREY = "#9a9a9a"
 MOST_NAMES = 12
 """With more rows and models than these, rows stand on the vertical axis."""
+MOST_GOLDS = 2
+"""More readings of the gold stand in the table only."""
 CAPTION = (
     "Filled marks and bars: ours with 95 % intervals. Hollow marks: the paper's row that ours is "
     "compared with. Small grey marks and lines: the paper's other rows."
@@ -21,9 +24,11 @@ CAPTION = (
 
 def paper_figure(result: ExperimentResult) -> Figure | None:
     """A panel for each unit; curves where the quantities have a place on an axis. None where there
-    is nothing of ours."""
+    is nothing of ours. Of the readings of the gold it has the first two."""
     if not result.is_reproduced:
         return None
+    golds = list(dict.fromkeys(row.gold for row in result.rows))[:MOST_GOLDS]
+    result = replace(result, rows=tuple(row for row in result.rows if row.gold in golds))
     is_curve = all(quantity.x is not None for quantity in result.quantities)
     if not is_curve and len(_names(result)) > MOST_NAMES:
         return _by_row(result)

@@ -111,6 +111,40 @@ def gold_table(
     return table
 
 
+def puzzles_by_reading(
+    puzzles: Sequence[TimePuzzle], report: AuditReport
+) -> dict[str, tuple[TimePuzzle, ...]]:
+    """By reading other than `published`: the puzzles that have another gold under it, with that
+    gold; under `any` each of them once for every gold that it has. Readings without one are left
+    out."""
+    implicit = gold_table(puzzles, report, "implicit")
+    explicit = gold_table(puzzles, report, "explicit")
+    by_reading = {}
+    for reading in readings_in(report)[1:]:
+        changed: list[TimePuzzle] = []
+        for puzzle in puzzles:
+            golds = implicit[puzzle.id], explicit[puzzle.id]
+            own = list(dict.fromkeys(_gold_pairs(*golds, reading)))
+            if own != _gold_pairs(*golds, PUBLISHED):
+                changed += [_with_golds(puzzle, *pair) for pair in own]
+        if changed:
+            by_reading[reading] = tuple(changed)
+    return by_reading
+
+
+def _gold_pairs(
+    implicit: Mapping[str, Gold], explicit: Mapping[str, Gold], reading: str
+) -> list[tuple[Gold, Gold]]:
+    """The golds of both wordings under one reading, or under each for `any`."""
+    names = dict.fromkeys((*implicit, *explicit)) if reading == ANY else (reading,)
+    return [(_golds(implicit, name)[0], _golds(explicit, name)[0]) for name in names]
+
+
+def _with_golds(puzzle: TimePuzzle, gold: Gold, explicit: Gold) -> TimePuzzle:
+    own = None if set(explicit) == set(gold) else explicit
+    return puzzle.model_copy(update={"gold": gold, "explicit_gold": own})
+
+
 def corrected_puzzle(puzzle: TimePuzzle, finding: Finding) -> TimePuzzle:
     """The puzzle with each wording's gold mended, where it is an error; its checks and digest are
     cleared if it changes."""

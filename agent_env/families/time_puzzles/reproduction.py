@@ -141,20 +141,15 @@ def figure_3(evidence: Evidence) -> Iterator[Measurement]:
             yield Measurement(arm.model, f"{TOKENS}, {name}", length)
 
 
-def corrected_gold(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
-    """The puzzles with the gold that the audit computes; grouped by the file's solution counts."""
-    from agent_env.families.time_puzzles.audit import audit, corrected
+def ledger_readings(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
+    """The puzzles by the readings of the convention ledger that change a gold; grouped by the
+    file's solution counts under all of them."""
+    from agent_env.families.time_puzzles.audit import audit
+    from agent_env.families.time_puzzles.ledger import puzzles_by_reading
     from agent_env.temporal.facts.tables import shipped_tables
 
     puzzles = [sample for sample in samples if isinstance(sample, TimePuzzle)]
-    report = audit(puzzles, shipped_tables())
-    right = corrected(puzzles, report)
-    changed = [
-        puzzle.model_copy(update={"gold": other.gold, "explicit_gold": other.explicit_gold})
-        for puzzle, other in zip(puzzles, right, strict=True)
-        if (puzzle.gold, puzzle.explicit_gold) != (other.gold, other.explicit_gold)
-    ]
-    return {"corrected": changed} if changed else {}
+    return puzzles_by_reading(puzzles, audit(puzzles, shipped_tables()))
 
 
 PAPER = Reproduction(
@@ -251,5 +246,5 @@ PAPER = Reproduction(
     ),
     models=MODELS,
     read_responses=read_outputs,
-    readings=corrected_gold,
+    readings=ledger_readings,
 )

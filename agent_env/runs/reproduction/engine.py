@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import JsonValue
 
-from agent_env.analysis.paper_results import ExperimentResult, comparison_rows
+from agent_env.analysis.paper_results import ExperimentResult, Measurement, comparison_rows
 from agent_env.analysis.study import RunData
 from agent_env.episodes.calls.options import CallOptions
 from agent_env.errors import AgentEnvError, ConfigError, RunStopped
@@ -47,6 +47,7 @@ HELP = {
     "prompt": "A prompt's name, or a file of your own, sent verbatim; default: the experiment's.",
     "option": "An option of the task, in place of the experiment's: KEY=VALUE. Repeatable.",
 }
+SAME_LEFT_OUT = "Gold: only what differs from the first is shown of the other readings"
 LIMITS = ("run_tokens", "run_cost_usd", "prices")
 
 
@@ -284,15 +285,16 @@ class _Work:
         return Evidence(runs, tasks, self.sets.files, self.options.responses, self.note, folders)
 
     def _scored(self, run: Run, reading: str) -> RunData:
-        from agent_env.episodes.results import scored_episodes
+        from agent_env.episodes.results import episodes_of
 
         name = run.path.name
         if not reading:
             return read_run(run, name, self.note)
-        samples = self.sets.read_as(run.samples, reading)
-        scored = scored_episodes(run, run.task, samples, lambda reason: None)
+        read = self.sets.read_as(run.samples, reading)
+        episodes = episodes_of(run, lambda reason: None)
+        scored = ((episode, read.score(run.task, episode)) for episode in episodes)
         manifest = run.manifest()
-        return run_data(name, manifest, samples, scored, manifest.model_facts)
+        return run_data(name, manifest, read.samples, scored, manifest.model_facts)
 
     def _responses(self, setup: str, reading: str) -> tuple[list[RunData], Task]:
         known = self.sets.of_file(self.setups[setup].questions)
@@ -305,20 +307,17 @@ class _Work:
         tables = by_digest(known.tables) if known else {}
         task = family.make_task("default", read_options(family, options.options), tables)
         rows = [row for file in files for row in file.rows if row.setup == setup]
-        samples = self.sets.read_as(samples, reading) if reading else samples
-        return response_runs(setup, rows, samples, task, self.note), task
+        read = self.sets.read_as(samples, reading)
+        return response_runs(setup, rows, read, task, self.note), task
 
     def measure(self, experiment: Experiment, paper_row: Mapping[str, str]) -> ExperimentResult:
         """The experiment's figures beside the paper's, with notes."""
-        ours, reason = [], experiment.not_reproduced
-        readings = ("", *self.sets.readings(experiment, self.setups, self.runs, self.answered))
-        if experiment.measure is not None:
-            for reading in readings:
-                gold = (reading or self.paper.gold) if len(readings) > 1 else ""
-                found = list(experiment.measure(self.evidence(reading)))
-                ours += [(gold, each) for each in found]
+        reason = experiment.not_reproduced
+        readings = self.sets.readings(experiment, self.setups, self.runs, self.answered)
+        ours = [] if experiment.measure is None else self._measurements(experiment, readings)
         rows = comparison_rows(ours, experiment.quantities, experiment.published, paper_row)
-        notes = (*experiment.notes, *self._notes(experiment))
+        about_gold = (f"{SAME_LEFT_OUT}: {', '.join(readings)}.",) if readings else ()
+        notes = (*experiment.notes, *about_gold, *self._notes(experiment))
         result = ExperimentResult(
             experiment.name, experiment.title, experiment.quantities, experiment.published, rows,
             notes, reason,
@@ -326,6 +325,18 @@ class _Work:
         if experiment.measure is None or result.is_reproduced:
             return result
         return replace(result, not_reproduced=self._reason(experiment))
+
+    def _measurements(
+        self, experiment: Experiment, readings: Sequence[str]
+    ) -> list[tuple[str, Measurement]]:
+        """Ours by the files' own gold, then under each other reading what differs from it."""
+        assert experiment.measure is not None
+        own = list(experiment.measure(self.evidence()))
+        ours = [(self.paper.gold if readings else "", each) for each in own]
+        for reading in readings:
+            measured = experiment.measure(self.evidence(reading))
+            ours += [(reading, each) for each in measured if each not in own]
+        return ours
 
     def _reason(self, experiment: Experiment) -> str:
         problems = [

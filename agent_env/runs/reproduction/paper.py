@@ -147,7 +147,8 @@ class Reproduction:
     """Reads a response file, such as the authors' own outputs; None where `measure` reads
     `Evidence.responses` itself."""
     readings: Callable[[Sequence[Sample]], Mapping[str, Sequence[Sample]]] | None = None
-    """Other readings of the gold answers of a file's questions, by name, such as `corrected`;
-    everything is measured again under each of them."""
+    """Other readings of the gold answers of a file's questions, by name, such as `corrected`: the
+    questions that have another gold under it. A question may stand several times; then each answer
+    has its best score over them. Everything is measured again under each reading."""
     gold: str = "published"
     """The name of the file's own reading."""

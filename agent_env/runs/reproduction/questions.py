@@ -17,6 +17,7 @@ from agent_env.runs.generate import write_samples
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import select_samples
 from agent_env.runs.reproduction.paper import Experiment, Questions, Reproduction, Setup
+from agent_env.runs.reproduction.responses import ReadSamples
 from agent_env.tasks.family import SampleSet, read_options
 from agent_env.tasks.where import parse_where, select
 from agent_env.wiring.registry import load_family
@@ -69,8 +70,8 @@ class QuestionSets:
     _sets: dict[str, SampleSet] = field(default_factory=dict)
     _whole: dict[str, int] = field(default_factory=dict)
     """Number of questions before the limit."""
-    _read: dict[str, dict[str, dict[str, Sample]]] = field(default_factory=dict)
-    """Samples by reading, questions and id."""
+    _read: dict[str, dict[str, dict[str, list[Sample]]]] = field(default_factory=dict)
+    """Samples by questions, reading and id."""
 
     def __post_init__(self) -> None:
         known = [each.name for each in self.paper.questions]
@@ -161,19 +162,21 @@ class QuestionSets:
             found |= dict.fromkeys(self._readings(name))
         return list(found)
 
-    def read_as(self, samples: Sequence[Sample], reading: str) -> tuple[Sample, ...]:
-        """The samples with the gold of this reading, where it has another one."""
+    def read_as(self, samples: Sequence[Sample], reading: str) -> ReadSamples:
+        """The samples under this reading; "" is their own."""
         other = {k: v for by in self._read.values() for k, v in by.get(reading, {}).items()}
-        return tuple(other.get(sample.id, sample) for sample in samples)
+        return ReadSamples(
+            {sample.id: tuple(other.get(sample.id, (sample,))) for sample in samples}
+        )
 
-    def _readings(self, name: str) -> Mapping[str, Mapping[str, Sample]]:
+    def _readings(self, name: str) -> Mapping[str, Mapping[str, Sequence[Sample]]]:
         if name not in self._read:
             make = self.paper.readings
             made = {} if make is None else make(self._set(name).samples)
-            self._read[name] = {
-                reading: {sample.id: sample for sample in samples}
-                for reading, samples in made.items()
-            }
+            own = self._read[name] = {reading: {} for reading in made}
+            for reading, samples in made.items():
+                for sample in samples:
+                    own[reading].setdefault(sample.id, []).append(sample)
         return self._read[name]
 
     def _questions(self, name: str) -> Questions:

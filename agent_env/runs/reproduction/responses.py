@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.analysis.study import RunData
@@ -37,31 +37,53 @@ class ResponseFile:
     """The questions as far as the file tells them; used where the user gives no question file."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadSamples:
+    """Samples under one reading of their golds."""
+
+    golds: Mapping[str, tuple[Sample, ...]]
+    """By id: the sample with each of its golds."""
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """Each once, with its first gold."""
+        return tuple(own[0] for own in self.golds.values())
+
+    def score(self, task: Task, episode: Episode) -> Score:
+        """The episode's score; of several golds the best one, for each metric."""
+        first, *others = (task.score(sample, episode) for sample in self.golds[episode.sample])
+        metrics = dict(first.metrics)
+        for name, value in (pair for other in others for pair in other.metrics.items()):
+            best = min if name in task.error_metrics else max
+            metrics[name] = best(value, metrics.get(name, value))
+        return first.model_copy(update={"metrics": metrics})
+
+
 def response_runs(
-    setup: str, rows: Iterable[ResponseRow], samples: Sequence[Sample], task: Task,
+    setup: str, rows: Iterable[ResponseRow], read: ReadSamples, task: Task,
     note: Callable[[str], None],
 ) -> list[RunData]:  # fmt: skip
     """A run for each model of the rows; rows of other questions are reported."""
     by_model: dict[str, list[ResponseRow]] = {}
     for row in rows:
         by_model.setdefault(row.model, []).append(row)
-    by_id = {sample.id: sample for sample in samples}
     runs = []
     for model, own in by_model.items():
-        unknown = [row.sample for row in own if row.sample not in by_id]
+        unknown = [row.sample for row in own if row.sample not in read.golds]
         if unknown:
             note(f"{len(unknown)} responses of {model} are to no question, {unknown[0]} first")
-        scored = [_scored(row, by_id[row.sample], task) for row in own if row.sample in by_id]
+        episodes = [_episode(row) for row in own if row.sample in read.golds]
+        scored = [(episode, read.score(task, episode)) for episode in episodes]
         used = {episode.sample for episode, _ in scored}
-        chosen = [sample for sample in samples if sample.id in used]
+        chosen = [sample for sample in read.samples if sample.id in used]
         if scored:
             manifest = _manifest(model, own, task, len(chosen))
             runs.append(run_data(f"responses of {model}", manifest, chosen, scored, None))
     return runs
 
 
-def _scored(row: ResponseRow, sample: Sample, task: Task) -> tuple[Episode, Score]:
-    episode = Episode(
+def _episode(row: ResponseRow) -> Episode:
+    return Episode(
         sample=row.sample,
         condition=row.condition,
         repeat=1,
@@ -71,7 +93,6 @@ def _scored(row: ResponseRow, sample: Sample, task: Task) -> tuple[Episode, Scor
         stop_reason="answered",
         output_tokens=row.output_tokens,
     )
-    return episode, task.score(sample, episode)
 
 
 def _manifest(model: str, rows: Sequence[ResponseRow], task: Task, samples: int) -> Manifest:

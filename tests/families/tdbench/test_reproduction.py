@@ -22,7 +22,7 @@ from agent_env.families.tdbench.reproduced_files import (
 from agent_env.families.tdbench.reproduction import EXPERIMENTS, PAPER, paper_domain
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.runs.reproduction.paper import Evidence
-from agent_env.runs.reproduction.responses import ResponseRow, response_runs
+from agent_env.runs.reproduction.responses import ReadSamples, ResponseRow, response_runs
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 from tests.families.tdbench.test_published_proof import HEAD, MISSPELT, write
 from tests.families.tdbench.test_published_proof import ROWS as CULTURE
@@ -44,7 +44,8 @@ def measured(
         for sample, (_, text) in zip(samples, pairs, strict=True)
     ]
     task = make_task("default", TdbenchOptions(), {TABLE.digest: TABLE})
-    runs = response_runs(setup, rows, samples, task, print)
+    read = ReadSamples({sample.id: (sample,) for sample in samples})
+    runs = response_runs(setup, rows, read, task, print)
     evidence = Evidence({setup: runs}, {setup: task}, {}, ())
     (experiment,) = (each for each in EXPERIMENTS if each.name == name)
     assert experiment.measure is not None

@@ -12,12 +12,17 @@ from agent_env.families.reference.turns import Turn
 from agent_env.families.time_puzzles.audit import audit, corrected
 from agent_env.families.time_puzzles.audit_events import read_event_dates
 from agent_env.families.time_puzzles.audit_report import AuditReport
-from agent_env.families.time_puzzles.ledger import ReadingScore, scores_by_reading
+from agent_env.families.time_puzzles.ledger import (
+    ReadingScore,
+    puzzles_by_reading,
+    scores_by_reading,
+)
 from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.reference import next_step
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
-from agent_env.records.schema import Message
+from agent_env.records.schema import Episode, Message, Wording
+from agent_env.runs.reproduction.responses import ReadSamples
 from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.tasks.conditions import parse_condition
 from agent_env.temporal.facts.tables import shipped_tables
@@ -117,6 +122,35 @@ def test_answers_are_scored_under_each_reading(report: AuditReport) -> None:
     explicit = by_reading(report, "explicit", event="1886-02-10")
     assert explicit["corrected"] == (1.0, 1, 0)
     assert by_reading(report, "implicit") == {}
+
+
+@pytest.mark.parametrize("wording", ["implicit", "explicit"])
+def test_the_puzzles_of_a_reading_score_as_the_ledger_does(
+    report: AuditReport, wording: Wording
+) -> None:
+    """By the task's own scorer, for the authors' outputs."""
+    task, condition = make_task(), "base" if wording == "implicit" else "explicit"
+    answers = {"rule": "2021-05-16 2024-05-19", "event": "1887-02-10", "cup": "1950-05-09"}
+    readings = puzzles_by_reading(PUZZLES, report)
+    expected = by_reading(report, wording, **answers)
+    assert set(readings) < set(expected)
+    for name, (exact, _, _) in expected.items():
+        own = {puzzle.id: [puzzle] for puzzle in PUZZLES}
+        changed = readings.get(name, ())
+        own |= {each.id: [puzzle for puzzle in changed if puzzle.id == each.id] for each in changed}
+        read = ReadSamples({id_: tuple(puzzles) for id_, puzzles in own.items()})
+        scores = [
+            read.score(task, answer_episode(puzzle, condition, text)).metrics["exact_match"]
+            for puzzle, text in answers.items()
+        ]
+        assert sum(scores) / 3 == exact
+
+
+def answer_episode(sample: str, condition: str, dates: str) -> Episode:
+    return Episode(
+        sample=sample, condition=condition, repeat=1, model="m", status="finished",
+        answer=f"MY ANSWER: {dates.replace(' ', ', ')}", stop_reason="answered",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("puzzle", PUZZLES[:-1], ids=[puzzle.id for puzzle in PUZZLES[:-1]])

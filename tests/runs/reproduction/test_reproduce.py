@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.task import make_task
+from agent_env.records.schema import Episode
 from agent_env.runs.reproduction import pages
+from agent_env.runs.reproduction.responses import ReadSamples
 from tests.commands import Done, agent_env
 
 PUZZLE = {
@@ -36,30 +42,53 @@ PUZZLE = {
 """By hand, in the authors' format."""
 
 
-@pytest.fixture
-def puzzles(tmp_path: Path) -> Path:
-    other = {**PUZZLE, "identifier": "a-2", "solutions": ["1984-02-11"]}
-    file = tmp_path / "puzzles.json"
-    file.write_text(json.dumps([PUZZLE, other]))
-    return file
+MODEL = "gpt-5-2025-08-07"
 
 
-@pytest.fixture
-def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def without_figures() -> Iterator[None]:
     """As where the extra is not installed: drawing takes most of a small reproduction's time."""
-    monkeypatch.setattr(pages, "missing_of", lambda *names: ["matplotlib"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "missing_of", lambda *names: ["matplotlib"])
+        yield
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """Two puzzles, the second with a wrong gold, asked of `reference`; and the responses of a
+    model in the authors' format."""
+    folder = tmp_path_factory.mktemp("reproduce")
+    other = {**PUZZLE, "identifier": "a-2", "solutions": ["1984-02-11"]}
+    file = folder / "puzzles.json"
+    file.write_text(json.dumps([PUZZLE, other]))
+    base = outputs(folder, "no_tool_use", "MY ANSWER: 1984-02-10", None)
+    explicit = outputs(
+        folder, "no_tool_use_with_explicit_constraints",
+        "MY ANSWER: 1984-02-10", "MY ANSWER: 1984-02-11",
+    )  # fmt: skip
+    return reproduce(
+        folder, "--model", "reference", "--file", str(file), "--only", "table1", "--json",
+        "--responses", str(base), "--responses", str(explicit),
+    )  # fmt: skip
 
 
 def reproduce(folder: Path, *arguments: str) -> Done:
     return agent_env("reproduce", "time-puzzles", "--out", "out", *arguments, cwd=folder)
 
 
-def rows(done: Done, experiment: str) -> list[dict[str, object]]:
-    return json.loads(done.stdout)["experiments"][experiment][experiment]["rows"]
+def rows(done: Done, model: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Of Table 1, by reading of the gold and quantity."""
+    assert done.returncode == 0, done.stderr
+    table = json.loads(done.stdout)["experiments"]["table1"]["table1"]["rows"]
+    return {(row["gold"], row["quantity"]): row for row in table if row["row"] == model}
 
 
-def outputs(folder: Path, condition: str, model: str, *responses: str | None) -> Path:
-    file = folder / condition / f"{model}.json"
+def value(row: dict[str, Any]) -> float:
+    return float(row["ours (95 % CI)"]["value"])
+
+
+def outputs(folder: Path, condition: str, *responses: str | None) -> Path:
+    file = folder / condition / f"{MODEL}.json"
     file.parent.mkdir()
     keys = ("constraints", "solutions", "solution_count")
     own = [
@@ -71,64 +100,73 @@ def outputs(folder: Path, condition: str, model: str, *responses: str | None) ->
     return file
 
 
-def test_a_given_file_is_asked_and_each_value_has_interval_n_and_reason(
-    tmp_path: Path, puzzles: Path
-) -> None:
-    done = reproduce(tmp_path, "--file", str(puzzles), "--only", "table1", "--json")
-    assert done.returncode == 0, done.stderr
-    explicit = [row for row in rows(done, "table1") if row["quantity"] == "EM explicit"]
-    published, corrected = (row for row in explicit if row["row"] == "reference")
-    assert (published["gold"], published["ours (95 % CI)"]["value"]) == ("published", 50.0)
-    assert (corrected["gold"], corrected["ours (95 % CI)"]["value"]) == ("corrected", 100.0)
+def test_a_given_file_is_asked_and_each_value_has_interval_n_and_reason(done: Done) -> None:
+    own = rows(done, "reference")
+    published = own["published", "EM explicit"]
+    assert (value(published), value(own["corrected", "EM explicit"])) == (50.0, 100.0)
     assert published["n"] == 2
     assert published["why they differ"] == "no row of the paper; its rows have 12.3 to 80.7"
-    assert (tmp_path / "out" / "report.html").exists()
+    assert "no figures and no page" in done.stderr
 
 
-@pytest.mark.usefixtures("without_figures")
-def test_the_authors_outputs_are_scored_beside_their_own_row(tmp_path: Path, puzzles: Path) -> None:
-    base = outputs(tmp_path, "no_tool_use", "gpt-5-2025-08-07", "MY ANSWER: 1984-02-10", None)
-    explicit = outputs(
-        tmp_path, "no_tool_use_with_explicit_constraints", "gpt-5-2025-08-07",
-        "MY ANSWER: 1984-02-10", "MY ANSWER: 1984-02-11",
-    )  # fmt: skip
-    done = reproduce(
-        tmp_path, "--responses", str(base), "--responses", str(explicit), "--file", str(puzzles),
-        "--only", "table1", "--json",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    own = {
-        (row["gold"], row["quantity"]): row
-        for row in rows(done, "table1")
-        if row["row"] == "gpt-5-2025-08-07"
-    }
+def test_the_authors_outputs_are_scored_beside_their_own_row(done: Done) -> None:
+    own = rows(done, MODEL)
     implicit = own["published", "EM implicit"]
-    assert (implicit["paper"], implicit["ours (95 % CI)"]["value"]) == (49.3, 50.0)
+    assert (implicit["paper"], value(implicit)) == (49.3, 50.0)
     assert implicit["why they differ"] == "the paper's value lies in our interval"
-    assert own["published", "EM explicit"]["ours (95 % CI)"]["value"] == 100.0
-    assert own["corrected", "EM explicit"]["ours (95 % CI)"]["value"] == 50.0
-    assert own["published", "tokens implicit"]["ours (95 % CI)"]["value"] == 15.0
+    assert value(own["published", "EM explicit"]) == 100.0
+    assert value(own["published", "tokens implicit"]) == 15.0
 
 
-@pytest.mark.usefixtures("without_figures")
-def test_the_same_command_continues_and_another_plan_is_refused(
-    tmp_path: Path, puzzles: Path
-) -> None:
-    asked = ("--file", str(puzzles), "--only", "figure4", "--json")
+def test_each_reading_of_the_ledger_shows_what_differs_from_the_published_gold(done: Done) -> None:
+    own = rows(done, MODEL)
+    changed = {gold: value(row) for (gold, name), row in own.items() if name == "EM explicit"}
+    assert changed == {"published": 100.0, "corrected": 50.0, "file_rule": 50.0}
+    assert ("corrected", "tokens implicit") not in own
+    by_model = rows(done, "reference")
+    assert value(by_model["any", "EM explicit"]) == 100.0
+    notes = json.loads(done.stdout)["experiments"]["table1"]["table1"]["notes"]
+    assert any("other readings: corrected, file_rule, any" in note for note in notes)
+
+
+def test_of_several_golds_each_metric_has_its_best_score() -> None:
+    task = make_task()
+    one = TimePuzzle(
+        id="a", gold=("2001-01-01",), constraints=("c",), explicit_constraints=("c",),
+        solution_count=1, fact_count=1,
+    )  # fmt: skip
+    other = one.model_copy(update={"gold": ("2001-01-02",), "explicit_gold": ()})
+    read = ReadSamples({"a": (one, other)})
+    assert read.samples == (one,)
+    answers = {
+        ("base", "MY ANSWER: 2001-01-02"): 1.0,
+        ("base", "MY ANSWER: 2001-01-03"): 0.0,
+        ("explicit", "MY ANSWER: 2001-01-02"): 0.0,
+        ("explicit", "MY ANSWER: None"): 1.0,
+    }
+    for (condition, answer), expected in answers.items():
+        episode = Episode(
+            sample="a", condition=condition, repeat=1, model="m", status="finished",
+            answer=answer, stop_reason="answered",
+        )  # fmt: skip
+        assert read.score(task, episode).metrics["exact_match"] == expected
+
+
+def test_the_same_command_continues_and_another_plan_is_refused(tmp_path: Path) -> None:
+    asked = ("--limit", "2", "--only", "figure4", "--json")
     stopped = reproduce(tmp_path, *asked, "--run-tokens", "10")
     assert stopped.returncode == 1
     assert "of its 10 tokens" in stopped.stderr
     assert "the same command continues" in stopped.stderr
-    done = reproduce(tmp_path, *asked, "--run-tokens", "100000")
-    assert (done.returncode, "no figures and no page" in done.stderr) == (0, True)
+    assert reproduce(tmp_path, *asked, "--run-tokens", "100000").returncode == 0
     traces = sorted((tmp_path / "out").rglob("*.1.jsonl"))
     before = [trace.stat().st_mtime_ns for trace in traces]
     assert len(traces) == 4
     assert reproduce(tmp_path, *asked).returncode == 0
     assert [trace.stat().st_mtime_ns for trace in traces] == before
-    other = reproduce(tmp_path, *asked, "--limit", "1")
+    other = reproduce(tmp_path, "--limit", "1", *asked[2:])
     assert other.returncode == 2
-    assert "has limit None, not 1; name another --out" in other.stderr
+    assert "has limit 2, not 1; name another --out" in other.stderr
 
 
 def test_what_cannot_be_run_says_why_and_keeps_nothing_else(tmp_path: Path) -> None:
