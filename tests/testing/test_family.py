@@ -1,0 +1,159 @@
+"""Every family of ours keeps the contract, and a family that breaks it is told how."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agent_env as ae
+from agent_env.tasks.family import Family, SampleSet, family_of
+from agent_env.testing import Nonconformance, check_family
+from agent_env.wiring.registry import task_names
+
+QA = """\
+{"question": "The year after 1999?", "answer": "2000"}
+{"question": "The year before 1999?", "answer": "1998"}
+"""
+OWN: dict[str, dict[str, Any]] = {
+    "tdbench": {"samples": 2, "shows_gold": True, "near_miss": lambda sample: "Nobody of all"},
+    "temp-answers": {"shows_gold": True},
+    "tempreason": {"shows_gold": True},
+    "timeqa": {"shows_gold": True},
+    "traveler": {"shows_gold": True},
+}
+"""Where the book is open, the page before the question names the answer."""
+
+
+@pytest.mark.parametrize("name", task_names())
+def test_ours_conform(name: str, tmp_path: Path) -> None:
+    more = OWN.get(name, {})
+    if name == "qa":
+        more = {"dataset": tmp_path / "questions.jsonl"}
+        more["dataset"].write_text(QA)
+    check_family(name, **{"samples": 4, **more})
+
+
+class Sum(ae.Sample):
+    a: int
+    b: int
+
+
+def prompt(sample: Any, condition: object) -> tuple[ae.Message, ...]:
+    return (ae.Message(role="user", content=f"{sample.a} plus {sample.b}?"),)
+
+
+def scorer(sample: ae.Sample, episode: Any) -> ae.Score:
+    def measure(answer: str | None) -> dict[str, object]:
+        is_right = answer is not None and answer.strip() == sample.gold[0]
+        return {"outcome": "read", "metrics": {"right": float(is_right)}}
+
+    return ae.episode_score(sample, episode, measure)
+
+
+TASK = ae.Task("sums", Sum, prompt, scorer, ("right",), ("base",))
+SAMPLES = tuple(
+    Sum(id=f"s-{a}", task="sums", gold=(str(a + 40),), a=a, b=40) for a in range(11, 15)
+)
+GOOD = family_of(TASK, SAMPLES)
+
+
+def told(family: Family, **more: Any) -> str:
+    with pytest.raises(Nonconformance) as caught:
+        check_family(family, **more)
+    return str(caught.value)
+
+
+def of_task(**changes: Any) -> Family:
+    return family_of(replace(TASK, **changes), SAMPLES)
+
+
+def test_a_family_of_a_few_lines_conforms() -> None:
+    check_family(GOOD)
+
+
+def test_bytes_that_the_seed_does_not_fix_are_found() -> None:
+    def make(count: int, seed: int, options: object) -> SampleSet:
+        drawn = random.randrange(10**9)
+        return SampleSet((Sum(id="s-1", task="sums", gold=(str(drawn + 1),), a=drawn, b=1),))
+
+    assert "family sums: sample s-1: the same seed gave other bytes" in told(
+        replace(GOOD, make_samples=make), near_miss=lambda sample: "no"
+    )
+
+
+def test_a_prompt_with_the_gold_is_found_whether_it_depends_on_it_or_not() -> None:
+    def leaks(sample: Any, condition: object) -> tuple[ae.Message, ...]:
+        return (ae.Message(role="user", content=f"Is it {sample.gold[0]}?"),)
+
+    def sums(sample: Any, condition: object) -> tuple[ae.Message, ...]:
+        return (ae.Message(role="user", content=f"Is it {sample.a + sample.b}?"),)
+
+    text = told(of_task(prompt=leaks))
+    assert "sample s-11: the prompt depends on gold; build it without" in text
+    text = told(of_task(prompt=sums))
+    assert "sample s-12: the prompt holds the gold answer '52'" in text
+    check_family(of_task(prompt=sums), shows_gold=True)
+
+
+def test_a_scorer_that_takes_anything_or_nothing_is_found() -> None:
+    def lenient(sample: ae.Sample, episode: Any) -> ae.Score:
+        return ae.episode_score(
+            sample, episode, lambda text: {"outcome": "read", "metrics": {"right": 1.0}}
+        )
+
+    def strict(sample: ae.Sample, episode: Any) -> ae.Score:
+        return ae.episode_score(
+            sample, episode, lambda text: {"outcome": "read", "metrics": {"right": 0.5}}
+        )
+
+    text = told(of_task(scorer=lenient))
+    assert "sample s-11: '52' scores as much as the gold answer '51'" in text
+    assert "answer None: no answer scores as a right one" in text
+    assert "sample s-11: the gold answer '51' scores right 0.5, not right 1" in told(
+        of_task(scorer=strict)
+    )
+    check_family(of_task(scorer=scorer), ceiling=1.0)
+
+
+def test_a_scorer_that_raises_or_remembers_is_found_with_its_line() -> None:
+    seen: list[str] = []
+
+    def raises(sample: ae.Sample, episode: Any) -> ae.Score:
+        int(episode.answer or "0")
+        return scorer(sample, episode)
+
+    def remembers(sample: ae.Sample, episode: Any) -> ae.Score:
+        seen.append(sample.id)
+        is_new = seen.count(sample.id) == 1
+        measured = {"outcome": "read", "metrics": {"right": float(is_new)}}
+        return ae.episode_score(sample, episode, lambda text: measured)
+
+    text = told(of_task(scorer=raises))
+    assert "the scorer raised ValueError: invalid literal for int()" in text
+    assert f" at {__file__}:" in text
+    assert "sample s-11: the same answer scores right 1.0, then right 0.0" in told(
+        of_task(scorer=remembers)
+    )
+
+
+def test_samples_that_no_file_can_hold_are_found() -> None:
+    class Odd(Sum):
+        b: Any = None
+
+    odd = Odd(id="s-1", task="sums", gold=("51",), a=11, b=(40,))
+    text = told(family_of(replace(TASK, sample_type=Odd), (odd,)), near_miss=lambda sample: "no")
+    assert text == "family sums: sample s-1: is another one after writing and reading"
+
+
+def test_errors_of_another_kind_and_ids_that_stand_twice_are_found() -> None:
+    def reads(file: Path, options: object) -> None:
+        file.read_text(encoding="utf-8")
+
+    text = told(replace(family_of(TASK, (*SAMPLES, SAMPLES[0])), read_foreign=reads), samples=9)
+    assert "sample s-11: two samples have this id; number them" in text
+    assert "read_foreign raised UnicodeDecodeError" in told(replace(GOOD, read_foreign=reads))
+    assert "samples cannot be read back" in text

@@ -1,0 +1,83 @@
+"""Every tool of ours keeps the contract, and one that breaks it is told how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import agent_env as ae
+from agent_env.protocols import Supplies, ToolDeclaration
+from agent_env.records.schema import ExecResult, MaterialTable
+from agent_env.records.tool_traits import ToolTraits
+from agent_env.tasks.tool_registry import tool_names
+from agent_env.testing import FakeSandbox, MemoryPages, Nonconformance, check_tool, page
+
+EVENTS = MaterialTable(
+    name="events",
+    columns=("event", "subject", "location", "time"),
+    rows=(("tea", "Ann", "garden", "2023-01-02T10:00:00+00:00"),),
+)
+TERMS = MaterialTable(
+    name="terms",
+    columns=("name", "start", "end"),
+    rows=(("tea", "2023-01-02", "2023-01-03"),),
+)
+URL = "https://a.example/"
+OWN: dict[str, dict[str, Any]] = {
+    "calendars": {"arguments": [{"operation": "describe", "date": "2000-02-29"}]},
+    "open_page": {
+        "arguments": [{"url": URL}], "supplies": Supplies(fetcher=MemoryPages([page(URL, "x")])),
+    },
+    "python": {"arguments": [{"code": "1"}], "supplies": Supplies(sandbox=FakeSandbox(
+        [ExecResult(value="1")] * 9))},
+    "query_events": {"arguments": [{"operation": "count"}], "supplies": Supplies(tables=(EVENTS,))},
+    "sql": {
+        "arguments": [{"query": "select name from terms"}], "supplies": Supplies(tables=(TERMS,)),
+    },
+    "web_search": {"arguments": [{"query": "moon"}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", tool_names())
+def test_ours_conform(name: str) -> None:
+    check_tool(name, **OWN[name])
+
+
+def test_a_function_conforms() -> None:
+    @ae.tool
+    def double(number: int, unit: str = "m") -> str:
+        """Twice the number."""
+        return f"{2 * number} {unit}"
+
+    check_tool(double, arguments=[{"number": 3}])
+
+
+def test_a_tool_is_told_of_each_breach() -> None:
+    class Echo:
+        spec = ae.ToolSpec(
+            name="echoes",
+            description=" ",
+            parameters={
+                "type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"],
+            },
+        )  # fmt: skip
+        calls = 0
+
+        async def run(self, arguments: dict[str, Any]) -> ae.ToolResult:
+            self.calls += 1
+            return ae.ToolResult(output=f"{arguments['text']} {self.calls}")
+
+    declaration = ToolDeclaration(ToolTraits(name="echo", output_limit=2), lambda supplies: Echo())
+    with pytest.raises(Nonconformance) as caught:
+        check_tool(declaration, arguments=[{"text": "abc"}])
+    lines = str(caught.value).splitlines()
+    assert lines[:2] == [
+        "tool echo: its spec is called echoes; give spec and traits one name",
+        "tool echo: its spec has no description; models choose tools by it",
+    ]
+    assert lines[2].startswith("tool echo: arguments {} raised KeyError: 'text' at ")
+    assert lines[3].startswith("tool echo: arguments {'text': [[{}]]} do not fit its schema")
+    assert "gave 5 characters, of which models get 2; give less" in lines[4]
+    assert "something else the second time; declare keeps_state" in lines[5]
+    assert len(lines) == 6
