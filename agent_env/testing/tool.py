@@ -85,7 +85,7 @@ async def _findings(
             if (defect := await _refusal(first, traits, wrong)) is not None:
                 yield defect
         for at, given in enumerate(arguments):
-            for finding in await _of_call(*tools[1 + 2 * at : 3 + 2 * at], traits, given):
+            for finding in await _of_call(tools[1 + 2 * at :], traits, given):
                 yield finding
         for each in tools:
             if (close := getattr(each, "close", None)) is not None:
@@ -146,10 +146,10 @@ async def _refusal(tool: Tool, traits: ToolTraits, wrong: Arguments) -> str | No
     )
 
 
-async def _of_call(tool: Tool, other: Tool, traits: ToolTraits, given: Arguments) -> list[str]:
+async def _of_call(tools: Sequence[Tool], traits: ToolTraits, given: Arguments) -> list[str]:
     """What is wrong with a right call, made twice and once more in another episode."""
     outputs = []
-    for each in (tool, tool, other):
+    for each in (tools[0], tools[0], tools[1]):
         try:
             result = await call("a tool", traits.timeout_s, each.run, dict(given))
         except Overdue:
