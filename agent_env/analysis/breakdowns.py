@@ -19,9 +19,10 @@ def breakdown(comparison: Comparison, name: str) -> ResultTable:
     )  # fmt: skip
     columns = (Column(name), Column("samples", 0), *(Column(label) for label in labels))
     many = sum(len(rows) for rows in comparison.groups[name].values())
-    notes = (
+    notes: tuple[str, ...] = (
         ("A sample stands under each of its values.",) if many > len(comparison.study.samples)
         else ()
     )  # fmt: skip
+    notes += tuple(f"{arm.label} {arm.note}." for arm in baselines if arm.note)
     safe = name.replace(" ", "-")
     return ResultTable(f"by-{safe}", f"{comparison.metric} by {name}", columns, rows, notes)

@@ -50,6 +50,8 @@ class Arm:
     """Why the condition cannot mean anything; its label bears a mark then."""
     spent: Totals | None = None
     """What the condition used in all, over every sample of the run and failed episodes too."""
+    note: str = ""
+    """Of a shortcut: on how many samples it failed, and why."""
 
     @property
     def missing(self) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest
     from agent_env.records.model_facts import ModelFacts
     from agent_env.records.schema import Episode, Sample, Score
-    from agent_env.tasks.task import Task
+    from agent_env.tasks.task import Shortcut, Task
 
 
 def read_study(
@@ -138,22 +138,33 @@ def shortcuts_of(task: Task) -> Callable[[Sequence[Sample]], tuple[Arm, ...]]:
     from agent_env.records.schema import Condition
     from agent_env.tasks.shortcuts import CONDITION, shortcut_scores
 
-    def arms(samples: Sequence[Sample]) -> tuple[Arm, ...]:
-        return tuple(
-            Arm(
-                label=f"{SHORTCUT}{shortcut.name}",
-                run=ORACLE if shortcut.sees_gold else CONDITION,
-                model=shortcut.rule,
-                condition=Condition(name=CONDITION),
-                observations=tuple(
-                    observe(*scored) for scored in shortcut_scores(task, shortcut, samples)
-                ),
-                asked=len(samples),
-            )
-            for shortcut in task.shortcuts
+    def arm(shortcut: Shortcut, samples: Sequence[Sample]) -> Arm:
+        errors: list[tuple[str, Exception]] = []
+        scored = shortcut_scores(
+            task, shortcut, samples, lambda sample, exc: errors.append((sample.id, exc))
+        )
+        return Arm(
+            label=f"{SHORTCUT}{shortcut.name}",
+            run=ORACLE if shortcut.sees_gold else CONDITION,
+            model=shortcut.rule,
+            condition=Condition(name=CONDITION),
+            observations=tuple(observe(*each) for each in scored),
+            asked=len(samples),
+            note=_failures(errors, len(samples)),
         )
 
-    return arms
+    return lambda samples: tuple(arm(shortcut, samples) for shortcut in task.shortcuts)
+
+
+def _failures(errors: Sequence[tuple[str, Exception]], samples: int) -> str:
+    """How many samples a shortcut has no answer to, and the first error; "" without one."""
+    if not errors:
+        return ""
+    sample, first = errors[0]
+    return (
+        f"failed on {len(errors)} of {samples} samples, which it does not count "
+        f"({sample}: {type(first).__name__}: {first})"
+    )
 
 
 def _names(folders: Sequence[Path]) -> dict[Path, str]:

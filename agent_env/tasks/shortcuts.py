@@ -17,16 +17,27 @@ from agent_env.tasks.task import Guess, Shortcut, Task
 AnswerText = Callable[[Sample], str]
 """A right answer to a sample with its gold, in the form that the prompt asks for."""
 CONDITION = "shortcut"
+OnFailure = Callable[[Sample, Exception], None]
+"""Told of a sample on which a shortcut raised an error."""
+
+
+def no_report(sample: Sample, error: Exception) -> None:
+    """Tells nobody."""
 
 
 def shortcut_scores(
-    task: Task, shortcut: Shortcut, samples: Sequence[Sample]
+    task: Task,
+    shortcut: Shortcut,
+    samples: Sequence[Sample],
+    on_failure: OnFailure = no_report,
 ) -> list[tuple[Sample, Episode, Score]]:
     """The shortcut's answers to the samples for which it has one, scored. It has none to a sample
-    that it cannot read, such as one that somebody edited."""
+    on which it fails, such as one that somebody edited; `on_failure` is told of each."""
     try:
         guess = shortcut.make(samples)
-    except Exception:  # a foreign run's samples may cause any error; its scores do without
+    except Exception as exc:  # a foreign run's samples may cause any error; its scores do without
+        for sample in samples:
+            on_failure(sample, exc)
         return []
     scored = []
     for sample in samples:
@@ -34,7 +45,8 @@ def shortcut_scores(
         shown = sample if shortcut.sees_gold else sample.model_copy(update=dict(task.hidden))
         try:
             text = guess(shown, rng)
-        except Exception:  # as above
+        except Exception as exc:  # as above
+            on_failure(sample, exc)
             continue
         if text is None:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from calendar import month_name
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from agent_env.episodes.calls.options import CallOptions
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.index import Index
 from agent_env.episodes.results import episodes_of
+from agent_env.episodes.run_folder import samples_bytes
 from agent_env.episodes.trace.lines import TraceError
 from agent_env.episodes.trace.reader import is_finished, read_trace
 from agent_env.errors import ConfigError, RunStopped
+from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.models.fake_server import FakeServer, parse_errors, script_policy
 from agent_env.records.trace_events import Judged
 from agent_env.runs.judge import JudgeOptions, JudgeResult, agreements, check_yes_or_no, judge_run
@@ -39,20 +42,37 @@ TRUTHFUL = (
 )
 
 
+DAYS = {"a": "1984-02-10", "b": "1907-11-03", "c": "2012-06-21", "d": "1871-08-30"}
+
+
+def puzzle(name: str, day: str) -> TimePuzzle:
+    """By hand: the explicit wording gives the day, the implicit one needs an event that nobody
+    can look up."""
+    year, month, number = map(int, day.split("-"))
+    rest = (f"It is {month_name[month]}.", f"The day of the month is {number}.")
+    return TimePuzzle(
+        id=name, gold=(day,), solution_count=1, fact_count=3,
+        constraints=(f"It is the same year as the last day that {name} led the Board.", *rest),
+        explicit_constraints=(f"The year is {year}.", *rest),
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four puzzles under two conditions: one gets all wrong, one all right."""
-    out = tmp_path_factory.mktemp("judged") / "run"
+    folder = tmp_path_factory.mktemp("judged")
+    (folder / "puzzles.jsonl").write_bytes(samples_bytes([puzzle(*pair) for pair in DAYS.items()]))
     wished = RunOptions(
         "time-puzzles",
-        limit=4,
-        seed=2,
+        dataset=folder / "puzzles.jsonl",
         conditions=("base", "explicit"),
-        where=("solution_count=1",),
-        out=out,
+        out=folder / "run",
     )
     asyncio.run(start_run(wished, QUIET))
-    return out
+    scored = score_folder(Run(folder / "run"), print)
+    right = {(e.condition, s.metrics["exact_match"]) for e, s in scored}
+    assert right == {("base", 0.0), ("explicit", 1.0)}
+    return folder / "run"
 
 
 @pytest.fixture

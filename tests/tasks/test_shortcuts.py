@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
+from agent_env.analysis.breakdowns import breakdown
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.statistics.shortcuts import shortcuts
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
-from agent_env.records.schema import Sample
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Episode, Sample
+from agent_env.runs.study import run_data, study_of
+from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest, read_options
 from agent_env.tasks.shortcuts import (
     constant,
@@ -67,6 +74,39 @@ def test_a_sample_that_a_shortcut_cannot_read_has_no_answer_and_stops_nothing() 
     assert shortcut_scores(TASK, majority(fails), SET) == []
 
 
+def test_the_table_counts_the_samples_on_which_a_shortcut_fails() -> None:
+    def fails(sample: Sample) -> str:
+        if sample.id in ("b", "c"):
+            raise KeyError(sample.id)
+        return "MY ANSWER: 2001-01-01"
+
+    task = replace(TASK, shortcuts=(constant("fails", fails), majority(fails), oracle(text)))
+    episodes = [
+        Episode(
+            sample=sample.id, condition="base", repeat=1, model="m", status="finished",
+            answer=text(sample), stop_reason="answered",
+        )
+        for sample in SET
+    ]  # fmt: skip
+    manifest = Manifest(
+        task="time-puzzles", model="m", conditions=(parse_condition("base"),), repeats=1,
+        limits={}, prompt="default", seed=None, samples=4, samples_digest="", concurrency=1,
+        versions={}, created_at="",
+    )  # fmt: skip
+    scored = [(e, task.score(s, e)) for s, e in zip(SET, episodes, strict=True)]
+    comparison = Comparison(study_of([run_data("r", manifest, SET, scored, None)], task))
+    table = shortcuts(comparison)
+    assert [(row[0], row[2]) for row in table.rows] == [
+        ("base", 4), ("shortcut constant", 2), ("shortcut majority", 0), ("shortcut oracle", 4),
+    ]  # fmt: skip
+    failures = (
+        "shortcut constant failed on 2 of 4 samples, which it does not count (b: KeyError: 'b').",
+        "shortcut majority failed on 4 of 4 samples, which it does not count (a: KeyError: 'b').",
+    )
+    assert table.notes[-2:] == failures
+    assert breakdown(comparison, "solutions").notes[-2:] == failures
+
+
 def test_a_random_answer_is_another_questions_and_the_same_each_time() -> None:
     shortcut = random_answer(text)
     first, second = (
@@ -106,7 +146,7 @@ def test_the_oracle_of_every_family_is_right_and_its_shortcuts_need_no_gold(name
     """A shortcut that looked at a hidden field would answer otherwise, or fail."""
     family = load_family(name)
     options = read_options(family, ["processes=1"] if name == "time-puzzles" else [])
-    made = family.make_samples(12, 3, options)
+    made = family.make_samples(6, 3, options)
     task = family.make_task("default", options, by_digest(made.tables))
     assert " ".join(shortcut.name for shortcut in task.shortcuts) == SHORTCUTS[name]
     blind = [sample.model_copy(update=dict(task.hidden)) for sample in made.samples]

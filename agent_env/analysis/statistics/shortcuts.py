@@ -28,6 +28,7 @@ def shortcuts(comparison: Comparison) -> ResultTable:
         Column(f"above {best[0] if best else 'the best shortcut'}", signed=True),
     )  # fmt: skip
     rules = tuple(f"{arm.label}: {arm.model}." for arm in baselines)
+    rules += tuple(f"{arm.label} {arm.note}." for arm in baselines if arm.note)
     title = "Shortcuts on the same samples"
     return ResultTable("shortcuts", title, columns, tuple(rows), rules)
 
