@@ -58,6 +58,7 @@ class Commands(CommandTable):
         },
         "This machine": {
             "docs": "docs:docs",
+            "new": "new:new",
             "list": "plugins:list_registry",
             "doctor": "sandbox:doctor",
             "sandbox": "sandbox:sandbox_commands",
