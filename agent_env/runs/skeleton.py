@@ -8,12 +8,14 @@ from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from agent_env.errors import ConfigError
+from agent_env.registry import Registry
 from agent_env.tasks.tool_registry import TOOLS
 from agent_env.wiring.registry import FAMILIES
 
-REGISTRIES = {"family": FAMILIES, "tool": TOOLS}
+REGISTRIES: dict[str, Registry[Any]] = {"family": FAMILIES, "tool": TOOLS}
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
