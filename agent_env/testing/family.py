@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import random
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ from agent_env.episodes.run_folder import (
     materials_beside,
     read_materials,
     read_samples,
-    samples_bytes,
 )
 from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 from agent_env.records.schema import Condition, Episode, Message, Record, Sample, Score
@@ -27,7 +23,8 @@ from agent_env.tasks.family import Family, SampleSet, by_digest, checked_options
 from agent_env.tasks.shortcuts import AnswerText, shortcut_scores
 from agent_env.tasks.task import Task
 from agent_env.testing.findings import raise_findings, raised
-from agent_env.wiring.registry import load_family
+from agent_env.testing.samples import Choice, in_new_process, made_by, random_state, same_bytes
+from agent_env.wiring.registry import FAMILIES, load_family
 
 DEGENERATE = (
     None, "", " \n\t", "\0", "\ud800", "\u202e", "None", "1e999", "9" * 5000, "²", "2001-02-30",
@@ -48,6 +45,7 @@ def check_family(
     near_miss: AnswerText | None = None,
     ceiling: float = 1.0,
     shows_gold: bool = False,
+    new_process: bool = False,
 ) -> None:
     """Checks a family, given itself or by its NAME, MODULE:NAME or file.py:NAME.
 
@@ -58,42 +56,34 @@ def check_family(
     `dataset`: a file in the family's published format, for a family that makes no samples.
     `gold_answer` and `near_miss` give answer texts to a sample; by default the task's shortcut
     `oracle`, else the gold joined by commas, and the same with its last digit changed, or another
-    sample's. `shows_gold`: the question or its context may name the answer.
+    sample's. `shows_gold`: the question or its context may name the answer. `new_process`: the
+    bytes are also made in a process of its own, which finds what comes in the order of a set.
     """
+    path = family if isinstance(family, str) else FAMILIES.entry_of(family, family.name).path
     family = load_family(family) if isinstance(family, str) else family
-    chosen = _Choice(samples, seed, options or {}, dataset, gold_answer, near_miss, ceiling)
-    raise_findings(f"family {family.name}", _findings(family, chosen, shows_gold))
+    chosen = Choice(samples, seed, options or {}, dataset, gold_answer, near_miss, ceiling)
+    findings = list(_findings(family, chosen, shows_gold))
+    if new_process and not findings:
+        findings += in_new_process(path, family, chosen)
+    raise_findings(f"family {family.name}", findings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """What the check is to use."""
-
-    count: int
-    seed: int
-    options: Mapping[str, Any]
-    dataset: Path | None
-    gold_answer: AnswerText | None
-    near_miss: AnswerText | None
-    ceiling: float
-
-
-def _findings(family: Family, choice: _Choice, shows_gold: bool) -> Iterator[str]:
+def _findings(family: Family, choice: Choice, shows_gold: bool) -> Iterator[str]:
     try:
         options = checked_options(family, choice.options)
     except ConfigError as exc:
         yield f"{exc}; give every option a default, or pass options="
         return
     try:
-        with _random_state("first"):
-            made = _made(family, choice, options)
+        with random_state("first"):
+            made = made_by(family, choice, options)
     except Exception as exc:  # the code of others
         yield f"no samples can be made: {raised(exc)}; mend make_samples, or pass dataset="
         return
     if not made.samples:
         yield "no samples are made; mend make_samples, or pass options= or dataset="
         return
-    yield from _same_bytes(family, choice, options, made)
+    yield from same_bytes(family, choice, options, made)
     try:
         task = family.make_task(PROMPT, options, by_digest(made.tables))
     except Exception as exc:  # the code of others
@@ -104,41 +94,8 @@ def _findings(family: Family, choice: _Choice, shows_gold: bool) -> Iterator[str
     yield from _prompts(task, made.samples, shows_gold)
     yield from _scores(task, made.samples, choice)
     yield from _degenerate_answers(task, made.samples)
+    yield from _shortcuts(task, made.samples)
     yield from _errors(family, options)
-
-
-@contextmanager
-def _random_state(name: str) -> Iterator[None]:
-    """Python's own random generator in this state, then as before."""
-    state = random.getstate()
-    random.seed(name)
-    try:
-        yield
-    finally:
-        random.setstate(state)
-
-
-def _made(family: Family, choice: _Choice, options: Record) -> SampleSet:
-    if choice.dataset is None:
-        return family.make_samples(choice.count, choice.seed, options)
-    made = family.read_foreign(choice.dataset, options)
-    if made is None:
-        raise ConfigError(f"read_foreign does not know the format of {choice.dataset}")
-    return made
-
-
-def _same_bytes(family: Family, choice: _Choice, options: Record, made: SampleSet) -> Iterator[str]:
-    with _random_state("second"):
-        again = _made(family, choice, options)
-    for first, second in zip(made.samples, again.samples, strict=False):
-        if samples_bytes([first]) != samples_bytes([second]):
-            yield (
-                f"sample {first.id}: the same seed gave other bytes the second time; draw from "
-                "random.Random(seed) alone, and sort what comes from a set"
-            )
-            return
-    if len(made.samples) != len(again.samples) or made.tables != again.tables:
-        yield "the same seed gave another number of samples, or other tables, the second time"
 
 
 def _samples_fit(family: Family, task: Task, made: SampleSet) -> Iterator[str]:
@@ -236,7 +193,7 @@ def _episode(sample: Sample, text: str | None, condition: str) -> Episode:
     )  # fmt: skip
 
 
-def _gold_texts(task: Task, samples: Sequence[Sample], choice: _Choice) -> dict[str, str]:
+def _gold_texts(task: Task, samples: Sequence[Sample], choice: Choice) -> dict[str, str]:
     if choice.gold_answer is not None:
         return {sample.id: choice.gold_answer(sample) for sample in samples}
     oracles = [each for each in task.shortcuts if each.name == "oracle"]
@@ -246,7 +203,7 @@ def _gold_texts(task: Task, samples: Sequence[Sample], choice: _Choice) -> dict[
     return texts
 
 
-def _scores(task: Task, samples: Sequence[Sample], choice: _Choice) -> Iterator[str]:
+def _scores(task: Task, samples: Sequence[Sample], choice: Choice) -> Iterator[str]:
     texts = _gold_texts(task, samples, choice)
     condition = _conditions(task)[0].name
     first: list[Score] = []
@@ -263,7 +220,7 @@ def _scores(task: Task, samples: Sequence[Sample], choice: _Choice) -> Iterator[
                 "with the answer in the form that the prompt asks for"
             )
         yield from _near_miss(task, sample, texts, choice, condition)
-    with _random_state("second"):
+    with random_state("second"):
         again = [task.score(s, _episode(s, texts[s.id], condition)) for s in reversed(samples)]
     for sample, before, after in zip(samples, first, reversed(again), strict=True):
         if before != after:
@@ -300,7 +257,7 @@ def _shown(text: str | None) -> str:
 
 
 def _near_miss(
-    task: Task, sample: Sample, texts: Mapping[str, str], choice: _Choice, condition: str
+    task: Task, sample: Sample, texts: Mapping[str, str], choice: Choice, condition: str
 ) -> Iterator[str]:
     right = texts[sample.id]
     if choice.near_miss is not None:
@@ -338,6 +295,17 @@ def _degenerate_answers(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
         episode = _episode(sample, None, condition).model_copy(update={"status": status})
         if (score := task.score(sample, episode)).metrics:
             yield f"a {status} episode has metrics {score.metrics}; make scores by episode_score"
+
+
+def _shortcuts(task: Task, samples: Sequence[Sample]) -> Iterator[str]:
+    findings: list[str] = []
+    for shortcut in task.shortcuts:
+
+        def note(sample: Sample, exc: Exception, name: str = shortcut.name) -> None:
+            findings.append(f"sample {sample.id}: the shortcut {name} raised {raised(exc)}")
+
+        shortcut_scores(task, shortcut, samples, note)
+    yield from findings
 
 
 def _errors(family: Family, options: Record) -> Iterator[str]:

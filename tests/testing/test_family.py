@@ -37,6 +37,21 @@ def test_ours_conform(name: str, tmp_path: Path) -> None:
     check_family(name, **{"samples": 4, **more})
 
 
+SET_ORDER = """\
+import agent_env as ae
+from tests.testing import test_family
+
+NAMES = "zero one two three four five six seven eight nine ten eleven twelve".split()
+SAMPLES = tuple(
+    ae.Sample(id=name, task="words", gold=(str(NAMES.index(name)),)) for name in set(NAMES)
+)
+def prompt(sample, condition):
+    return (ae.Message(role="user", content=sample.id),)
+TASK = ae.Task("words", ae.Sample, prompt, test_family.scorer, ("right",), ("base",))
+FAMILY = test_family.family_of(TASK, SAMPLES)
+"""
+
+
 class Sum(ae.Sample):
     a: int
     b: int
@@ -61,7 +76,7 @@ SAMPLES = tuple(
 GOOD = family_of(TASK, SAMPLES)
 
 
-def told(family: Family, **more: Any) -> str:
+def told(family: Family | str, **more: Any) -> str:
     with pytest.raises(Nonconformance) as caught:
         check_family(family, **more)
     return str(caught.value)
@@ -157,3 +172,14 @@ def test_errors_of_another_kind_and_ids_that_stand_twice_are_found() -> None:
     assert "sample s-11: two samples have this id; number them" in text
     assert "read_foreign raised UnicodeDecodeError" in told(replace(GOOD, read_foreign=reads))
     assert "samples cannot be read back" in text
+
+
+def test_the_order_of_a_set_is_found_in_a_new_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "set_order.py").write_text(SET_ORDER)
+    monkeypatch.chdir(tmp_path)
+    assert told("set_order.py:FAMILY", new_process=True) == (
+        "family words: the same seed gave other bytes in a new process; sort what comes from a set"
+    )
+    assert told(GOOD, new_process=True).startswith("family sums: no other process finds it")
