@@ -1,7 +1,8 @@
 """Reads the authors' output files: a JSON array of one model's responses under one condition.
 
 The path says the rest: `…/CONDITION/MODEL.json`, where CONDITION is one of CONDITIONS, followed by
-`_with_explicit_constraints` for the explicit wording. A row has `identifier`, `constraints`,
+`_with_explicit_constraints` for the explicit wording; CITED may be followed by the name of the GPT
+model whose cited pages the prompts hold. A row has `identifier`, `constraints`,
 `solutions`, `solution_count`, `response` and may have `output_tokens`.
 """
 
@@ -28,7 +29,12 @@ CONDITIONS = {
     "with_web_search": "web",
     "with_code_interpreter": "ci",
     "with_web_search_and_code_interpreter": "web+ci",
+    "with_pseudo_gpt_web_search_context": "cited",
+    "with_pseudo_gpt_web_search_context_and_code_interpreter": "cited+ci",
 }
+CITED = "with_pseudo_gpt_web_search_context"
+WITH_EXPLICIT = ("base", "ci")
+"""Conditions that the paper's experiments have under explicit constraints too."""
 EXPLICIT = "_with_explicit_constraints"
 
 
@@ -57,22 +63,28 @@ def read_outputs(path: Path) -> ResponseFile:
 
 def _condition(path: Path) -> str:
     name = path.absolute().parent.name
-    own = CONDITIONS.get(name.removesuffix(EXPLICIT))
+    bare = name.removesuffix(EXPLICIT)
+    own = CONDITIONS.get(bare)
+    if own is None and bare.startswith(CITED) and "_and_" not in bare:
+        own = f"cited:{bare.removeprefix(CITED).lstrip('_')}"
     if own is None:
         known = ", ".join(CONDITIONS)
         raise DatasetError(
-            path, None, f"its folder '{name}' names no condition; known: {known}, each with or "
-            f"without {EXPLICIT}",
+            path, None, f"its folder '{name}' names no condition; known: {known}, those without "
+            f"web also with {EXPLICIT}",
         )  # fmt: skip
     if not name.endswith(EXPLICIT):
         return own
+    if own not in WITH_EXPLICIT:
+        raise DatasetError(path, None, f"no experiment of the paper has the condition '{name}'")
     return "explicit-paper" if own == "base" else f"explicit-paper+{own}"
 
 
 def _setups(condition: str, sample: TimePuzzle) -> list[str]:
     """The setups of the paper to which such a response belongs."""
     setups = ["no-tools"] if condition in ("base", "explicit-paper") else []
-    if condition in ("base", "web") and sample.solution_count in (1, 3, 5):
+    is_web = condition in ("base", "web") or condition.partition(":")[0] == "cited"
+    if is_web and sample.solution_count in (1, 3, 5):
         setups.append("web")
     return [*setups, "single-solution"] if sample.solution_count == 1 else setups
 

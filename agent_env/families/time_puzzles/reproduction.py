@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from agent_env.analysis.paper_results import Measurement, Quantity, measurements, percent
+from agent_env.analysis.study import Arm
 from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.paper_tables import (
     SOLUTIONS,
@@ -64,8 +65,12 @@ CONDITIONS = {
     "base": "implicit", "web": "implicit +Web", "ci": "implicit +CI",
     "web+ci": "implicit +Web+CI", "explicit-paper": "explicit", "explicit-paper+ci": "explicit +CI",
 }  # fmt: skip
+CITED = {"cited": "implicit +cited pages", "cited+ci": "implicit +cited pages+CI"}
+"""Conditions of response files alone: the pages that a GPT model had cited, as text."""
 FIGURE_3 = tuple(
-    Quantity(f"{unit}, {name}", unit) for unit in ("EM %", TOKENS) for name in CONDITIONS.values()
+    Quantity(f"{unit}, {name}", unit)
+    for unit in ("EM %", TOKENS)
+    for name in (CONDITIONS | CITED).values()
 )
 MODELS = {
     "gpt-5-2025-08-07": "GPT-5", "gpt-5": "GPT-5",
@@ -118,7 +123,7 @@ def _curves(evidence: Evidence, setup: str, counts: Sequence[Quantity]) -> Itera
         arms = (*comparison.study.arms, *shortcuts)
         by_count = comparison.by_group(SOLUTIONS, comparison.metric, arms)
         for k, arm in enumerate(arms):
-            name = CONDITIONS.get(arm.condition.name)
+            name = _condition_name(arm)
             for quantity in counts:
                 if (estimates := by_count.get(quantity.name)) is None:
                     continue
@@ -130,13 +135,21 @@ def _curves(evidence: Evidence, setup: str, counts: Sequence[Quantity]) -> Itera
                     yield Measurement(name, quantity.name, percent(estimates[k]), model=arm.model)
 
 
+def _condition_name(arm: Arm) -> str | None:
+    """As the paper calls the arm's condition; None for a shortcut."""
+    parts = (part.partition(":")[0] for part in arm.condition.name.split("+"))
+    name = (CONDITIONS | CITED).get("+".join(parts))
+    _, _, cited_by = (arm.condition.context or "").partition(":")
+    return f"{name} of {cited_by}" if name and cited_by else name
+
+
 def figure_3(evidence: Evidence) -> Iterator[Measurement]:
     """Exact match and output tokens by condition, on puzzles with one solution."""
     for comparison in evidence.each("single-solution"):
         match = comparison.estimates_of(comparison.metric)
         tokens = comparison.estimates_of("output_tokens")
         for arm, score, length in zip(comparison.study.arms, match, tokens, strict=True):
-            name = CONDITIONS[arm.condition.name]
+            name = (_condition_name(arm) or arm.condition.name).partition(" of ")[0]
             yield Measurement(arm.model, f"EM %, {name}", percent(score))
             yield Measurement(arm.model, f"{TOKENS}, {name}", length)
 
@@ -178,7 +191,8 @@ PAPER = Reproduction(
             ),
             notes=(
                 "Web: the model calls the tool in steps; the paper's open-weight models read the "
-                "pages that GPT-4.1 and GPT-5 had cited (here: --condition cited of run).",
+                "pages that GPT-4.1 and GPT-5 had cited (here: --condition cited of run, and the "
+                "condition cited of the authors' outputs).",
             ),
         ),
         Setup(

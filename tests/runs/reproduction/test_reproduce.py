@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Episode
@@ -152,6 +153,44 @@ def test_of_several_golds_each_metric_has_its_best_score() -> None:
         assert read.score(task, episode).metrics["exact_match"] == expected
 
 
+@pytest.mark.parametrize(
+    ("folder", "condition", "setups"),
+    [
+        ("no_tool_use", "base", ["no-tools", "web", "single-solution"]),
+        ("with_pseudo_gpt_web_search_context", "cited", ["web", "single-solution"]),
+        ("with_pseudo_gpt_web_search_contextgpt-5-2025-08-07", "cited:gpt-5-2025-08-07",
+         ["web", "single-solution"]),
+        ("with_pseudo_gpt_web_search_context_and_code_interpreter", "cited+ci",
+         ["single-solution"]),
+    ],
+)  # fmt: skip
+def test_the_folder_of_an_output_file_names_its_condition_and_experiments(
+    tmp_path: Path, folder: str, condition: str, setups: list[str]
+) -> None:
+    file = read_outputs(outputs(tmp_path, folder, "MY ANSWER: 1984-02-10"))
+    assert [row.setup for row in file.rows] == setups
+    assert {row.condition for row in file.rows} == {condition}
+
+
+def test_answers_with_cited_pages_have_a_row_of_their_own(tmp_path: Path) -> None:
+    right, wrong = "MY ANSWER: 1984-02-10", "MY ANSWER: None"
+    pages = outputs(tmp_path, "with_pseudo_gpt_web_search_contextgpt-5-2025-08-07", right, right)
+    both = outputs(
+        tmp_path, "with_pseudo_gpt_web_search_context_and_code_interpreter", right, wrong
+    )
+    done = reproduce(
+        tmp_path, "--responses", str(pages), "--responses", str(both), "--json",
+        "--only", "figure2", "--only", "figure3",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    tables = json.loads(done.stdout)["experiments"]
+    (curve,) = (r for r in tables["figure2"]["figure2"]["rows"] if r["model"] == MODEL)
+    assert (curve["row"], value(curve)) == (f"implicit +cited pages of {MODEL}", 100.0)
+    bars = {r["quantity"]: value(r) for r in tables["figure3"]["figure3"]["rows"]}
+    assert bars["EM %, implicit +cited pages"] == 100.0
+    assert bars["EM %, implicit +cited pages+CI"] == 50.0
+
+
 def test_the_same_command_continues_and_another_plan_is_refused(tmp_path: Path) -> None:
     asked = ("--limit", "2", "--only", "figure4", "--json")
     stopped = reproduce(tmp_path, *asked, "--run-tokens", "10")
@@ -179,5 +218,9 @@ def test_what_cannot_be_run_says_why_and_keeps_nothing_else(tmp_path: Path) -> N
     unknown = reproduce(tmp_path, "--responses", str(file))
     assert unknown.returncode == 2
     assert "its folder 'elsewhere' names no condition; known: no_tool_use" in unknown.stderr
+    no_such = outputs(tmp_path, "with_web_search_with_explicit_constraints", None)
+    refused = reproduce(tmp_path, "--responses", str(no_such))
+    assert refused.returncode == 2
+    assert "no experiment of the paper has the condition 'with_web_search_with" in refused.stderr
     listed = agent_env("reproduce", "time-puzzles", "--list").stdout
     assert "Table 3: exact match against F1 and Jaccard" in listed
