@@ -12,7 +12,7 @@ from statistics import fmean, median
 from typing import TypeVar
 
 from agent_env.families.traveler.family import Options, make_samples
-from agent_env.families.traveler.sample import CATEGORIES, TravelerSample, traveler_sample
+from agent_env.families.traveler.sample import CATEGORIES, NOTHING, TravelerSample, traveler_sample
 from agent_env.families.traveler.task import answer_metrics, score
 from agent_env.families.traveler.truth import possible_answers
 from agent_env.records.schema import Episode
@@ -38,8 +38,9 @@ def main() -> None:
     print(f"answers read and scored             {read_rate(soft):8,.0f} a CPU-s")
     print("the constant answer (no, nobody, 0, never), and the best possible one:")
     for category in CATEGORIES:
-        found = [answer_metrics(s, None) for s in samples if s.category == category]
-        constant, best = fmean(f["always_no"] for f in found), fmean(f["ceiling"] for f in found)
+        own = [s for s in samples if s.category == category]
+        found = [answer_metrics(s, NOTHING[s.template]) for s in own]
+        constant, best = fmean(f["accuracy"] for f in found), fmean(f["ceiling"] for f in found)
         print(f"  {category:10} {constant:.3f} {best:.3f}")
 
 

@@ -85,7 +85,7 @@ def table(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Strategies by level and number of answers; extraction and reasoning apart.
+    """Strategies and models by level and number of answers, with intervals; extraction apart.
 
     Example: agent-env tempreason table runs/standard runs/extract --layout 4
     """

@@ -128,9 +128,10 @@ def cell_scores(runs: Sequence[Path], note: Callable[[str], None]) -> list[CellS
             raise ConfigError(f"{path} is a run of {task}, not of {' or '.join(FAMILIES)}")
         manifest, scored = run.manifest(), score_folder(run, note)
         samples = {s.id: timed(s) for s in run.samples}
-        strategies = {c.name: f"{c.strategy} · {c.name}" for c in manifest.conditions}
+        strategies = {c.name: c.strategy for c in manifest.conditions}
         for episode, score in scored:
             if score.outcome in ("read", "unreadable"):
-                row = f"{strategies[episode.condition]} · {manifest.model}"
-                cells.append(CellScore(row, samples[score.sample].cell, dict(score.metrics)))
+                row = (strategies[episode.condition], episode.condition, manifest.model)
+                cell = samples[score.sample].cell
+                cells.append(CellScore(row, score.sample, cell, dict(score.metrics)))
     return cells

@@ -6,11 +6,12 @@ Single- and multiple-answer questions are never averaged together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from agent_env.analysis import result_tables
+from agent_env.analysis.intervals import Estimate, Grouped, mean_interval
 from agent_env.analysis.result_tables import ResultTable
 from agent_env.families.timed_facts.score import EXTRACTION_METRICS
 
@@ -50,25 +51,22 @@ PAPER_VALUES: dict[str, dict[str, tuple[float, ...]]] = {
         "extract-simulate": (61.2, 33.8),
     },
 }
-"""The paper's results (text-davinci-003, one worked example), by table and strategy."""
+"""The paper's results (PAPER_MODEL, one worked example), by table and strategy."""
+
+
+Row = tuple[str, str, str]
+"""Strategy, condition and model."""
+PAPER_MODEL = "text-davinci-003"
 
 
 @dataclass(frozen=True, slots=True)
 class CellScore:
     """One scored finished episode."""
 
-    row: str
-    """The run's strategy and condition."""
+    row: Row
+    sample: str
     cell: str
     metrics: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A figure of the table; the value is None without episodes."""
-
-    value: float | None
-    count: int
 
 
 def every_cell(scores: Sequence[CellScore]) -> tuple[Column, ...]:
@@ -81,41 +79,53 @@ def every_cell(scores: Sequence[CellScore]) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def means(scores: Sequence[CellScore], columns: Sequence[Column]) -> dict[str, dict[Column, Mean]]:
+def means(
+    scores: Sequence[CellScore], columns: Sequence[Column]
+) -> dict[Row, dict[Column, Estimate]]:
     """By row, in the order of their first episode, then by column; shares of 1."""
+    by_column = {
+        (cell, metric): _by_row([s for s in scores if s.cell == cell], metric)
+        for cell, metric in columns
+    }
+    nothing = Estimate(None, method="no finished episode")
     rows = dict.fromkeys(score.row for score in scores)
-    return {row: {column: _mean(scores, row, column) for column in columns} for row in rows}
+    return {row: {c: own.get(row, nothing) for c, own in by_column.items()} for row in rows}
 
 
-def _mean(scores: Sequence[CellScore], row: str, column: Column) -> Mean:
-    cell, metric = column
-    values = [s.metrics[metric] for s in scores if s.row == row and s.cell == cell]
-    return Mean(fmean(values) if values else None, len(values))
-
-
-def extraction_means(scores: Sequence[CellScore]) -> dict[str, dict[str, Mean]]:
+def extraction_means(scores: Sequence[CellScore]) -> dict[Row, dict[str, Estimate]]:
     """Separate figures of extraction and reasoning, over the episodes with an extraction."""
-    rows = dict.fromkeys(s.row for s in scores if EXTRACTION_METRICS[0] in s.metrics)
-    by_row: dict[str, dict[str, Mean]] = {}
-    for row in rows:
-        own = [s for s in scores if s.row == row and EXTRACTION_METRICS[0] in s.metrics]
-        by_row[row] = {
-            name: Mean(fmean(s.metrics[name] for s in own), len(own)) for name in EXTRACTION_METRICS
-        }
-    return by_row
+    own = [score for score in scores if EXTRACTION_METRICS[0] in score.metrics]
+    by_metric = {name: _by_row(own, name) for name in EXTRACTION_METRICS}
+    rows = dict.fromkeys(score.row for score in own)
+    return {row: {name: each[row] for name, each in by_metric.items()} for row in rows}
+
+
+def _by_row(scores: Sequence[CellScore], metric: str) -> dict[Row, Estimate]:
+    """The mean of each row; it is a share where all rows' values are 0 or 1."""
+    values: dict[Row, list[tuple[str, float]]] = {}
+    for score in scores:
+        values.setdefault(score.row, []).append((score.sample, score.metrics[metric]))
+    share = all(value in (0, 1) for own in values.values() for _, value in own)
+    return {row: _estimate(own, share) for row, own in values.items()}
+
+
+def _estimate(values: Grouped, share: bool) -> Estimate:
+    low, high = mean_interval(values, share) or (None, None)
+    questions = len({sample for sample, _ in values})
+    return Estimate(fmean(value for _, value in values), low, high, samples=questions)
 
 
 def timed_table(
-    figures: dict[str, dict[Column, Mean]], columns: Sequence[Column], layout: str | None
+    figures: Mapping[Row, Mapping[Column, Estimate]], columns: Sequence[Column], layout: str | None
 ) -> ResultTable:
-    """Rows by strategy and condition, in percent; the paper's below where a layout is given."""
-    heads = [heading(column) for column in columns]
+    """Rows by strategy, condition and model, in percent; the paper's below where a layout is
+    given."""
     rows = [
-        (row, *(_percent(cells[column]) for column in columns)) for row, cells in figures.items()
+        (*row, *(_percent(cells[column]) for column in columns)) for row, cells in figures.items()
     ]
-    for row, values in PAPER_VALUES.get(layout or "", {}).items():
-        rows.append((f"paper: {row}", *(f"{value:.2f}" for value in values)))
-    return _table("percent", heads, rows)
+    for name, values in PAPER_VALUES.get(layout or "", {}).items():
+        rows.append((f"paper: {name}", "–", PAPER_MODEL, *(f"{value:.2f}" for value in values)))
+    return _table("scores", "percent", [heading(column) for column in columns], rows)
 
 
 def heading(column: Column) -> str:
@@ -124,34 +134,53 @@ def heading(column: Column) -> str:
     return f"{cell} {'SEM' if metric == 'sem' else 'F1'}"
 
 
-def extraction_table(figures: dict[str, dict[str, Mean]]) -> ResultTable:
+def extraction_table(figures: Mapping[Row, Mapping[str, Estimate]]) -> ResultTable:
     """Extraction and reasoning apart, in percent."""
     heads = [name.replace("_", " ") for name in EXTRACTION_METRICS]
     rows = [
-        (row, *(_percent(cells[name]) for name in EXTRACTION_METRICS))
+        (*row, *(_percent(cells[name]) for name in EXTRACTION_METRICS))
         for row, cells in figures.items()
     ]
-    return _table("extraction, percent", heads, rows)
+    return _table("extraction", "extraction, percent", heads, rows)
 
 
-def _table(title: str, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> ResultTable:
-    columns = tuple(map(result_tables.Column, ("strategy", *heads)))
-    return ResultTable("strategies", title, columns, tuple(rows))
+def _table(
+    name: str, title: str, heads: Sequence[str], rows: Sequence[tuple[str, ...]]
+) -> ResultTable:
+    columns = tuple(map(result_tables.Column, ("strategy", "condition", "model", *heads)))
+    note = "In brackets the 95 % confidence interval, in parentheses the number of questions."
+    return ResultTable(name, title, columns, tuple(rows), (note,))
 
 
-def _percent(mean: Mean) -> str:
-    return "–" if mean.value is None else f"{100 * mean.value:.2f} ({mean.count})"
+def _percent(estimate: Estimate) -> str:
+    """Such as `72.60 [60.12, 82.31] (40)`; the interval where there is one."""
+    if estimate.value is None:
+        return "–"
+    low, high = estimate.low, estimate.high
+    interval = "" if low is None or high is None else f" [{100 * low:.2f}, {100 * high:.2f}]"
+    return f"{100 * estimate.value:.2f}{interval} ({estimate.samples})"
 
 
 def as_object(
-    figures: dict[str, dict[Column, Mean]], extraction: dict[str, dict[str, Mean]]
+    figures: Mapping[Row, Mapping[Column, Estimate]],
+    extraction: Mapping[Row, Mapping[str, Estimate]],
 ) -> dict[str, object]:
-    """The output of `--json`: shares by row, then by `CELL METRIC`."""
-    rows = {
-        row: {f"{cell} {metric}": mean.value for (cell, metric), mean in cells.items()}
+    """The output of `--json`: a row each, with shares by `CELL METRIC`."""
+    scores = {
+        row: {f"{cell} {metric}": mean for (cell, metric), mean in cells.items()}
         for row, cells in figures.items()
     }
-    extraction_rows = {
-        row: {name: mean.value for name, mean in c.items()} for row, c in extraction.items()
-    }
-    return {"rows": rows, "extraction": extraction_rows}
+    return {"rows": _objects(scores), "extraction": _objects(extraction)}
+
+
+def _objects(figures: Mapping[Row, Mapping[str, Estimate]]) -> list[dict[str, object]]:
+    return [
+        {
+            "strategy": strategy, "condition": condition, "model": model,
+            "figures": {
+                name: {"value": e.value, "low": e.low, "high": e.high, "n": e.samples}
+                for name, e in cells.items()
+            },
+        }
+        for (strategy, condition, model), cells in figures.items()
+    ]  # fmt: skip

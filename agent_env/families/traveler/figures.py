@@ -130,9 +130,11 @@ def scored_episodes(
     manifest: Manifest,
     samples: Iterable[TravelerSample],
     scored: Iterable[tuple[Episode, Score]],
+    constant: Mapping[str, float],
     time_ignored: Mapping[str, float],
 ) -> list[ScoredEpisode]:
-    """The finished episodes of a run; `time_ignored` has the shortcut's accuracy by sample."""
+    """The finished episodes of a run; `constant` and `time_ignored` have the shortcuts' accuracy by
+    sample."""
     by_id = {sample.id: sample for sample in samples}
     name = DEFAULT if manifest.prompt == "default" else manifest.prompt
     if manifest.prompt_file is not None:
@@ -143,13 +145,11 @@ def scored_episodes(
             sample = by_id[score.sample]
             run = (manifest.model, score.condition, name)
             kind = (sample.category, sample.template, sample.size)
-            accuracy, of_ceiling, ceiling, always_no = (score.metrics[m] for m in METRICS)
+            accuracy, of_ceiling, ceiling = (score.metrics[m] for m in METRICS)
             cluster = sample.materials[0] if sample.materials else sample.id
-            ignored = time_ignored[score.sample]
+            shortcuts = (constant[score.sample], time_ignored[score.sample])
             episodes.append(
-                ScoredEpisode(
-                    *run, *kind, cluster, accuracy, of_ceiling, ceiling, always_no, ignored
-                )
+                ScoredEpisode(*run, *kind, cluster, accuracy, of_ceiling, ceiling, *shortcuts)
             )
     return episodes
 

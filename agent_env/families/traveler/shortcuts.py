@@ -19,7 +19,7 @@ TimeBlind = Callable[[TravelerSample], Answer | None]
 """None where the sample's event list is not there."""
 
 
-IGNORE_TIME = "ignore-time"
+CONSTANT, IGNORE_TIME = "constant", "ignore-time"
 HIDDEN = {"gold": (), "matches": "none", "chances": {}}
 
 

@@ -29,7 +29,7 @@ from agent_env.families.traveler.figures import (
     scored_episodes,
 )
 from agent_env.families.traveler.sample import CATEGORIES, traveler_sample
-from agent_env.families.traveler.shortcuts import IGNORE_TIME
+from agent_env.families.traveler.shortcuts import CONSTANT, IGNORE_TIME
 from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Record
@@ -270,12 +270,15 @@ def read_run(run: Run, note: Note) -> tuple[list[ScoredEpisode], int]:
         raise ConfigError(f"{run.path} is a run of {manifest.task}, not of traveler")
     samples = [traveler_sample(sample) for sample in run.samples]
     task = run.task
-    blind = next(each for each in task.shortcuts if each.name == IGNORE_TIME)
-    ignored = {
-        sample.id: score.metrics["accuracy"]
-        for sample, _, score in shortcut_scores(task, blind, samples)
-    }
-    return scored_episodes(manifest, samples, scored, ignored), len(scored)
+    by_name = {shortcut.name: shortcut for shortcut in task.shortcuts}
+    constant, ignored = (
+        {
+            sample.id: score.metrics["accuracy"]
+            for sample, _, score in shortcut_scores(task, by_name[name], samples)
+        }
+        for name in (CONSTANT, IGNORE_TIME)
+    )
+    return scored_episodes(manifest, samples, scored, constant, ignored), len(scored)
 
 
 def read_rows(paths: Sequence[Path], note: Note) -> dict[Stage, list[ScoredEpisode]]:

@@ -10,14 +10,14 @@ from agent_env.families.traveler import truth
 from agent_env.families.traveler.answers import read_answer
 from agent_env.families.traveler.configurations import find_configuration
 from agent_env.families.traveler.events import COLUMNS
-from agent_env.families.traveler.sample import NAME, NOTHING, TravelerSample, traveler_sample
+from agent_env.families.traveler.sample import NAME, TravelerSample, traveler_sample
 from agent_env.families.traveler.shortcuts import HIDDEN, shortcuts, time_blind
 from agent_env.families.traveler.wording import PROMPT, fields
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.task import AnalysisHooks, Task
 
-METRICS = ("accuracy", "of_ceiling", "ceiling", "always_no")
+METRICS = ("accuracy", "of_ceiling", "ceiling")
 """The score; score by ceiling; the best answer's score; the score of nobody, no, 0 or never."""
 
 PLACEHOLDERS = {
@@ -129,7 +129,6 @@ def answer_metrics(sample: TravelerSample, answer: truth.Answer | None) -> dict[
         "accuracy": value,
         "of_ceiling": value / best if best else 0.0,  # 0 where hundreds of subjects underflow
         "ceiling": best,
-        "always_no": value_of(NOTHING[sample.template]),
     }
     if not sample.chances or answer is None:
         return metrics

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from agent_env.analysis.intervals import wilson
 from tests.commands import agent_env
 
 
@@ -35,18 +37,21 @@ def test_execution_answers_everything_and_reading_years_does_not(made: Path) -> 
     told = agent_env(
         "tempreason", "table", str(made / "extract-run"), str(made / "extract-simulate"), "--json"
     )
-    rows = json.loads(told.stdout)["rows"]
-    ran, simulated = rows.values()
-    assert next(iter(rows)) == "extract-run · base · reference"
-    assert (ran["L2-single sem"], ran["L2-multi sem"]) == (1.0, 1.0)
-    assert simulated["L2-multi sem"] < 1.0
-    extraction = json.loads(told.stdout)["extraction"]["extract-run · base · reference"]
-    assert set(extraction.values()) == {1.0}
+    ran, simulated = json.loads(told.stdout)["rows"]
+    assert (ran["strategy"], ran["condition"], ran["model"]) == ("extract-run", "base", "reference")
+    single, several = (ran["figures"][f"L2-{kind} sem"] for kind in ("single", "multi"))
+    assert (single["value"], single["high"], several["value"]) == (1.0, 1.0, 1.0)
+    assert single["low"] == pytest.approx(wilson(1.0, single["n"])[0])
+    assert simulated["strategy"] == "extract-simulate"
+    assert simulated["figures"]["L2-multi sem"]["value"] < 1.0
+    extraction = json.loads(told.stdout)["extraction"][0]["figures"]
+    assert {figure["value"] for figure in extraction.values()} == {1.0}
 
 
 def test_the_papers_figures_stand_below_its_layout(made: Path) -> None:
     told = agent_env("tempreason", "table", str(made / "extract-run"), "--layout", "7").stdout
     assert "paper: extract-simulate" in told
+    assert re.search(r"100\.00 \[\d\d\.\d\d, 100\.00\] \(\d+\)", told)
     assert "61.20" in told
     refused = agent_env("tempreason", "table", str(made / "extract-run"), "--layout", "9")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)

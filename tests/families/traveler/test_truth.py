@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.families.traveler import truth
-from agent_env.families.traveler.sample import NOTHING
-from agent_env.families.traveler.task import score
+from agent_env.families.traveler.sample import NOTHING, traveler_sample
+from agent_env.families.traveler.shortcuts import CONSTANT
+from agent_env.families.traveler.task import answer_metrics, make_task, score
+from agent_env.tasks.shortcuts import shortcut_scores
 from tests.families.traveler import brute_force
 from tests.families.traveler.sets import episode, small, vague
 
@@ -24,7 +26,7 @@ CHANCES = st.dictionaries(
 def test_the_worked_example_of_the_slides() -> None:
     """Nothing of 2 hours ago, .75 of a week ago: yes is worth .75, no .25."""
     assert score(vague(), episode("MY ANSWER: yes")).metrics == {
-        "accuracy": 0.75, "of_ceiling": 1.0, "ceiling": 0.75, "always_no": 0.25,
+        "accuracy": 0.75, "of_ceiling": 1.0, "ceiling": 0.75,
     }  # fmt: skip
     assert score(vague(), episode("MY ANSWER: No.")).metrics["accuracy"] == 0.25
 
@@ -90,14 +92,15 @@ def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial() -> N
     assert checked > 200
 
 
-def test_the_constant_answer_is_told_with_every_score() -> None:
+def test_the_constant_answer_is_worth_what_nothing_is() -> None:
     asked = vague("who", {"Mary": [0.5], "Tom": [0.25]})
-    assert score(asked, episode("MY ANSWER: Mary")).metrics["always_no"] == 0.5 * 0.75
-    for sample in small(200, seed=2):
-        constant = {"who": "nobody", "did": "no", "how-often": "0", "when": "never"}
-        given_up = score(sample, episode(f"MY ANSWER: {constant[sample.template]}"))
-        assert given_up.answer == NOTHING[sample.template]
-        assert given_up.metrics["accuracy"] == given_up.metrics["always_no"]
+    assert score(asked, episode("MY ANSWER: nobody")).metrics["accuracy"] == 0.5 * 0.75
+    task = make_task("default", {})
+    constant = next(each for each in task.shortcuts if each.name == CONSTANT)
+    for sample, _, worth in shortcut_scores(task, constant, small(200, seed=2)):
+        own = traveler_sample(sample)
+        assert worth.answer == NOTHING[own.template]
+        assert worth.metrics["accuracy"] == answer_metrics(own, worth.answer)["accuracy"]
 
 
 def test_certain_events_leave_one_answer() -> None:
