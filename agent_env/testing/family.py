@@ -16,7 +16,7 @@ from agent_env.episodes.run_folder import (
 )
 from agent_env.errors import AgentEnvError, ConfigError, DatasetError
 from agent_env.records.schema import Condition, Episode, Message, Record, Sample, Score
-from agent_env.registry import load_path
+from agent_env.registry import Entry, load_path
 from agent_env.runs.generate import write_samples
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import Family, SampleSet, by_digest, checked_options
@@ -59,8 +59,12 @@ def check_family(
     sample's. `shows_gold`: the question or its context may name the answer. `new_process`: the
     bytes are also made in a process of its own, which finds what comes in the order of a set.
     """
-    path = family if isinstance(family, str) else FAMILIES.entry_of(family, family.name).path
-    family = load_family(family) if isinstance(family, str) else family
+    if isinstance(family, str):
+        path, family = family, load_family(family)
+    else:
+        name = str(getattr(family, "name", type(family).__name__))
+        family = FAMILIES.adapted(family, Entry(FAMILIES.kind, name, name, None))
+        path = FAMILIES.entry_of(family, name).path
     chosen = Choice(samples, seed, options or {}, dataset, gold_answer, near_miss, ceiling)
     findings = list(_findings(family, chosen, shows_gold))
     if new_process and not findings:

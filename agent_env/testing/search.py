@@ -38,7 +38,7 @@ def _opened(provider: Any) -> SearchProvider:
         return provider  # type: ignore[no-any-return]
     own = PluginSearch.of(provider, getattr(provider, "__name__", type(provider).__name__))
     if own is None:
-        raise ConfigError(f"a {type(provider).__name__} is no search provider; give it `search`")
+        raise ConfigError(f"{provider!r} is no search provider; give it `search`")
     return own
 
 

@@ -183,3 +183,8 @@ def test_the_order_of_a_set_is_found_in_a_new_process(
         "family words: the same seed gave other bytes in a new process; sort what comes from a set"
     )
     assert told(GOOD, new_process=True).startswith("family sums: no other process finds it")
+
+
+def test_what_is_no_family_is_a_mistake_of_the_call() -> None:
+    with pytest.raises(ae.ConfigError, match="family 'int' is an int, not a Family"):
+        check_family(5)  # type: ignore[arg-type]
