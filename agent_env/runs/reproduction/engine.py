@@ -329,13 +329,19 @@ class _Work:
     def _measurements(
         self, experiment: Experiment, readings: Sequence[str]
     ) -> list[tuple[str, Measurement]]:
-        """Ours by the files' own gold, then under each other reading what differs from it."""
+        """Ours by the files' own gold, then under each other reading what differs from it; whole
+        curves."""
         assert experiment.measure is not None
         own = list(experiment.measure(self.evidence()))
         ours = [(self.paper.gold if readings else "", each) for each in own]
         for reading in readings:
-            measured = experiment.measure(self.evidence(reading))
-            ours += [(reading, each) for each in measured if each not in own]
+            measured = list(experiment.measure(self.evidence(reading)))
+            changed = {(each.row, each.model) for each in measured if each not in own}
+            ours += [
+                (reading, each)
+                for each in measured
+                if (each.row, each.model) in changed and (experiment.is_curve or each not in own)
+            ]
         return ours
 
     def _reason(self, experiment: Experiment) -> str:

@@ -129,6 +129,11 @@ class Experiment:
     draw: Callable[[Sequence[Measurement]], Figure] | None = None
     """A figure of its own; None: paper and ours as points, or as curves over `Quantity.x`."""
 
+    @property
+    def is_curve(self) -> bool:
+        """Whether all quantities have a place on an axis."""
+        return all(quantity.x is not None for quantity in self.quantities)
+
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
