@@ -130,7 +130,7 @@ def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
         axes.plot(
             xs, [_or_nan(published[k]) for k in places], "-", color=GREY, linewidth=0.8, zorder=1
         )
-    count = len({_name(row) for row in result.rows if not row.is_shortcut})
+    ours = list(dict.fromkeys(_name(row) for row in result.rows if not row.is_shortcut))
     for k, name in enumerate(_names(result)):
         rows = [
             row for row in result.rows
@@ -144,7 +144,8 @@ def _curves(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]
         if rows and rows[0].is_shortcut:
             axes.plot(at, values, line, color=GREY, linewidth=1.1, label=literal(name), zorder=1)
             continue
-        shift = 0.012 * (max(xs) - min(xs)) * (k - (count - 1) / 2)  # intervals stay apart
+        from_middle = ours.index(name) - (len(ours) - 1) / 2
+        shift = 0.012 * (max(xs) - min(xs)) * from_middle  # intervals stay apart
         at = [place + shift for place in at]
         ends = [(_or_nan(row.ours.low), _or_nan(row.ours.high)) for row in rows]
         axes.vlines(at, [low for low, _ in ends], [high for _, high in ends], color=colour, lw=1)
