@@ -192,7 +192,7 @@ def test_answers_with_cited_pages_have_a_row_of_their_own(tmp_path: Path) -> Non
 
 
 def test_the_same_command_continues_and_another_plan_is_refused(tmp_path: Path) -> None:
-    asked = ("--limit", "2", "--only", "figure4", "--json")
+    asked = ("--limit", "1", "--only", "figure4", "--json")
     stopped = reproduce(tmp_path, *asked, "--run-tokens", "10")
     assert stopped.returncode == 1
     assert "of its 10 tokens" in stopped.stderr
@@ -200,12 +200,12 @@ def test_the_same_command_continues_and_another_plan_is_refused(tmp_path: Path) 
     assert reproduce(tmp_path, *asked, "--run-tokens", "100000").returncode == 0
     traces = sorted((tmp_path / "out").rglob("*.1.jsonl"))
     before = [trace.stat().st_mtime_ns for trace in traces]
-    assert len(traces) == 4
+    assert len(traces) == 2
     assert reproduce(tmp_path, *asked).returncode == 0
     assert [trace.stat().st_mtime_ns for trace in traces] == before
-    other = reproduce(tmp_path, "--limit", "1", *asked[2:])
+    other = reproduce(tmp_path, "--limit", "2", *asked[2:])
     assert other.returncode == 2
-    assert "has limit 2, not 1; name another --out" in other.stderr
+    assert "has limit 1, not 2; name another --out" in other.stderr
 
 
 def test_what_cannot_be_run_says_why_and_keeps_nothing_else(tmp_path: Path) -> None:
