@@ -38,7 +38,7 @@ from tests.commands import agent_env
         (["show", os.devnull], "/dev/null: it is a device, not a file"),
         (
             ["generate", "time-puzzles", "--option", f"facts_table={os.devnull}", "--out", "p"],
-            "/dev/null: holds no event; docs/facts.md has",
+            "/dev/null: holds no event; agent-env docs facts",
         ),
         (
             ["generate", "time-puzzles", "--facts", "5-6", "--out", "p"],
