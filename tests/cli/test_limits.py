@@ -204,6 +204,7 @@ def test_costs_and_late_samples_are_told(server: str, tmp_path: Path) -> None:
         model="compatible/x",
         conditions=("base",),
         limit=2,
+        seed=2,  # both ask for an event with a date
         out=tmp_path / "run",
         base_url=server,
         calls=CallOptions(prices=prices),

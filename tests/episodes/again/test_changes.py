@@ -40,7 +40,7 @@ def go_on(folder: RunFolder, **options: object) -> None:
 def test_an_unchanged_run_goes_on(folder: RunFolder) -> None:
     go_on(folder)
     last = (folder.path / "episodes/web/tp-3-00001.1.jsonl").read_text().splitlines()[-1]
-    assert '"stop_reason":"answered"' in last
+    assert '"kind":"episode_finished"' in last
 
 
 def test_a_run_of_an_older_version_can_be_resumed_again(folder: RunFolder) -> None:
