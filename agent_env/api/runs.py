@@ -63,7 +63,7 @@ async def run(
         Run('runs/second': time-puzzles, reference, 4 of 4 episodes)
     """
     from agent_env.runs.progress import progress_shown
-    from agent_env.runs.score import score_folder
+    from agent_env.runs.score import read_scores
     from agent_env.runs.start import start_run
 
     asked = task if isinstance(task, TaskOptions) else make_task(task)
@@ -77,7 +77,8 @@ async def run(
     chosen = replace(chosen, preflight=preflight, objects=held.objects)
     with progress_shown(progress) as shown:
         made = await start_run(chosen, shown.listener)
-    score_folder(made, say)
+    for line in read_scores(made, None, say).remarks():
+        say(line)
     return Run(made.path, held.objects)
 
 

@@ -28,5 +28,5 @@ def new(
     if kind == "tool":
         use = f"run time-puzzles --limit 4 --condition {made.name}"
     say(f"install it: pip install -e {made.folder}")
-    say(f"check it:   pytest {made.folder}")
+    say(f"check it:   python -m pytest {made.folder}")
     say(f"use it:     agent-env {use}")

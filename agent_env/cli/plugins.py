@@ -13,12 +13,12 @@ from agent_env.cli.tables import print_table
 
 def list_registry(
     kind: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="families, tools, models, search-providers, page-fetchers, sandboxes, "
             "strategies, scorers or metrics."
         ),
-    ],
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List what can be named: families, tools, models and the like, ours and those of installed
@@ -27,8 +27,11 @@ def list_registry(
     Example: agent-env list tools
     """
     from agent_env.analysis.result_tables import Column, ResultTable
-    from agent_env.wiring.listing import listing
+    from agent_env.wiring.listing import REGISTRIES, listing
 
+    if kind is None:
+        print("\n".join(REGISTRIES))
+        return
     rows = listing(kind)
     if as_json:
         print(json.dumps([row.as_json() for row in rows]))

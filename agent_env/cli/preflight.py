@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def print_checks(runs: Sequence[RunOptions], as_json: bool) -> None:
     """The preflight of each model's run, which is not begun; exit code 2 where one would be
-    refused."""
+    refused, 1 where a server does not answer."""
     import asyncio
 
     from agent_env.episodes.calls.preflight import refusal, remarks
     from agent_env.runs.start import check_run
 
-    reasons = []
+    reasons, is_away = [], False
     for options in runs:
         manifest = asyncio.run(check_run(options, say))
         if not manifest.preflights:
@@ -38,10 +38,13 @@ def print_checks(runs: Sequence[RunOptions], as_json: bool) -> None:
                 print(f"  {remark}")
         in_text = manifest.model_parameters.get("tool_protocol") == "text"
         reasons.append(refusal(preflight, in_text))
+        is_away |= bool(preflight.probes) and all(probe.error for probe in preflight.probes)
     for reason in filter(None, reasons):
         say(reason)
     if any(reasons) and not any(options.preflight == "anyway" for options in runs):
         sys.exit(2)
+    if is_away:
+        sys.exit(1)
 
 
 def _print(manifest: Manifest, preflight: Preflight) -> None:

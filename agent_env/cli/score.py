@@ -42,16 +42,17 @@ def score(
 
 
 def show(
-    file: Annotated[Path, typer.Argument(help="A trace: RUN/episodes/CONDITION/SAMPLE.1.jsonl")],
+    file: Annotated[Path, typer.Argument(help="A trace, or RUN/CONDITION/SAMPLE.1")],
     full: Annotated[bool, typer.Option("--full", help="Do not cut long texts.")] = False,
 ) -> None:
     """Print an episode readably: how it was asked, what was said, what is thought of its answer.
 
-    Example: agent-env show runs/first/episodes/web/tp-1-00001.1.jsonl
+    Example: agent-env show runs/first/web/tp-1-00001.1
     """
+    from agent_env.episodes.run_folder import trace_file
     from agent_env.runs.score import episode_text
 
-    *parts, verdict = episode_text(file, full)
+    *parts, verdict = episode_text(trace_file(file), full)
     for part in parts:
         print(part, end="\n\n")
     print(verdict)

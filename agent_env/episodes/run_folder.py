@@ -337,6 +337,14 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def trace_file(path: Path) -> Path:
+    """The trace at this path, also if it is written as RUN/CONDITION/SAMPLE.REPEAT."""
+    run = path.parent.parent
+    if path.exists() or not (run / "run.json").exists():
+        return path
+    return run / "episodes" / path.parent.name / f"{path.name}.jsonl"
+
+
 def read_samples(file: Path, kind: type[Sample]) -> tuple[Sample, ...]:
     """The samples of a file; DatasetError with file, line and reason of the first defect."""
     return parse_samples(file, _user_file(file), kind)

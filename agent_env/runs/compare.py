@@ -141,7 +141,7 @@ def _format(to: str | None, out: Path | None) -> Format:
     endings = {".md": "md", ".csv": "csv", ".json": "json", ".tex": "latex"}
     suffix = out.suffix if out else ""
     if to is None and suffix and suffix not in endings:
-        raise ConfigError(f"no format goes with {suffix}: {', '.join(endings)}, or say it by --to")
+        raise ConfigError(f"no format goes with {suffix}; known: {', '.join(endings)}")
     name = to or endings.get(suffix, "md")
     for fmt in FORMATS:
         if fmt == name:

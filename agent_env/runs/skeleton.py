@@ -39,6 +39,8 @@ def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
     own = package if kind == "tool" else name
     if own in registry.names():
         raise ConfigError(f"{kind} '{own}' is there: {registry.entry(own).origin}; take another")
+    if iskeyword(package) or find_spec(package) is not None:
+        raise ConfigError(f"'{package}' is a module of Python or of an installed package already")
     folder = out or Path(name)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder} is there and not empty; name another folder by --out")
@@ -74,10 +76,7 @@ def _package(name: str) -> str:
             f"'{name}' is no name for a package; write up to 40 small letters, digits and hyphens, "
             "such as leap-days"
         )
-    package = name.replace("-", "_")
-    if iskeyword(package) or find_spec(package) is not None:
-        raise ConfigError(f"'{package}' is a module of Python or of an installed package already")
-    return package
+    return name.replace("-", "_")
 
 
 PROJECT = """\
@@ -111,7 +110,7 @@ from typing import Any
 import agent_env as ae
 
 NAME = "$own"
-QUESTION = "Which day is {days} days after {start}? End with ANSWER: YYYY-MM-DD."
+QUESTION = "Which day is {days} days after {start}? End with MY ANSWER: YYYY-MM-DD."
 
 
 class Question(ae.Sample):
@@ -145,7 +144,7 @@ def score(sample: ae.Sample, episode: Any) -> ae.Score:
     """1 for the right day; whatever the answer is, nothing may be raised."""
 
     def measure(answer: str | None) -> dict[str, object]:
-        found = re.findall(r"ANSWER: *(\\d{4}-\\d\\d-\\d\\d)", answer or "")
+        found = re.findall(r"MY ANSWER: *(\\d{4}-\\d\\d-\\d\\d)", answer or "")
         if not found:
             return {"outcome": "unreadable", "metrics": {"right": 0.0}}
         is_right = (found[-1],) == sample.gold
@@ -160,7 +159,7 @@ def next_step(turn: Any) -> tuple[str, tuple[Any, ...]] | None:
     match = re.search(r"(\\d+) days after (\\d{4}-\\d\\d-\\d\\d)", turn.messages[0].content)
     if match is None:
         return None
-    return f"ANSWER: {date.fromisoformat(match[2]) + timedelta(int(match[1]))}", ()
+    return f"MY ANSWER: {date.fromisoformat(match[2]) + timedelta(int(match[1]))}", ()
 
 
 def make_task(prompt_name: str, options: Any, tables: Any) -> ae.Task:
@@ -187,7 +186,7 @@ from agent_env.testing import check_family
 
 
 def test_the_family_conforms() -> None:
-    check_family(FAMILY, gold_answer=lambda sample: f"ANSWER: {sample.gold[0]}")
+    check_family(FAMILY, gold_answer=lambda sample: f"MY ANSWER: {sample.gold[0]}")
 '''
 
 TOOL = '''\

@@ -85,7 +85,7 @@ def tool(
                 gives_dates=gives_dates,
             ),
         )
-    if not hasattr(function, "__name__"):
+    if not getattr(function, "__name__", "").isidentifier():
         raise ConfigError(f"a {type(function).__name__} has no name; write a function or a class")
     traits = ToolTraits(name=function.__name__, keeps_state=inspect.isclass(function))
     return tool_of(function, traits)

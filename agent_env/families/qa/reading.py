@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,14 @@ def read_questions(file: Path, options: Any) -> SampleSet | None:
         return None
     if not rows:
         raise DatasetError(file, None, "holds no question")
+    _check_columns(file, rows, options)
     defects: list[tuple[int | None, str]] = []
     questions: list[Question] = []
     lines_by_id: dict[str, int] = {}
     for number, (line, row) in enumerate(rows, start=1):
+        if isinstance(row, _TableRow) and not row.is_whole:
+            defects.append((line, row.problem))
+            continue
         draft = _Draft(row, options)
         name = draft.id(f"qa-{number:05d}")
         if name in lines_by_id:
@@ -53,6 +57,17 @@ def read_questions(file: Path, options: Any) -> SampleSet | None:
     if defects:
         raise DatasetErrors(file, defects)
     return SampleSet(tuple(questions))
+
+
+def _check_columns(file: Path, rows: Sequence[tuple[int, Row]], options: QaOptions) -> None:
+    """DatasetError for a column that no row has."""
+    names = list(dict.fromkeys(str(key) for _, row in rows for key in row))
+    for option in ("question", "answer"):
+        column = getattr(options, option)
+        if column not in names:
+            known = ", ".join(names)[:200]
+            reason = f"no column '{column}'; name the {option} by --option {option}=COLUMN: {known}"
+            raise DatasetError(file, None, reason)
 
 
 class _Draft:
@@ -101,8 +116,9 @@ class _Draft:
         value = self.row.get(field)
         if value is None or (isinstance(value, str) and not value.strip()):
             if is_required:
-                known = ", ".join(str(key) for key in self.row)
-                self.problems.append(f"field '{field}' is missing; the row has: {known[:200]}")
+                self.problems.append(
+                    f"field '{field}' is {'empty' if field in self.row else 'missing'}"
+                )
             return ""
         if not isinstance(value, str):
             self.problems.append(f"field '{field}': {json.dumps(value)[:60]} is not a text")
@@ -125,8 +141,7 @@ class _Draft:
     def _gold(self, choices: tuple[str, ...]) -> tuple[str, ...]:
         field, scorer = self.options.answer, self.options.scorer
         if field not in self.row:
-            known = ", ".join(str(key) for key in self.row)
-            self.problems.append(f"field '{field}' is missing; the row has: {known[:200]}")
+            self.problems.append(f"field '{field}' is missing")
             return ()
         value = self.row[field]
         if isinstance(value, str) and scorer not in ("set", "dates") and not self._is_table:
@@ -165,6 +180,11 @@ class _Draft:
 class _TableRow(dict[str, Any]):
     """A row of CSV or TSV, where lists are texts."""
 
+    def __init__(self, head: Sequence[str], cells: Sequence[str]) -> None:
+        super().__init__(zip(head, cells, strict=False))
+        self.problem = f"has {len(cells)} cells under {len(head)} columns"
+        self.is_whole = len(head) == len(cells)
+
 
 # Rows --------------------------------------------------------------------------------------------
 
@@ -197,9 +217,7 @@ def _table(file: Path, text: str) -> Iterator[tuple[int, Row]]:
             line, before = before + 1, reader.line_num
             if not cells:
                 continue
-            if len(cells) != len(head):
-                raise DatasetError(file, line, f"has {len(cells)} cells under {len(head)} columns")
-            yield line, _TableRow(zip(head, cells, strict=True))
+            yield line, _TableRow(head, cells)
     except csv.Error as exc:
         raise DatasetError(file, reader.line_num, f"is not CSV: {exc}") from exc
 

@@ -63,7 +63,7 @@ def test_a_bad_file_is_told_whole_a_line_for_each_defect(tmp_path: Path) -> None
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
         "agent-env: q.csv:2: field 'answer': 'x' is not a number",
-        "agent-env: q.csv:3: field 'question' is missing; the row has: id, question, answer",
+        "agent-env: q.csv:3: field 'question' is empty",
     ]
 
 

@@ -65,15 +65,16 @@ def test_columns_are_named_by_options_and_rows_without_id_are_numbered(tmp_path:
 
 def test_all_defects_are_told_by_line_and_field(tmp_path: Path) -> None:
     file = written(
-        tmp_path, "q.csv", "id,question,answer\na,One?,two\na,,3\nb c,Why?,\n"
+        tmp_path, "q.csv", "id,question,answer\na,One?,two\na,,3\nb c,Why?,\nd,Why?\n"
     )  # fmt: skip
     with pytest.raises(DatasetErrors) as caught:
         read(file, scorer="number")
     assert caught.value.lines == (
         f"{file}:2: field 'answer': 'two' is not a number",
         f"{file}:3: field 'id': 'a' is also on line 2",
-        f"{file}:3: field 'question' is missing; the row has: id, question, answer",
+        f"{file}:3: field 'question' is empty",
         f"{file}:4: field 'id': 'b c' is no id; use letters, digits, . _ -",
+        f"{file}:5: has 2 cells under 3 columns",
     )
 
 
@@ -105,7 +106,7 @@ def test_a_right_answer_must_fit_its_scorer(
         ("q.jsonl", '{"question": ', ":1: is not JSON"),
         ("q.jsonl", "[1]", ":1: is not a JSON object"),
         ("q.jsonl", "", ": holds no question"),
-        ("q.csv", "question,answer\na", ":2: has 1 cells under 2 columns"),
+        ("q.csv", "question,anser\na,b", ": no column 'answer'; name the answer by --option"),
         ("q.csv", "answer,answer\na,b", ":1: two columns have the same name"),
         ("q.parquet", "not parquet", ": is not a Parquet file"),
     ],
