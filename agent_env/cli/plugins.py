@@ -27,7 +27,8 @@ def list_registry(
     Example: agent-env list tools
     """
     from agent_env.analysis.result_tables import Column, ResultTable
-    from agent_env.wiring.listing import REGISTRIES, listing
+    from agent_env.wiring.listing import listing
+    from agent_env.wiring.registry import REGISTRIES
 
     if kind is None:
         print("\n".join(REGISTRIES))
