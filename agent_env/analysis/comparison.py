@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from agent_env.analysis import resampling
+from agent_env.analysis.contrast_text import parse_contrasts
 from agent_env.analysis.contrasts import Contrast, PlannedContrast, contrast_values, measure, plan
 from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
 from agent_env.analysis.observations import QUANTITIES, Observation
@@ -20,6 +21,7 @@ from agent_env.analysis.resampling import (
     weight_chunks,
 )
 from agent_env.analysis.study import Arm, Study
+from agent_env.analysis.trends import unit_of
 from agent_env.errors import ConfigError
 
 FEW_CLUSTERS = 20
@@ -36,7 +38,10 @@ class Options:
     metric: str | None = None
     """None: the task's main one."""
     baseline: str | None = None
-    """Label of the arm that all others are compared with; None: see `contrasts.plan`."""
+    """Label of the arm that all others are compared with, or name of the condition that the
+    others of its run are; None: see `contrasts.plan`."""
+    contrasts: tuple[str, ...] = ()
+    """Those to estimate, see contrast_text; none: those of `contrasts.plan`."""
     target_effect: float = 0.05
     """The difference for which the required sample size is computed."""
     resamples: int = resampling.RESAMPLES
@@ -210,15 +215,23 @@ class Comparison:
 
     @cached_property
     def plans(self) -> tuple[PlannedContrast, ...]:
-        """The differences to estimate."""
+        """The contrasts to estimate."""
+        if self.options.contrasts:
+            return parse_contrasts(self.options.contrasts, self.study.arms)
         return plan(self.study.arms, self.options.baseline)
+
+    def dose(self, name: str) -> Floats:
+        """A quantity, or `tokens`, samples by arms, in the unit of a trend's slope."""
+        parts = ("input_tokens", "output_tokens") if name == "tokens" else (name,)
+        total: Floats = np.sum([self.columns(part) for part in parts], axis=0)
+        return total / unit_of(name)[0]
 
     @cached_property
     def contrasts(self) -> tuple[Contrast, ...]:
         """The planned differences of the main metric, corrected for their number."""
         contrasts = measure(
             self.plans,
-            contrast_values(self.plans, self.study.arms, self.columns(self.metric)),
+            contrast_values(self.plans, self.study.arms, self.columns(self.metric), self.dose),
             self.clusters,
             share=self.is_share(self.metric),
             single=self.is_single,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,12 +14,14 @@ from agent_env.analysis.resampling import (
     Ints,
     bootstrap_means,
     means,
+    ratio,
     sign_flip_p,
     standard_errors,
 )
 from agent_env.analysis.significance import holm, mcnemar_exact, mcnemar_mid
 from agent_env.analysis.study import Arm
 from agent_env.analysis.treatment import MARK
+from agent_env.analysis.trends import slope_parts
 from agent_env.errors import ConfigError
 
 
@@ -31,7 +33,22 @@ class PlannedContrast:
     after: str
     before: str
     weights: tuple[tuple[str, float], ...]
+    """Of a trend: its arms, all with 0."""
     is_interaction: bool = False
+    dose: str | None = None
+    """Of a trend: the quantity on which the score is regressed within each sample."""
+    is_exploratory: bool = False
+    """Whether it was chosen after the study began."""
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether it is the difference of two arms."""
+        return not self.is_interaction and self.dose is None
+
+    @property
+    def key(self) -> tuple[str | None, frozenset[tuple[str, float]]]:
+        """Equal for contrasts that estimate the same."""
+        return self.dose, frozenset(self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +59,7 @@ class Contrast:
     after: str
     before: str
     is_interaction: bool
+    is_exploratory: bool
     difference: Estimate
     pairs: int
     """Samples that have a finished episode in every arm concerned."""
@@ -70,35 +88,56 @@ class Contrast:
 
 
 def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[PlannedContrast, ...]:
-    """With a baseline, every other arm against it. Without, in each run every condition against
-    the run's first, and every condition of a later run against the same of the first run. Then the
-    Web × CI interactions."""
-    labels = [arm.label for arm in arms]
-    if baseline is not None and baseline + MARK in labels:
-        baseline += MARK
-    if baseline is not None and baseline not in labels:
-        raise ConfigError(f"no condition '{baseline}'; known: {', '.join(labels)}")
+    """With the label of one arm as baseline, every other arm against it; with the name of a
+    condition, in each run every other condition against its own. Without, in each run every
+    condition against the run's first, and every condition of a later run against the same of the
+    first run. Then the Web × CI interactions."""
     runs: dict[str, list[Arm]] = {}
     for arm in arms:
         runs.setdefault(arm.run, []).append(arm)
-    pairs: list[tuple[str, str]] = []
-    if baseline is not None:
-        pairs = [(label, baseline) for label in labels if label != baseline]
-    else:
-        first, *others = runs.values()
-        for own in runs.values():
-            pairs += [(arm.label, own[0].label) for arm in own[1:]]
-        by_name = {arm.condition.name: arm.label for arm in first}
-        for own in others:
-            pairs += [
-                (a.label, by_name[a.condition.name]) for a in own if a.condition.name in by_name
-            ]
+    pairs = _pairs(runs) if baseline is None else _against(baseline, arms)
     plans = [_difference(after, before) for after, before in pairs]
-    return (*plans, *(found for own in runs.values() for found in _interactions(own)))
+    return (*plans, *(each for own in runs.values() for each in _interactions(own)))
 
 
-def _difference(after: str, before: str) -> PlannedContrast:
-    return PlannedContrast(f"{after} − {before}", after, before, ((after, 1.0), (before, -1.0)))
+def _pairs(runs: Mapping[str, Sequence[Arm]]) -> list[tuple[Arm, Arm]]:
+    first, *others = runs.values()
+    pairs = [(arm, own[0]) for own in runs.values() for arm in own[1:]]
+    by_name = {arm.condition.name: arm for arm in first}
+    return pairs + [
+        (arm, by_name[arm.condition.name])
+        for own in others
+        for arm in own
+        if arm.condition.name in by_name
+    ]
+
+
+def _against(baseline: str, arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
+    label = next((arm for arm in arms if arm.label in (baseline, baseline + MARK)), None)
+    if label is not None:
+        return [(arm, label) for arm in arms if arm is not label]
+    own = {arm.run: arm for arm in arms if arm.condition.name == baseline}
+    if not own:
+        names = dict.fromkeys([arm.condition.name for arm in arms] + [arm.label for arm in arms])
+        raise ConfigError(f"no condition '{baseline}'; known: {', '.join(names)}")
+    return [(arm, own[arm.run]) for arm in arms if arm.run in own and arm is not own[arm.run]]
+
+
+def _difference(after: Arm, before: Arm) -> PlannedContrast:
+    name = difference_name((after, before), (1.0, -1.0))
+    weights = ((after.label, 1.0), (before.label, -1.0))
+    return PlannedContrast(name, after.label, before.label, weights)
+
+
+def difference_name(arms: Sequence[Arm], weights: Sequence[float]) -> str:
+    """`a − b`, `(a − b) − (c − d)`, or the signed sum of more."""
+    labels = [arm.label for arm in arms]
+    if len(labels) == 2:
+        return f"{labels[0]} − {labels[1]}"
+    if list(weights) == [1.0, -1.0, -1.0, 1.0]:
+        return f"({labels[0]} − {labels[1]}) − ({labels[2]} − {labels[3]})"
+    signs = ("−" if weight < 0 else "+" for weight in weights)
+    return " ".join(f"{s} {label}" for s, label in zip(signs, labels, strict=True))[2:]
 
 
 def _interactions(arms: Sequence[Arm]) -> list[PlannedContrast]:
@@ -123,21 +162,48 @@ def _interactions(arms: Sequence[Arm]) -> list[PlannedContrast]:
     return interactions
 
 
+@dataclass(frozen=True, slots=True)
+class ContrastValues:
+    """What each sample contributes to each contrast, samples by contrasts; NaN where an arm
+    lacks it. A contrast is the sum of `tops` over that of `bottoms`."""
+
+    tops: Floats
+    """A difference's own value; a trend's products of centred dose and score."""
+    bottoms: Floats
+    """1 for a difference; a trend's squared doses."""
+
+
 def contrast_values(
-    plans: Sequence[PlannedContrast], arms: Sequence[Arm], columns: Floats
-) -> Floats:
-    """Samples by plans: each sample's own difference, NaN where an arm lacks it."""
+    plans: Sequence[PlannedContrast],
+    arms: Sequence[Arm],
+    columns: Floats,
+    doses: Callable[[str], Floats],
+) -> ContrastValues:
+    """Of `columns` with the scores, samples by arms; `doses` gives such columns of a dose, in the
+    unit of its slope."""
     place = {arm.label: index for index, arm in enumerate(arms)}
-    values = np.zeros((len(columns), len(plans)))
+    tops, bottoms = (np.zeros((len(columns), len(plans))) for _ in range(2))
     for k, planned in enumerate(plans):
+        if planned.dose is not None:
+            own = [place[label] for label, _ in planned.weights]
+            tops[:, k], bottoms[:, k] = slope_parts(columns[:, own], doses(planned.dose)[:, own])
+            continue
         for label, weight in planned.weights:
-            values[:, k] += weight * columns[:, place[label]]
-    return values
+            tops[:, k] += weight * columns[:, place[label]]
+        bottoms[:, k] = np.where(np.isnan(tops[:, k]), np.nan, 1.0)
+    return ContrastValues(tops, bottoms)
+
+
+def _linear(values: ContrastValues) -> Floats:
+    """Columns whose means are the contrasts and whose standard errors are theirs: a ratio's
+    linearisation, for a difference the values themselves."""
+    slopes = ratio(np.nansum(values.tops, axis=0), np.nansum(values.bottoms, axis=0))
+    return slopes + ratio(values.tops - slopes * values.bottoms, means(values.bottoms))
 
 
 def measure(
     plans: Sequence[PlannedContrast],
-    values: Floats,
+    values: ContrastValues,
     clusters: Ints,
     *,
     share: bool,
@@ -150,16 +216,20 @@ def measure(
     episode per sample; `target_effect`: the difference for the required sample size."""
     if not plans:
         return ()
-    draws = bootstrap_means(values, clusters, weights)
-    p_values = sign_flip_p(values, clusters, len(weights), seed)
-    centre, errors = means(values), standard_errors(values, clusters)
+    linear = _linear(values)
+    draws = ratio(
+        bootstrap_means(values.tops, clusters, weights),
+        bootstrap_means(values.bottoms, clusters, weights),
+    )
+    p_values = sign_flip_p(values.tops, clusters, len(weights), seed)
+    centre, errors = means(linear), standard_errors(linear, clusters)
     contrasts = []
     for k, planned in enumerate(plans):
-        column = values[:, k]
+        column = values.tops[:, k]
         better, worse = int((column > 1e-12).sum()), int((column < -1e-12).sum())
-        has_value = ~np.isnan(column)
+        has_value = ~np.isnan(linear[:, k])
         pairs, groups = int(has_value.sum()), len(np.unique(clusters[has_value]))
-        simple = share and not planned.is_interaction
+        simple = share and planned.is_simple
         error = float(errors[k])
         estimate = _estimate(float(centre[k]), error, draws[:, k], pairs, groups, simple,
                              (better, worse))  # fmt: skip
@@ -171,6 +241,7 @@ def measure(
             after=planned.after,
             before=planned.before,
             is_interaction=planned.is_interaction,
+            is_exploratory=planned.is_exploratory,
             difference=estimate,
             pairs=pairs,
             unpaired=len(column) - pairs,

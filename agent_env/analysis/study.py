@@ -54,6 +54,11 @@ class Arm:
     """Of a shortcut: on how many samples it failed, and why."""
 
     @property
+    def gives_away(self) -> bool:
+        """Whether the wording tells part of the answer, or the condition cannot mean anything."""
+        return self.condition.wording != "implicit" or self.problem is not None
+
+    @property
     def missing(self) -> int:
         """Episodes without a trace."""
         return max(0, self.asked - len(self.observations))

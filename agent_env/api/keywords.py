@@ -115,6 +115,7 @@ class ForkKeywords(TypedDict, total=False):
 class CompareKeywords(TypedDict, total=False):
     metric: str | None
     baseline: str | None
+    contrasts: Sequence[str] | str
     wanted: float
     strict: bool
     resamples: int

@@ -27,8 +27,7 @@ WRITTEN = ("by", "tables", "to", "out", "figures", "html")
 @with_keywords(CompareOptions, without=("runs", *WRITTEN))
 def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Study:
     """The conditions of all runs, paired by sample. A run is an opened one, a folder, or a folder
-    of runs. The keywords are `metric`, `baseline`, `wanted`, `strict` and `resamples`, as those of
-    `agent-env compare`.
+    of runs. The keywords are the options of `agent-env compare` that say what is estimated.
 
     Examples:
         >>> import agent_env as ae

@@ -35,10 +35,19 @@ class CompareOptions:
     baseline: Annotated[
         str | None,
         Opt(
-            "Compare all with this condition. Default: in each run with its first, and "
-            "between runs with the same condition of the first run."
+            "Compare all with this condition of their run, or with one 'MODEL CONDITION'. "
+            "Default: in each run with its first, and between runs with the same condition of the "
+            "first run."
         ),
     ] = None
+    contrasts: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Estimate these instead: web+ci:web (in each run), web@A:web@B, "
+            "(web:base)@A:(web:base)@B, trend:steps. Repeatable.",
+            flag="--contrast",
+        ),
+    ] = ()
     by: Annotated[
         tuple[str, ...],
         Opt("Break down by: solutions, facts, 'fact type', calendar, … Repeatable."),
@@ -74,6 +83,8 @@ def compare_folders(
     """Compares all conditions of all runs; ConfigError for a single one."""
     from agent_env.analysis.comparison import Comparison, Options
 
+    if options.baseline is not None and options.contrasts:
+        raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
     study = read_study(options.runs, options.strict, note, objects)
     if len(study.arms) < 2:
         raise ConfigError(ONE_CONDITION)
@@ -82,6 +93,7 @@ def compare_folders(
         Options(
             metric=options.metric,
             baseline=options.baseline,
+            contrasts=options.contrasts,
             target_effect=options.wanted,
             resamples=options.resamples,
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agent_env.analysis.contrasts import Contrast, PlannedContrast, measure
+from agent_env.analysis.contrasts import Contrast, ContrastValues, PlannedContrast, measure
 from agent_env.analysis.resampling import cluster_count, draw_weights
 from agent_env.analysis.simulated import Plant, scores
 
@@ -21,7 +21,8 @@ def contrasts(plant: Plant, seed: int) -> list[Contrast]:
         weights = draw_weights(cluster_count(clusters), 1000, number)
         deltas = (after - before)[:, None]
         single = plant.repeats == 1
-        found += measure([PLAN], deltas, clusters, share=True, single=single, weights=weights,
+        values = ContrastValues(deltas, np.ones_like(deltas))
+        found += measure([PLAN], values, clusters, share=True, single=single, weights=weights,
                          seed=number, target_effect=0.05)  # fmt: skip
     return found
 

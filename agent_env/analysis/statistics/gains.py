@@ -38,7 +38,7 @@ class Gain:
 def gains_of(comparison: Comparison) -> list[Gain]:
     """For every planned difference within a run that adds tools and changes nothing else."""
     gains = []
-    for plan in comparison.plans:
+    for plan in filter(lambda plan: plan.is_simple, comparison.plans):
         after, before = comparison.study.arm(plan.after), comparison.study.arm(plan.before)
         adds = set(after.condition.tools) > set(before.condition.tools)
         same = after.condition.wording == before.condition.wording
@@ -46,7 +46,7 @@ def gains_of(comparison: Comparison) -> list[Gain]:
             same &= (
                 after.condition.name.partition("~")[2] == before.condition.name.partition("~")[2]
             )
-        if not plan.is_interaction and after.run == before.run and adds and same:
+        if after.run == before.run and adds and same:
             gains.append(_gain(comparison, after, before))
     return gains
 

@@ -1,0 +1,274 @@
+"""The grammar of contrasts: one line of text, read against the conditions and models there are.
+
+    web+ci:web                          web+ci against web, within each model
+    web@A:web@B                         web, model A against model B
+    (web:base)@A                        web against base, for model A only
+    (web:base)@A:(web:base)@B           does A gain more from web than B
+    (web+ci:web):(ci:base)              does code add more with web than without, for each model
+    trend:steps                         slope of the score on the steps, within each model
+    trend:tokens(base,web,web+ci)@A     the same on tokens, over these conditions, for A only
+
+A model is named by its run, its model name, or the model name's last part. `-` stands for `:` as
+well. Condition names may hold both signs, so a text is split where both sides are known; where two
+splits are possible, parentheses around a side decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from agent_env.analysis.contrasts import PlannedContrast, difference_name
+from agent_env.analysis.observations import QUANTITIES
+from agent_env.analysis.study import Arm
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Condition
+
+DOSES = (*QUANTITIES, "tokens")
+"""What a trend may be over; `tokens` are input and output tokens."""
+SEPARATORS = ":-−"
+
+
+def planned_arms(models: Sequence[str], conditions: Sequence[Condition]) -> tuple[Arm, ...]:
+    """The arms of runs that are not begun yet, one run for each model, to read contrasts against;
+    their labels are those that finished runs have."""
+    return tuple(
+        Arm(
+            label=condition.name if len(models) == 1 else f"{model} {condition.name}",
+            run=model, model=model, condition=condition, observations=(), asked=0,
+        )
+        for model in models
+        for condition in conditions
+    )  # fmt: skip
+
+
+def parse_contrasts(
+    texts: Sequence[str], arms: Sequence[Arm], planned: Sequence[str] = ()
+) -> tuple[PlannedContrast, ...]:
+    """The contrasts of these texts, one for each model where no model is named. Those that are not
+    among the texts `planned` before the data are exploratory. ConfigError lists all mistakes."""
+    if mistakes := contrast_mistakes(texts, arms):
+        lines = "; ".join(f"contrast '{text}': {why}" for text, why in mistakes.items())
+        raise ConfigError(f"{lines}; {_known(arms)}")
+    reader = _Reader(arms)
+    before = {each.key for text in planned for each in reader.readable(text)}
+    contrasts = dict[object, PlannedContrast]()
+    for each in (each for text in texts for each in reader.read(text)):
+        contrasts.setdefault(each.key, replace(each, is_exploratory=each.key not in before))
+    return tuple(contrasts.values())
+
+
+def contrast_mistakes(texts: Iterable[str], arms: Sequence[Arm]) -> dict[str, str]:
+    """What is wrong with each text that cannot be read."""
+    reader, mistakes = _Reader(arms), dict[str, str]()
+    for text in texts:
+        try:
+            reader.read(text)
+        except _UnreadableError as exc:
+            mistakes[text] = str(exc)
+    return mistakes
+
+
+def _known(arms: Sequence[Arm]) -> str:
+    models = list(dict.fromkeys(arm.run for arm in arms))
+    words = f"known conditions: {', '.join(dict.fromkeys(arm.condition.name for arm in arms))}"
+    return words if len(models) == 1 else f"{words}; known models: {', '.join(models)}"
+
+
+class _UnreadableError(Exception):
+    """Why a text is no contrast."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """One weighted condition; a run of None stands for each run in turn."""
+
+    condition: str
+    run: str | None
+    weight: float
+
+
+class _Reader:
+    """Reads texts against the conditions and runs of these arms."""
+
+    def __init__(self, arms: Sequence[Arm]) -> None:
+        self._arms = {(arm.run, arm.condition.name): arm for arm in arms}
+        self._conditions = dict.fromkeys(arm.condition.name for arm in arms)
+        self._models = {arm.run: arm.model for arm in arms}
+
+    def readable(self, text: str) -> list[PlannedContrast]:
+        """The text's contrasts; none where it cannot be read against these arms."""
+        try:
+            return self.read(text)
+        except _UnreadableError:
+            return []
+
+    def read(self, text: str) -> list[PlannedContrast]:
+        """One contrast, or one for each run that has the conditions."""
+        word, colon, rest = text.strip().partition(":")
+        if colon and word == "trend" and word not in self._conditions:
+            return self._trends(rest)
+        terms = self._effect(text)
+        if len({term.run is None for term in terms}) > 1:
+            raise _UnreadableError(
+                "only some conditions name their model; name it for all, or for a whole part, "
+                "as in (web:base)@MODEL"
+            )
+        if terms[0].run is not None:
+            return [self._contrast(terms)]
+        full = [
+            [replace(term, run=run) for term in terms]
+            for run in self._models
+            if all((run, term.condition) in self._arms for term in terms)
+        ]
+        if not full:
+            raise _UnreadableError("no model has all its conditions")
+        return [self._contrast(own) for own in full]
+
+    def _contrast(self, terms: Sequence[_Term]) -> PlannedContrast:
+        arms = [self._arm(term) for term in terms]
+        weights: dict[str, float] = {}
+        for arm, term in zip(arms, terms, strict=True):
+            weights[arm.label] = weights.get(arm.label, 0.0) + term.weight
+        nonzero = tuple((label, weight) for label, weight in weights.items() if weight)
+        if not nonzero:
+            raise _UnreadableError("it compares a condition with itself")
+        simple = sorted(weight for _, weight in nonzero) == [-1.0, 1.0]
+        return PlannedContrast(
+            name=difference_name(arms, [term.weight for term in terms]),
+            after=next(label for label, weight in nonzero if weight > 0),
+            before=next(label for label, weight in nonzero if weight < 0),
+            weights=nonzero,
+            is_interaction=not simple,
+        )
+
+    def _arm(self, term: _Term) -> Arm:
+        arm = self._arms.get((term.run or "", term.condition))
+        if arm is None:
+            raise _UnreadableError(f"{term.run} has no condition '{term.condition}'")
+        return arm
+
+    def _trends(self, text: str) -> list[PlannedContrast]:
+        body, at, model = text.partition("@")
+        dose, bracket, inner = body.strip().partition("(")
+        if dose not in DOSES:
+            raise _UnreadableError(f"no dose '{dose}'; write one of {', '.join(DOSES)}")
+        if bracket and not inner.endswith(")"):
+            raise _UnreadableError("its parenthesis is not closed")
+        names = [self._condition(name) for name in inner[:-1].split(",")] if bracket else None
+        runs = [self._run(model)] if at else list(self._models)
+        trends = [self._trend(dose, run, names) for run in runs]
+        found = [each for each in trends if each is not None]
+        if not found:
+            raise _UnreadableError("a trend needs at least two conditions of one model")
+        return found
+
+    def _trend(self, dose: str, run: str, names: Sequence[str] | None) -> PlannedContrast | None:
+        """None where the run has fewer than two of the conditions; those that give the answer away
+        enter only when named."""
+        own = [
+            arm
+            for arm in self._arms.values()
+            if arm.run == run
+            and (not arm.gives_away if names is None else arm.condition.name in names)
+        ]
+        if len(own) < 2:
+            return None
+        before = f"{self._models[run]} " if len(self._models) > 1 else ""
+        over = "" if names is None else f" ({', '.join(arm.condition.name for arm in own)})"
+        return PlannedContrast(
+            name=f"{before}trend over {dose.replace('_', ' ')}{over}",
+            after=own[-1].label,
+            before=own[0].label,
+            weights=tuple((arm.label, 0.0) for arm in own),
+            dose=dose,
+        )
+
+    def _effect(self, text: str) -> list[_Term]:
+        """The terms of `side:side`, or of one effect in parentheses."""
+        readings, failures = list[list[_Term]](), list[tuple[int, str]]()
+        for sign in (":", "-−"):
+            for left, right in _splits(text, sign):
+                sides = [self._attempt(left), self._attempt(right)]
+                wrong = [side for side in sides if isinstance(side, str)]
+                after, before = sides
+                if isinstance(after, str) or isinstance(before, str):
+                    failures.append((len(wrong), ", ".join(dict.fromkeys(wrong))))
+                else:
+                    readings.append([*after, *(replace(t, weight=-t.weight) for t in before)])
+            if len(readings) > 1:
+                raise _UnreadableError(
+                    "it can be read in several ways; put parentheses around each side"
+                )
+            if readings:
+                return readings[0]
+        if failures:
+            raise _UnreadableError(min(failures, key=lambda each: each[0])[1])
+        terms = self._side(text)
+        if len(terms) == 1:
+            raise _UnreadableError(f"'{terms[0].condition}' is one condition; write AFTER:BEFORE")
+        return terms
+
+    def _attempt(self, text: str) -> list[_Term] | str:
+        try:
+            return self._side(text)
+        except _UnreadableError as exc:
+            return str(exc)
+
+    def _side(self, text: str) -> list[_Term]:
+        """A condition, or something in parentheses; either with `@MODEL`."""
+        text = text.strip()
+        if not text.startswith("("):
+            name, at, model = text.partition("@")
+            run = self._run(model) if at else None
+            return [_Term(self._condition(name), run, 1.0)]
+        end = _closing(text)
+        inner, rest = text[1:end], text[end + 1 :].strip()
+        is_effect = any(_splits(inner, SEPARATORS)) and inner.strip() not in self._conditions
+        terms = self._effect(inner) if is_effect else self._side(inner)
+        if not rest:
+            return terms
+        if not rest.startswith("@"):
+            raise _UnreadableError(f"'{rest}' after a parenthesis; write @MODEL or nothing there")
+        if any(term.run is not None for term in terms):
+            raise _UnreadableError(f"'{rest}' after a parenthesis that names its models already")
+        return [replace(term, run=self._run(rest[1:])) for term in terms]
+
+    def _condition(self, text: str) -> str:
+        name = text.strip()
+        if name not in self._conditions:
+            raise _UnreadableError(f"no condition '{name}'" if name else "a side is empty")
+        return name
+
+    def _run(self, text: str) -> str:
+        """The run of this name, model name, or last part of a model name."""
+        name = text.strip()
+        if name in self._models:
+            return name
+        whole = [run for run, model in self._models.items() if model == name]
+        last = [run for run, model in self._models.items() if model.rpartition("/")[2] == name]
+        runs = whole or last
+        if len(runs) > 1:
+            raise _UnreadableError(f"'{name}' are {', '.join(runs)}; write one of these")
+        if runs:
+            return runs[0]
+        raise _UnreadableError(f"no model '{name}'")
+
+
+def _splits(text: str, signs: str) -> Iterator[tuple[str, str]]:
+    """The text before and after each of the signs that stands outside parentheses."""
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0 and sign in signs:
+            yield text[:place], text[place + 1 :]
+
+
+def _closing(text: str) -> int:
+    """Where the parenthesis closes that the text begins with."""
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return place
+    raise _UnreadableError("its parenthesis is not closed")

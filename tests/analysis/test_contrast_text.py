@@ -1,0 +1,153 @@
+"""One grammar of contrasts: what is read, how mistakes are named."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_env.analysis.contrast_text import contrast_mistakes, parse_contrasts, planned_arms
+from agent_env.analysis.study import Arm
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Condition
+
+
+def arms(models: str, conditions: str) -> tuple[Arm, ...]:
+    made = [
+        Condition(name=name, wording="explicit" if "explicit" in name else "implicit")
+        for name in conditions.split()
+    ]
+    return planned_arms(models.split(), made)
+
+
+ONE = arms("m", "base web ci web+ci web-once cited:first explicit")
+TWO = arms("lab/A lab/B", "base web ci web+ci")
+
+
+def weights(text: str, of: tuple[Arm, ...] = ONE) -> list[dict[str, float]]:
+    return [dict(each.weights) for each in parse_contrasts([text], of)]
+
+
+@pytest.mark.parametrize("text", ["web+ci:web", "web+ci-web", " web+ci − web ", "(web+ci):(web)"])
+def test_after_and_before_are_parted_by_a_colon_or_a_minus(text: str) -> None:
+    assert weights(text) == [{"web+ci": 1.0, "web": -1.0}]
+
+
+@pytest.mark.parametrize("text", ["web-once:base", "web-once-base"])
+def test_a_minus_within_a_name_parts_nothing(text: str) -> None:
+    assert weights(text) == [{"web-once": 1.0, "base": -1.0}]
+
+
+def test_a_colon_within_a_name_parts_nothing() -> None:
+    assert weights("cited:first:base") == [{"cited:first": 1.0, "base": -1.0}]
+    assert weights("cited:first-web-once") == [{"cited:first": 1.0, "web-once": -1.0}]
+
+
+def test_what_can_be_read_in_two_ways_is_refused_until_parentheses_decide() -> None:
+    names = arms("m", "a b-c a-b c")
+    with pytest.raises(ConfigError, match="in several ways; put parentheses around each side"):
+        parse_contrasts(["a-b-c"], names)
+    assert weights("(a-b)-c", names) == [{"a-b": 1.0, "c": -1.0}]
+
+
+def test_without_a_model_there_is_one_contrast_for_each() -> None:
+    assert weights("web:base", TWO) == [
+        {"lab/A web": 1.0, "lab/A base": -1.0},
+        {"lab/B web": 1.0, "lab/B base": -1.0},
+    ]
+
+
+@pytest.mark.parametrize("text", ["web@A:web@B", "web@lab/A:web@lab/B"])
+def test_one_model_against_another(text: str) -> None:
+    assert weights(text, TWO) == [{"lab/A web": 1.0, "lab/B web": -1.0}]
+
+
+def test_a_whole_part_for_one_model() -> None:
+    assert weights("(web:base)@B", TWO) == [{"lab/B web": 1.0, "lab/B base": -1.0}]
+
+
+def test_does_one_model_gain_more_than_the_other() -> None:
+    (contrast,) = parse_contrasts(["(web:base)@A:(web:base)@B"], TWO)
+    assert dict(contrast.weights) == {
+        "lab/A web": 1.0, "lab/A base": -1.0, "lab/B web": -1.0, "lab/B base": 1.0,
+    }  # fmt: skip
+    assert contrast.name == "(lab/A web − lab/A base) − (lab/B web − lab/B base)"
+    assert contrast.is_interaction
+
+
+def test_a_difference_of_differences_adds_up_what_stands_twice() -> None:
+    assert weights("(web+ci:web):(web:base)") == [{"web+ci": 1.0, "web": -2.0, "base": 1.0}]
+
+
+def test_a_trend_has_all_conditions_that_do_not_give_the_answer_away() -> None:
+    (trend,) = parse_contrasts(["trend:steps"], ONE)
+    assert trend.dose == "steps"
+    assert [label for label, _ in trend.weights] == [
+        "base", "web", "ci", "web+ci", "web-once", "cited:first",
+    ]  # fmt: skip
+
+
+def test_a_trend_over_named_conditions_of_one_model() -> None:
+    (trend,) = parse_contrasts(["trend:tokens(base, web)@B"], TWO)
+    assert trend.name == "lab/B trend over tokens (base, web)"
+    assert [label for label, _ in trend.weights] == ["lab/B base", "lab/B web"]
+
+
+def test_what_was_not_planned_is_exploratory_however_it_is_written() -> None:
+    texts = ["web-base", "ci:base"]
+    contrasts = parse_contrasts(texts, ONE, planned=["web:base", "nothing:base"])
+    assert [each.is_exploratory for each in contrasts] == [False, True]
+
+
+def test_the_same_contrast_twice_counts_once() -> None:
+    assert len(parse_contrasts(["web:base", "web-base"], ONE)) == 1
+
+
+def test_a_run_without_the_conditions_is_passed_over() -> None:
+    some = arms("A", "base web") + tuple(arms("B C", "base")[:1])
+    assert len(parse_contrasts(["web:base"], some)) == 1
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("web", "'web' is one condition; write AFTER:BEFORE"),
+    ("web:bse", "no condition 'bse'"),
+    ("wbe:bse", "no condition 'wbe', no condition 'bse'"),
+    ("web:", "a side is empty"),
+    ("", "a side is empty"),
+    ("web:web", "it compares a condition with itself"),
+    ("web@A:web", "only some conditions name their model; name it for all, or for a whole part, "
+                  "as in (web:base)@MODEL"),
+    ("web@D:web@A", "no model 'D'"),
+    ("(web:base", "its parenthesis is not closed"),
+    ("(web:base)x:ci", "'x' after a parenthesis; write @MODEL or nothing there"),
+    ("(web@A:base@A)@B", "'@B' after a parenthesis that names its models already"),
+    ("trend:stepz", "no dose 'stepz'; write one of input_tokens, cached_tokens, output_tokens, "
+                    "reasoning_tokens, cost_usd, steps, tool_calls, duration_s, tokens"),
+    ("trend:steps(base", "its parenthesis is not closed"),
+    ("trend:steps(base)", "a trend needs at least two conditions of one model"),
+])  # fmt: skip
+def test_each_mistake_is_named(text: str, why: str) -> None:
+    assert contrast_mistakes([text], TWO) == {text: why}
+
+
+def test_all_mistakes_are_told_at_once_with_what_there_is() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_contrasts(["web:bse", "web:base", "web@D:web@A"], TWO)
+    assert str(caught.value) == (
+        "contrast 'web:bse': no condition 'bse'; contrast 'web@D:web@A': no model 'D'; "
+        "known conditions: base, web, ci, web+ci; known models: lab/A, lab/B"
+    )
+
+
+def test_a_model_name_that_two_runs_share_is_refused() -> None:
+    twice = tuple(arms("x/A y/A", "base web"))
+    assert contrast_mistakes(["web@A:base@A"], twice) == {
+        "web@A:base@A": "'A' are x/A, y/A; write one of these"
+    }
+
+
+@given(st.text(alphabet="()@:-−,abew +trnd", max_size=30))
+def test_any_text_is_a_contrast_whose_weights_add_up_to_0_or_a_mistake(text: str) -> None:
+    if not contrast_mistakes([text], TWO):
+        for each in parse_contrasts([text], TWO):
+            assert sum(weight for _, weight in each.weights) == 0.0
