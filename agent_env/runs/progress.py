@@ -1,74 +1,103 @@
-"""Progress of a run on stderr: a bar on a terminal, one line in a notebook, now and then a plain
-line elsewhere."""
+"""Progress of one run or of several at once, on stderr: a table on a terminal, a text in a notebook
+that changes in its place, now and then plain lines elsewhere."""
 
 from __future__ import annotations
 
-import sys
 import time
 from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from agent_env.errors import AgentEnvError, RunStopped, StorageError
-from agent_env.records.escaping import visible
-from agent_env.runs.terminal import VisibleStream, guard_streams, raw, say
+from agent_env.models.addresses import split_address
+from agent_env.runs.progress_display import Display, Nothing, choose_display
+from agent_env.runs.progress_text import (
+    Standing,
+    as_table,
+    duration,
+    in_all,
+    score_text,
+    spent_text,
+)
+from agent_env.runs.terminal import say
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
-
+    from agent_env.episodes.calls.budget import RunLimits
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.runs.run import Run
-    from agent_env.runs.score import MeanSoFar
+    from agent_env.runs.so_far import SoFar
     from agent_env.runs.start import Listener
-
-PLAIN_EVERY_S = 10.0
-LINE_EVERY_S = 0.5
 
 
 @contextmanager
-def progress_shown(is_shown: bool = True) -> Iterator[Progress]:
-    """Progress of the runs that its listener hears of, or its notes alone; what stops a run
-    says how to go on."""
-    progress = Progress(is_shown)
+def progress_shown(
+    is_shown: bool = True, again: str | None = None, limits: RunLimits | None = None
+) -> Iterator[Progress]:
+    """Progress of the runs that its listeners hear of, or their notes alone; what stops a run says
+    how to go on: by the command `again`, or that of the first run. `limits`: of all runs."""
+    progress = Progress(is_shown, limits)
+
+    def command() -> str:
+        return again or f"agent-env resume {progress.runs[0].path}"
+
     try:
         with progress:
             yield progress
     except (KeyboardInterrupt, CancelledError):
         if progress.runs:
-            say(f"Stopped. Go on with: agent-env resume {progress.runs[0].path}")
+            say(f"Stopped. Go on with: {command()}")
         raise
     except RunStopped as exc:
         from agent_env.episodes.calls.options import how_to_go_on
 
-        text = f"stopped: {exc}; go on with: {how_to_go_on(progress.runs[0], exc)}"
+        text = f"stopped: {exc}; go on with: {again or how_to_go_on(progress.runs[0], exc)}"
         raise RunStopped(text, reason=exc.reason) from exc
     except StorageError as exc:
         if not progress.runs:
             raise
-        raise StorageError(f"{exc}; go on with: agent-env resume {progress.runs[0].path}") from exc
+        raise StorageError(f"{exc}; go on with: {command()}") from exc
 
 
 class Progress:
-    """Reports a run's progress to the user."""
+    """Reports the progress of runs to the user."""
 
-    def __init__(self, is_shown: bool = True) -> None:
+    def __init__(
+        self,
+        is_shown: bool = True,
+        limits: RunLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`limits`: of several runs together, where there are any."""
+        self._is_shown, self._limits, self._clock = is_shown, limits, clock
+        self.runs: list[Run] = []
+        """Those whose folders exist."""
+        self._rows: list[RunProgress] = []
+        self._display: Display | None = None
+        self.listener: Listener = self.listener_for()
+        """For a single run."""
+
+    def listener_for(self, label: str | None = None) -> Listener:
+        """A listener for one of several runs, which the table calls `label`; default: its model."""
         from agent_env.runs.start import Listener
 
-        self._is_shown = is_shown
-        self.runs: list[Run] = []
-        """The run, once its folder exists."""
-        self.listener: Listener = Listener(
-            note=say, begin=self._begin, end=self._end, pace=self._watch
-        )
-        self._pace: Callable[[], str] | None = None
-        self._total = 0
-        self._endings: Counter[str] = Counter()
-        self._earlier = self._now = 0
-        self._mean: MeanSoFar | None = None
-        self._display: Display = Nothing()
+        row = RunProgress(label, self._clock)
+
+        def begin(run: Run, total: int) -> None:
+            self.runs.append(run)
+            row.begin(run, total)
+            if row not in self._rows:
+                self._rows.append(row)
+            self._shown().begin(f"{row.head(self._rows)}{total} episodes in {run.path}")
+
+        def end(key: EpisodeKey, ending: str) -> None:
+            row.end(key, ending)
+            self._shown().refresh()
+
+        return Listener(note=say, begin=begin, end=end, pace=row.watch)
 
     def __enter__(self) -> Self:
         return self
@@ -79,194 +108,119 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        last = ""
-        if self._total and (error is None or isinstance(error, RunStopped)):
-            is_done = error is None and not self._now
-            nothing = f"nothing left to do: {self._total} of {self._total} episodes are there"
-            last = f"{nothing if is_done else self._counts()}; traces in {self.runs[0].path}"
-        self._display.end(last)
+        is_told = error is None or isinstance(error, RunStopped)
+        rows = self._rows if is_told else []
+        self._shown().end([f"{row.head(rows)}{row.last(error)}" for row in rows if row.total])
 
-    def _begin(self, run: Run, total: int) -> None:
+    def _shown(self) -> Display:
+        """The display; made when there is something to show."""
+        if self._display is None:
+            is_shown = self._is_shown and bool(self._rows)
+            self._display = choose_display(self._lines, self._table) if is_shown else Nothing()
+        return self._display
+
+    def _lines(self, has_all: bool) -> list[str]:
+        """A line for each run, or only for those with news."""
+        rows = [row for row in self._rows if has_all or row.is_news]
+        return [f"{row.head(self._rows)}{row.news()}" for row in rows]
+
+    def _table(self, width: int) -> str:
+        runs = [row.standing() for row in list(self._rows)]
+        if len(runs) > 1:
+            return as_table([*runs, in_all(runs, self._limits)], width)
+        return "\n".join([as_table(runs, width), *self._rows[0].pace()])
+
+
+class RunProgress:
+    """Counts, score and spending of one run."""
+
+    def __init__(self, label: str | None, clock: Callable[[], float]) -> None:
+        self._label, self._clock = label, clock
+        self.is_news = False
+        self._pace: Callable[[], str] | None = None
+
+    def begin(self, run: Run, total: int) -> None:
         """Finished episodes of an earlier part of the run count from the start."""
-        from agent_env.runs.score import MeanSoFar
+        from agent_env.runs.so_far import SoFar
 
-        self.runs.append(run)
-        self._total = total
-        self._endings, self._now = Counter(), 0
-        self._display = _display() if self._is_shown else Nothing()
-        self._display.begin(f"{total} episodes in {run.path}")
+        self.total, self._path, self._pace = total, run.path, None
+        self._endings: Counter[str] = Counter()  # of finished episodes
+        self._done = self._failed = self._now = 0
+        self._name = self._label or str(run.path)
+        self._so_far: SoFar | None = None
         with suppress(AgentEnvError):  # the scores will say it; a run goes on without
-            self._mean = MeanSoFar(run)
-            self._endings.update(map(self._mean.add, run.traces()))
-            del self._endings[""]
-        self._earlier = self._endings.total()
-        self._display.count(self._earlier, total)
+            self._name = self._label or split_address(run.manifest().model)[0]
+            so_far = SoFar(run)
+            self._endings.update(so_far.read())
+            self._so_far = so_far
+        self._earlier = self._done = self._endings.total()
+        self._began_s = self._ended_s = self._clock()
 
-    def _end(self, key: EpisodeKey, ending: str) -> None:
-        self._now += 1
-        self._endings[ending] += 1
-        if self._mean is not None and ending != "failed":
-            self._mean.add(self._mean.run.trace(key))
-        pace = f"; {self._pace()}" if self._pace else ""
-        self._display.step(f"{self._status()}{pace}", lambda: f"{self._counts()}{pace}")
+    def end(self, key: EpisodeKey, ending: str) -> None:
+        """An episode ended."""
+        if self._so_far is not None:
+            self._so_far.add(key)
+        self._now, self._ended_s = self._now + 1, self._clock()
+        if ending == "failed":
+            self._failed += 1
+        else:
+            self._endings[ending] += 1
+            self._done += 1
+        self.is_news = True
 
-    def _watch(self, tell: Callable[[], str]) -> None:
+    def watch(self, tell: Callable[[], str]) -> None:
+        """`tell`: how many calls are in flight."""
         self._pace = tell
 
+    def head(self, rows: list[RunProgress]) -> str:
+        """What lines of several runs begin with."""
+        return f"{self._name}: " if len(rows) > 1 else ""
+
+    def news(self) -> str:
+        """The counts as a line."""
+        self.is_news = False
+        left = self._left_s
+        more = [f"about {duration(left)} left"] if left else []
+        return "; ".join([self._counts(), *more, *self.pace()])
+
+    def pace(self) -> list[str]:
+        """How many calls are in flight, where that is known."""
+        return [self._pace()] if self._pace else []
+
+    def last(self, error: BaseException | None) -> str:
+        """The line at the end."""
+        counts = self._counts()
+        if error is None and not self._now and (self._so_far is None or self._done == self.total):
+            counts = f"nothing left to do: {self.total} of {self.total} episodes are there"
+        return f"{counts}; traces in {self._path}"
+
+    def standing(self) -> Standing:
+        """For the table."""
+        counts = Standing(self._name, self._done, self._failed, self.total, left_s=self._left_s)
+        if (so_far := self._so_far) is None:
+            return counts
+        return replace(
+            counts, score=so_far.score.estimate, spent=so_far.spent, limits=so_far.limits
+        )
+
+    @property
+    def _left_s(self) -> float | None:
+        """Seconds to the end at the pace since this start; None where there is none yet."""
+        if not self._now:
+            return None
+        left = self.total - self._done - self._failed
+        each_s = (self._ended_s - self._began_s) / self._now
+        return max(0.0, left * each_s - (self._clock() - self._ended_s))
+
     def _counts(self) -> str:
-        count = self._endings.total() - self._endings["failed"]
+        """The counts, how the others ended where a limit ended any, score and spending so far."""
         now = f" ({self._now} now)" if self._earlier else ""
-        return f"{count} of {self._total} episodes done{now}, {self._status()}"
-
-    def _status(self) -> str:
-        """How many failed, how the others ended where a limit ended any, and the mean so far."""
-        ends = [(n, how) for how, n in self._endings.most_common() if how not in ("failed", "")]
-        text = f"{self._endings['failed']} failed"
+        ends = [(number, how) for how, number in self._endings.most_common()]
+        text = f"{self._done} of {self.total} episodes done{now}, {self._failed} failed"
         if any(how != "answered" for _, how in ends):
-            text += f" ({', '.join(f'{n} {how}' for n, how in ends)})"
-        mean = "" if self._mean is None else str(self._mean)
-        return f"{text}{f', {mean} so far' if mean else ''}"
-
-
-# The ways to show it -----------------------------------------------------------------------------
-
-
-class Display(Protocol):
-    """Where progress is shown."""
-
-    def begin(self, text: str) -> None:
-        """The run begins."""
-
-    def count(self, done: int, total: int) -> None:
-        """So many of its episodes are there already."""
-
-    def step(self, status: str, line: Callable[[], str]) -> None:
-        """An episode ended; `line` has the counts too."""
-
-    def end(self, last: str) -> None:
-        """The run is over; `last` is empty where there is nothing to say."""
-
-
-def _display() -> Display:
-    """The bar where a terminal has none yet: two at once would overwrite each other."""
-    if (handle := _notebook_handle()) is not None:
-        return NotebookLine(handle)
-    return TerminalBar() if sys.stderr.isatty() and not _has_bar() else PlainLines()
-
-
-class Nothing:
-    """No progress."""
-
-    def begin(self, text: str) -> None:
-        pass
-
-    def count(self, done: int, total: int) -> None:
-        pass
-
-    def step(self, status: str, line: Callable[[], str]) -> None:
-        pass
-
-    def end(self, last: str) -> None:
-        pass
-
-
-class PlainLines(Nothing):
-    """A line every ten seconds."""
-
-    def __init__(self) -> None:
-        self._printed_s = time.monotonic()
-
-    def begin(self, text: str) -> None:
-        say(text)
-
-    def step(self, status: str, line: Callable[[], str]) -> None:
-        if time.monotonic() - self._printed_s > PLAIN_EVERY_S:
-            self._printed_s = time.monotonic()
-            say(line())
-
-    def end(self, last: str) -> None:
-        if last:
-            say(last)
-
-
-class TerminalBar:
-    """A bar while the run goes on, lines before and after."""
-
-    def __init__(self) -> None:
-        self._bar = _bar()
-
-    def begin(self, text: str) -> None:
-        say(text)
-
-    def count(self, done: int, total: int) -> None:
-        is_guarded = isinstance(sys.stderr, VisibleStream)
-        self._bar.add_task("episodes", total=total, completed=done)
-        self._bar.start()
-        if is_guarded:
-            guard_streams()  # while it stands, standard error is another stream
-
-    def step(self, status: str, line: Callable[[], str]) -> None:
-        self._bar.update(self._bar.task_ids[0], advance=1, description=visible(status))
-
-    def end(self, last: str) -> None:
-        self._bar.stop()
-        if last:
-            say(last)
-
-
-class NotebookLine(Nothing):
-    """One line of a notebook's cell that changes in its place."""
-
-    def __init__(self, handle: Any) -> None:
-        self._handle, self._is_new, self._shown_s = handle, True, 0.0
-
-    def begin(self, text: str) -> None:
-        self._show(text)
-
-    def step(self, status: str, line: Callable[[], str]) -> None:
-        if time.monotonic() - self._shown_s > LINE_EVERY_S:
-            self._show(line())
-
-    def end(self, last: str) -> None:
-        if last:
-            self._show(last)
-
-    def _show(self, text: str) -> None:
-        show = self._handle.display if self._is_new else self._handle.update
-        self._is_new, self._shown_s = False, time.monotonic()
-        show({"text/plain": visible(text)}, raw=True)
-
-
-def _notebook_handle() -> Any:
-    """Of a new line in a notebook's cell; None outside of notebooks."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if getattr(shell, "kernel", None) is None:
-        return None
-    from IPython.display import DisplayHandle
-
-    return DisplayHandle()  # type: ignore[no-untyped-call]
-
-
-def _has_bar() -> bool:
-    """Whether a bar stands: it puts a stream of its own in the place of standard error."""
-    from rich.file_proxy import FileProxy
-
-    return isinstance(raw(sys.stderr), FileProxy)
-
-
-def _bar() -> RichProgress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
-    from rich.table import Column
-
-    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
-    return RichProgress(
-        MofNCompleteColumn(),
-        BarColumn(bar_width=20),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False, table_column=rest),
-        console=Console(file=raw(sys.stderr)),
-        transient=True,
-        expand=True,
-    )
+            text += f" ({', '.join(f'{number} {how}' for number, how in ends)})"
+        if self._so_far is None:
+            return text
+        score = score_text(self._so_far.score.estimate, 3)
+        text += f", {self._so_far.metric} {score} so far" if score else ""
+        return f"{text}; {spent_text(self._so_far.spent, self._so_far.limits)}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.errors import AgentEnvError, ConfigError, DatasetError, StorageError
-from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, Event
+from agent_env.records.trace_events import EpisodeStarted, Event
 from agent_env.registry import NO_OBJECTS, Objects
 
 if TYPE_CHECKING:
@@ -166,39 +166,6 @@ def read_scores(run: Run, prices: Path | None, note: Callable[[str], None]) -> R
         late=late_samples(run.samples, facts),
         facts=facts,
     )
-
-
-class MeanSoFar:
-    """Running mean of the main metric over finished episodes, from the last event of each."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self._task, self._samples = run.task, run.samples_by_id
-        self._sum, self._number = 0.0, 0
-
-    def add(self, trace: Path) -> str:
-        """Adds the episode of a trace; returns its stop reason, "" if unfinished."""
-        from agent_env.episodes.trace.reader import read_end
-        from agent_env.records.schema import Episode
-
-        event = read_end(trace)
-        if not isinstance(event, EpisodeFinished):
-            return ""
-        name, _, repeat = trace.stem.rpartition(".")
-        if (sample := self._samples.get(name)) is not None:
-            episode = Episode(
-                sample=name, condition=trace.parent.name, repeat=int(repeat),
-                model="", status="finished", answer=event.answer,
-                stop_reason=event.stop_reason, citations=event.citations,
-            )  # fmt: skip
-            value = self._task.score(sample, episode).metrics.get(self._task.metrics[0])
-            if value is not None:
-                self._sum, self._number = self._sum + value, self._number + 1
-        return event.stop_reason
-
-    def __str__(self) -> str:
-        """Such as `exact_match 0.250`; "" without scores."""
-        return f"{self._task.metrics[0]} {self._sum / self._number:.3f}" if self._number else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,29 +53,45 @@ class Group:
 
 
 class Groups:
-    """Makes groups; use `find_groups`."""
+    """Makes groups; use `find_groups`. Several of one process share its folder."""
 
     def __init__(self, tops: tuple[Path, ...]) -> None:
         self._tops = tops
         self._numbers = itertools.count(1)
+        self._made: list[Group] = []
 
     def make(self, limits: SandboxLimits) -> Group:
         """A group with the limits set; raises OSError where that fails."""
-        number = next(self._numbers)
-        group = Group(tuple(top / f"s{number}" for top in self._tops))
+        group = next(filter(None, map(self._free, self._numbers)))
+        self._made.append(group)
         try:
             for folder in group.folders:
-                folder.mkdir()
+                folder.mkdir(exist_ok=True)
                 set_limits(folder, limits)
         except OSError:
             group.remove()
             raise
         return group
 
-    def close(self) -> None:
-        """Take all groups away."""
+    def _free(self, number: int) -> Group | None:
+        """The group of this number, begun; None where another one has it."""
         for top in self._tops:
-            remove_tree(top)
+            top.mkdir(exist_ok=True)
+            hand_on(top)
+        group = Group(tuple(top / f"s{number}" for top in self._tops))
+        try:
+            group.folders[0].mkdir()
+        except FileExistsError:
+            return None
+        return group
+
+    def close(self) -> None:
+        """Take its groups away, and the folder where no other has one in it."""
+        for group in self._made:
+            group.remove()
+        for top in self._tops:
+            with contextlib.suppress(OSError):
+                top.rmdir()
 
 
 def find_groups(limits: SandboxLimits) -> Groups | None:
@@ -88,9 +104,6 @@ def find_groups(limits: SandboxLimits) -> Groups | None:
     tops = tuple(parent / f"{PREFIX}{os.getpid()}-{start_time(os.getpid())}" for parent in parents)
     groups = Groups(tops)
     try:
-        for top in tops:
-            top.mkdir(exist_ok=True)
-            hand_on(top)
         group = groups.make(limits)
         try_to_join(group)
         group.remove()

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.analysis.intervals import Estimate
+from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.errors import RunStopped
-from agent_env.runs import progress as told
+from agent_env.runs import progress_display as shown
+from agent_env.runs.progress import Progress
+from agent_env.runs.progress_text import Standing, as_table, compact, duration
 from agent_env.runs.run import Run
+from agent_env.runs.so_far import Spending
 from tests import TESTS
 
 RUN = TESTS / "data/runs/version-1"
@@ -23,19 +28,21 @@ KEY = EpisodeKey("tp-0-1", "web", 1)
 def test_the_progress_line_has_the_calls_in_flight_and_their_limit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(told, "PLAIN_EVERY_S", -1.0)
-    pace = ConcurrencyLimit(most=8)
-    with told.Progress() as progress:
+    monkeypatch.setattr(shown, "PLAIN_EVERY_S", -1.0)
+    pace, times = ConcurrencyLimit(most=8), iter([100.0, 130.0, 130.0])
+    with Progress(clock=lambda: next(times)) as progress:
         progress.listener.begin(Run(tmp_path), 2)
         progress.listener.pace(lambda: str(pace))
         pace.limited(0)
         progress.listener.end(KEY, "answered")
     lines = capsys.readouterr().err.splitlines()
-    assert lines[1] == ("1 of 2 episodes done, 0 failed; 0 calls in flight of at most 4")
+    assert lines[1] == (
+        "1 of 2 episodes done, 0 failed; about 0:30 left; 0 calls in flight of at most 4"
+    )
 
 
 def test_a_stopped_run_says_what_ran(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    progress = told.Progress()
+    progress = Progress()
     progress.listener.begin(Run(tmp_path), 2)
     progress.listener.end(KEY, "answered")
     with pytest.raises(RunStopped), progress:
@@ -46,19 +53,19 @@ def test_a_stopped_run_says_what_ran(capsys: pytest.CaptureFixture[str], tmp_pat
 
 
 def test_a_complete_run_says_that_nothing_is_left(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with told.Progress() as progress:
-        progress.listener.begin(Run(tmp_path), 96)
+    with Progress() as progress:
+        progress.listener.begin(Run(RUN), 5)
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"nothing left to do: 96 of 96 episodes are there; traces in {tmp_path}"
+        f"nothing left to do: 5 of 5 episodes are there; traces in {RUN}"
     )
 
 
 def test_failed_episodes_are_counted_apart_and_limits_are_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    with told.Progress() as progress:
+    with Progress() as progress:
         progress.listener.begin(Run(tmp_path), 4)
         for ending in ("answered", "failed", "tokens"):
             progress.listener.end(KEY, ending)
@@ -74,13 +81,13 @@ def test_the_mean_counts_what_earlier_parts_of_the_run_finished(
     last = EpisodeKey("tp-3-00001", "web-once", 1)
     trace = tmp_path / "run/episodes" / f"{last.name}.jsonl"
     trace.rename(tmp_path / "later.jsonl")
-    with told.Progress() as progress:
+    with Progress() as progress:
         progress.listener.begin(Run(tmp_path / "run"), 5)
         (tmp_path / "later.jsonl").rename(trace)
         progress.listener.end(last, "answered")
     assert capsys.readouterr().err.splitlines()[-1] == (
         "5 of 5 episodes done (1 now), 0 failed, exact_match 0.600 so far; "
-        f"traces in {tmp_path / 'run'}"
+        f"about 8328 tokens, cost unknown; traces in {tmp_path / 'run'}"
     )
 
 
@@ -101,9 +108,9 @@ def test_a_notebook_has_one_line_that_changes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     handle = FakeHandle()
-    monkeypatch.setattr(told, "_notebook_handle", lambda: handle)
-    monkeypatch.setattr(told, "LINE_EVERY_S", -1.0)
-    with told.Progress() as progress:
+    monkeypatch.setattr(shown, "_notebook_handle", lambda: handle)
+    monkeypatch.setattr(shown, "LINE_EVERY_S", -1.0)
+    with Progress() as progress:
         progress.listener.begin(Run(tmp_path), 1)
         progress.listener.end(KEY, "\x1banswered")
     assert handle.shown == [
@@ -123,7 +130,7 @@ def test_a_second_run_of_the_process_has_lines_beside_the_bar_of_the_first(
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    first, second = told.Progress(), told.Progress()
+    first, second = Progress(), Progress()
     with first, second:
         first.listener.begin(Run(tmp_path / "first"), 1)
         second.listener.begin(Run(tmp_path / "second"), 1)
@@ -132,3 +139,50 @@ def test_a_second_run_of_the_process_has_lines_beside_the_bar_of_the_first(
     shown = terminal.getvalue().replace("\n", "")  # the bar's console wraps long lines
     assert f"traces in {tmp_path / 'second'}" in shown
     assert sys.stderr is terminal
+
+
+def ended(progress: Progress, label: str, run: Run, total: int, endings: list[str]) -> None:
+    listener = progress.listener_for(label)
+    listener.begin(run, total)
+    for ending in endings:
+        listener.end(KEY, ending)
+
+
+def test_several_runs_have_a_row_each_and_one_for_all(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    times = iter(range(0, 1000, 10))
+    with Progress(limits=RunLimits(tokens=20_000), clock=lambda: float(next(times))) as progress:
+        ended(progress, "time-puzzles/compatible/a-model-with-a-long-name", Run(RUN), 8, [])
+        ended(progress, "qa/b", Run(tmp_path), 4, ["answered", "failed"])
+        table = progress._table(80)
+    assert table.splitlines() == [
+        "model                      done failed score [95 % CI]    tokens     USD    left",
+        "…/a-model-with-a-long-name  5/8      0            0.60     ~8.3k unknown unknown",
+        "qa/b                        1/4      1                                      0:10",
+        "all                        6/12      1                 ~8.3k/20k unknown unknown",
+    ]
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"qa/b: 1 of 4 episodes done, 1 failed; traces in {tmp_path}"
+    )
+
+
+def test_a_table_is_never_wider_than_the_terminal() -> None:
+    estimate = Estimate(0.25, -1.12, -0.45)
+    spent, limits = Spending(123_456_789, 123.4), RunLimits(tokens=10**9, cost_usd=2000.0)
+    run = Standing("compatible/Qwen3-8B", 12_345, 999, 100_000, estimate, spent, limits, 1e6)
+    lines = as_table([run], 80).splitlines()
+    assert max(map(len, lines)) == 80
+    assert lines[1].startswith("…wen3-8B 12345/100000")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(5.2, "0:05"), (200, "3:20"), (3780, "1:03:00"), (97_200, "1d 3h")]
+)
+def test_times_read(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(("number", "text"), [(950, "950"), (34_120, "34k"), (9_996, "10k")])
+def test_numbers_are_short(number: int, text: str) -> None:
+    assert compact(number) == text

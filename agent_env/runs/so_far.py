@@ -1,0 +1,169 @@
+"""Score and spending of a run while it goes on, from the traces of its ended episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.episodes.calls.options import run_limits
+from agent_env.episodes.calls.spending import charges
+from agent_env.episodes.trace.reader import read_events
+from agent_env.errors import AgentEnvError
+from agent_env.models.prices import cost_usd, is_priced
+from agent_env.records.schema import Episode, Usage
+from agent_env.records.trace_events import EpisodeFinished, Event, Judged
+
+if TYPE_CHECKING:
+    from agent_env.analysis.intervals import Estimate
+    from agent_env.episodes.run_folder import EpisodeKey
+    from agent_env.records.model_facts import ModelFacts
+    from agent_env.runs.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What calls cost."""
+
+    tokens: int = 0
+    """Input and output, as the run's limits count them."""
+    cost_usd: float | None = 0.0
+    """None where a price is unknown."""
+    is_estimate: bool = False
+    """Whether tokens of a call were estimated, as the server did not tell them."""
+
+
+class RunningMean:
+    """A mean over episodes with its cluster-robust variance; takes one value at a time."""
+
+    def __init__(self, can_be_share: bool) -> None:
+        self._is_share = can_be_share
+        self._clusters: dict[str, tuple[float, int]] = {}
+        self._sum, self._number = 0.0, 0
+        self._squares = self._products = self._sizes = 0.0  # ΣS², ΣSn, Σn² over clusters
+
+    def add(self, cluster: str, value: float) -> None:
+        """Takes in one value."""
+        self._is_share = self._is_share and value in (0.0, 1.0)
+        total, size = self._clusters.get(cluster, (0.0, 0))
+        now, more = total + value, size + 1
+        self._clusters[cluster] = (now, more)
+        self._sum, self._number = self._sum + value, self._number + 1
+        self._squares += now * now - total * total
+        self._products += now * more - total * size
+        self._sizes += more * more - size * size
+
+    @property
+    def estimate(self) -> Estimate:
+        """The mean with its 95 % CI: Wilson's for a share of at least two clusters, else the normal
+        one of at least five."""
+        from agent_env.analysis.intervals import FEWEST, Estimate, share_interval
+
+        n, groups = self._number, len(self._clusters)
+        if n == 0:
+            return Estimate(None)
+        mean = self._sum / n
+        if groups < (2 if self._is_share else FEWEST):
+            return Estimate(mean, method="too few clusters", samples=n, clusters=groups)
+        squares = self._squares - 2 * mean * self._products + mean * mean * self._sizes
+        variance = max(0.0, squares) / n**2
+        if self._is_share:
+            low, high = share_interval(mean, variance, groups)
+            return Estimate(mean, low, high, "Wilson", n, groups)
+        half = 1.959964 * sqrt(variance * groups / (groups - 1))
+        return Estimate(mean, mean - half, mean + half, "normal", n, groups)
+
+
+class SoFar:
+    """Score and spending of a run, from the traces that are there and those that end."""
+
+    def __init__(self, run: Run) -> None:
+        manifest, self._run, self._task = run.manifest(), run, run.task
+        self.metric = self._task.metrics[0]
+        self.score = RunningMean(self.metric not in self._task.error_metrics)
+        self.limits = run_limits(manifest)
+        self._samples = run.samples_by_id
+        self._facts = manifest.model_facts
+        probes = [probe for each in manifest.preflights for probe in each.probes]
+        self._spent: dict[str, Spending] = {}
+        self._tokens, self._cost_usd = 0, 0.0
+        self._unpriced, self._estimated = 0, 0  # episodes
+        self._book("", spending([p.charged or p.usage for p in probes], self._facts))
+        self._retried = {
+            f"{file.parent.name}/{file.name.rsplit('.', 2)[0]}"
+            for file in (run.path / "interrupted").glob("*/*.jsonl")
+        }
+
+    def read(self) -> list[str]:
+        """Takes in every trace of the run; the stop reasons of the finished episodes."""
+        ends = [self._read(trace) for trace in self._run.traces()]
+        return [end for end in ends if end]
+
+    def add(self, key: EpisodeKey) -> None:
+        """Takes in an episode that ended now."""
+        self._read(self._run.trace(key))
+
+    @property
+    def spent(self) -> Spending:
+        """By all attempts of these episodes, and by the preflights."""
+        cost = None if self._unpriced else self._cost_usd
+        return Spending(self._tokens, cost, self._estimated > 0)
+
+    def _read(self, trace: Path) -> str:
+        """The episode's stop reason; "" where it is not finished."""
+        name = self._run.key_of(trace)
+        attempts = [trace]
+        if name in self._retried or name in self._spent:  # was begun before; may be set aside now
+            aside = self._run.path / "interrupted" / trace.parent.name
+            attempts += sorted(aside.glob(f"{trace.stem}.*.jsonl"))
+        events = [_events(file) for file in attempts]
+        used, held = charges(event for its in events for event in its)
+        self._book(name, spending([*used, *held], self._facts))
+        last = next((e for e in reversed(events[0]) if not isinstance(e, Judged)), None)
+        if not isinstance(last, EpisodeFinished):
+            return ""
+        self._score(trace, last)
+        return last.stop_reason
+
+    def _book(self, name: str, now: Spending) -> None:
+        """Replaces what is known of an episode's spending."""
+        before = self._spent.get(name, Spending())
+        self._spent[name] = now
+        self._tokens += now.tokens - before.tokens
+        self._cost_usd += (now.cost_usd or 0.0) - (before.cost_usd or 0.0)
+        self._unpriced += (now.cost_usd is None) - (before.cost_usd is None)
+        self._estimated += now.is_estimate - before.is_estimate
+
+    def _score(self, trace: Path, end: EpisodeFinished) -> None:
+        name, _, repeat = trace.stem.rpartition(".")
+        if (sample := self._samples.get(name)) is None:
+            return
+        episode = Episode(
+            sample=name, condition=trace.parent.name, repeat=int(repeat), model="",
+            status="finished", answer=end.answer, stop_reason=end.stop_reason,
+            citations=end.citations,
+        )  # fmt: skip
+        value = self._task.score(sample, episode).metrics.get(self.metric)
+        if value is not None:
+            self.score.add(self._task.analysis.cluster(sample) or f"/{name}", value)
+
+
+def spending(usages: Sequence[Usage], facts: ModelFacts | None) -> Spending:
+    """The sum over calls."""
+    costs = [cost_usd(usage, facts) for usage in usages]
+    known = [cost for cost in costs if cost is not None]
+    return Spending(
+        tokens=sum((u.input_tokens or 0) + (u.output_tokens or 0) for u in usages),
+        cost_usd=sum(known) if is_priced(facts) and len(known) == len(costs) else None,
+        is_estimate=any(usage.source in ("estimate", None) for usage in usages),
+    )
+
+
+def _events(trace: Path) -> list[Event]:
+    """None for a broken trace: scoring reports it."""
+    try:
+        return read_events(trace).events
+    except AgentEnvError:
+        return []

@@ -1,0 +1,73 @@
+"""What a run's score and spending are while it goes on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_env.analysis.intervals import cluster_share_interval
+from agent_env.analysis.resampling import standard_errors
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Usage
+from agent_env.runs.run import Run
+from agent_env.runs.so_far import RunningMean, SoFar, Spending, spending
+from tests import TESTS
+
+RUN = TESTS / "data/runs/version-1"
+PRICES = ModelFacts(input_per_million=1.0, output_per_million=2.0, date="2026-01-01", source="x")
+VALUES = st.lists(st.tuples(st.sampled_from("abcdefg"), st.sampled_from([0.0, 1.0])), min_size=1)
+
+
+@settings(max_examples=40)
+@given(VALUES)
+def test_the_interval_is_that_of_the_tables(values: list[tuple[str, float]]) -> None:
+    running = RunningMean(can_be_share=True)
+    for cluster, value in values:
+        running.add(cluster, value)
+    estimate = running.estimate
+    assert estimate.value == pytest.approx(np.mean([value for _, value in values]))
+    if len({cluster for cluster, _ in values}) > 1:
+        assert (estimate.low, estimate.high) == pytest.approx(cluster_share_interval(values))
+    else:
+        assert estimate.low is None
+
+
+def test_another_mean_has_a_normal_interval_of_its_clusters() -> None:
+    values = [("a", 0.1), ("a", 0.7), ("b", 0.5), ("c", 0.2), ("d", 0.9), ("e", 0.4)]
+    running = RunningMean(can_be_share=True)
+    for cluster, value in values:
+        running.add(cluster, value)
+    column = np.array([[value] for _, value in values])
+    (error,) = standard_errors(column, np.array([0, 0, 1, 2, 3, 4]))
+    estimate = running.estimate
+    assert estimate.high == pytest.approx(np.mean(column) + 1.959964 * error)
+    assert (estimate.samples, estimate.clusters) == (6, 5)
+
+
+def test_unknown_prices_and_counts_make_the_cost_unknown() -> None:
+    told = Usage(input_tokens=1000, output_tokens=500, source="provider")
+    guess = told.model_copy(update={"source": "estimate"})
+    assert spending([told, told], PRICES) == Spending(3000, pytest.approx(0.004), False)
+    assert spending([told, guess], PRICES) == Spending(3000, pytest.approx(0.004), True)
+    assert spending([told, Usage()], PRICES) == Spending(1500, None, True)
+    assert spending([], None) == Spending(0, None, False)
+
+
+def test_attempts_that_were_set_aside_are_counted(tmp_path: Path) -> None:
+    shutil.copytree(RUN, tmp_path / "run")
+    run = Run(tmp_path / "run")
+    once = SoFar(run)
+    assert once.read() == ["answered"] * 5
+    aside = tmp_path / "run/interrupted/base"
+    aside.mkdir(parents=True)
+    shutil.copy(tmp_path / "run/episodes/base/tp-3-00001.1.jsonl", aside / "tp-3-00001.1.1.jsonl")
+    twice = SoFar(run)
+    twice.read()
+    base = SoFar(run)
+    base._read(tmp_path / "run/episodes/base/tp-3-00001.1.jsonl")
+    assert twice.spent.tokens - once.spent.tokens == base.spent.tokens // 2 > 0
