@@ -73,6 +73,7 @@ class Census:
 
     def begin(self) -> None:
         """A call begins; until now nobody could be born."""
+        self._numbers.begin()
         self._at = time.monotonic()
 
     def note(self) -> None:
@@ -107,6 +108,7 @@ class Census:
             if fd is None:
                 continue
             had_others = True
+            stop_all()
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(fd, signal.SIGKILL)
             dying.append(fd)
@@ -132,23 +134,41 @@ class Numbers:
     """Takes numbers: by children that share our memory, which is quick, and end at once.
 
     Each is held as a zombie until the next: where the code has taken all other places for
-    processes, that one's is there to be born at.
+    processes, that one's is there to be born at. A birth for which there is no place may cost a
+    number, too (a control group is asked only after it is given). So once there was none, the held
+    place is given up first: dead children of the stopped executor, which only it can take away,
+    would look like a birth each time.
     """
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._stacks = [ctypes.create_string_buffer(STACK) for _ in range(2)]
         self._held: int | None = None
+        self._is_full = False
+
+    def begin(self) -> None:
+        """The code goes on, and may make places free."""
+        self._is_full = False
 
     def take(self) -> int | None:
         """The newest number; None where there is no place for one more process."""
+        if self._is_full:
+            self._release()
         number = self._bear()
+        if number is None and self._held is not None:
+            self._is_full = True
+            self._release()
+            number = self._bear()
+        self._release()
+        self._held = number
+        return number
+
+    def _release(self) -> None:
+        """Give the place of the last one free."""
         if self._held is not None:
             os.kill(self._held, signal.SIGKILL)  # it has ended, but where somebody stopped it
             os.waitpid(self._held, WAIT_ALL)
-            number = number or self._bear()
-        self._held = number
-        return number
+            self._held = None
 
     def _bear(self) -> int | None:
         self._stacks.reverse()  # the last child may not have left the other one yet
@@ -156,6 +176,13 @@ class Numbers:
         top = ctypes.c_void_p((ctypes.addressof(self._stacks[0]) + STACK) & ~63)
         number = int(self._libc.clone(end, top, CLONE_VM, None))
         return number if number > 0 else None
+
+
+def stop_all() -> None:
+    """Stop everybody but ourselves, so that who is to die has the processor, and nobody is born
+    meanwhile. The kernel signals all in one go: who is being born then is not missed."""
+    with suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGSTOP)
 
 
 def await_ends(dying: list[int], deadline: float) -> None:

@@ -1,8 +1,9 @@
 """Between two calls nothing of a session runs: what a call started is ended, the executor stopped.
 
-Stopping everything would not do, as processes can wake each other. Ended ones wake nobody; the
-executor cannot be ended, as it holds the variables, but alone it has no way to wake itself: what
-could order a signal for later is closed by the system call filter.
+Stopping everything would not do, as processes can wake each other; it only keeps them from being
+faster than we are at ending them. Ended ones wake nobody; the executor cannot be ended, as it holds
+the variables, but alone it has no way to wake itself: what could order a signal for later is closed
+by the system call filter.
 
 Guaranteed once `settle` returns: no other process lives, and no thread of the executor runs. For
 that it takes two rounds in a row in which nobody was found alive, nobody was born, and the executor

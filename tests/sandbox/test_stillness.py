@@ -92,6 +92,13 @@ def fill():
 child(fill)
 time.sleep(0.2)
 """,
+    "dead children that keep every place for processes": """
+try:
+    while True:
+        child(beat)
+except OSError:
+    pass
+""",
     "children that wake at the death of another": """
 def heir():
     for number in (signal.SIGHUP, signal.SIGTERM):
