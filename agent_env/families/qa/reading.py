@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import regex
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.families.qa.sample import NAME, QaOptions, Question, as_number, letter_of
 from agent_env.tasks.family import SampleSet
+from agent_env.tasks.json_rows import json_rows
 from agent_env.temporal.partial import PartialDate
 
 TABLES = {".csv": ",", ".tsv": "\t"}
@@ -203,7 +204,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Row]]:
     if file.suffix in TABLES:
         yield from _table(file, text)
     else:
-        yield from _objects(file, text)
+        yield from json_rows(file, text)
 
 
 def _table(file: Path, text: str) -> Iterator[tuple[int, Row]]:
@@ -220,26 +221,6 @@ def _table(file: Path, text: str) -> Iterator[tuple[int, Row]]:
             yield line, _TableRow(head, cells)
     except csv.Error as exc:
         raise DatasetError(file, reader.line_num, f"is not CSV: {exc}") from exc
-
-
-def _objects(file: Path, text: str) -> Iterator[tuple[int, Row]]:
-    items: Iterable[tuple[int, Any]]
-    if text.lstrip().startswith("["):
-        items = enumerate(_json(file, None, text), start=1)
-    else:
-        lines = enumerate(text.split("\n"), start=1)
-        items = ((number, _json(file, number, line)) for number, line in lines if line.strip())
-    for number, item in items:
-        if not isinstance(item, dict):
-            raise DatasetError(file, number, "is not a JSON object")
-        yield number, item
-
-
-def _json(file: Path, line: int | None, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as exc:
-        raise DatasetError(file, line, f"is not JSON: {exc}") from exc
 
 
 def _parquet(file: Path) -> Iterator[Row]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.solver import Shift, Ties, solve
 from agent_env.families.timed_facts.wording import kind_of
 from agent_env.scoring.names import normalise
+from agent_env.tasks.json_rows import json_rows
 
 LARGEST = 1 << 30
 """Bytes of an unpacked file."""
@@ -26,17 +26,7 @@ LARGEST = 1 << 30
 def objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Objects of a JSON-lines file with line numbers, or of a JSON array with indices from 1; the
     file may be packed by gzip."""
-    text = _text(file)
-    items: Iterable[tuple[int, Any]]
-    if text.lstrip().startswith("["):
-        items = enumerate(_json(file, None, text), start=1)
-    else:
-        lines = enumerate(text.split("\n"), start=1)
-        items = ((number, _json(file, number, line)) for number, line in lines if line.strip())
-    for number, item in items:
-        if not isinstance(item, dict):
-            raise DatasetError(file, number, "is not a JSON object")
-        yield number, item
+    yield from json_rows(file, _text(file))
 
 
 def _text(file: Path) -> str:
@@ -53,13 +43,6 @@ def _text(file: Path) -> str:
         raise DatasetError(file, None, reason) from None
     except (OSError, UnicodeDecodeError, zlib.error) as exc:
         raise DatasetError(file, None, f"cannot be read: {exc}") from exc
-
-
-def _json(file: Path, number: int | None, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as exc:
-        raise DatasetError(file, number, f"is not JSON: {exc}") from exc
 
 
 Owner = Literal["tempreason", "timeqa"]
