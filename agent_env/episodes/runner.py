@@ -17,7 +17,7 @@ from agent_env.episodes.calls.pacing import ConcurrencyLimit
 from agent_env.episodes.calls.recording import RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.garbage import rarely_collected
-from agent_env.episodes.pending import pending
+from agent_env.episodes.pending import StoppingCondition, pending
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import Clock, Fsync, TraceWriter, stamp
@@ -89,6 +89,8 @@ class Runner:
     note: Callable[[str], None] = print
     """Called with a message on each defective trace."""
     watch: Watch | None = None
+    stopping: StoppingCondition | None = None
+    """None runs every episode."""
 
     async def run(
         self,
@@ -107,9 +109,13 @@ class Runner:
             if (trace := opener.open(key)) is None:
                 on_end(key, "left alone")
             else:
-                on_end(key, await self.episode(key, sample, condition, loop, *trace))
+                status = await self.episode(key, sample, condition, loop, *trace)
+                if self.stopping is not None:
+                    self.stopping.note(key)
+                on_end(key, status)
 
-        items = pending(self.folder, tuple(samples), tuple(conditions), repeats)
+        asked = tuple(samples), tuple(conditions), repeats
+        items = pending(self.folder, *asked, self.stopping)
         try:
             with rarely_collected():
                 await work_through(items, work, self.concurrency, self.calls.budget)

@@ -153,6 +153,20 @@ class PluginUse(Stored):
         return " ".join(part for part in parts if part)
 
 
+class StoppingSettings(Stored):
+    """When a run may stop before all its samples are asked."""
+
+    contrasts: tuple[str, ...]
+    """As in `--until`; the run stops when all of them are decided."""
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    margin: float | None = Field(default=None, gt=0, lt=1)
+    """Differences up to this size count as none; None: only a difference ends a contrast."""
+    max_samples: int | None = None
+    """At most so many are asked; None for all of the run."""
+    seed: int = 1
+    """Of the order in which samples are asked and looked at."""
+
+
 class Manifest(Stored):
     """run.json: everything that determined a run; no secret."""
 
@@ -218,6 +232,8 @@ class Manifest(Stored):
     created_at: str
     parent: Parent | None = None
     """The episode that this run forks."""
+    until: StoppingSettings | None = Field(default=None, exclude_if=lambda rule: rule is None)
+    """What ends the run early; None where nothing does, and for a study, which has it itself."""
     changes: tuple[str, ...] = ()
     """What was accepted as changed when the run was resumed, with the time."""
     preflights: tuple[Preflight, ...] = ()

@@ -19,6 +19,7 @@ CALLS = "Model calls"
 WEB = "The web"
 EPISODE = "Limits of an episode"
 RUN = "Limits of the whole run"
+STOPPING = "When to stop"
 RUNNING = "The run"
 
 

@@ -17,7 +17,7 @@ from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions
 from agent_env.models.parameters import ModelParameters
 from agent_env.protocols import Limits
-from agent_env.records.options import RUNNING, SERVER, WHAT, WORDS, Opt, Part
+from agent_env.records.options import RUNNING, SERVER, STOPPING, WHAT, WORDS, Opt, Part
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.wiring.web_options import WebOptions
@@ -34,6 +34,46 @@ TrustRun = Annotated[
         "its folder, code without a sandbox."
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class StopOptions:
+    """When a run stops before all its samples are asked."""
+
+    until: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Stop when this contrast is decided, such as web-base: looked at after each sample, in "
+            "an order fixed by the seed. Repeatable: when all are.",
+            STOPPING,
+            metavar="AFTER-BEFORE",
+            manifest="until.contrasts",
+        ),
+    ] = ()
+    alpha: Annotated[
+        float,
+        Opt(
+            "Chance of a difference claimed where there is none, over all looks and contrasts.",
+            STOPPING,
+            min=0.0001,
+            max=0.5,
+            manifest="until.alpha",
+        ),
+    ] = 0.05
+    margin: Annotated[
+        float | None,
+        Opt(
+            "Decide for `none larger`, too, where differences up to this size do not matter.",
+            STOPPING,
+            min=0.001,
+            max=0.999,
+            manifest="until.margin",
+        ),
+    ] = None
+    max_samples: Annotated[
+        int | None,
+        Opt("Samples to ask at most.", STOPPING, "--max", min=1, manifest="until.max_samples"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +266,7 @@ class RunOptions:
     )
     """Limits of an episode that override the task's, by the names in protocols.Limits."""
     calls: CallOptions = field(default_factory=CallOptions)
+    stop: StopOptions = field(default_factory=StopOptions)
     objects: Objects = field(default_factory=lambda: NO_OBJECTS)
     """Plug-ins that only this process has; `task`, `model` and conditions may name them."""
     preflight: Literal["off", "on", "anyway"] = "off"

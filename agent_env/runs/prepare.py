@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from agent_env.episodes.calls.options import allow_open_files, manifest_fields
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import base_urls, key_variables, with_variable
-from agent_env.records.manifest import Manifest, PluginUse, TextFile
+from agent_env.records.manifest import Manifest, PluginUse, StoppingSettings, TextFile
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.registry import Plugins, use_of
 from agent_env.runs.checks import check_prompt, check_proofs, check_tables, check_wordings
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options import RunOptions, StopOptions
 from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest, read_options
@@ -77,6 +77,7 @@ async def prepare_run(
     conditions, sandbox = await _conditions(options, task, note)
     limits = _limits(options, task, conditions)
     about_calls = manifest_fields(options.calls, options.model, limits, note)
+    until = _until(options, task, conditions)
     _check_web(options, conditions, note)
     made = select_samples(options, family, chosen, task)
     check_tables(conditions, made, plugins)
@@ -90,8 +91,9 @@ async def prepare_run(
         check_proofs(conditions, made, settings_of(options.web), note)
     copies = _copies(options, made.samples, note)
     run = _create(
-        options, task, chosen, conditions, sandbox, made, limits, about_calls, uses, copies, texts
-    )
+        options, task, chosen, conditions, sandbox, made, limits, about_calls | {"until": until},
+        uses, copies, texts,
+    )  # fmt: skip
     run.task, run.parts, run.objects = task, Parts(counted, sandbox), options.objects
     stack.callback(run.let_go)
     record_run(run, note)
@@ -290,7 +292,7 @@ def _generate(
     options: RunOptions, family: Family, chosen: Record, filters: Sequence[Filter]
 ) -> tuple[SampleSet, list[Sample]]:
     """The requested number of samples that satisfy the filters, from at most 64 times as many."""
-    count = options.limit or DEFAULT_COUNT
+    count = options.limit or options.stop.max_samples or DEFAULT_COUNT
     made, selected = SampleSet(()), list[Sample]()
     for factor in (1, 4, 16, 64) if filters else (1,):
         made = family.make_samples(count * factor, options.seed, chosen)
@@ -349,6 +351,28 @@ def _create(
     run = Run(path)
     run.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
     return run
+
+
+def _until(
+    options: RunOptions, task: Task, conditions: Sequence[Condition]
+) -> StoppingSettings | None:
+    """What ends the run early; ConfigError for contrasts that it cannot have."""
+    stop = options.stop
+    if not stop.until:
+        if stop != StopOptions():
+            raise ConfigError("--alpha, --margin and --max go with --until; name a contrast there")
+        return None
+    from agent_env.analysis.contrast_text import planned_arms
+    from agent_env.runs.stopping import stoppable_contrasts
+
+    stoppable_contrasts(stop.until, planned_arms([options.model], conditions), task)
+    return StoppingSettings(
+        contrasts=stop.until,
+        alpha=stop.alpha,
+        margin=stop.margin,
+        max_samples=stop.max_samples,
+        seed=options.seed,
+    )
 
 
 def _web(options: RunOptions) -> str:

@@ -25,6 +25,7 @@ from agent_env.wiring.rooms import Rooms, open_rooms
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunLimits
+    from agent_env.episodes.pending import StoppingCondition
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.records.schema import Sample, ToolSpec
 
@@ -181,9 +182,11 @@ async def run_episodes(
     listener: Listener,
     limits: RunLimits | None = None,
     strict: bool = True,
+    stopping: StoppingCondition | None = None,
 ) -> None:
     """Runs every episode without a complete trace, also on resume. `limits` override those of the
-    run; if `strict`, an episode fails whose requests differ from the recorded ones."""
+    run; if `strict`, an episode fails whose requests differ from the recorded ones. `stopping`:
+    None for the run's own, if it has one."""
     from agent_env.episodes.again.changes import limits_of
     from agent_env.episodes.calls.options import change_run_limits, open_calls
     from agent_env.episodes.pending import pending
@@ -196,7 +199,12 @@ async def run_episodes(
     listener.begin(run, len(samples) * len(manifest.conditions) * manifest.repeats)
     async with AsyncExitStack() as stack:
         stack.enter_context(run.locked())
-        if next(pending(run, samples, manifest.conditions, manifest.repeats), None) is None:
+        if stopping is None and manifest.until is not None:
+            from agent_env.runs.stopping import Stopping
+
+            stopping = Stopping({run.path.name: run}, manifest.until, listener.note).of(run)
+        asked = samples, manifest.conditions, manifest.repeats
+        if next(pending(run, *asked, stopping), None) is None:
             return
         from agent_env.episodes.runner import Runner
         from agent_env.episodes.watch import Watch
@@ -225,5 +233,6 @@ async def run_episodes(
             strict=strict,
             note=listener.note,
             watch=Watch(listener.note, manifest.served_model),
+            stopping=stopping,
         )
-        await runner.run(samples, manifest.conditions, manifest.repeats, listener.end)
+        await runner.run(*asked, listener.end)

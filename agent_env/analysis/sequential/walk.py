@@ -1,0 +1,158 @@
+"""Contrasts looked at cluster by cluster, in an order fixed by a seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from agent_env.analysis.contrasts import PlannedContrast
+from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.resampling import Floats, Ints
+from agent_env.analysis.sequential.capital import Look, confidence_interval
+from agent_env.analysis.sequential.rule import Decision, SequentialTest, StoppingRule
+from agent_env.analysis.sequential.unbiased import mean_after_stopping
+from agent_env.errors import ConfigError
+
+Order = tuple[tuple[int, ...], ...]
+"""Rows of samples by cluster, in the order of looking."""
+
+
+def look_order(clusters: Ints, seed: int, most: int | None = None) -> Order:
+    """The clusters of samples, shuffled; as many whole ones as hold at most `most` samples."""
+    members: dict[int, list[int]] = {}
+    for row, cluster in enumerate(clusters):
+        members.setdefault(int(cluster), []).append(row)
+    shuffled = list(members.values())
+    random.Random(f"order of looking/{seed}").shuffle(shuffled)
+    order, samples = [], 0
+    for rows in shuffled:
+        if most is not None and samples + len(rows) > most:
+            break
+        order.append(tuple(rows))
+        samples += len(rows)
+    return tuple(order)
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialResult:
+    """One contrast of a test that may stop early; numbers are of samples."""
+
+    name: str
+    planned: int
+    looked: int
+    """With a score in every arm concerned, up to the decision; all such where there is none."""
+    clusters: int
+    """Of the samples looked at."""
+    decision: Decision
+    estimate: Estimate
+    """Corrected for stopping, with the anytime-valid interval."""
+    plain_mean: float | None
+    """Of the samples looked at; too far from 0 where the test stopped early."""
+    p_value: float
+    """Anytime-valid, with Holm's correction over the contrasts."""
+
+
+class Walk:
+    """The test over samples whose scores come in any order, always looked at in the same."""
+
+    def __init__(
+        self, contrasts: Sequence[PlannedContrast], order: Order, rule: StoppingRule
+    ) -> None:
+        self.contrasts, self.order = tuple(contrasts), order
+        self._arms = [{label: w for label, w in each.weights if w} for each in contrasts]
+        self._scales = [sum(w for w in arms.values() if w > 0) for arms in self._arms]
+        self._test = SequentialTest(rule, self._scales)
+        self._scores: dict[str, dict[int, float]] = {}
+        self._next = [0] * len(self.contrasts)
+        self._sizes: list[list[int]] = [[] for _ in self.contrasts]
+        self._unit = {row: unit for unit, rows in enumerate(order) for row in rows}
+        self._largest = max(map(len, order), default=1)
+
+    def note(self, arm: str, row: int, score: float | None) -> None:
+        """Takes an arm's mean score of one sample; None where all its episodes failed. ConfigError
+        for a score outside of [0, 1]."""
+        if score is not None and not 0 <= score <= 1:
+            raise ConfigError(
+                f"a score of {score:g}: a sequential test needs a metric in [0, 1]; "
+                "drop --until or --sequential"
+            )
+        self._scores.setdefault(arm, {})[row] = np.nan if score is None else score
+
+    def advance(self) -> list[int]:
+        """Looks at all clusters that are complete; returns the contrasts decided by that."""
+        before = self._undecided()
+        waiting = list(before)
+        while waiting:
+            for k in waiting:  # in turn, so that the order of arrival does not matter
+                self._look(k)
+            waiting = [k for k in waiting if not self._test.is_decided(k) and self._is_ready(k)]
+        return [k for k in before if self._test.is_decided(k)]
+
+    def is_needed(self, arm: str, row: int) -> bool:
+        """Whether an undecided contrast still needs this; an arm of no contrast goes along with
+        the others."""
+        unit = self._unit.get(row)
+        own = [k for k, arms in enumerate(self._arms) if arm in arms]
+        return unit is not None and any(
+            unit >= self._next[k] for k in own or range(len(self._arms)) if not self.is_decided(k)
+        )
+
+    def is_decided(self, contrast: int) -> bool:
+        return self._test.is_decided(contrast)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every contrast is decided."""
+        return not self._undecided()
+
+    def results(self) -> tuple[SequentialResult, ...]:
+        """What can be said of each contrast now."""
+        p_values = self._test.p_values
+        return tuple(self._result(k, p_values[k]) for k in range(len(self.contrasts)))
+
+    def _undecided(self) -> list[int]:
+        return [k for k in range(len(self.contrasts)) if not self._test.is_decided(k)]
+
+    def _is_ready(self, k: int) -> bool:
+        if self._next[k] >= len(self.order):
+            return False
+        rows = self.order[self._next[k]]
+        return all(row in self._scores.get(arm, ()) for arm in self._arms[k] for row in rows)
+
+    def _look(self, k: int) -> None:
+        if self._test.is_decided(k) or not self._is_ready(k):
+            return
+        rows = self.order[self._next[k]]
+        self._next[k] += 1
+        sums = [sum(w * self._scores[arm][row] for arm, w in self._arms[k].items()) for row in rows]
+        values = [value for value in sums if not np.isnan(value)]
+        if values:
+            self._sizes[k].append(len(values))
+            mean = sum(values) / len(values) / self._scales[k]
+            self._test.look(k, Look(mean, weight=len(values) / self._largest))
+
+    def _result(self, k: int, p_value: float) -> SequentialResult:
+        verdict, scale = self._test.verdict(k), self._scales[k]
+        evidence = self._test.evidence[k]
+        looks, samples = evidence.looks[: verdict.stop], sum(self._sizes[k][: verdict.stop])
+        estimate, plain = Estimate(None, method="no pair"), None
+        if looks:
+            low, high = confidence_interval(looks, self._test.rule.alpha)
+            mean = mean_after_stopping(looks, evidence.margin, verdict.threshold)
+            plain = sum(x.value * x.weight for x in looks) / sum(x.weight for x in looks) * scale
+            method = "anytime-valid, by betting"
+            cell = (mean * scale, low * scale, high * scale)
+            estimate = Estimate(*cell, method, samples, len(looks))
+        return SequentialResult(
+            name=self.contrasts[k].name,
+            planned=sum(map(len, self.order)),
+            looked=samples,
+            clusters=len(looks),
+            decision=verdict.decision,
+            estimate=estimate,
+            plain_mean=plain,
+            p_value=p_value,
+        )

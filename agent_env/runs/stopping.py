@@ -1,0 +1,145 @@
+"""Stops runs when they know: which episodes the contrasts of a sequential test still need.
+
+The test is computed anew from the traces when it is opened, so that a resumed run goes on with the
+same one. A sample counts once all its episodes have ended in every condition of a contrast, and
+samples are looked at in the order that the seed fixes, whatever order they end in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.contrast_text import parse_contrasts
+from agent_env.analysis.contrasts import PlannedContrast
+from agent_env.analysis.sequential.rule import StoppingRule
+from agent_env.analysis.sequential.walk import SequentialResult, Walk, look_order
+from agent_env.analysis.study import Arm, RunData
+from agent_env.episodes.run_folder import EpisodeKey
+from agent_env.episodes.trace.fold import fold
+from agent_env.episodes.trace.reader import read_trace
+from agent_env.errors import ConfigError
+from agent_env.records.manifest import StoppingSettings
+from agent_env.records.schema import Sample
+from agent_env.runs.run import Run
+from agent_env.runs.study import read_run, study_of
+from agent_env.tasks.task import Task
+
+
+class Stopping:
+    """One rule over one or several runs of the same task and samples."""
+
+    def __init__(
+        self, runs: Mapping[str, Run], settings: StoppingSettings, note: Callable[[str], None]
+    ) -> None:
+        """The runs by the names that contrasts have for them; `note` gets a line for each contrast
+        that is decided. ConfigError for contrasts of conditions that the runs do not have, and for
+        a metric that is no score."""
+        self.settings, self._note = settings, note
+        self._names = {run.path: name for name, run in runs.items()}
+        data = [read_run(run, name, note) for name, run in runs.items()]
+        task = next(iter(runs.values())).task
+        study = study_of(data, task)
+        self.metric = study.metrics[0]
+        contrasts = stoppable_contrasts(settings.contrasts, study.arms, task)
+        order = look_order(Comparison(study).clusters, settings.seed, settings.max_samples)
+        self.walk = Walk(contrasts, order, StoppingRule(settings.alpha, settings.margin))
+        self._rows = {sample.id: row for row, sample in enumerate(study.samples)}
+        self._labels = {(arm.run, arm.condition.name): arm.label for arm in study.arms}
+        self._repeats = {name: run.manifest().repeats for name, run in runs.items()}
+        self._scores: dict[tuple[str, str, str], dict[int, float | None]] = {}
+        for each in data:
+            self._read(each)
+        self.walk.advance()
+        self.samples = [study.samples[row] for rows in order for row in rows]
+        """In the order of looking."""
+
+    def of(self, run: Run) -> RunStopping:
+        """The rule as the runner of one of the runs asks it."""
+        return RunStopping(self, run, self._names[run.path])
+
+    def is_needed(self, run: str, key: EpisodeKey) -> bool:
+        """Whether an undecided contrast needs the episode."""
+        row = self._rows.get(key.sample)
+        return row is not None and self.walk.is_needed(self._labels[run, key.condition], row)
+
+    def enter(self, run: str, key: EpisodeKey, score: float | None) -> None:
+        """Takes the score of an ended episode; None for one that failed."""
+        self._enter(run, key, score)
+        for contrast in self.walk.advance():
+            result = self.walk.results()[contrast]
+            self._note(f"{result.name}: {in_words(result)}")
+
+    def results(self) -> tuple[SequentialResult, ...]:
+        return self.walk.results()
+
+    def _enter(self, run: str, key: EpisodeKey, score: float | None) -> None:
+        scores = self._scores.setdefault((run, key.condition, key.sample), {})
+        scores[key.repeat] = score
+        if len(scores) == self._repeats[run] and key.sample in self._rows:
+            values = [value for value in scores.values() if value is not None]
+            mean = sum(values) / len(values) if values else None
+            self.walk.note(self._labels[run, key.condition], self._rows[key.sample], mean)
+
+    def _read(self, data: RunData) -> None:
+        """Failed and unfinished episodes are run again; those whose scorer failed are not."""
+        for condition, observations in data.observations.items():
+            for each in observations:
+                if each.counts or each.outcome == "scorer_failed":
+                    key = EpisodeKey(each.sample, condition, each.repeat)
+                    score = each.metrics.get(self.metric) if each.counts else None
+                    self._enter(data.name, key, score)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStopping:
+    """A rule's side for one run."""
+
+    rule: Stopping
+    run: Run
+    name: str
+
+    @property
+    def samples(self) -> Sequence[Sample]:
+        """Those that may be looked at, in that order."""
+        return self.rule.samples
+
+    def is_needed(self, key: EpisodeKey) -> bool:
+        return self.rule.is_needed(self.name, key)
+
+    def note(self, key: EpisodeKey) -> None:
+        """Takes the score of an ended episode from its trace."""
+        episode = fold(read_trace(self.run.trace(key)))
+        score = self.run.task.score(self.run.samples_by_id[key.sample], episode)
+        counts = score.outcome in ("read", "unreadable")
+        value = score.metrics.get(self.rule.metric) if counts else None
+        self.rule.enter(self.name, key, value)
+
+
+def stoppable_contrasts(
+    texts: Sequence[str], arms: Sequence[Arm], task: Task
+) -> tuple[PlannedContrast, ...]:
+    """The contrasts of these texts; ConfigError for one that a run cannot stop on."""
+    if task.metrics[0] in task.error_metrics:
+        raise ConfigError(
+            f"--until needs a score in [0, 1]; {task.metrics[0]} says how far off an answer is"
+        )
+    contrasts = parse_contrasts(texts, arms)
+    for each in contrasts:
+        if not any(weight for _, weight in each.weights):
+            raise ConfigError(
+                f"--until {each.name}: a trend has no value for each sample; name two conditions"
+            )
+    return contrasts
+
+
+def in_words(result: SequentialResult) -> str:
+    """What the test says of a contrast, for a line of progress."""
+    estimate = result.estimate
+    figures = (
+        f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
+        if estimate.value is not None
+        else "no pair"
+    )
+    return f"{result.decision} after {result.looked} of {result.planned} samples, {figures}"
