@@ -74,6 +74,10 @@ class RunKeywords(TypedDict, total=False):
     stop_after_failures: int
     prices: Path | str | None
     reply_cache: Path | str | None
+    until: Sequence[str] | str
+    alpha: float
+    margin: float | None
+    max: int | None
 
 
 class ResumeKeywords(TypedDict, total=False):

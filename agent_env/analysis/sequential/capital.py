@@ -34,8 +34,6 @@ class Look:
     """One observation: the mean difference of a cluster of samples."""
 
     value: float
-    weight: float = 1.0
-    """The cluster's size over that of the largest, so that each sample counts alike."""
     low: float = -1.0
     """The least value possible, known before the observation."""
     high: float = 1.0
@@ -67,10 +65,9 @@ class Capital:
 def gains(looks: Sequence[Look], mean: float) -> Floats:
     """Looks by fractions: the logarithm of what betting on a higher mean multiplies. It falls with
     the mean. Infinite where no value as low as the mean was possible."""
-    parts = np.array([(x.value - x.low, mean - x.low, x.weight) for x in looks]).reshape(-1, 3)
-    height, room, weight = parts.T
+    height, room = np.array([(x.value - x.low, mean - x.low) for x in looks]).reshape(-1, 2).T
     with np.errstate(divide="ignore", invalid="ignore"):
-        excess = weight * (height / room - 1)
+        excess = height / room - 1
     multiples: Floats = np.log1p(np.multiply.outer(excess, FRACTIONS))
     multiples[room <= 0] = np.inf
     return multiples
@@ -79,7 +76,7 @@ def gains(looks: Sequence[Look], mean: float) -> Floats:
 def _gain(look: Look, mean: float) -> Floats:
     """`gains` of one look, in a tenth of the time."""
     room = mean - look.low
-    excess = look.weight * ((look.value - look.low) / room - 1) if room > 0 else inf
+    excess = (look.value - look.low) / room - 1 if room > 0 else inf
     gain: Floats = np.log1p(FRACTIONS * excess)
     return gain
 
@@ -91,7 +88,7 @@ def log_sum(logarithms: Floats) -> float:
 
 
 def _mirrored(look: Look) -> Look:
-    return Look(-look.value, look.weight, -look.high, -look.low)
+    return Look(-look.value, -look.high, -look.low)
 
 
 def mirrored(looks: Sequence[Look]) -> list[Look]:

@@ -22,30 +22,32 @@ ORDERS = 1000
 
 
 def mean_after_stopping(
-    looks: Sequence[Look], margin: float | None, threshold: float, seed: int = 0
+    looks: Sequence[Look],
+    margin: float | None,
+    threshold: float,
+    orders: int = ORDERS,
+    seed: int = 0,
 ) -> float:
     """The mean given these looks, of which only the last may have ended the test, which ended at
     evidence of `threshold` (a logarithm) on a difference or on none larger than the margin."""
     bets = _Bets(looks, margin, threshold)
-    values = np.array([look.value * look.weight for look in looks])
-    weights = np.array([look.weight for look in looks])
+    values = np.array([look.value for look in looks])
     rng = np.random.default_rng(seed)
-    rows = np.arange(ORDERS)
-    orders = np.tile(np.arange(len(looks)), (ORDERS, 1))
-    capital = bets.all_looks(ORDERS)
+    rows = np.arange(orders)
+    order = np.tile(np.arange(len(looks)), (orders, 1))
+    capital = np.tile(bets.gains.sum(axis=0) + LOG_SHARES, (orders, 1, 1))
     for size in range(len(looks) - 1, bets.earliest - 1, -1):
-        drawn = rng.integers(0, size + 1, ORDERS)
-        last = orders[rows, drawn]
-        orders[rows, drawn] = orders[:, size]
+        place = rng.integers(0, size + 1, orders)
+        last = order[rows, place]
+        order[rows, place] = order[:, size]
         capital -= bets.gains[last]
-        alive = np.flatnonzero(~bets.stops(capital))
-        if len(alive) < ORDERS:
-            if not len(alive):  # every order of these looks would have stopped earlier
-                break
-            kept = rng.choice(alive, ORDERS)
-            orders, capital = orders[kept], capital[kept]
-    first = orders[:, : max(1, bets.earliest - 1)]
-    return float(values[first].sum() / weights[first].sum())
+        going_on = np.flatnonzero(~bets.stops(capital))
+        if not len(going_on):  # every order of these looks would have stopped earlier
+            break
+        if len(going_on) < orders:
+            copies = rng.choice(going_on, orders)
+            order, capital = order[copies], capital[copies]
+    return float(values[order[:, : bets.earliest]].mean())
 
 
 class _Bets:
@@ -59,9 +61,6 @@ class _Bets:
         """Looks by gamblers by fractions."""
         self.threshold = threshold + float(np.log(2))
         self.earliest = self._earliest()
-
-    def all_looks(self, orders: int) -> Floats:
-        return np.tile(self.gains.sum(axis=0) + LOG_SHARES, (orders, 1, 1))
 
     def stops(self, capital: Floats) -> np.ndarray:
         """By order: whether the evidence suffices."""

@@ -1,4 +1,8 @@
-"""Contrasts looked at cluster by cluster, in an order fixed by a seed."""
+"""Contrasts looked at cluster by cluster, in an order fixed by a seed.
+
+What is estimated is the mean over clusters: each counts once by the mean of its samples, however
+many it has. Samples that no other shares anything with are clusters of their own.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import numpy as np
 
 from agent_env.analysis.contrasts import PlannedContrast
 from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.resampling import Floats, Ints
+from agent_env.analysis.resampling import Ints
 from agent_env.analysis.sequential.capital import Look, confidence_interval
 from agent_env.analysis.sequential.rule import Decision, SequentialTest, StoppingRule
 from agent_env.analysis.sequential.unbiased import mean_after_stopping
@@ -69,7 +73,6 @@ class Walk:
         self._next = [0] * len(self.contrasts)
         self._sizes: list[list[int]] = [[] for _ in self.contrasts]
         self._unit = {row: unit for unit, rows in enumerate(order) for row in rows}
-        self._largest = max(map(len, order), default=1)
 
     def note(self, arm: str, row: int, score: float | None) -> None:
         """Takes an arm's mean score of one sample; None where all its episodes failed. ConfigError
@@ -131,8 +134,7 @@ class Walk:
         values = [value for value in sums if not np.isnan(value)]
         if values:
             self._sizes[k].append(len(values))
-            mean = sum(values) / len(values) / self._scales[k]
-            self._test.look(k, Look(mean, weight=len(values) / self._largest))
+            self._test.look(k, Look(sum(values) / len(values) / self._scales[k]))
 
     def _result(self, k: int, p_value: float) -> SequentialResult:
         verdict, scale = self._test.verdict(k), self._scales[k]
@@ -142,7 +144,7 @@ class Walk:
         if looks:
             low, high = confidence_interval(looks, self._test.rule.alpha)
             mean = mean_after_stopping(looks, evidence.margin, verdict.threshold)
-            plain = sum(x.value * x.weight for x in looks) / sum(x.weight for x in looks) * scale
+            plain = sum(look.value for look in looks) / len(looks) * scale
             method = "anytime-valid, by betting"
             cell = (mean * scale, low * scale, high * scale)
             estimate = Estimate(*cell, method, samples, len(looks))

@@ -67,6 +67,8 @@ async def run_on_ray(
         change_run_limits(run, limits)
     manifest, samples = run.manifest(), run.samples
     check_engine(manifest.reply_cache, manifest.web)
+    if manifest.until is not None:
+        raise ConfigError("--engine ray runs all samples; a run with --until needs --engine local")
     listener.begin(run, len(samples) * len(manifest.conditions) * manifest.repeats)
     at_once = concurrency or manifest.concurrency
     with run.locked():

@@ -1,0 +1,102 @@
+"""A run that stops when its contrast is decided, and goes on with the same test."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import agent_env as ae
+from agent_env.errors import ConfigError
+from agent_env.runs.run import Run
+from agent_env.runs.stopping import Stopping
+
+
+def episodes(folder: Path, condition: str) -> list[Path]:
+    return sorted((folder / "episodes" / condition).glob("*.jsonl"))
+
+
+def resume(folder: Path) -> None:
+    asyncio.run(ae.open(folder, model=with_tools_only).resume(progress=False))
+
+
+def stopping(folder: Path) -> Stopping:
+    run = Run(folder)
+    settings = run.manifest().until
+    assert settings is not None
+    return Stopping({folder.name: run}, settings, lambda line: None)
+
+
+def with_tools_only(messages: object, tools: Sequence[object]) -> str:
+    """Knows the answer where it has a calendar."""
+    return "MY ANSWER: yes" if tools else "MY ANSWER: no"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    parent = tmp_path_factory.mktemp("runs")
+    lines = [{"id": f"q{n}", "question": f"Is {n} a number?", "answer": "yes"} for n in range(40)]
+    questions = parent / "questions.jsonl"
+    questions.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ae.run_sync(
+        "qa", dataset=questions, model=with_tools_only, conditions=["base", "cal"],
+        until=["cal-base"], max=30, out=parent / "one", concurrency=2, progress=False,
+    )  # fmt: skip
+    return parent / "one"
+
+
+def test_it_asks_no_more_than_the_contrast_needs(folder: Path) -> None:
+    result = stopping(folder).results()[0]
+    assert (result.name, result.planned, result.clusters) == ("cal − base", 30, 8)
+    assert result.decision == "difference"
+    assert 8 <= len(episodes(folder, "cal")) <= 10
+
+
+def test_a_resumed_run_goes_on_with_the_same_test(folder: Path) -> None:
+    before = stopping(folder).results()
+    names = [path.name for path in episodes(folder, "cal")]
+    for path in episodes(folder, "cal")[::2]:
+        path.unlink()
+    rule = stopping(folder)
+    assert rule.results()[0].decision == "undecided"
+    resume(folder)
+    assert [path.name for path in episodes(folder, "cal")] == names
+    assert stopping(folder).results() == before
+
+
+def test_a_decided_run_has_nothing_to_resume(folder: Path) -> None:
+    before = len(episodes(folder, "base"))
+    resume(folder)
+    assert len(episodes(folder, "base")) == before
+
+
+def test_run_json_has_the_rule(folder: Path) -> None:
+    assert json.loads((folder / "run.json").read_text())["until"] == {
+        "contrasts": ["cal-base"],
+        "alpha": 0.05,
+        "margin": None,
+        "max_samples": 30,
+        "seed": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"until": ["ci-base"]}, "contrast 'ci-base': no condition 'ci'"),
+        ({"until": ["trend:steps"]}, "a trend has no value for each sample"),
+        ({"margin": 0.1}, "go with --until; name a contrast there"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused(
+    options: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ae.run_sync(
+            "time-puzzles", conditions=["base", "cal"], out=tmp_path / "x", progress=False,
+            **options,
+        )  # type: ignore[arg-type]  # fmt: skip
+    assert not (tmp_path / "x").exists()
