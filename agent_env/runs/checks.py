@@ -83,15 +83,16 @@ def check_proofs(
 def _addresses(settings: WebSettings, tables: Sequence[MaterialTable]) -> set[str]:
     """The URLs of all pages of the run's sealed web."""
     from agent_env.temporal.facts.table_pages import is_temporal
-    from agent_env.temporal.facts.tables import shipped_tables
     from agent_env.web.page_store import SqlitePages
-    from agent_env.web.site.render import render_all
+    from agent_env.web.sealed import SealedWeb
 
+    pages: SealedWeb | SqlitePages
     if settings.pages is None:
         own = [table for table in tables if is_temporal(table)]
-        return {sheet.url for sheet in render_all(shipped_tables(), temporal=own)}
-    store = SqlitePages(Path(settings.pages), read_only=True)
+        pages = SealedWeb.shipped(Path(":memory:"), own)
+    else:
+        pages = SqlitePages(Path(settings.pages), read_only=True)
     try:
-        return set(store.urls())
+        return set(pages.urls())
     finally:
-        store.close()
+        pages.close()

@@ -5,9 +5,15 @@ from __future__ import annotations
 import calendar
 from collections.abc import Iterable, Iterator
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from agent_env.temporal.days import DayRange, DaySet
+
+
+@lru_cache(maxsize=4)
+def patterns_over(days: DayRange) -> Patterns:
+    """The patterns of a range, built once per process."""
+    return Patterns(days)
 
 
 class Patterns:

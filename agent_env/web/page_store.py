@@ -12,7 +12,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +76,12 @@ class SqlitePages:
         """Store many pages in one transaction; their digests in order."""
         with self._writing():
             return [self._put(page, page.url) for page in pages]
+
+    def copy_from(self, image: bytes) -> None:
+        """Take over all that an in-memory store holds, given as `sqlite3` serializes it."""
+        with closing(sqlite3.connect(":memory:")) as source, self._reading():
+            source.deserialize(image)
+            source.backup(self.connection)
 
     def outcome(self, url: str) -> Page | Failure | None:
         """What the address gives: as asked for, or as one that redirects led to."""

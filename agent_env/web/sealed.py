@@ -8,12 +8,13 @@ marked so on the page.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
 from agent_env.errors import ConfigError, ToolError
 from agent_env.records.schema import MaterialTable, Page
-from agent_env.temporal.facts.tables import FactTables
+from agent_env.temporal.facts.tables import FactTables, shipped_tables
 from agent_env.web.full_text import FullText
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.sealed_index import choose_index
@@ -26,6 +27,7 @@ BUILT_AT = "2026-01-01T00:00:00Z"
 """The time all sealed pages bear, so that the same tables give the same store."""
 RENDERED = "rendered"
 """The extractor of pages whose text was written along with their HTML."""
+NO_TABLES = FactTables((), (), ())
 BATCH = 500
 """Pages that are written in one transaction."""
 
@@ -50,6 +52,19 @@ class SealedWeb:
         index = FullText(store.connection)
         if next(store.urls(), None) is None:
             fill(store, index, render_all(tables, level, temporal))
+        return cls(store, index)
+
+    @classmethod
+    def shipped(cls, file: Path, temporal: Sequence[MaterialTable] = ()) -> SealedWeb:
+        """The web of the shipped tables and of temporal ones in `file`, copied there first where
+        the file is new."""
+        store = SqlitePages(file)
+        is_new = next(store.urls(), None) is None
+        if is_new:
+            store.copy_from(shipped_image())
+        index = FullText(store.connection)
+        if is_new and temporal:
+            fill(store, index, render_all(NO_TABLES, temporal=temporal))
         return cls(store, index)
 
     @classmethod
@@ -79,6 +94,16 @@ class SealedWeb:
     def close(self) -> None:
         """Give the file back."""
         self._store.close()
+
+
+@cache
+def shipped_image() -> bytes:
+    """A store of the shipped tables' pages, built once per process."""
+    web = SealedWeb.build(Path(":memory:"), shipped_tables())
+    try:
+        return web.store.connection.serialize()
+    finally:
+        web.close()
 
 
 def fill(store: SqlitePages, index: FullText, sheets: Iterable[Sheet]) -> int:

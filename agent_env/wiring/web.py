@@ -61,14 +61,10 @@ def _open_sealed(
     stack: AsyncExitStack,
 ) -> Web:
     """The built web; where none is path, the shipped one with the samples' own tables."""
-    from agent_env.temporal.facts.tables import shipped_tables
     from agent_env.web.opened import Web
     from agent_env.web.sealed import SealedWeb
 
-    if settings.pages:
-        web = SealedWeb.opened(file, note)
-    else:
-        web = SealedWeb.build(file, shipped_tables(), temporal=temporal)
+    web = SealedWeb.opened(file, note) if settings.pages else SealedWeb.shipped(file, temporal)
     stack.callback(web.close)
     return Web(web.search, web, foreign=False, store=web.store, index=web.search.index)
 

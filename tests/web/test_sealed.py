@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ToolError
+from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.time_puzzles.generator import evidence_of
 from agent_env.families.time_puzzles.puzzle_sets import SetOptions, make_set
 from agent_env.temporal.facts.articles import article_url, event_title
@@ -17,13 +18,14 @@ from agent_env.temporal.facts.tables import shipped_tables
 from agent_env.web.extract import extract
 from agent_env.web.sealed import SealedWeb
 from agent_env.web.site.render import render_all
+from agent_env.wiring.registry import load_family
 
 TABLES = shipped_tables()
 
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SealedWeb]:
-    built = SealedWeb.build(tmp_path_factory.mktemp("web") / "pages.db", TABLES)
+    built = SealedWeb.shipped(tmp_path_factory.mktemp("web") / "pages.db")
     yield built
     built.close()
 
@@ -56,11 +58,19 @@ def test_the_same_tables_give_the_same_bytes() -> None:
     assert digest() == digest()
 
 
+def test_a_copy_of_the_shipped_web_with_a_samples_tables_is_the_web_built_of_both() -> None:
+    tables = load_family("tdbench").make_samples(2, 7, TdbenchOptions(rows=80)).tables
+    built = SealedWeb.build(Path(":memory:"), TABLES, temporal=tables)
+    copy = SealedWeb.shipped(Path(":memory:"), tables)
+    assert copy.store.digest() == built.store.digest()
+    assert copy.search.size() == built.search.size() > 1300
+
+
 def test_opening_it_again_renders_nothing_anew(tmp_path: Path) -> None:
-    first = SealedWeb.build(tmp_path / "pages.db", TABLES)
+    first = SealedWeb.shipped(tmp_path / "pages.db")
     urls = list(first.urls())
     first.close()
-    second = SealedWeb.build(tmp_path / "pages.db", TABLES)
+    second = SealedWeb.shipped(tmp_path / "pages.db")
     assert list(second.urls()) == urls
     assert len(asyncio.run(second.search.search("Apollo 11 mission", 3))) == 3
     second.close()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import date, timedelta
-from functools import cached_property
 
 from agent_env.families.time_puzzles import facts as ft
+from agent_env.temporal.calendar_sets import calendars_over
 from agent_env.temporal.days import DayRange, DaySet
 from agent_env.temporal.facts.recurring import SUMMER_OLYMPICS, WORLD_CUPS
 from agent_env.temporal.facts.tables import EventRow, FactTables
-from agent_env.temporal.patterns import Patterns
-from agent_env.temporal.systems.base import MonthSpan, last_day
+from agent_env.temporal.patterns import patterns_over
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.chinese import Chinese
 from agent_env.temporal.systems.japanese import ERAS
@@ -29,15 +28,14 @@ class DaySets:
 
     def __init__(self, days: DayRange, tables: FactTables) -> None:
         self.days = days
-        self.patterns = Patterns(days)
+        self.patterns = patterns_over(days)
+        self.calendars = calendars_over(days)
         self.people = {row.person: row for row in tables.people}
         self.events: dict[str, EventRow] = {row.event: row for row in tables.events}
         self.terms: dict[str, list[tuple[date, date | None]]] = defaultdict(list)
         for term in tables.presidents:
             self.terms[term.person].append((term.start, term.end))
         self._cache: dict[ft.Fact, DaySet] = {}
-        self._calendars: dict[str, dict[int, DaySet]] = {}
-        self._named: dict[str, dict[str, DaySet]] = {}
 
     def of(self, fact: ft.Fact) -> DaySet:
         """The days of the range on which the fact holds; KeyError for an unknown name."""
@@ -99,7 +97,7 @@ class DaySets:
             case ft.JapaneseEra(era=era):
                 return self._era(era)
             case ft.ChineseZodiac(animal=animal):
-                return self._zodiac[ft.ANIMALS.index(animal)]
+                return self.calendars.zodiac[ft.ANIMALS.index(animal)]
             case ft.KbEvent():
                 return self._event(fact)
         return self._month_level(fact)
@@ -113,9 +111,9 @@ class DaySets:
             case ft.WesternZodiac(sign=sign):
                 return self.patterns.month_days(*ft.SIGNS[sign])
             case ft.LunarMonth(month=month):
-                return self._lunar_months.get(month, 0)
+                return self.calendars.lunar_months.get(month, 0)
             case ft.CalendarMonth(calendar=name, month=month):
-                return self._calendar_months(name)[month]
+                return self.calendars.months(name)[month]
         return self._day_level(fact)
 
     def _day_level(self, fact: ft.Fact) -> DaySet:
@@ -147,9 +145,9 @@ class DaySets:
                 count = patterns.days_of_year if forward else patterns.days_from_year_end
                 return self._on(fact.weekday) & count(numbers)
             case ft.ChurchDay(name=name):
-                return self._named_days("easter")[name]
+                return self.calendars.named("easter")[name]
             case ft.SolarTerm(name=name):
-                return self._named_days("solar-terms")[name]
+                return self.calendars.named("solar-terms")[name]
         raise TypeError(f"no day set for {fact.type}")
 
     def _on(self, weekday: str) -> DaySet:
@@ -176,54 +174,6 @@ class DaySets:
         if fact.level == "month":
             return self.patterns.months((fact.value,))
         return self.patterns.days_of_month((fact.value,))
-
-    @cached_property
-    def chinese_months(self) -> tuple[MonthSpan, ...]:
-        """Every Chinese month in the range and the calendar's validated range."""
-        return self._month_spans("chinese")
-
-    def _month_spans(self, calendar: str) -> tuple[MonthSpan, ...]:
-        system = open_calendar(calendar)
-        first, last = max(self.days.first, system.first), min(self.days.last, system.last)
-        return tuple(system.months_between(first, last)) if first <= last else ()
-
-    @cached_property
-    def _lunar_months(self) -> dict[int, DaySet]:
-        """By number; a leap month has the number of the month before it."""
-        return self._by_month(self.chinese_months, 12)
-
-    @cached_property
-    def _zodiac(self) -> dict[int, DaySet]:
-        spans: dict[int, list[tuple[date, date]]] = {animal: [] for animal in range(12)}
-        for span in self.chinese_months:
-            spans[(span.opens.year - 4) % 12].append((span.first, last_day(span)))
-        return {animal: self.days.spans(bounds) for animal, bounds in spans.items()}
-
-    def _calendar_months(self, calendar: str) -> dict[int, DaySet]:
-        months = self._calendars.get(calendar)
-        if months is None:
-            months = self._by_month(self._month_spans(calendar), 13)
-            self._calendars[calendar] = months
-        return months
-
-    def _by_month(self, months: tuple[MonthSpan, ...], count: int) -> dict[int, DaySet]:
-        spans: dict[int, list[tuple[date, date]]] = {n: [] for n in range(1, count + 1)}
-        for span in months:
-            spans[span.opens.month].append((span.first, last_day(span)))
-        return {month: self.days.spans(bounds) for month, bounds in spans.items()}
-
-    def _named_days(self, system: str) -> dict[str, DaySet]:
-        named_days = self._named.get(system)
-        if named_days is None:
-            names = open_day_names(system)
-            days: dict[str, list[date]] = {name: [] for name in names.names}
-            first, last = max(self.days.first, names.first), min(self.days.last, names.last)
-            for day, name in names.days_between(first, last):
-                days[name].append(day)
-            named_days = self._named[system] = {
-                name: self.days.those(d) for name, d in days.items()
-            }
-        return named_days
 
 
 def years_held(row: EventRow) -> tuple[int, ...]:

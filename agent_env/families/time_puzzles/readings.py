@@ -64,7 +64,7 @@ class Readings:
     def _without_leap(self, month: int) -> DaySet:
         return self._sets.days.spans(
             (span.first, last_day(span))
-            for span in self._sets.chinese_months
+            for span in self._sets.calendars.chinese_months
             if span.opens.month == month and not span.opens.leap_month
         )
 

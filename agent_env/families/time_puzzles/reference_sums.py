@@ -5,6 +5,7 @@ A clause is a list: its kind, then its values.
 
 import calendar
 import datetime
+from collections.abc import Callable
 from typing import Any
 
 EXPENSIVE = ("lunar_months", "zodiac")  # computed from the moon, so tried last
@@ -19,12 +20,12 @@ def solve(clauses: list[list[Any]], first: str, last: str) -> list[str]:
     dates = []
     for year in range(low.year, high.year + 1):
         if all(year_holds(year, clause) for clause in year_tests):
-            day = max(low, datetime.date(year, 1, 1))
-            end = min(high, datetime.date(year, 12, 31))
-            for number in range(day.toordinal(), end.toordinal() + 1):
-                day = datetime.date.fromordinal(number)
-                if all(holds(day, clause) for clause in others):
-                    dates.append(day.isoformat())
+            start = max(low, datetime.date(year, 1, 1)).toordinal()
+            end = min(high, datetime.date(year, 12, 31)).toordinal()
+            days = [datetime.date.fromordinal(number) for number in range(start, end + 1)]
+            for kind, *values in others:
+                days = DAYS_OF[kind](days, *values)
+            dates += [day.isoformat() for day in days]
     return dates
 
 
@@ -36,48 +37,69 @@ def year_holds(year: int, clause: list[Any]) -> bool:
     return calendar.isleap(year) if clause[0] == "leap" else year in clause[1]
 
 
-def holds(day: datetime.date, clause: list[Any]) -> bool:
-    kind: str = clause[0]
-    values = clause[1:]
-    if kind == "months":
-        return bool(day.month in values[0])
-    if kind == "days":
-        return bool(day.day in values[0])
-    if kind == "last_day":
-        return day.day == month_length(day)
-    if kind == "weekdays":
-        return bool(day.weekday() in values[0])
-    if kind == "spans":
-        return any(low <= day.isoformat() <= high for low, high in values[0])
-    if kind == "month_days":
-        low, high = values
-        at = [day.month, day.day]
-        return bool(low <= at <= high if low <= high else at >= low or at <= high)
-    if kind == "nth_in_month":
-        before, after = day.day - 1, month_length(day) - day.day
-        return is_nth(day, before, after, *values)
-    if kind == "nth_in_year":
-        before = day.timetuple().tm_yday - 1
-        return is_nth(day, before, 364 + calendar.isleap(day.year) - before, *values)
-    if kind == "day_of_year":
-        return bool(day.timetuple().tm_yday == values[0])
-    return lunar_holds(day, kind, values[0])
+Days = list[datetime.date]
+LUNAR: dict[int, tuple[int, int]] = {}
+"""The lunar year and month by the day's ordinal number."""
 
 
-def is_nth(
-    day: datetime.date, before: int, after: int, weekday: int, n: int, from_end: bool
-) -> bool:
-    return day.weekday() == weekday and (after if from_end else before) // 7 == n - 1
+def in_spans(days: Days, spans: list[list[str]]) -> Days:
+    return [d for d in days if any(low <= d.isoformat() <= high for low, high in spans)]
+
+
+def in_month_days(days: Days, low: list[int], high: list[int]) -> Days:
+    """From one month and day to another, over the turn of the year too."""
+    if low <= high:
+        return [d for d in days if low <= [d.month, d.day] <= high]
+    return [d for d in days if [d.month, d.day] >= low or [d.month, d.day] <= high]
+
+
+def nth_in_month(days: Days, weekday: int, n: int, from_end: bool) -> Days:
+    days = [d for d in days if d.weekday() == weekday]
+    if from_end:
+        return [d for d in days if (month_length(d) - d.day) // 7 == n - 1]
+    return [d for d in days if (d.day - 1) // 7 == n - 1]
+
+
+def nth_in_year(days: Days, weekday: int, n: int, from_end: bool) -> Days:
+    days = [d for d in days if d.weekday() == weekday]
+    if from_end:
+        return [d for d in days if (365 + calendar.isleap(d.year) - number(d)) // 7 == n - 1]
+    return [d for d in days if (number(d) - 1) // 7 == n - 1]
+
+
+def number(day: datetime.date) -> int:
+    """In its year, from 1."""
+    return day.timetuple().tm_yday
 
 
 def month_length(day: datetime.date) -> int:
     return calendar.monthrange(day.year, day.month)[1]
 
 
-def lunar_holds(day: datetime.date, kind: str, value: Any) -> bool:
+def lunar(day: datetime.date) -> tuple[int, int]:
+    """The lunar year and month; each month is computed once, at 29 days where it may have 30."""
     import sxtwl
 
-    lunar = sxtwl.fromSolar(day.year, day.month, day.day)
-    if kind == "lunar_months":
-        return bool(lunar.getLunarMonth() in value)
-    return bool((lunar.getLunarYear() - 4) % 12 == value)
+    at = day.toordinal()
+    if at not in LUNAR:
+        moon = sxtwl.fromSolar(day.year, day.month, day.day)
+        first = at - moon.getLunarDay() + 1
+        month = (moon.getLunarYear(), moon.getLunarMonth())
+        LUNAR.update(dict.fromkeys(range(first, max(at + 1, first + 29)), month))
+    return LUNAR[at]
+
+
+DAYS_OF: dict[str, Callable[..., Days]] = {
+    "months": lambda days, months: [d for d in days if d.month in months],
+    "days": lambda days, numbers: [d for d in days if d.day in numbers],
+    "last_day": lambda days: [d for d in days if d.day == month_length(d)],
+    "weekdays": lambda days, weekdays: [d for d in days if d.weekday() in weekdays],
+    "spans": in_spans,
+    "month_days": in_month_days,
+    "nth_in_month": nth_in_month,
+    "nth_in_year": nth_in_year,
+    "day_of_year": lambda days, value: [d for d in days if number(d) == value],
+    "lunar_months": lambda days, months: [d for d in days if lunar(d)[1] in months],
+    "zodiac": lambda days, animal: [d for d in days if (lunar(d)[0] - 4) % 12 == animal],
+}
+"""The days of a list that satisfy a clause, by its kind."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -109,8 +110,9 @@ class FactTables:
     """Whether all of it is made up, so that pages say so."""
 
 
+@cache
 def shipped_tables() -> FactTables:
-    """The tables that come with the package."""
+    """The tables that come with the package, read once per process."""
     return FactTables(
         events=read_events(SHIPPED / "events.csv"),
         presidents=read_rows(SHIPPED / "presidents.csv", _term),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -34,14 +35,16 @@ DAY_NAMES: Mapping[str, str] = MappingProxyType(
 """Sets of named days that recur every year, by name."""
 
 
+@cache
 def open_calendar(name: str) -> CalendarSystem:
-    """A new calendar of this name; an unknown name raises CalendarError with the known ones."""
+    """The calendar of this name, one per process; CalendarError for an unknown name lists all."""
     calendar: CalendarSystem = _class(CALENDARS, name)()
     return calendar
 
 
+@cache
 def open_day_names(name: str) -> DayNames:
-    """New named days of this name; an unknown name raises CalendarError with the known ones."""
+    """The named days of this name, one per process; CalendarError for an unknown name lists all."""
     days: DayNames = _class(DAY_NAMES, name)()
     return days
 

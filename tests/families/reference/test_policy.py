@@ -40,7 +40,7 @@ TABLES = shipped_tables()
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SealedWeb]:
-    built = SealedWeb.build(tmp_path_factory.mktemp("web") / "pages.db", TABLES)
+    built = SealedWeb.shipped(tmp_path_factory.mktemp("web") / "pages.db")
     yield built
     built.close()
 
