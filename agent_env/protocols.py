@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Annotated, Literal, Protocol, Self, runtime_checkable
 
+from pydantic import JsonValue
+
 from agent_env.errors import ConfigError
 from agent_env.records.options import EPISODE, Opt
 from agent_env.records.schema import (
@@ -36,6 +38,8 @@ class ReplyOptions:
     """Whether the reply may, must or must not call a tool."""
     seed: int | None = None
     """Of the server's sampling; None where none is asked for."""
+    schema: Mapping[str, JsonValue] | None = None
+    """The JSON schema that the server holds the reply's text to; None leaves it free."""
 
 
 class Model(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
+from agent_env.analysis.summary import on_forms
 from agent_env.records.manifest import Manifest, Preflight
 
 
@@ -29,6 +30,7 @@ def _design_text(comparison: Comparison, manifests: Mapping[str, Manifest]) -> s
         f"Task {study.task}: {len(study.samples)} samples that all runs share, under the "
         f"conditions {conditions}, {each} episode{'s' if repeats != [1] else ''} of each sample "
         f"and condition. Models: {models}.{_first_steps(comparison)}"
+        f"{''.join(f' {note}' for note in on_forms(arm.condition for arm in study.arms))}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.analysis.comparison import Comparison
@@ -12,6 +12,7 @@ from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.study import Arm
 from agent_env.analysis.totals import Totals
 from agent_env.analysis.treatment import MARK
+from agent_env.records.schema import Condition
 
 TROUBLES = ("failed", "unfinished", "unreadable", "scorer_failed")
 TOKENS = {
@@ -139,6 +140,7 @@ def summary_table(
     problems = {arm.label: arm.problem for arm in comparison.study.arms if arm.problem is not None}
     notes = (
         *_on_means(rows, metrics), *_on_calls(rows),
+        *on_forms(arm.condition for arm in comparison.study.arms),
         *(f"{label.removesuffix(MARK)}{MARK} cannot mean anything: {problem}"
           for label, problem in problems.items()),
         *(f"{never} of {total} episodes of {name} never began"
@@ -171,6 +173,18 @@ def _on_means(rows: Sequence[Summary], metrics: Sequence[str]) -> Iterator[str]:
     if bare:
         why = f"all values are equal or clusters fewer than {FEWEST}"
         yield f"{', '.join(sorted(bare))} without interval where {why}"
+
+
+def on_forms(conditions: Iterable[Condition]) -> Iterator[str]:
+    """What the answer formats of the conditions mean."""
+    formats = {condition.answer_format for condition in conditions}
+    if formats - {"free"}:
+        yield (
+            "~schema: forced form, real words. The server held the answer (under the text protocol "
+            "also tool calls) to a JSON schema, so what is wrong is no failure of form."
+        )
+    if "schema-last" in formats:
+        yield "~schema-last: the same in a further reply, after a free one."
 
 
 def _on_calls(rows: Sequence[Summary]) -> Iterator[str]:

@@ -49,7 +49,9 @@ def transcript(
                 yield "\n".join(_opening(event, parameters))
                 messages = event.messages
                 if is_text:
-                    messages = tuple(in_text(messages, event.tools, event.condition.first_step))
+                    held = event.condition.answer_format == "schema"
+                    choice = event.condition.first_step
+                    messages = tuple(in_text(messages, event.tools, choice, held))
                 yield from (_message(message, width) for message in messages)
             case ModelCalled():
                 yield from (_message(message, width) for message in event.added)
@@ -102,6 +104,8 @@ def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) 
     if event.parent is not None:
         yield f"== forked from {event.parent.episode} at step {event.parent.step}"
     first = f"== first step: {event.condition.first_step}"
+    if event.condition.answer_format != "free":
+        first += f" · answer format: {event.condition.answer_format}"
     if parameters is None:
         yield f"{first} · tool protocol and sampling: not known without run.json"
         return

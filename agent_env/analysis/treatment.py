@@ -102,8 +102,11 @@ def treatments(
 
 def bare_of(condition: Condition, conditions: Iterable[Condition]) -> Condition | None:
     """The condition that has the same question and no tools."""
-    same = (condition.wording, condition.context)
-    return next((c for c in conditions if not c.tools and (c.wording, c.context) == same), None)
+
+    def asks(each: Condition) -> tuple[str, str | None, str]:
+        return each.wording, each.context, each.answer_format
+
+    return next((c for c in conditions if not c.tools and asks(c) == asks(condition)), None)
 
 
 def _treatment(

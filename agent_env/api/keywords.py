@@ -54,6 +54,7 @@ class RunKeywords(TypedDict, total=False):
     strategy: str | None
     system: Path | str | None
     first_steps: Sequence[str] | str
+    answer_formats: Sequence[str] | str
     steps: int | None
     tool_calls: int | None
     tokens: int | None

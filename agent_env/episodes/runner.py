@@ -181,6 +181,7 @@ class Runner:
                 strategy=seams.strategy,
                 limits=self.limits,
                 first_step=condition.first_step,
+                must_answer=condition.answer_format != "free",
                 seed=episode_seed(self.model_seed, key),
             )
             if past is not None:

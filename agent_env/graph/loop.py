@@ -73,6 +73,8 @@ class Attempt:
     """What was cut to fit into the context."""
     first_step: ToolChoice = "auto"
     """Whether the first step may, must or must not call a tool."""
+    must_answer: bool = False
+    """Whether the last step that the limit allows must not call a tool."""
     seed: int | None = None
     """Of the server's sampling in this episode."""
     messages: list[Message] = field(default_factory=list)
@@ -169,6 +171,8 @@ def _options(attempt: Attempt, has_tools: bool) -> ReplyOptions:
     """The first step's tool choice, where a call could be made at all; then the model is free."""
     could = has_tools and attempt.limits.tool_calls != 0 and attempt.limits.steps != 1
     first = attempt.meter.steps == 0 and could
+    if attempt.must_answer and attempt.limits.steps == attempt.meter.steps + 1:
+        return ReplyOptions("none", attempt.seed)
     return ReplyOptions(attempt.first_step if first else "auto", attempt.seed)
 
 

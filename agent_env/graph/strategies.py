@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_env.errors import ConfigError
-from agent_env.protocols import Answer, RunTools, Say, Strategy
+from agent_env.protocols import Answer, CallTool, RunTools, Say, Strategy
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.registry import NO_PLUGINS, Plugins, Registry
+from agent_env.tasks.answer_forms import LAST, AnswerForm
 from agent_env.tasks.task import Prompt, StrategyMaker, StrategyParts
 from agent_env.tasks.tool_registry import web_tools
 
@@ -67,6 +68,32 @@ class OneRound:
             return RunTools()
         first = not any(m == ANSWER_NOW for m in messages)
         return RunTools(note=ANSWER_NOW if first else None, withdraw=self.web)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldAnswer:
+    """A strategy whose answer comes in a form that the server enforces."""
+
+    inner: Strategy
+    form: AnswerForm
+    is_asked: bool
+    """Whether the answer is a reply of its own, which `LAST` asks for."""
+
+    def start(self, sample: Sample) -> tuple[Message, ...]:
+        messages = list(self.inner.start(sample))
+        at = max(n for n, message in enumerate(messages) if message.role == "user")
+        content = messages[at].content + self.form.note
+        messages[at] = messages[at].model_copy(update={"content": content})
+        return tuple(messages)
+
+    def next(self, messages: Sequence[Message]) -> RunTools | CallTool | Say | Answer:
+        turn = self.inner.next(messages)
+        if not isinstance(turn, Answer):
+            return turn
+        if self.is_asked and LAST not in messages:
+            return Say(LAST)
+        text = self.form.read(turn.text)
+        return turn if text is None else Answer(text)
 
 
 def _after_text(messages: Sequence[Message]) -> Say | Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
 from agent_env.errors import ConfigError, ModelError
@@ -56,7 +57,10 @@ class ApiModel:
         except ModelError as exc:
             failure = self._echo.classify(exc, messages, refused)
         else:
-            return self._reply(body, request, messages)
+            reply = self._reply(body, request, messages)
+            if options.schema is not None and reply.finish_reason == "stop":
+                self._check_held(reply)
+            return reply
         raise failure
 
     async def close(self) -> None:
@@ -104,6 +108,16 @@ class ApiModel:
             raise self._failure(reply, request)
         self._echo.report_excess(reply.message)
         return reply
+
+    def _check_held(self, reply: Reply) -> None:
+        """ModelError where the server let the schema of the request fall."""
+        text = reply.message.content.rpartition("</think>")[2].strip()
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise self._endpoint.failures.unheld(text)
 
     def _failure(self, fault: Fault, request: Json, events: Sequence[Json] = ()) -> ModelError:
         failures = self._endpoint.failures

@@ -56,6 +56,14 @@ class Failures:
         """The error for a 200 that holds no reply; retryable, for it may be a passing fault."""
         return self._error(f"{what}; {advice}", ErrorClass("unreadable", True, ""), 200, answer)
 
+    def unheld(self, text: str) -> ModelError:
+        """The error for a reply without the form that the request asks the server to enforce."""
+        what = (
+            f"does not hold replies to a JSON schema: it sent {clean(text, self.key)[:60]!r}; "
+            "leave --answer-format out, or ask an API of it that does"
+        )
+        return self._error(what, ErrorClass("bad_request", False, ""), 200)
+
     def cut(self, events: Sequence[Json], answer: Json | None = None) -> ModelError:
         """The error for a stream that ended before its reply did."""
         text = "ended the stream before the reply was complete; try again"

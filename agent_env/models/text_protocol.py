@@ -11,19 +11,21 @@ Reading is strict, or lenient: then a call in a fenced block of any name, such a
 where all else is right. What looks like a call and is none becomes a call with a `problem`, which
 the toolbox answers, so that the model can mend it and the trace shows it. What a model writes
 before `</think>` is not read. Not covered: a server cannot be made to require a call this way; the
-text asks for one.
+text asks for one. Where it holds the reply to a schema (`ReplyOptions.schema`) it can: the reply is
+one JSON object then, a call or the answer, as the tool choice allows.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
 from agent_env.models.call_ids import ids_in, unique_id
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
+from agent_env.records.json_schema import any_of, closed, one_of, strict
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 
 FENCE = "```"
@@ -49,6 +51,23 @@ The tools, with the JSON schema of their arguments:
 """
 REQUIRED = f"\nYour next message must hold at least one {CALL} block."
 FORBIDDEN = f"\nDo not write a {CALL} block in your next message."
+HELD_INTRODUCTION = f"""\
+There are tools that you can use. Each of your messages is one JSON object and nothing else. To \
+use a tool, write
+
+{{"step": {{"tool": "TOOL", "arguments": {{"NAME": "VALUE"}}}}}}
+
+The next message brings what it gave, in a block named {RESULT}. To answer, write
+
+{{"step": {{"answer": "ANSWER"}}}}
+
+with the answer in the form asked for.
+
+The tools, with the JSON schema of their arguments:
+"""
+"""Where the server holds the reply to a schema: calls and answers are one object each."""
+HELD_REQUIRED = "\nYour next message must use a tool."
+HELD_FORBIDDEN = "\nYour next message must be the answer."
 NONE_LEFT = "There are no tools any more. Write your final answer without a block."
 
 
@@ -67,9 +86,15 @@ class TextProtocol:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         """The inner model's reply, with the calls that stand in its text."""
-        sent = in_text(messages, tools, options.tool_choice)
-        reply = await self._inner.generate(sent, (), ReplyOptions(seed=options.seed))
-        return _with_calls(reply, messages, tools, self._lenient)
+        is_held = options.schema is not None
+        sent = in_text(messages, tools, options.tool_choice, is_held)
+        schema = held_schema(tools, options)
+        reply = await self._inner.generate(sent, (), ReplyOptions(seed=options.seed, schema=schema))
+        if is_held:
+            return _with(reply, messages, [call] if (call := _held_call(reply, tools)) else ())
+        cut = reply.finish_reason == "length"
+        calls = _calls(reply.message.content, cut, tools, self._lenient) if tools else ()
+        return _with(reply, messages, calls)
 
     async def close(self) -> None:
         """Closes the inner model's connections."""
@@ -79,11 +104,15 @@ class TextProtocol:
 
 
 def in_text(
-    messages: Sequence[Message], tools: Sequence[ToolSpec], choice: ToolChoice = "auto"
+    messages: Sequence[Message],
+    tools: Sequence[ToolSpec],
+    choice: ToolChoice = "auto",
+    is_held: bool = False,
 ) -> list[Message]:
-    """The conversation without tool messages; results and notes after a reply are one message."""
+    """The conversation without tool messages; results and notes after a reply are one message.
+    `is_held`: a schema holds the reply."""
     result = list(_turns(messages))
-    words = _introduction(messages, tools, choice)
+    words = _introduction(messages, tools, choice, is_held)
     if not words:
         return result
     if result and result[0].role == "system":
@@ -92,13 +121,28 @@ def in_text(
     return [Message(role="system", content=words), *result]
 
 
+def held_schema(tools: Sequence[ToolSpec], options: ReplyOptions) -> Mapping[str, JsonValue] | None:
+    """What holds the reply: a call or the answer, as the tool choice allows; None for nothing."""
+    if options.schema is None or not tools:
+        return options.schema
+    calls = [
+        closed({"tool": one_of([tool.name]), "arguments": strict(tool.parameters)})
+        for tool in tools
+        if options.tool_choice != "none"
+    ]
+    answer = [] if options.tool_choice == "required" else [dict(options.schema)]
+    return closed({"step": any_of(*calls, *answer)})
+
+
 def _introduction(
-    messages: Sequence[Message], tools: Sequence[ToolSpec], choice: ToolChoice
+    messages: Sequence[Message], tools: Sequence[ToolSpec], choice: ToolChoice, is_held: bool
 ) -> str:
     if not tools:
         return NONE_LEFT if any(message.role == "tool" for message in messages) else ""
-    demand = {"required": REQUIRED, "none": FORBIDDEN}.get(choice, "")
-    return INTRODUCTION + "\n".join(_described(tool) for tool in tools) + demand
+    required, none = (HELD_REQUIRED, HELD_FORBIDDEN) if is_held else (REQUIRED, FORBIDDEN)
+    demand = {"required": required, "none": none}.get(choice, "")
+    words = HELD_INTRODUCTION if is_held else INTRODUCTION
+    return words + "\n".join(_described(tool) for tool in tools) + demand
 
 
 def _described(tool: ToolSpec) -> str:
@@ -134,13 +178,11 @@ def result_block(number: int, name: str, output: str) -> str:
     return f"{fence}{RESULT} {number} {name}\n{output}\n{fence}"
 
 
-def _with_calls(
-    reply: Reply, messages: Sequence[Message], tools: Sequence[ToolSpec], lenient: bool
-) -> Reply:
-    cut = reply.finish_reason == "length"
+def _with(reply: Reply, messages: Sequence[Message], texts: Iterable[ToolCall]) -> Reply:
+    """The reply with the calls that stand in its text."""
     ids = ids_in(messages)
     calls: list[ToolCall] = []
-    for call in _calls(reply.message.content, cut, tools, lenient) if tools else ():
+    for call in texts:
         id_ = unique_id("", ids, len(messages))
         ids.add(id_)
         calls.append(call.model_copy(update={"id": id_}))
@@ -149,6 +191,21 @@ def _with_calls(
     message = reply.message.model_copy(update={"tool_calls": tuple(calls)})
     finish = "tool_calls" if reply.finish_reason == "stop" else reply.finish_reason
     return reply.model_copy(update={"message": message, "finish_reason": finish})
+
+
+def _held_call(reply: Reply, tools: Sequence[ToolSpec]) -> ToolCall | None:
+    """The call of a reply that a schema holds; None where it answers, or was cut."""
+    try:
+        value = json.loads(reply.message.content.rpartition("</think>")[2])
+    except (ValueError, RecursionError):
+        return None
+    step = _object(_object(value).get("step"))
+    if not tools or "tool" not in step:
+        return None
+    given = {
+        name: each for name, each in _object(step.get("arguments")).items() if each is not None
+    }
+    return ToolCall(id="", name=str(step["tool"]), arguments=json.dumps(given, ensure_ascii=False))
 
 
 def _calls(text: str, cut: bool, tools: Sequence[ToolSpec], lenient: bool) -> Iterator[ToolCall]:

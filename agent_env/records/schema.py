@@ -106,6 +106,10 @@ class Condition(Record):
     """The pages put before the question: `cited` or `cited:NAME`; None for no pages."""
     first_step: Literal["auto", "required", "none"] = "auto"
     """Whether the first step may, must or must not call a tool; later steps are free."""
+    answer_format: Literal["free", "schema", "schema-last"] = Field(
+        default="free", exclude_if=lambda name: name == "free"
+    )
+    """Whether the server holds the final answer to a JSON schema; see `tasks.answer_forms`."""
 
 
 # Messages between model and harness ---------------------------------------------------------------

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
 from agent_env.registry import NO_PLUGINS, Plugins
+from agent_env.runs.options import RunOptions
 from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import needs_web, open_tool, traits_of
+from agent_env.wiring.models import api_of
 
 
 def check_tables(
@@ -33,6 +35,47 @@ def check_prompt(task: Task, conditions: Sequence[Condition], samples: Sequence[
     """ConfigError where the task cannot word the first sample's prompt."""
     for condition in conditions:
         task.prompt(samples[0], condition)
+
+
+ANSWERING = ("tool-loop", "one-round", "few-shot", "cot")
+"""Whose last reply is the answer."""
+
+
+def check_forms(
+    task: Task,
+    conditions: Sequence[Condition],
+    samples: Sequence[Sample],
+    options: RunOptions,
+    is_asked: bool,
+) -> None:
+    """ConfigError for an answer format that the answers, the model or the strategy cannot have."""
+    held = [condition for condition in conditions if condition.answer_format != "free"]
+    for condition in held:
+        where = f"condition '{condition.name}'"
+        if not is_asked or api_of(options.model, options.plugins) is None:
+            raise ConfigError(
+                f"{where}: only a server can hold an answer to a schema, and {options.model} is "
+                "none; leave --answer-format out, or name compatible/NAME or openai/NAME"
+            )
+        if condition.strategy not in ANSWERING:
+            raise ConfigError(
+                f"{where}: the replies of strategy {condition.strategy} are no answers; leave "
+                "--answer-format out"
+            )
+        if condition.strategy == "cot" and condition.answer_format == "schema":
+            raise ConfigError(
+                f"{where}: strategy cot reasons in its reply, which a schema would forbid; write "
+                "--answer-format schema-last"
+            )
+        if beside := {"response_format", "text"} & set(_extra_body(options)):
+            raise ConfigError(f"{where}: --extra-body sets {beside.pop()} too; take it out there")
+        for sample in samples:
+            task.form_under(condition, sample)
+
+
+def _extra_body(options: RunOptions) -> Mapping[str, object]:
+    body = options.parameters.get("extra_body")
+    return body if isinstance(body, dict) else {}
 
 
 def check_wordings(task: Task, conditions: Sequence[Condition], samples: Sequence[Sample]) -> None:

@@ -17,7 +17,7 @@ from agent_env.runs.replay import fresh_manifest
 from agent_env.runs.resume import own_settings
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, run_episodes
-from agent_env.tasks.conditions import own_tools, parse_condition
+from agent_env.tasks.conditions import has_choice, own_tools, parse_condition
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.models import open_counted
 from agent_env.wiring.plugins import uses_in, with_model
@@ -103,7 +103,7 @@ async def _forked_manifest(
             f"a fork keeps its parent's question, pages included, and that was asked under "
             f"'{condition.name}'; --condition {chosen.name} can only add or take away tools"
         )
-    if chosen.tools and "~" not in chosen.name:
+    if chosen.tools and not has_choice(chosen.name):
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
     sandbox = manifest.sandbox
     if needs_sandbox(chosen) and sandbox is None:

@@ -261,6 +261,18 @@ class RunOptions:
             manifest="conditions",
         ),
     ] = ()
+    answer_formats: Annotated[
+        tuple[str, ...],
+        Opt(
+            "schema: the server holds the final answer (in the text protocol also tool calls) to a "
+            "JSON schema. schema-last: in a further reply, after a free one. free (default) with "
+            "schema: each condition both ways, as web and web~schema. Repeatable.",
+            WORDS,
+            "--answer-format",
+            metavar="FORMAT",
+            manifest="conditions",
+        ),
+    ] = ()
     limits: Annotated[Mapping[str, Any], Part(Limits, manifest="limits")] = field(
         default_factory=dict
     )

@@ -18,10 +18,16 @@ from agent_env.records.manifest import Manifest, PluginUse, StoppingSettings, Te
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.registry import Plugins, use_of
-from agent_env.runs.checks import check_prompt, check_proofs, check_tables, check_wordings
+from agent_env.runs.checks import (
+    check_forms,
+    check_prompt,
+    check_proofs,
+    check_tables,
+    check_wordings,
+)
 from agent_env.runs.options import RunOptions, StopOptions
 from agent_env.runs.run import Run
-from agent_env.tasks.conditions import parse_conditions, with_first_steps
+from agent_env.tasks.conditions import parse_conditions, with_first_steps, with_formats
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest, read_options
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
@@ -85,6 +91,7 @@ async def prepare_run(
         tables = by_digest(made.tables)
         task = _task(options, family, chosen, tables, texts)
     check_prompt(task, conditions, made.samples)
+    check_forms(task, conditions, made.samples, options, is_asked)
     if options.conditions:
         check_wordings(task, conditions, made.samples)
     if _web(options) == "sealed":
@@ -177,6 +184,7 @@ async def _conditions(
     names = options.conditions or task.default_conditions
     parsed = parse_conditions(names, contexts, tools_named(options.tools))
     chosen = with_first_steps(parsed, options.first_steps)
+    chosen = with_formats(chosen, options.answer_formats or ("free",))
     conditions = tuple(_with_strategy(condition, options, task) for condition in chosen)
     if _hosts(options) or not any(needs_sandbox(condition) for condition in conditions):
         return conditions, None

@@ -1,5 +1,6 @@
 """Conditions by name: parts joined by `+`, such as `web+ci`, and optionally the first step's tool
-choice, `web~auto`, where a run has the same condition with several choices."""
+choice, `web~auto`, where a run has the same condition with several choices, and the answer's
+format, `web~schema`."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from agent_env.errors import ConfigError
 from agent_env.protocols import ToolChoice
 from agent_env.records.schema import Condition, Wording
 from agent_env.records.tool_traits import ToolTraits
+from agent_env.tasks.answer_forms import FORMATS, AnswerFormat
 from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names
 
 WORDINGS: tuple[Literal["explicit", "explicit-paper"], ...] = ("explicit", "explicit-paper")
@@ -90,9 +92,12 @@ def _option(context: str) -> str:
 
 def parse_condition(text: str, tools: Tools = NO_TOOLS) -> Condition:
     """The condition of this name; ConfigError names the wrong part."""
-    bare, tilde, choice = text.partition("~")
-    if tilde:
-        return _with_choice(parse_condition(bare, tools), choice, text)
+    bare, *suffixes = text.split("~")
+    if suffixes:
+        condition = parse_condition(bare, tools)
+        for suffix in suffixes:
+            condition = _with_suffix(condition, suffix.strip(), text)
+        return condition
     named = [_part(part.strip(), text, tools) for part in text.split("+")]
     parts = [part for part, _ in named]
     kinds = [_kind(part) for part in parts]
@@ -173,14 +178,49 @@ BOTH = "both"
 """Two conditions: the first step must call a tool in one, and may in the other."""
 
 
-def _with_choice(condition: Condition, name: str, text: str) -> Condition:
-    choice = next((known for known in CHOICES if known == name.strip()), None)
-    if choice is None:
-        raise ConfigError(f"condition '{text}': after ~ write one of {', '.join(CHOICES)}")
+def _with_suffix(condition: Condition, suffix: str, text: str) -> Condition:
+    choice = next((known for known in CHOICES if known == suffix), None)
+    answer_format = next((known for known in FORMATS[1:] if known == suffix), None)
+    if answer_format is not None and condition.answer_format == "free":
+        return _with_format(condition, answer_format)
+    if choice is None or has_choice(condition.name):
+        known = ", ".join((*CHOICES, *FORMATS[1:]))
+        raise ConfigError(f"condition '{text}': after ~ write one of {known}, each kind once")
+    return _with_choice(condition, choice, text)
+
+
+def _with_choice(condition: Condition, choice: ToolChoice, text: str) -> Condition:
     if not condition.tools:
         raise ConfigError(f"condition '{text}' offers no tools, so it has no choice")
-    update = {"name": f"{condition.name}~{choice}", "first_step": choice}
+    bare, tilde, answer_format = condition.name.partition("~")
+    update = {"name": f"{bare}~{choice}{tilde}{answer_format}", "first_step": choice}
     return condition.model_copy(update=update)
+
+
+def _with_format(condition: Condition, answer_format: AnswerFormat) -> Condition:
+    update = {"name": f"{condition.name}~{answer_format}", "answer_format": answer_format}
+    return condition.model_copy(update=update)
+
+
+def has_choice(name: str) -> bool:
+    """Whether a condition's name states the tool choice of its first step."""
+    return any(choice in name.split("~")[1:] for choice in CHOICES)
+
+
+def with_formats(conditions: Sequence[Condition], formats: Sequence[str]) -> tuple[Condition, ...]:
+    """Each condition in each of the answer formats; a format in its name stays."""
+    if unknown := next((each for each in formats if each not in FORMATS), None):
+        raise ConfigError(f"--answer-format {unknown}: write one of {', '.join(FORMATS)}")
+    chosen: Sequence[AnswerFormat] = [known for known in FORMATS if known in formats]
+    result = [
+        condition if known == "free" else _with_format(condition, known)
+        for condition in conditions
+        for known in (chosen if condition.answer_format == "free" else FORMATS[:1])
+    ]
+    names = [condition.name for condition in result]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ConfigError(f"condition '{twice}' is there twice by --answer-format; name it once")
+    return tuple(result)
 
 
 def with_first_steps(
@@ -210,7 +250,7 @@ def _with_first_step(condition: Condition, choice: str) -> list[Condition]:
     """The condition with this choice on its first step; two for `both`."""
     if not condition.tools:
         return [condition.model_copy(update={"first_step": "auto"})]
-    if "~" in condition.name:
+    if has_choice(condition.name):
         return [condition]
     if choice == BOTH:
         required = condition.model_copy(update={"first_step": "required"})
@@ -228,7 +268,7 @@ def _condition_name(name: str, conditions: Sequence[Condition], text: str) -> st
     if not condition.tools:
         problem = "offers no tools, so it has no choice"
         raise ConfigError(f"--first-step {text}: '{full_name}' {problem}")
-    if "~" in full_name:
+    if has_choice(full_name):
         raise ConfigError(f"--first-step {text}: the name says its choice already")
     return full_name
 

@@ -10,6 +10,7 @@ from typing import Protocol
 from agent_env.errors import ConfigError, place_of
 from agent_env.protocols import Limits, Scorer, Strategy
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
+from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import wording_of
 from agent_env.tasks.faults import Faults
 
@@ -118,6 +119,8 @@ class Task:
     """The question from the placeholders' texts."""
     examples: Callable[[Sample, Condition], tuple[Example, ...]] | None = None
     """Worked examples for few-shot prompts, worded like the question."""
+    form: FormOf | None = None
+    """The form that a server can hold an answer to; None for a family whose answers have none."""
     setup: Callable[[Sample, Condition], str] | None = None
     """Code that opens the sample's Python session; None for none."""
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)
@@ -147,6 +150,19 @@ class Task:
                 outcome="scorer_failed",
                 rule=f"the scorer raised {reason}",
             )
+
+    def form_under(self, condition: Condition, sample: Sample) -> AnswerForm | None:
+        """The form that the server holds the answer to; None where it is free. ConfigError where
+        the answer has none."""
+        if condition.answer_format == "free":
+            return None
+        form = None if self.form is None else self.form(sample)
+        if form is None:
+            raise ConfigError(
+                f"condition '{condition.name}': the answer to sample '{sample.id}' of {self.name} "
+                "has no form that a server could hold it to; leave --answer-format out"
+            )
+        return form
 
     @property
     def right_metric(self) -> str:

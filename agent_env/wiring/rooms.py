@@ -125,7 +125,9 @@ class Rooms:
         """The concrete objects of one episode."""
         from agent_env.episodes.runner import Seams
         from agent_env.models.counting import CountedModel
+        from agent_env.models.held import HeldModel
         from agent_env.protocols import Tokenizer
+        from agent_env.tasks.answer_forms import LAST
         from agent_env.tools.toolbox import ToolSet
 
         async with AsyncExitStack() as stack:
@@ -137,7 +139,12 @@ class Rooms:
             own = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
             if own is not None and own.name != "estimate":  # a mere estimate stays unknown
                 model = CountedModel(model, own, self.calls_in_text)
-            strategy, pages = strategy_of(self.task, self.contexts, sample, condition, self.plugins)
+            if (form := self.task.form_under(condition, sample)) is not None:
+                is_last = condition.answer_format == "schema-last"
+                model = HeldModel(model, form.schema, LAST, is_last, self.calls_in_text)
+            strategy, pages = strategy_of(
+                self.task, self.contexts, sample, condition, self.calls_in_text, self.plugins
+            )
             yield Seams(model, ToolSet(tools), strategy, pages)
 
     def _offered(self, condition: Condition) -> list[ToolTraits]:
@@ -219,10 +226,28 @@ def strategy_of(
     contexts: Mapping[str, Contexts],
     sample: Sample,
     condition: Condition,
+    in_text: bool = False,
     plugins: Plugins = NO_PLUGINS,
 ) -> tuple[Strategy, str | None]:
     """The strategy for the sample under the condition, and the digest of the pages before its
-    question; None without pages."""
+    question; None without pages. `in_text`: calls are texts."""
+    from agent_env.graph.strategies import HeldAnswer
+
+    strategy, pages = _free_strategy(task, contexts, sample, condition, plugins)
+    form = task.form_under(condition, sample)
+    if form is None:
+        return strategy, pages
+    is_asked = condition.answer_format == "schema-last" or bool(condition.tools and not in_text)
+    return HeldAnswer(strategy, form, is_asked), pages
+
+
+def _free_strategy(
+    task: Task,
+    contexts: Mapping[str, Contexts],
+    sample: Sample,
+    condition: Condition,
+    plugins: Plugins,
+) -> tuple[Strategy, str | None]:
     from agent_env.graph.strategies import make_strategy
     from agent_env.tasks.contexts import with_context
     from agent_env.tasks.templates import example_turns

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
+from agent_env.analysis.summary import on_forms
 
 
 def conditions(comparison: Comparison) -> ResultTable:
@@ -35,6 +36,7 @@ def conditions(comparison: Comparison) -> ResultTable:
         "unfinished and never begun episodes enter no mean but the last column, where they are 0.",
         *(["Episodes whose scorer failed enter no column."] if unscored else []),
         *_on_errors(comparison),
+        *on_forms(arm.condition for arm in study.arms),
         f"95 % intervals: {', '.join(sorted(methods))}.",
         *comparison.remarks,
     )

@@ -42,6 +42,7 @@ def gains_of(comparison: Comparison) -> list[Gain]:
         after, before = comparison.study.arm(plan.after), comparison.study.arm(plan.before)
         adds = set(after.condition.tools) > set(before.condition.tools)
         same = after.condition.wording == before.condition.wording
+        same &= after.condition.answer_format == before.condition.answer_format
         if before.condition.tools:
             same &= (
                 after.condition.name.partition("~")[2] == before.condition.name.partition("~")[2]

@@ -111,6 +111,7 @@ class Replayer:
             limits=replace(self.limits, time_s=None),  # recorded time has passed already
             fit=Fit(tape.recording.kept),
             first_step=start.condition.first_step,
+            must_answer=start.condition.answer_format != "free",
             seed=episode_seed(self.model_seed, key),
         )
         try:

@@ -111,6 +111,7 @@ class LiveReplayer:
             strategy=strategy,
             limits=self.limits,
             first_step=start.condition.first_step,
+            must_answer=start.condition.answer_format != "free",
             seed=episode_seed(self.model_seed, key),
         )
         with boundary(EpisodeError, "unexpected"):

@@ -15,8 +15,10 @@ from agent_env.families.qa.sample import (
 )
 from agent_env.families.qa.scorers import MEASURES, METRICS, answer_text
 from agent_env.families.qa.shortcuts import shortcuts
+from agent_env.records.json_schema import DATE, NUMBER, TEXT, Json, list_of, matching, one_of
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
+from agent_env.tasks.answer_forms import AnswerForm
 from agent_env.tasks.task import AnalysisHooks, Task
 
 PROMPT = """\
@@ -66,9 +68,27 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
         placeholders={"question": True, "context": False, "choices": False, "form": False},
         fields=fields,
         wording=_wording,
+        form=lambda sample: answer_form(qa_question(sample), options.scorer),
         analysis=AnalysisHooks(_groups, cluster, options.cluster),
         shortcuts=shortcuts(options),
     )
+
+
+def answer_form(question: Question, scorer: ScorerName) -> AnswerForm:
+    """What the scorer compares."""
+    answer: Json = {
+        "number": NUMBER,
+        "date": matching("[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?"),
+        "dates": list_of(DATE, most=31),
+        "set": list_of(TEXT, most=31),
+        "choice": one_of(LETTERS[: len(question.choices)]),
+    }.get(scorer, TEXT)
+    separator = "; " if scorer == "set" else ", "
+
+    def text(value: object) -> str:
+        return f"MY ANSWER: {separator.join(value) or 'None' if isinstance(value, list) else value}"
+
+    return AnswerForm(answer, text)
 
 
 def prompt_fields(question: Question, options: QaOptions) -> dict[str, str]:

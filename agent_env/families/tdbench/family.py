@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agent_env.families.tdbench import prompts
+from agent_env.families.tdbench.answer_form import answer_form
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.sample import NAME, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.score import METRICS, make_scorer
@@ -68,6 +69,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
         placeholders={"question": True, "context": False, "examples": False, "wish": False},
         fields=fields,
         wording=prompts.prompt_text,
+        form=lambda sample: answer_form(tdbench_sample(sample)),
         examples=prompts.examples,
         analysis=HOOKS,
         shortcuts=task_shortcuts(tables),

@@ -14,8 +14,10 @@ from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import is_transitional, measure, within
 from agent_env.families.temp_answers.shortcuts import HIDDEN, shortcuts
 from agent_env.families.temp_answers.wording import PLACEHOLDERS, messages, prompt_fields
+from agent_env.records.json_schema import DATE, INTEGER, NUMBER, TEXT, Json, closed, matching
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
+from agent_env.tasks.answer_forms import AnswerForm
 from agent_env.tasks.task import AnalysisHooks, Task
 
 METRICS = ("exact_match", "smape", "mase", "within_1", "off_by_one", "floor_match", "round_match",
@@ -52,6 +54,7 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         placeholders=PLACEHOLDERS,
         fields=fields,
         scorer=score,
+        form=lambda sample: answer_form(time_question(sample)),
         metrics=METRICS,
         error_metrics=ERROR_METRICS,
         default_conditions=("base", "cal", "ci"),
@@ -59,6 +62,25 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         shortcuts=shortcuts(),
         hidden=HIDDEN,
     )
+
+
+CLOCK = "[0-2][0-9]:[0-5][0-9]:[0-5][0-9]"
+BY_KIND: dict[str, Json] = {
+    "number": NUMBER, "date": DATE, "year": matching("[0-9]{1,4}( BC)?"), "time": matching(CLOCK),
+}  # fmt: skip
+
+
+def answer_form(question: TimeQuestion) -> AnswerForm:
+    """A value by the question's kind, or an object with its keys."""
+    single = BY_KIND.get(question.kind, TEXT)
+    if not question.keys:
+        return AnswerForm(single, "Final Answer: {}".format)
+    by_unit = {"answer": single, "day": INTEGER, "time": matching(CLOCK)}
+    values = {key: by_unit.get(unit, NUMBER) for key, unit in question.keys.items()}
+    if len(values) == 1:
+        ((key, value),) = values.items()
+        return AnswerForm(value, lambda one: json.dumps({"explanation": "", key: one}))
+    return AnswerForm(closed(values), lambda found: json.dumps({"explanation": "", **found}))
 
 
 def _groups(sample: Sample) -> dict[str, tuple[str, ...]]:

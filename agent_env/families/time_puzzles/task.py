@@ -10,11 +10,13 @@ from agent_env.families.time_puzzles.hooks import HOOKS
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.shortcuts import shortcuts
 from agent_env.families.time_puzzles.spelled_out import SPELLED_OUT
+from agent_env.records.json_schema import DATE, list_of
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.date_answers import parse_date_answer
 from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 from agent_env.scoring.episode_score import episode_score
+from agent_env.tasks.answer_forms import AnswerForm
 from agent_env.tasks.task import Example, Task
 from agent_env.temporal.facts.tables import FactTables, shipped_tables
 
@@ -56,6 +58,7 @@ PROMPTS = {"default": FULL, "paper": PAPER}
 
 METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
 """Defined for every answer."""
+FORM = AnswerForm(list_of(DATE, most=31), lambda dates: f"MY ANSWER: {', '.join(dates) or 'None'}")
 STRICT = "strict_match"
 """Exact match of an answer in exactly the requested form; else 0."""
 DAYS_OFF = "days_off"
@@ -83,6 +86,7 @@ def make_task(prompt: str = "default", tables: Callable[[], FactTables] = shippe
         fields=lambda sample, condition: fields(_puzzle(sample), condition),
         wording=lambda values: template.format(**values),
         examples=lambda sample, condition: examples(_puzzle(sample)),
+        form=lambda sample: FORM,
         analysis=HOOKS,
         shortcuts=shortcuts(tables),
     )

@@ -16,7 +16,9 @@ from agent_env.families.timed_facts.shortcuts import HIDDEN, shortcuts
 from agent_env.families.timed_facts.solver import Query, Shift, Ties
 from agent_env.families.timed_facts.wording import TIE_RULES, fact_line, prose
 from agent_env.protocols import Limits
+from agent_env.records.json_schema import TEXT, list_of, matching
 from agent_env.records.schema import Condition, Message, Sample
+from agent_env.tasks.answer_forms import AnswerForm
 from agent_env.tasks.task import AnalysisHooks, Example, Task
 from agent_env.temporal.months import Span, month
 
@@ -30,6 +32,7 @@ EITHER = (
     "names, as the context writes them; [] if it gives none."
 )
 DATE = "Write the month and the year like this: Jan, 1995; or the year alone where years are asked."
+MONTH_OR_YEAR = "((Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec), )?[0-9]{3,4}"
 BOUNDS = (
     "What is said to hold from one month to another holds in both of them; a year alone means "
     "from its January, or to its December. The early years of a decade are 0 to 3, the late ones 7 "
@@ -94,6 +97,7 @@ def make_task(
         placeholders={"question": True, "context": False, "form": False},
         fields=fields,
         wording=wording,
+        form=lambda sample: answer_form(form_of(timed(sample), prompt, ties)),
         analysis=AnalysisHooks(groups),
         shortcuts=shortcuts(),
         hidden=HIDDEN,
@@ -125,6 +129,16 @@ def form_of(question: TimedQuestion, prompt: str, ties: Ties = "all") -> str:
     if is_open or not question.gold:
         return f"{EITHER} {BOUNDS}{tie}"
     return f"{SEVERAL if len(question.gold) > 1 else ONE} {BOUNDS}{tie}"
+
+
+def answer_form(form: str) -> AnswerForm:
+    """For the requested form, in words."""
+    if form == DATE:
+        return AnswerForm(matching(MONTH_OR_YEAR), "Answer: {}".format)
+    if form.startswith(ONE):
+        return AnswerForm(TEXT, "Answer: {}".format)
+    names = list_of(TEXT, most=31)
+    return AnswerForm(names, lambda each: f"Answer: {json.dumps(each, ensure_ascii=False)}")
 
 
 def _tie_rule(question: TimedQuestion, ties: Ties) -> str:

@@ -13,8 +13,10 @@ from agent_env.families.traveler.events import COLUMNS
 from agent_env.families.traveler.sample import NAME, TravelerSample, traveler_sample
 from agent_env.families.traveler.shortcuts import HIDDEN, shortcuts, time_blind
 from agent_env.families.traveler.wording import PROMPT, fields
+from agent_env.records.json_schema import DATE, INTEGER, list_of, one_of, or_null
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
+from agent_env.tasks.answer_forms import AnswerForm
 from agent_env.tasks.task import AnalysisHooks, Task
 
 METRICS = ("accuracy", "of_ceiling", "ceiling")
@@ -71,11 +73,26 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
         placeholders=PLACEHOLDERS,
         fields=prompt_fields,
         wording=lambda values: PROMPT.format(**values),
+        form=lambda sample: answer_form(traveler_sample(sample)),
         setup=setup,
         analysis=HOOKS,
         shortcuts=shortcuts(time_blind(materials)),
         hidden=HIDDEN,
     )
+
+
+def answer_form(sample: TravelerSample) -> AnswerForm:
+    """By the template; names are chosen from all that the vocabulary has."""
+    match sample.template:
+        case "who":
+            most = len(sample.subjects)
+            answer = list_of(one_of(sample.subjects), most)
+            return AnswerForm(answer, lambda names: f"MY ANSWER: {', '.join(names) or 'nobody'}")
+        case "did":
+            return AnswerForm(one_of(("yes", "no")), "MY ANSWER: {}".format)
+        case "how-often":
+            return AnswerForm(INTEGER, "MY ANSWER: {}".format)
+    return AnswerForm(or_null(DATE), lambda day: f"MY ANSWER: {day or 'never'}")
 
 
 def table_of(sample: Sample, materials: Mapping[str, MaterialTable]) -> MaterialTable:

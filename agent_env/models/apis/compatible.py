@@ -50,9 +50,18 @@ def _settings(question: Question) -> Json:
         "seed": chosen.seed_of(question.options),
         "max_tokens": chosen.max_output_tokens,
         "reasoning_effort": chosen.reasoning_effort,
+        "response_format": _response_format(question),
         "continue_final_message": True if begun else None,
         "add_generation_prompt": False if begun else None,
     }
+
+
+def _response_format(question: Question) -> JsonValue:
+    schema = question.options.schema
+    if schema is None:
+        return None
+    named: Json = {"name": "answer", "strict": True, "schema": dict(schema)}
+    return {"type": "json_schema", "json_schema": named}
 
 
 def _sent(message: Message, question: Question) -> Json:

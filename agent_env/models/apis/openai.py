@@ -35,8 +35,10 @@ def _conversation(question: Question) -> Json:
 
 
 def _settings(question: Question) -> Json:
-    effort = question.parameters.reasoning_effort
+    effort, schema = question.parameters.reasoning_effort, question.options.schema
+    named: Json = {"type": "json_schema", "name": "answer", "strict": True}
     return {
+        "text": None if schema is None else {"format": named | {"schema": dict(schema)}},
         "max_output_tokens": question.parameters.max_output_tokens,
         "reasoning": {"effort": effort} if effort else None,
     }

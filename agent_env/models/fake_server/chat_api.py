@@ -23,6 +23,7 @@ from agent_env.models.fake_server.conversation import (
 from agent_env.models.fake_server.deltas import deltas
 from agent_env.models.fake_server.modes import Mode
 from agent_env.models.fake_server.request_options import request_of
+from agent_env.models.fake_server.structured import held, schema_in
 from agent_env.models.fake_server.validation import check_chat, check_messages, format_for
 
 
@@ -47,7 +48,7 @@ class ChatApi:
         reasoning_format = format_for(self._mode, body)
         is_ignored = self._mode.forced_choice == "ignored" and request.choice != "none"
         return replace(
-            request,
+            held(request, self._mode, schema_in(self._mode, body)),
             wants_usage=options.get("include_usage") is True,
             choice="auto" if is_ignored else request.choice,
             copies=_copies(body.get("n")),

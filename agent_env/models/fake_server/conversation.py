@@ -126,6 +126,8 @@ class ModelRequest:
     """Whether each reply has reasoning, even where the policy gives none."""
     reasoning_format: ReasoningFormat | None = None
     """How reasoning is written over Chat Completions; None for text in `reasoning`."""
+    schema: Json | None = None
+    """The JSON schema that holds the reply's text; None for a free one."""
     nonce: str = ""
     """Identifies the reply to this request."""
     hosted: frozenset[str] = frozenset()

@@ -22,6 +22,10 @@ from agent_env.models.fake_server.reasoning import (
 Demand = Literal["none", "calls", "calls of this turn", "tools"]
 """Which assistant messages must carry their reasoning: those with calls, those with calls since
 the last user message, or all of a request that offers tools."""
+Structured = Literal["held", "strict", "whole reply", "unread", "refused"]
+"""`held`: the text has it, beside tools. `strict`: and the schema must be one of the provider's
+strict mode. `whole reply`: no tool is called beside it. `unread`: the same, and nothing over the
+Responses API. `refused`: the server has none."""
 ErrorStyle = Literal["openai", "gemini", "vllm", "llama.cpp"]
 
 WORSE = (
@@ -85,6 +89,8 @@ class Mode:
     """Whether every call must be answered, once, before the next turn."""
     checks_model: bool = True
     """Whether requests for other models than the one served are refused."""
+    structured: Structured = "held"
+    """What becomes of a request's JSON schema."""
     error_style: ErrorStyle = "openai"
     overflow: str = FULL_OPENAI
 
@@ -99,6 +105,7 @@ MODES: dict[str, Mode] = {
         " back byte for byte",
         strict_fields=True,
         token_limit="max_completion_tokens",
+        structured="strict",
     ),
     "deepseek": Mode(
         "where tools are offered, every assistant message must carry its reasoning_content;"
@@ -108,6 +115,7 @@ MODES: dict[str, Mode] = {
         demand="tools",
         missing="The `reasoning_content` in the thinking mode must be passed back to the API.",
         refuses_forced="Thinking mode does not support this tool_choice",
+        structured="refused",
     ),
     "kimi": Mode(
         "assistant messages with calls must carry reasoning_content; tool_choice required or a"
@@ -161,6 +169,7 @@ MODES: dict[str, Mode] = {
         TextField("reasoning"),
         demand="calls",
         strict_order=False,
+        structured="whole reply",
         error_style="vllm",
         overflow=FULL_VLLM,
     ),
@@ -168,6 +177,7 @@ MODES: dict[str, Mode] = {
         "its errors, and /props; reasoning need not come back",
         strict_order=False,
         checks_model=False,
+        structured="unread",
         error_style="llama.cpp",
         overflow=FULL_LLAMA,
     ),

@@ -29,6 +29,7 @@ from agent_env.models.fake_server.conversation import (
 from agent_env.models.fake_server.modes import Mode
 from agent_env.models.fake_server.request_options import request_of
 from agent_env.models.fake_server.signatures import check_reasoning, encrypt, item_id
+from agent_env.models.fake_server.structured import held, schema_in
 from agent_env.models.fake_server.validation import RESPONSES, check_items, refuse_unknown
 
 HOSTED = ("web_search", "web_search_2025_08_26", "code_interpreter")
@@ -58,8 +59,9 @@ class ResponsesApi:
         check_reasoning(items, is_required=self._mode.strict_fields)
         functions = [tool for tool in tools if tool.get("type") not in HOSTED]
         offers = [_offer(tool) for tool in functions]
+        request = request_of(body, turns, functions, offers, "max_output_tokens")
         return replace(
-            request_of(body, turns, functions, offers, "max_output_tokens"),
+            held(request, self._mode, schema_in(self._mode, body)),
             thinks=self._mode.strict_fields,
             hosted=frozenset(_hosted(tool) for tool in tools if tool.get("type") in HOSTED),
             include=frozenset(body.get("include") or ()),

@@ -42,6 +42,7 @@ from agent_env.models.fake_server.sending import (
 )
 from agent_env.models.fake_server.server_endpoints import Tokenizing, models, props, tokenize
 from agent_env.models.fake_server.signatures import call_id, nonce_of
+from agent_env.models.fake_server.structured import hold
 from agent_env.protocols import Model
 
 RESPONSES = "/v1/responses"
@@ -236,6 +237,7 @@ class FakeServer:
             raise Refusal(500, f"the policy failed: {exc!r}") from exc
         usage = answer.usage if self._tells_usage else "absent"
         answer = apply_tool_choice(request, _with_reasoning(request, answer, usage))
+        answer = hold(request, answer)
         return _with_call_ids(request, truncate(request, answer), number)
 
 

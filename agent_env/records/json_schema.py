@@ -1,0 +1,78 @@
+"""JSON schemas in what OpenAI's strict mode, vLLM and llama.cpp have in common: closed objects
+whose properties are all required; a text is bounded by its pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import JsonValue
+
+Json = dict[str, JsonValue]
+DATE: Json = {"type": "string", "format": "date"}
+LONGEST = 200
+TEXT: Json = {"type": "string", "pattern": f'^[^"\\\\\\n]{{1,{LONGEST}}}$'}
+"""One line; a weak model would write on for ever."""
+INTEGER: Json = {"type": "integer"}
+NUMBER: Json = {"type": "number"}
+_CODE = 4000
+_KEPT = ("type", "enum", "description", "minimum", "maximum", "minItems", "maxItems")
+
+
+def closed(properties: Mapping[str, JsonValue]) -> Json:
+    """An object with exactly these properties."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def list_of(item: Json, most: int) -> Json:
+    """A list of at most so many."""
+    return {"type": "array", "items": item, "maxItems": most}
+
+
+def one_of(names: Sequence[str]) -> Json:
+    """One of these texts."""
+    return {"type": "string", "enum": list(names)}
+
+
+def any_of(*schemas: Json) -> Json:
+    """A value of one of these schemas."""
+    return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+
+
+def or_null(schema: Json) -> Json:
+    """The same, or null."""
+    return any_of(schema, {"type": "null"})
+
+
+def matching(pattern: str) -> Json:
+    """A text that the whole of a pattern matches."""
+    return {"type": "string", "pattern": f"^{pattern}$"}
+
+
+def strict(schema: Mapping[str, Any]) -> Json:
+    """A tool's parameters in that common part: what was optional may be null; a `$ref` and what
+    else is not in it is any text."""
+    if "anyOf" in schema:
+        return any_of(*(strict(each) for each in schema["anyOf"]))
+    kept: Json = {name: schema[name] for name in _KEPT if name in schema}
+    if schema.get("type") == "object":
+        required = schema.get("required", ())
+        inner = {name: strict(each) for name, each in schema.get("properties", {}).items()}
+        return closed(
+            {name: each if name in required else or_null(each) for name, each in inner.items()}
+        )
+    if schema.get("type") == "array":
+        return kept | {"items": strict(schema.get("items", {}))}
+    if "enum" not in kept and ("type" not in kept or _is_line(schema)):
+        return kept | TEXT
+    return kept
+
+
+def _is_line(schema: Mapping[str, Any]) -> bool:
+    """Whether it is a text that is bounded, and not as long as code may be."""
+    return schema.get("type") == "string" and schema.get("maxLength", _CODE) < _CODE

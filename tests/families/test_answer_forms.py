@@ -1,0 +1,113 @@
+"""Each family's answer form: strict schemas, and the gold answer by the road of a free one."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Any
+
+import pytest
+
+from agent_env.families.qa.sample import Question
+from agent_env.families.qa.task import answer_form as qa_form
+from agent_env.models.fake_server.structured import faults
+from agent_env.records.schema import Episode, Sample
+from agent_env.tasks.family import by_digest, checked_options
+from agent_env.wiring.registry import load_family
+
+
+def names(sample: Any) -> object:
+    return list(sample.gold)
+
+
+def timed(sample: Any) -> object:
+    is_one = len(sample.gold) == 1 and not sample.cell.startswith(("easy", "hard"))
+    return sample.gold[0] if is_one else list(sample.gold)
+
+
+def traveler(sample: Any) -> object:
+    match sample.template:
+        case "who":
+            return list(sample.gold)
+        case "how-often":
+            return int(sample.gold[0])
+    return sample.gold[0] if sample.gold else None
+
+
+def time_answer(sample: Any) -> object:
+    if not sample.keys:
+        return int(sample.label) if sample.kind == "number" else sample.label
+    value = ast.literal_eval(sample.label)
+    return value if len(value) > 1 else value[next(iter(sample.keys))]
+
+
+def entries(sample: Any) -> object:
+    rows = [{"name": g.answer, "start": g.start, "end": g.end} for g in sample.golds]
+    return [row | {"name": row["name"]} for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("family", "options", "value"),
+    [
+        ("time-puzzles", {}, names),
+        ("tempreason", {"levels": ["L1", "L2", "L3"]}, timed),
+        ("timeqa", {}, timed),
+        ("traveler", {"sizes": [5], "categories": ["explicit", "implicit"]}, traveler),
+        ("temp-answers", {}, time_answer),
+        ("tdbench", {"kinds": ["relation"]}, entries),
+    ],
+)
+def test_the_gold_answer_in_its_form_scores_one(family, options, value):
+    offer = load_family(family)
+    chosen = checked_options(offer, options)
+    made = offer.make_samples(12, 1, chosen)
+    task = offer.make_task("default", chosen, by_digest(made.tables))
+    for sample in made.samples:
+        form = task.form(sample)
+        assert list(faults(form.schema, (), is_root=True)) == []
+        assert form.note.startswith("\n\nGive the final answer, in place of any other form, as one")
+        text = form.read(json.dumps({"answer": value(sample)}))
+        assert score(task, sample, text) == 1, (sample.id, text)
+
+
+def score(task: Any, sample: Sample, text: str | None) -> float:
+    episode = Episode(
+        sample=sample.id, condition="base", repeat=1, model="m", status="finished",
+        answer=text, stop_reason="answered",
+    )  # fmt: skip
+    return task.score(sample, episode).metrics[task.right_metric]
+
+
+@pytest.mark.parametrize(
+    ("scorer", "value", "text"),
+    [
+        ("normalised", "Rome", "MY ANSWER: Rome"),
+        ("number", 12.5, "MY ANSWER: 12.5"),
+        ("date", "1999-03", "MY ANSWER: 1999-03"),
+        ("dates", ["1999-03-01", "2001-01-01"], "MY ANSWER: 1999-03-01, 2001-01-01"),
+        ("dates", [], "MY ANSWER: None"),
+        ("set", ["a, b", "c"], "MY ANSWER: a, b; c"),
+        ("choice", "B", "MY ANSWER: B"),
+    ],
+)
+def test_a_users_questions_have_the_form_that_their_scorer_compares(scorer, value, text):
+    question = Question(id="q", task="qa", gold=("B",), question="Which?", choices=("x", "y"))
+    form = qa_form(question, scorer)
+    assert list(faults(form.schema, (), is_root=True)) == []
+    assert form.read(json.dumps({"answer": value})) == text
+
+
+@pytest.mark.parametrize("reply", ["", "Rome", '{"answer": ["1999-0', "[1]", '{"answer": 3}', "{}"])
+def test_what_has_not_the_form_is_no_answer(reply):
+    form = load_family("time-puzzles").make_task("default", _options(), {}).form(None)
+    assert form.read(reply) is None
+
+
+def test_the_answer_stands_behind_thoughts_and_in_a_step_of_the_text_protocol():
+    form = load_family("time-puzzles").make_task("default", _options(), {}).form(None)
+    reply = '<think>\n{"answer": []}</think>{"step": {"answer": ["1999-03-01"]}}'
+    assert form.read(reply) == "MY ANSWER: 1999-03-01"
+
+
+def _options() -> Any:
+    return checked_options(load_family("time-puzzles"), {})

@@ -1,0 +1,234 @@
+"""Replies held to a schema: at the fake server, in the client, by the text protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_env.errors import ModelError
+from agent_env.models.apis import compatible, openai
+from agent_env.models.client import ApiModel
+from agent_env.models.fake_server import Answer, Call, FakeServer
+from agent_env.models.fake_server.conversation import ModelRequest
+from agent_env.models.fake_server.structured import hold
+from agent_env.models.held import HeldModel
+from agent_env.models.request_fields import Parameters
+from agent_env.models.text_protocol import TextProtocol, held_schema, in_text
+from agent_env.protocols import ReplyOptions
+from agent_env.records.json_schema import DATE, INTEGER, TEXT, closed, list_of, one_of, strict
+from agent_env.records.schema import Message, ToolSpec
+from agent_env.testing import ScriptedModel, answer
+
+DATES = closed({"answer": list_of(DATE, 3)})
+QUESTION = Message(role="user", content="Which days?")
+SEARCH = ToolSpec(
+    name="web_search",
+    description="Searches.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "maxLength": 400, "minLength": 1},
+            "limit": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
+            "code": {"type": "string", "maxLength": 20_000},
+        },
+        "required": ["query"],
+    },
+)
+HELD = ReplyOptions(schema=DATES)
+
+
+def ask(policy, mode="lenient", tools=(), api=compatible.API, options=HELD, stream=False):
+    """The reply of a fake server to one question of the client."""
+
+    async def run():
+        async with FakeServer(policy, mode=mode) as server:
+            model = ApiModel(
+                api, "m", "fake", server.url, None, Parameters(), timeout_s=20, stream=stream
+            )
+            try:
+                return await model.generate([QUESTION], tools, options), server.recent[-1]
+            finally:
+                await model.close()
+
+    return asyncio.run(run())
+
+
+async def days(turns, offers):
+    if offers:
+        return Answer(calls=(Call("web_search", '{"query": "x"}'),))
+    return Answer("It rained.\n\nMY ANSWER: 1999-03-01, 2001-01-01")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("mode", ["lenient", "vllm", "llama.cpp"])
+def test_a_reply_over_chat_completions_is_held_to_the_schema(mode, stream):
+    reply, request = ask(days, mode, stream=stream)
+    assert json.loads(reply.message.content) == {"answer": ["1999-03-01", "2001-01-01"]}
+    assert request["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": True, "schema": DATES},
+    }
+
+
+def test_a_reply_over_the_responses_api_is_held_to_the_schema():
+    reply, request = ask(days, "openai", api=openai.API)
+    assert json.loads(reply.message.content) == {"answer": ["1999-03-01", "2001-01-01"]}
+    assert request["text"] == {
+        "format": {"type": "json_schema", "name": "answer", "strict": True, "schema": DATES}
+    }
+
+
+def test_a_server_that_lets_the_schema_fall_is_an_error_that_says_so():
+    with pytest.raises(ModelError) as caught:
+        ask(days, "llama.cpp", api=openai.API)
+    assert (caught.value.kind, caught.value.retryable) == ("bad_request", False)
+    assert "does not hold replies to a JSON schema: it sent 'It rained." in str(caught.value)
+    assert "leave --answer-format out" in str(caught.value)
+
+
+def test_deepseek_has_no_json_schema():
+    with pytest.raises(ModelError, match="This response_format type is unavailable now"):
+        ask(days, "deepseek")
+
+
+@pytest.mark.parametrize(
+    ("schema", "fault"),
+    [
+        ({"type": "array", "items": TEXT}, "schema must be a JSON Schema of 'type: \"object\"'"),
+        ({"type": "object", "properties": {}}, "'additionalProperties' is required"),
+        (closed({"a": INTEGER}) | {"required": []}, "Missing 'a'"),
+        (closed({"a": {"type": "string", "maxLength": 3}}), "'maxLength' is not permitted"),
+        (closed({"a": {"type": "object"}}), "In context=('properties', 'a'), 'additionalProp"),
+    ],
+)
+def test_strict_mode_refuses_what_openai_does(schema, fault):
+    with pytest.raises(ModelError, match=r"Invalid schema for text\.format 'answer'") as caught:
+        ask(days, "openai", api=openai.API, options=ReplyOptions(schema=schema))
+    assert fault in str(caught.value)
+
+
+def test_beside_native_tools_some_servers_hold_the_whole_reply_and_call_none():
+    assert ask(days, "lenient", (SEARCH,))[0].finish_reason == "tool_calls"
+    reply, _ = ask(days, "vllm", (SEARCH,))
+    assert json.loads(reply.message.content) == {"answer": ["1999-03-01", "2001-01-01"]}
+
+
+def test_a_refusal_has_no_form():
+    async def refuses(turns, offers):
+        return Answer("I cannot help with that.", finish="refused")
+
+    reply, _ = ask(refuses)
+    assert (reply.finish_reason, reply.message.content) == ("refused", "I cannot help with that.")
+
+
+@given(st.text(max_size=60))
+def test_whatever_a_policy_says_the_server_makes_a_value_of_the_schema(text):
+    schema = closed({"answer": list_of(DATE, 3), "n": INTEGER, "which": one_of(("yes", "no"))})
+    request = ModelRequest("m", (), (), stream=False, wants_usage=True, schema=schema)
+    value = json.loads(hold(request, Answer(text)).text)
+    assert set(value) == {"answer", "n", "which"}
+    assert value["which"] in ("yes", "no")
+
+
+# Calls and answers of the text protocol ---------------------------------------------------------
+
+
+def test_a_step_is_a_call_or_the_answer_as_the_tool_choice_allows():
+    call = closed({"tool": one_of(["web_search"]), "arguments": strict(SEARCH.parameters)})
+    both = {"anyOf": [call, DATES]}
+    for choice, step in (("auto", both), ("required", call), ("none", DATES)):
+        assert held_schema([SEARCH], ReplyOptions(choice, schema=DATES)) == closed({"step": step})
+    assert held_schema((), HELD) == DATES
+    assert held_schema([SEARCH], ReplyOptions()) is None
+
+
+def test_the_parameters_of_a_tool_become_strict():
+    schema = strict(SEARCH.parameters)
+    assert schema["required"] == ["query", "limit", "code"]
+    assert schema["properties"]["query"] == TEXT
+    assert schema["properties"]["code"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
+
+
+def read(text, finish="stop"):
+    said = answer(text).model_copy(update={"finish_reason": finish})
+    model = TextProtocol(ScriptedModel([said]))
+    return asyncio.run(model.generate([QUESTION], [SEARCH], HELD))
+
+
+def test_a_call_in_a_step_is_run_without_what_is_null():
+    text = '{"step": {"tool": "web_search", "arguments": {"query": "x", "limit": null}}}'
+    reply = read(text)
+    (call,) = reply.message.tool_calls
+    assert (call.name, call.arguments) == ("web_search", '{"query": "x"}')
+    assert (reply.finish_reason, reply.message.content) == ("tool_calls", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "finish"),
+    [
+        ('{"step": {"answer": []}}', "stop"),
+        ('{"step": {"tool": "web_sea', "length"),
+        ("{}", "stop"),
+    ],
+)
+def test_an_answer_and_a_call_that_was_cut_are_no_calls(text, finish):
+    reply = read(text, finish)
+    assert (reply.message.tool_calls, reply.finish_reason) == ((), finish)
+
+
+def test_the_system_text_says_what_a_step_is():
+    (system, _) = in_text([QUESTION], [SEARCH], "required", is_held=True)
+    assert '{"step": {"tool": "TOOL", "arguments": {"NAME": "VALUE"}}}' in system.content
+    assert system.content.endswith("Your next message must use a tool.")
+
+
+# Which replies are held -------------------------------------------------------------------------
+
+LAST = Message(role="user", content="Now answer.")
+
+
+@pytest.mark.parametrize(
+    ("tools", "messages", "is_last", "in_text", "expected"),
+    [
+        ((), [QUESTION], False, False, (DATES, 0)),
+        ((SEARCH,), [QUESTION], False, False, (None, 1)),
+        ((SEARCH,), [QUESTION], False, True, (DATES, 1)),
+        ((), [QUESTION], True, False, (None, 0)),
+        ((SEARCH,), [QUESTION, LAST], False, False, (DATES, 0)),
+        ((SEARCH,), [QUESTION, LAST], True, True, (DATES, 0)),
+    ],
+)
+def test_the_reply_that_can_be_the_answer_is_held(tools, messages, is_last, in_text, expected):
+    seen = []
+
+    class Inner:
+        name = "m"
+
+        async def generate(self, messages, tools, options=ReplyOptions()):
+            seen.append((options.schema, len(tools)))
+            return answer("{}")
+
+    model = HeldModel(Inner(), DATES, LAST, is_last, in_text)
+    asyncio.run(model.generate(messages, tools))
+    assert seen == [expected]
+
+
+def test_a_json_object_needs_no_schema_and_text_is_free():
+    async def run():
+        async with FakeServer(days) as server, httpx.AsyncClient(verify=False) as client:
+            texts = []
+            for kind in ("json_object", "text"):
+                body = {"model": "m", "messages": [{"role": "user", "content": "Which days?"}]}
+                body["response_format"] = {"type": kind}
+                got = await client.post(f"{server.url}/chat/completions", json=body)
+                texts.append(got.json()["choices"][0]["message"]["content"])
+            return texts
+
+    as_object, free = asyncio.run(run())
+    assert json.loads(as_object) == {}
+    assert free.startswith("It rained.")

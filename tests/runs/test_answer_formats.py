@@ -1,0 +1,94 @@
+"""Runs whose answers a server holds to a form, beside free ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+import agent_env as ae
+from agent_env.errors import ConfigError
+from agent_env.families.reference.policy import Reference
+from agent_env.models.fake_server import FakeServer
+from agent_env.models.fake_server.policies import model_policy
+
+CONDITIONS = ["explicit", "web"]
+
+
+def run_against(mode, folder, **options):
+    """A run of two puzzles against the reference behind a fake server, and the bodies it got."""
+
+    async def go():
+        async with FakeServer(model_policy(Reference()), mode=mode) as server:
+            given = {"limit": 2, "conditions": CONDITIONS, "out": folder} | options
+            run = await ae.run(
+                "time-puzzles", model="compatible/fake", base_url=server.url, **given
+            )
+            return run, list(server.recent)
+
+    return asyncio.run(go())
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("native") / "run"
+    return run_against("vllm", folder, answer_formats=["free", "schema"])
+
+
+def test_each_condition_stands_beside_itself_with_the_form_enforced(native):
+    run, _ = native
+    manifest = json.loads((run.path / "run.json").read_text())
+    named = {each["name"]: each.get("answer_format") for each in manifest["conditions"]}
+    assert named == {
+        "explicit": None, "explicit~schema": "schema", "web": None, "web~schema": "schema",
+    }  # fmt: skip
+    table = run.scores()[0]
+    metric = [column.name for column in table.columns].index("exact_match")
+    assert [row[metric].value for row in table.rows] == [1, 1, 1, 1]
+    assert any(note.startswith("~schema: forced form, real words.") for note in table.notes)
+
+
+def test_beside_native_tools_only_the_last_reply_is_held_and_offers_none(native):
+    _, bodies = native
+    held = [body for body in bodies if "response_format" in body]
+    assert held
+    assert all("tools" not in body for body in held)
+    assert any(body["messages"][-1]["content"].startswith("Now give") for body in held)
+
+
+def test_under_the_text_protocol_calls_are_held_too(tmp_path):
+    run, bodies = run_against(
+        "llama.cpp", tmp_path / "run", conditions=["web"], limit=1,
+        answer_formats=["schema"], tool_protocol="text",
+    )  # fmt: skip
+    held = [body["response_format"]["json_schema"]["schema"]["properties"]["step"]["anyOf"]
+            for body in bodies if "response_format" in body]  # fmt: skip
+    names = [[*each["properties"]] for each in held[1]]
+    assert names == [["tool", "arguments"], ["tool", "arguments"], ["answer"]]
+    assert names[:2] == [[*each["properties"]] for each in held[0]]
+    (trace,) = (run.path / "episodes" / "web~schema").glob("*.jsonl")
+    end = json.loads(trace.read_text().splitlines()[-1])
+    assert end["stop_reason"] == "answered"
+    assert end["answer"].startswith("MY ANSWER: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"model": "reference"}, "only a server can hold an answer to a schema, and reference is"),
+        ({"strategy": "cot"}, "strategy cot reasons in its reply"),
+        ({"answer_formats": ["json"]}, "--answer-format json: write one of free, schema, schema-"),
+        ({"extra_body": {"response_format": {}}}, "--extra-body sets response_format too"),
+        ({"conditions": ["base~schema", "base"]}, "condition 'base~schema' is there twice"),
+    ],
+)
+def test_what_cannot_be_held_is_refused_before_any_call(tmp_path, options, reason):
+    given = {
+        "model": "compatible/x@http://127.0.0.1:9/v1", "answer_formats": ["schema"],
+        "conditions": ["base"], "limit": 1, "out": tmp_path / "run",
+    } | options  # fmt: skip
+    with pytest.raises(ConfigError) as caught:
+        asyncio.run(ae.run("time-puzzles", **given))
+    assert reason in str(caught.value)
+    assert not (tmp_path / "run").exists()
