@@ -45,7 +45,7 @@ def test_each_condition_stands_beside_itself_with_the_form_enforced(native):
     }  # fmt: skip
     table = run.scores()[0]
     metric = [column.name for column in table.columns].index("exact_match")
-    assert [row[metric].value for row in table.rows] == [1, 1, 1, 1]
+    assert [row[metric][0] for row in table.rows] == [1, 1, 1, 1]
     assert any(note.startswith("~schema: forced form, real words.") for note in table.notes)
 
 
