@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,7 @@ from agent_env.cli.options import with_options
 from agent_env.cli.preflight import print_checks
 from agent_env.cli.run import AsJson, RunPath, print_scores, scored_when_stopped
 from agent_env.cli.several import resume_several, run_several
+from agent_env.errors import ConfigError
 
 if TYPE_CHECKING:
     from agent_env.runs.options import ResumeOptions, RunOptions
@@ -43,9 +45,21 @@ def run(
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Only the preflight: print it and run nothing.", rich_help_panel=SERVER
+            "--check",
+            help="Only the preflight and a forecast of tokens, money, time and detectable "
+            "differences: run nothing.",
+            rich_help_panel=SERVER,
         ),
     ] = False,
+    like: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--like",
+            help="With --check: an earlier run, or a folder of runs, to forecast from. Repeatable.",
+            metavar="RUN",
+            rich_help_panel=SERVER,
+        ),
+    ] = None,
     engine: scale.EngineName = "local",
     address: scale.Address = None,
     workers: scale.Workers = None,
@@ -62,8 +76,10 @@ def run(
 
     options = replace(options, preflight="anyway" if anyway else "on" if preflight else "off")
     models = model or [options.model]
+    if like and not check:
+        raise ConfigError("--like is for --check: what would this run use, and what can it show")
     if check:
-        print_checks(one_per_model(options, models), as_json)
+        print_checks(one_per_model(options, models), as_json, like or ())
         return
     cache = options.calls.reply_cache
     spread = scale.chosen_engine(engine, address, workers, cache, options.web.mode)

@@ -1,44 +1,91 @@
-"""`run --check`: prints the preflight."""
+"""`run --check` and `study check`: print preflights, and what the plan will use and can show."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.cli.run import say
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from agent_env.analysis.result_tables import ResultTable
+    from agent_env.episodes.calls.budget import RunLimits
+    from agent_env.records.forecast import Amounts, Forecast, PlanForecast
     from agent_env.records.manifest import Manifest, Preflight
     from agent_env.runs.options import RunOptions
+    from agent_env.runs.start import RunCheck
 
 
-def print_checks(runs: Sequence[RunOptions], as_json: bool) -> None:
-    """The preflight of each model's run, which is not begun; exit code 2 where one would be
-    refused, 1 where a server does not answer."""
+def print_checks(
+    runs: Sequence[RunOptions],
+    as_json: bool,
+    like: Sequence[Path] = (),
+    contrasts: Sequence[str] = (),
+    limits: RunLimits | None = None,
+    models_at_once: bool = False,
+) -> None:
+    """The preflight of each run, none of which is begun, and the forecast of all, see
+    `forecast_plan`; exit code 2 where one would be refused, 1 where a server does not answer."""
     import asyncio
 
-    from agent_env.episodes.calls.preflight import refusal, remarks
+    from agent_env.episodes.calls.budget import RunLimits
+    from agent_env.runs.forecast import forecast_plan
     from agent_env.runs.start import check_run
 
-    reasons, is_away = [], False
+    checks: dict[str, RunCheck] = {}
     for options in runs:
-        manifest = asyncio.run(check_run(options, say))
-        if not manifest.preflights:
-            say(f"{manifest.model} is a script: there is no server to try")
-            continue
-        (preflight,) = manifest.preflights
-        if as_json:
-            print(json.dumps(preflight.model_dump(mode="json")))
-        else:
-            _print(manifest, preflight)
-            for remark in remarks(preflight):
-                print(f"  {remark}")
+        name = str(options.out or options.model)
+        checks[name] = asyncio.run(check_run(options, say))
+        if not as_json:
+            _print_check(checks[name].manifest)
+    own = limits or RunLimits()
+    forecast = forecast_plan(checks, like, say, contrasts, own, models_at_once)
+    if as_json:
+        _print_json(list(checks.values()), forecast)
+    else:
+        _print_forecast(forecast)
+    _exit([check.manifest for check in checks.values()], runs)
+
+
+def _print_check(manifest: Manifest) -> None:
+    from agent_env.episodes.calls.preflight import remarks
+
+    if not manifest.preflights:
+        say(f"{manifest.model} is a script: there is no server to try")
+        return
+    (preflight,) = manifest.preflights
+    _print(manifest, preflight)
+    for remark in remarks(preflight):
+        print(f"  {remark}")
+
+
+def _print_json(checks: Sequence[RunCheck], forecast: PlanForecast) -> None:
+    runs = [
+        {
+            "preflight": each.manifest.preflights[0].model_dump(mode="json")
+            if each.manifest.preflights
+            else None,
+            "forecast": run.model_dump(mode="json"),
+        }
+        for each, run in zip(checks, forecast.runs, strict=True)
+    ]
+    whole = forecast.model_dump(mode="json", exclude={"runs"})
+    print(json.dumps({"runs": runs, **whole}))
+
+
+def _exit(manifests: Sequence[Manifest], runs: Sequence[RunOptions]) -> None:
+    from agent_env.episodes.calls.preflight import refusal
+
+    reasons, is_away = [], False
+    for manifest in manifests:
         in_text = manifest.model_parameters.get("tool_protocol") == "text"
-        reasons.append(refusal(preflight, in_text))
-        is_away |= bool(preflight.probes) and all(probe.error for probe in preflight.probes)
+        for preflight in manifest.preflights:
+            reasons.append(refusal(preflight, in_text))
+            is_away |= bool(preflight.probes) and all(probe.error for probe in preflight.probes)
     for reason in filter(None, reasons):
         say(reason)
     if any(reasons) and not any(options.preflight == "anyway" for options in runs):
@@ -47,10 +94,68 @@ def print_checks(runs: Sequence[RunOptions], as_json: bool) -> None:
         sys.exit(1)
 
 
+def _print_forecast(forecast: PlanForecast) -> None:
+    from agent_env.analysis.result_tables import Column, ResultTable
+
+    heads = (
+        Column("contrast"), Column("samples", 0), Column("minimum detectable effect"),
+        Column("variance from"),
+    )  # fmt: skip
+    for run in forecast.runs:
+        if any(each.amounts.expected_tokens is not None for each in run.conditions):
+            print_table(_amounts_table(run))
+            print(f"  Time: {_span(run.amounts)}, {run.concurrency} episodes at once.")
+    if len(forecast.runs) > 1:
+        print(f"  In all: {_words(forecast.amounts)}")
+    if forecast.differences:
+        rows = tuple((d.contrast, d.samples, d.difference, d.basis) for d in forecast.differences)
+        note = "Minimum detectable effect: found in 80 % of cases at 5 %, two-sided, uncorrected."
+        print_table(ResultTable("detectable", "What it can show", heads, rows, (note,)))
+
+
+def _amounts_table(run: Forecast) -> ResultTable:
+    from agent_env.analysis.forecast import GUESS
+    from agent_env.analysis.result_tables import Column, ResultTable
+
+    columns = (
+        Column("condition"), Column("episodes", 0), Column("tokens", 0),
+        Column("tokens at most", 0), Column("USD", 4), Column("USD at most", 2), Column("from"),
+    )  # fmt: skip
+    rows = [(c.condition, c.episodes, *_cells(c.amounts), c.basis) for c in run.conditions]
+    rows.append(("all", run.episodes, *_cells(run.amounts), "within the run's limits"))
+    title = f"What it will use · {run.task} · {run.model}"
+    is_guess = any(each.basis.startswith("guess") for each in run.conditions)
+    return ResultTable("forecast", title, columns, tuple(rows), (GUESS,) if is_guess else ())
+
+
+def _cells(amounts: Amounts) -> tuple[float | None, ...]:
+    return (
+        amounts.expected_tokens, amounts.most_tokens,
+        amounts.expected_cost_usd, amounts.most_cost_usd,
+    )  # fmt: skip
+
+
+def _span(amounts: Amounts) -> str:
+    from agent_env.runs.progress_text import duration
+
+    expected, most = (
+        "unknown" if s is None else duration(s) for s in (amounts.expected_s, amounts.most_s)
+    )
+    return f"about {expected}, at most {most}"
+
+
+def _words(amounts: Amounts) -> str:
+    tokens, most, cost, most_cost = (
+        "unknown" if value is None else f"{value:,.{digits}f}"
+        for value, digits in zip(_cells(amounts), (0, 0, 2, 2), strict=True)
+    )
+    return f"{tokens} tokens (at most {most}), {cost} USD (at most {most_cost}), {_span(amounts)}."
+
+
 def _print(manifest: Manifest, preflight: Preflight) -> None:
     from agent_env.analysis.result_tables import Column, ResultTable
 
-    facts = {
+    facts: dict[str, object] = {
         "model asked for": preflight.model,
         "model that answers": preflight.served_model,
         "models listed": ", ".join(preflight.listed_models) if preflight.listed_models else None,
@@ -58,6 +163,7 @@ def _print(manifest: Manifest, preflight: Preflight) -> None:
         "template, SHA-256": preflight.template_digest and preflight.template_digest[:16],
         "template knows tools": _word(preflight.supports_tools),
         "usage told": _word(preflight.tells_usage),
+        "reply ends by itself": _word(preflight.stops),
         "calls made": len(preflight.probes),
     }
     for name, value in facts.items():

@@ -84,6 +84,8 @@ class Probe(Stored):
     call_in_text: str | None = None
     """The form of a call that stands in the reply's text."""
     finish_reason: str | None = None
+    latency_s: float | None = None
+    """Seconds to the whole reply."""
     error: str | None = None
     """Why there was no reply."""
     error_kind: str | None = None
@@ -106,6 +108,19 @@ class ToolCheck(Stored):
     """Why the condition cannot mean anything; None where it can, as far as is known."""
 
 
+class ContextCheck(Stored):
+    """Whether the requests of a condition fit into the context; tokens are letters / 4."""
+
+    condition: str
+    first_tokens: int
+    """Of the first request, tools and cited pages included: mean over samples."""
+    needed_tokens: int
+    """Of the longest first request, with a window of a page where the condition has the web, and a
+    short reply."""
+    fits: bool | None = None
+    """None where the context is unknown."""
+
+
 class Preflight(Stored):
     """What short calls before the first episode told of the server; None is unknown."""
 
@@ -125,6 +140,9 @@ class Preflight(Stored):
     supports_tools: bool | None = None
     """Whether the chat template knows tools, where the server says so."""
     tells_usage: bool | None = None
+    stops: bool | None = None
+    """Whether the reply to the call without tools came to its end within the limit."""
+    contexts: tuple[ContextCheck, ...] = ()
     probes: tuple[Probe, ...] = ()
     conditions: tuple[ToolCheck, ...] = ()
     """Those that offer tools."""

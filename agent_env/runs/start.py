@@ -16,10 +16,11 @@ from pydantic import JsonValue
 from agent_env.episodes.calls.options import allow_open_files
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import split_address, variable_in
-from agent_env.records.manifest import Manifest, Preflight
+from agent_env.records.manifest import ContextCheck, Manifest, Preflight
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import prepare_run
 from agent_env.runs.run import Run
+from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.models import api_of, facts_of_server, health_of, open_counted
 from agent_env.wiring.rooms import Rooms, open_rooms
 
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunLimits
     from agent_env.episodes.pending import StoppingCondition
     from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.records.schema import Sample, ToolSpec
+    from agent_env.records.schema import Condition, Sample, ToolSpec
+    from agent_env.tasks.task import Task
+
+PROMPTS = 50
+"""At most so many samples' prompts are measured for each condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +97,24 @@ async def make_run(
     return run
 
 
-async def check_run(options: RunOptions, note: Callable[[str], None]) -> Manifest:
-    """The manifest that the run would have, with its preflight; leaves nothing on disk."""
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """What a run would be, and what its preflight tells."""
+
+    manifest: Manifest
+    """With the preflight, where the model has a server."""
+    samples: tuple[Sample, ...]
+    task: Task
+
+
+async def check_run(options: RunOptions, note: Callable[[str], None]) -> RunCheck:
+    """The run that these options would make, with its preflight; leaves nothing on disk."""
     with TemporaryDirectory() as parent:
         async with AsyncExitStack() as stack:
             run = await prepare_run(replace(options, out=Path(parent) / "run"), note, stack)
             manifest = run.manifest()
             update = await preflight_update(run, manifest, True, lambda text: None, stack)
-            return manifest.model_copy(update=update)
+            return RunCheck(manifest.model_copy(update=update), run.samples, run.task)
 
 
 async def preflight_update(
@@ -117,7 +132,7 @@ async def preflight_update(
         return {}
     in_text = is_in_text(manifest)
     run.rooms = await open_rooms(run, manifest, run.task, stack, note, run.parts, run.plugins)
-    result = await _preflight(run.rooms, manifest, run.samples[0], note)
+    result = await _preflight(run.rooms, manifest, run.samples, note)
     reason = refusal(result, in_text)
     if reason is not None and not anyway:
         raise PreflightRefused(reason, result)
@@ -139,7 +154,7 @@ def is_in_text(manifest: Manifest) -> bool:
 
 
 async def _preflight(
-    rooms: Rooms, manifest: Manifest, sample: Sample, note: Callable[[str], None]
+    rooms: Rooms, manifest: Manifest, samples: Sequence[Sample], note: Callable[[str], None]
 ) -> Preflight:
     from agent_env.episodes.calls.preflight import MOST_OUTPUT, Target, preflight
 
@@ -152,7 +167,7 @@ async def _preflight(
         offers: dict[tuple[str, ...], Sequence[ToolSpec]] = {}
         for condition in manifest.conditions:
             if condition.tools and condition.tools not in offers:
-                async with rooms.open_seams(sample, condition) as seams:
+                async with rooms.open_seams(samples[0], condition) as seams:
                     specs = seams.toolbox.specs
                 if not any(spec.hosted for spec in specs):  # these run, and cost, at the provider
                     offers[condition.tools] = specs
@@ -162,7 +177,32 @@ async def _preflight(
         name = split_address(manifest.model)[0]
         target = Target(name, address, facts, is_in_text(manifest))
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        return await preflight(model, target, manifest.conditions, offers, at)
+        contexts = [
+            _context_check(rooms, condition, samples, offers.get(condition.tools, ()))
+            for condition in manifest.conditions
+        ]
+        return await preflight(model, target, manifest.conditions, offers, at, contexts)
+
+
+def _context_check(
+    rooms: Rooms, condition: Condition, samples: Sequence[Sample], specs: Sequence[ToolSpec]
+) -> ContextCheck:
+    """What the condition's requests need, by at most PROMPTS samples."""
+    from agent_env.episodes.calls.preflight import MOST_OUTPUT
+    from agent_env.graph.meter import LETTERS_PER_TOKEN, estimated_tokens
+    from agent_env.tools.builtin.open_page import WINDOW
+    from agent_env.wiring.rooms import strategy_of
+
+    sizes = []
+    for sample in samples[:PROMPTS]:
+        strategy, _ = strategy_of(rooms.task, rooms.contexts, sample, condition, rooms.plugins)
+        sizes.append(estimated_tokens(strategy.start(sample), specs))
+    page = WINDOW // LETTERS_PER_TOKEN if needs_web([condition]) and not rooms.hosted else 0
+    return ContextCheck(
+        condition=condition.name,
+        first_tokens=round(sum(sizes) / len(sizes)),
+        needed_tokens=max(sizes) + page + MOST_OUTPUT,
+    )
 
 
 def _brief(parameters: Mapping[str, JsonValue], most: int) -> dict[str, JsonValue]:

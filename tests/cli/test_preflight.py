@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from agent_env.cli.preflight import print_checks
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions, open_calls
 from agent_env.episodes.calls.retries import Retries
@@ -131,7 +133,7 @@ def test_under_the_text_protocol_fences_make_the_reading_lenient(
 
     async def go() -> Manifest:
         async with server:
-            return await check_run(replace(options, base_url=server.url), print)
+            return (await check_run(replace(options, base_url=server.url), print)).manifest
 
     manifest = asyncio.run(go())
     assert manifest.model_parameters.get("text_calls") == text_calls
@@ -193,3 +195,23 @@ def test_a_run_that_was_refused_is_kept_where_wished_and_resumed_once_its_server
     asyncio.run(go_on(drops=False))
     assert len(list(Run(out).traces())) == 2
     assert Run(out).manifest().problems == {}
+
+
+def test_a_check_prints_what_the_run_will_use_and_can_show(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    server = FakeServer(policy())
+
+    async def serve() -> None:
+        async with server:
+            options = asked(tmp_path / "run", server.url, conditions=("base", "web"))
+            await asyncio.to_thread(print_checks, [options], False)
+            await asyncio.to_thread(print_checks, [options], True)
+
+    asyncio.run(serve())
+    text, _, data = capsys.readouterr().out.rpartition('{"runs"')
+    lines = [line.split() for line in text.splitlines()]
+    (run,) = json.loads('{"runs"' + data)["runs"]
+    assert run["forecast"]["episodes"] == 2
+    assert [each["condition"] for each in run["preflight"]["contexts"]] == ["base", "web"]
+    assert ["web", "−", "base", "1", "1.534", "guess:"] in [line[:6] for line in lines]

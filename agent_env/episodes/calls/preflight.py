@@ -8,6 +8,7 @@ an outage or a broken reply the result is reported as unknown.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from agent_env.graph.meter import known_or_estimated
 from agent_env.models.addresses import served_name
 from agent_env.models.server_facts import ServerFacts, is_listed
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
-from agent_env.records.manifest import Preflight, Probe, ToolCheck
+from agent_env.records.manifest import ContextCheck, Preflight, Probe, ToolCheck
 from agent_env.records.schema import Condition, Message, Reply, ToolSpec
 from agent_env.scoring.calls_in_text import FENCED_JSON, call_in_text
 
@@ -60,8 +61,10 @@ async def preflight(
     conditions: Sequence[Condition],
     offers: Mapping[tuple[str, ...], Sequence[ToolSpec]],
     at: str,
+    contexts: Sequence[ContextCheck] = (),
 ) -> Preflight:
-    """The result of the test calls; `offers`: the tools of the conditions by their names."""
+    """The result of the test calls; `offers`: the tools of the conditions by their names;
+    `contexts`: what the conditions need of the context."""
     bare = await _probe(model, (), "auto")
     probes: dict[tuple[str, ...], Probe] = {(): bare}
     for names, specs in offers.items():
@@ -83,6 +86,8 @@ async def preflight(
         template_digest=facts.template_digest,
         supports_tools=facts.supports_tools,
         tells_usage=bare.usage.source == "provider" if bare.error is None else None,
+        stops=None if bare.error or not bare.finish_reason else bare.finish_reason != "length",
+        contexts=tuple(_with_fit(each, facts.context_tokens) for each in contexts),
         probes=tuple(probes.values()),
         conditions=tuple(
             _check(c.name, bare, probes[c.tools], target) for c in conditions if c.tools in offers
@@ -91,8 +96,13 @@ async def preflight(
     )
 
 
+def _with_fit(need: ContextCheck, context: int | None) -> ContextCheck:
+    fits = None if context is None else need.needed_tokens <= context
+    return need.model_copy(update={"fits": fits})
+
+
 async def _probe(model: Model, specs: Sequence[ToolSpec], choice: ToolChoice) -> Probe:
-    names = tuple(spec.name for spec in specs)
+    names, began = tuple(spec.name for spec in specs), time.perf_counter()
     try:
         with boundary(ModelError, f"model {model.name}"):
             async with asyncio.timeout(CALL_S):
@@ -116,6 +126,7 @@ async def _probe(model: Model, specs: Sequence[ToolSpec], choice: ToolChoice) ->
         calls=tuple(call.name for call in reply.message.tool_calls if call.problem is None),
         call_in_text=_written_call(reply, names),
         finish_reason=reply.finish_reason,
+        latency_s=round(time.perf_counter() - began, 3),
     )
 
 
@@ -221,8 +232,25 @@ def remarks(preflight: Preflight) -> Iterator[str]:
     disobeyed = [c.condition for c in preflight.conditions if c.required_obeyed is False]
     if disobeyed:
         yield f"no call came though one was required: {', '.join(disobeyed)}"
+    yield from _short_contexts(preflight)
+    if preflight.stops is False:
+        yield (
+            f"the reply to a test had no end within {MOST_OUTPUT} tokens: the model thinks long, "
+            "or does not stop (a wrong chat template)"
+        )
     if preflight.tells_usage is False:
         yield "the server does not tell the tokens used"
+
+
+def _short_contexts(preflight: Preflight) -> Iterator[str]:
+    short = [check for check in preflight.contexts if check.fits is False]
+    if short:
+        most = max(check.needed_tokens for check in short)
+        yield (
+            f"{', '.join(check.condition for check in short)}: the context of "
+            f"{preflight.context_tokens} tokens is shorter than a request and its reply need "
+            f"(about {most}); raise it (llama.cpp: -c, for each slot; vLLM: --max-model-len)"
+        )
 
 
 def _alike(pairs: Iterator[tuple[str | None, str]]) -> Iterator[tuple[str, str]]:

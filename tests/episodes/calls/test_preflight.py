@@ -10,7 +10,7 @@ from agent_env.errors import ModelError
 from agent_env.models.server_facts import ServerFacts
 from agent_env.models.text_protocol import TextProtocol
 from agent_env.protocols import ReplyOptions
-from agent_env.records.manifest import Preflight, ToolCheck
+from agent_env.records.manifest import ContextCheck, Preflight, ToolCheck
 from agent_env.records.schema import Condition, Message, Reply, ToolSpec, Usage
 from agent_env.testing import answer, calls
 
@@ -249,3 +249,30 @@ def test_a_proxys_name_for_a_model_is_said_and_not_refused():
     found = tried(said("OK", model="gpt-4o"), said("OK", 300, "gpt-4o"), name="compatible/smollm2")
     assert found.problem is None
     assert next(iter(remarks(found))) == "the server calls the model gpt-4o, not smollm2"
+
+
+@pytest.mark.parametrize(
+    ("finish_reason", "stops"), [("stop", True), ("length", False), (None, None)]
+)
+def test_a_reply_without_an_end_is_said(finish_reason, stops):
+    reply = said("OK").model_copy(update={"finish_reason": finish_reason})
+    found = tried(reply, called("web_search"))
+    assert found.stops is stops
+    cut = ["the reply to a test had no end within 256 tokens: the model thinks long, or does not "
+           "stop (a wrong chat template)"]  # fmt: skip
+    assert list(remarks(found)) == ([] if stops is not False else cut)
+
+
+def test_a_context_that_is_too_short_for_a_condition_is_said():
+    server = Server(said("OK"), called("web_search"))
+    target = Target("compatible/smollm2", None, ServerFacts(context_tokens=2048), False)
+    needs = [
+        ContextCheck(condition="base", first_tokens=300, needed_tokens=600),
+        ContextCheck(condition="web", first_tokens=900, needed_tokens=2700),
+    ]
+    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "", needs))
+    assert [check.fits for check in found.contexts] == [True, False]
+    assert list(remarks(found)) == [
+        "web: the context of 2048 tokens is shorter than a request and its reply need (about "
+        "2700); raise it (llama.cpp: -c, for each slot; vLLM: --max-model-len)"
+    ]

@@ -1,0 +1,242 @@
+"""Tokens, money and time that a run will take: at most by its limits and prices; expected by the
+means of an earlier run, else by a guess that is stated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_env.analysis.study import RunData
+from agent_env.models.addresses import split_address
+from agent_env.models.prices import MILLION, cost_usd
+from agent_env.records.forecast import Amounts, ConditionForecast, Forecast
+from agent_env.records.manifest import Manifest, Preflight, Probe
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Condition, Usage
+
+STEPS = 5
+"""Guess: model calls of an episode with tools; one without."""
+OUTPUT = 400
+"""Guess: output tokens of a call."""
+TOOL_OUTPUT = 800
+"""Guess: tokens of the tool outputs after a call."""
+TOKEN_S = 0.02
+"""Guess: seconds for an output token, where no test call had so many that its time tells."""
+LEAST_OUTPUT = 16
+"""Output tokens of a test call whose time tells."""
+
+LONGEST = "max_output_tokens"
+GUESS = (
+    f"Guess: {OUTPUT} output tokens a call, {TOOL_OUTPUT} of tool output after each; --like RUN "
+    "takes the means of an earlier run."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Means of one episode; None for unknown."""
+
+    basis: str
+    usage: Usage | None
+    time_s: float | None
+
+
+def forecast_run(manifest: Manifest, earlier: Sequence[RunData]) -> Forecast:
+    """The forecast of a run; its own model's earlier run goes before another's."""
+    repeats = manifest.samples * manifest.repeats
+    conditions = tuple(_condition(manifest, c, repeats, earlier) for c in manifest.conditions)
+    episodes = repeats * len(conditions)
+    at_once = max(1, min(manifest.concurrency, episodes))
+    whole = added([each.amounts for each in conditions])
+    limits = manifest.run_limits
+    amounts = capped(
+        whole.model_copy(
+            update={
+                "expected_s": None if whole.expected_s is None else whole.expected_s / at_once,
+                "most_s": None if whole.most_s is None else whole.most_s / at_once,
+            }
+        ),
+        limits.get("tokens"),
+        limits.get("cost_usd"),
+        limits.get("time_s"),
+    )
+    return Forecast(
+        task=manifest.task,
+        model=split_address(manifest.model)[0],
+        episodes=episodes,
+        concurrency=at_once,
+        conditions=conditions,
+        amounts=amounts,
+    )
+
+
+def _condition(
+    manifest: Manifest, condition: Condition, episodes: int, earlier: Sequence[RunData]
+) -> ConditionForecast:
+    mean = _earlier_mean(manifest, condition, earlier) or _guess(manifest, condition)
+    tokens = None if mean.usage is None else _tokens(mean.usage)
+    cost = None if mean.usage is None else cost_usd(mean.usage, manifest.model_facts)
+    most = _most_tokens(manifest)
+    amounts = Amounts(
+        expected_tokens=None if tokens is None else tokens * episodes,
+        most_tokens=None if most is None else most * episodes,
+        expected_cost_usd=None if cost is None else cost * episodes,
+        most_cost_usd=_times(_most_cost(manifest, most), episodes),
+        expected_s=_times(mean.time_s, episodes),
+        most_s=_times(_number(manifest.limits, "time_s"), episodes),
+    )
+    return ConditionForecast(
+        condition=condition.name, episodes=episodes, basis=mean.basis, amounts=amounts
+    )
+
+
+def _earlier_mean(
+    manifest: Manifest, condition: Condition, earlier: Sequence[RunData]
+) -> Mean | None:
+    """Of the condition's episodes in the best of the earlier runs; None where none tells."""
+    name = split_address(manifest.model)[0]
+    own = [run for run in earlier if split_address(run.manifest.model)[0] == name]
+    for run in (*own, *(each for each in earlier if each not in own)):
+        spent = run.spent.get(condition.name)
+        if spent is None or not spent.episodes or spent.input_tokens is None:
+            continue
+        if spent.output_tokens is None:
+            continue
+        number = spent.episodes
+        times = [o.used.get("duration_s") for o in run.observations.get(condition.name, ())]
+        known = [time for time in times if time is not None]
+        other = "" if run in own else f" ({split_address(run.manifest.model)[0]})"
+        return Mean(
+            basis=f"{run.name}{other}, n = {number}",
+            usage=Usage(
+                input_tokens=round(spent.input_tokens / number),
+                cached_tokens=round((spent.cached_tokens or 0) / number),
+                output_tokens=round(spent.output_tokens / number),
+            ),
+            time_s=sum(known) / len(known) if known else None,
+        )
+    return None
+
+
+def _guess(manifest: Manifest, condition: Condition) -> Mean:
+    """From the preflight and the constants above; nothing for a model without a server."""
+    if not manifest.preflights:
+        return Mean("a script: no tokens", None, None)
+    preflight = manifest.preflights[-1]
+    first = {check.condition: check.first_tokens for check in preflight.contexts}
+    steps = STEPS if condition.tools else 1
+    if condition.name not in first:
+        return Mean("nothing tells", None, None)
+    later = steps * (steps - 1) // 2 * (OUTPUT + TOOL_OUTPUT)
+    return Mean(
+        basis=f"guess: {steps} call{'s' if steps > 1 else ''}",
+        usage=Usage(
+            input_tokens=steps * first[condition.name] + later, output_tokens=steps * OUTPUT
+        ),
+        time_s=_guessed_time(preflight, steps),
+    )
+
+
+def _guessed_time(preflight: Preflight, steps: int) -> float | None:
+    timed = [probe for probe in preflight.probes if probe.latency_s is not None]
+    if not timed:
+        return None
+    longest = max(timed, key=_output)
+    latency = longest.latency_s or 0.0
+    produced = _output(longest)
+    each_s = latency / produced if produced >= LEAST_OUTPUT else TOKEN_S
+    return steps * (latency + max(0, OUTPUT - produced) * each_s)
+
+
+def _output(probe: Probe) -> int:
+    return probe.usage.output_tokens or 0
+
+
+def _most_tokens(manifest: Manifest) -> int | None:
+    """Of one episode, by its limits and the model's context."""
+    limits = manifest.limits
+    steps, context = _number(limits, "steps"), None
+    if manifest.preflights:
+        context = manifest.preflights[-1].context_tokens
+    sides = _number(limits, "input_tokens"), _number(limits, "output_tokens")
+    bounds = [
+        _number(limits, "tokens"),
+        None if steps is None or context is None else steps * context,
+        None if sides[0] is None or sides[1] is None else sides[0] + sides[1],
+    ]
+    known = [bound for bound in bounds if bound is not None]
+    return round(min(known)) if known else None
+
+
+def _most_cost(manifest: Manifest, tokens: int | None) -> float | None:
+    """Of one episode: as many of its tokens as can be are of the dearer kind."""
+    facts, limits = manifest.model_facts, manifest.limits
+    limit = _number(limits, "cost_usd")
+    cost = None if facts is None or tokens is None else _dearest(facts, tokens, manifest)
+    known = [each for each in (limit, cost) if each is not None]
+    return min(known) if known else None
+
+
+def _dearest(facts: ModelFacts, tokens: int, manifest: Manifest) -> float | None:
+    into, out = facts.input_per_million, facts.output_per_million
+    if into is None or out is None:
+        return None
+    steps, each = _number(manifest.limits, "steps"), manifest.model_parameters.get(LONGEST)
+    most = [float(tokens)]
+    if isinstance(each, int) and steps is not None:
+        most.append(steps * each)
+    if (limit := _number(manifest.limits, "output_tokens")) is not None:
+        most.append(limit)
+    output = min(most) if out > into else 0.0
+    return (output * out + (tokens - output) * into) / MILLION
+
+
+def added(parts: Sequence[Amounts]) -> Amounts:
+    """The sums; None where a part is unknown."""
+    return _combined(parts, sum)
+
+
+def side_by_side(parts: Sequence[Amounts]) -> Amounts:
+    """As `added`, but the longest time."""
+    longest = _combined(parts, max)
+    times = {name: getattr(longest, name) for name in ("expected_s", "most_s")}
+    return added(parts).model_copy(update=times)
+
+
+def _combined(parts: Sequence[Amounts], combine: Callable[[list[Any]], Any]) -> Amounts:
+    columns = {name: [getattr(part, name) for part in parts] for name in Amounts.model_fields}
+    return Amounts(
+        **{
+            name: combine(values) if values and None not in values else None
+            for name, values in columns.items()
+        }
+    )
+
+
+def capped(
+    amounts: Amounts, tokens: float | None, cost: float | None, time_s: float | None
+) -> Amounts:
+    """No more than these limits; an unknown maximum is the limit then."""
+    limits = {"tokens": tokens, "cost_usd": cost, "s": time_s}
+    update: dict[str, float | None] = {}
+    for name, limit in limits.items():
+        if limit is None:
+            continue
+        most, expected = getattr(amounts, f"most_{name}"), getattr(amounts, f"expected_{name}")
+        update[f"most_{name}"] = limit if most is None else min(most, limit)
+        update[f"expected_{name}"] = None if expected is None else min(expected, limit)
+    return amounts.model_copy(update=update)
+
+
+def _tokens(usage: Usage) -> int:
+    return (usage.input_tokens or 0) + (usage.output_tokens or 0)
+
+
+def _times(value: float | None, number: int) -> float | None:
+    return None if value is None else value * number
+
+
+def _number(limits: Mapping[str, Any], name: str) -> float | None:
+    value = limits.get(name)
+    return value if isinstance(value, int | float) else None

@@ -1,0 +1,62 @@
+"""What a plan will use, and which differences it can show."""
+
+from __future__ import annotations
+
+from agent_env.records.schema import Record
+
+
+class Amounts(Record):
+    """Tokens, money and time; None is unknown."""
+
+    expected_tokens: int | None = None
+    """Input and output."""
+    most_tokens: int | None = None
+    """By the limits; an episode's last call may exceed them, failed calls are not in it."""
+    expected_cost_usd: float | None = None
+    most_cost_usd: float | None = None
+    expected_s: float | None = None
+    most_s: float | None = None
+
+
+class ConditionForecast(Record):
+    """One condition of a run."""
+
+    condition: str
+    episodes: int
+    basis: str
+    """Where the expected amounts come from: an earlier run, or a guess."""
+    amounts: Amounts
+    """The seconds are those of all its episodes one after another."""
+
+
+class Forecast(Record):
+    """One run."""
+
+    task: str
+    model: str
+    episodes: int
+    concurrency: int
+    conditions: tuple[ConditionForecast, ...]
+    amounts: Amounts
+
+
+class DetectableDifference(Record):
+    """What a planned contrast can show."""
+
+    task: str
+    contrast: str
+    samples: int
+    difference: float
+    """Minimum detectable effect: found in 80 % of cases at 5 %, two-sided, without correction for
+    the number of contrasts."""
+    basis: str
+    """The earlier run, or the guess, whose variance of paired differences was taken."""
+
+
+class PlanForecast(Record):
+    """All runs of a plan."""
+
+    runs: tuple[Forecast, ...]
+    differences: tuple[DetectableDifference, ...]
+    amounts: Amounts
+    """Of all runs, within the plan's own limits."""

@@ -1,0 +1,80 @@
+"""The forecast of a plan: of runs that were checked and not begun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.forecast import added, capped, forecast_run, side_by_side
+from agent_env.analysis.power import detectable_differences
+from agent_env.analysis.study import RunData, assemble
+from agent_env.episodes.calls.budget import RunLimits
+from agent_env.records.forecast import Amounts, DetectableDifference, PlanForecast
+from agent_env.runs.run import Run
+from agent_env.runs.study import find_runs, read_run, study_of
+
+if TYPE_CHECKING:
+    from agent_env.runs.start import RunCheck
+
+NO_LIMITS = RunLimits()
+
+
+def forecast_plan(
+    checks: Mapping[str, RunCheck],
+    like: Sequence[Path],
+    note: Callable[[str], None],
+    contrasts: Sequence[str] = (),
+    limits: RunLimits = NO_LIMITS,
+    models_at_once: bool = False,
+) -> PlanForecast:
+    """Of runs by their names. `like`: earlier runs to learn from, or folders of runs; `contrasts`:
+    see contrast_text, default those of `compare`; `limits`: of all runs together."""
+    earlier = _earlier(like, note)
+    runs = tuple(
+        forecast_run(check.manifest, _of_task(earlier, check.manifest.task))
+        for check in checks.values()
+    )
+    by_model: dict[str, list[Amounts]] = {}
+    for run in runs:
+        by_model.setdefault(run.model if models_at_once else "", []).append(run.amounts)
+    whole = side_by_side([added(own) for own in by_model.values()])
+    tasks: dict[tuple[str, str], dict[str, RunCheck]] = {}
+    for name, check in checks.items():
+        key = check.manifest.task, check.manifest.samples_digest
+        tasks.setdefault(key, {})[name] = check
+    return PlanForecast(
+        runs=runs,
+        differences=tuple(
+            each for own in tasks.values() for each in _differences(own, earlier, contrasts)
+        ),
+        amounts=capped(whole, limits.tokens, limits.cost_usd, limits.time_s),
+    )
+
+
+def _earlier(like: Sequence[Path], note: Callable[[str], None]) -> list[tuple[Run, RunData]]:
+    opened = [Run.open(folder) for folder in (find_runs(like, note) if like else ())]
+    return [(run, read_run(run, str(run.path), note)) for run in opened]
+
+
+def _of_task(earlier: Sequence[tuple[Run, RunData]], task: str) -> list[RunData]:
+    return [data for _, data in earlier if data.manifest.task == task]
+
+
+def _differences(
+    checks: Mapping[str, RunCheck],
+    earlier: Sequence[tuple[Run, RunData]],
+    contrasts: Sequence[str],
+) -> Sequence[DetectableDifference]:
+    """Of the runs of one task over the same samples."""
+    task = next(iter(checks.values())).task
+    planned = [
+        RunData(name, check.manifest, {sample.id: sample for sample in check.samples}, {})
+        for name, check in checks.items()
+    ]
+    study = assemble(planned, task.metrics, error_metrics=task.error_metrics, hooks=task.analysis)
+    like = _of_task(earlier, study.task)
+    before = Comparison(study_of(like, task)) if like else None
+    options = Options(contrasts=tuple(contrasts))
+    return detectable_differences(Comparison(study, options), before)

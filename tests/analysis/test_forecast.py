@@ -1,0 +1,110 @@
+"""What a run will use: at most by its limits, expected by an earlier run or a stated guess."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent_env.analysis.forecast import added, forecast_run, side_by_side
+from agent_env.analysis.study import RunData
+from agent_env.analysis.totals import Totals
+from agent_env.records.forecast import Amounts
+from agent_env.records.manifest import ContextCheck, Manifest, Preflight, Probe
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Condition, Usage
+
+PRICES = ModelFacts(input_per_million=1.0, output_per_million=4.0, date="2026-01-01", source="x")
+LIMITS = {"steps": 10, "tokens": 50_000, "time_s": 60.0}
+
+
+def manifest(**fields: Any) -> Manifest:
+    given = {
+        "task": "t", "model": "compatible/m@http://127.0.0.1:1/v1", "repeats": 2,
+        "conditions": (Condition(name="base"), Condition(name="web", tools=("web_search",))),
+        "limits": LIMITS, "prompt": "default", "seed": 1, "samples": 5, "samples_digest": "",
+        "concurrency": 4, "versions": {}, "created_at": "", "model_facts": PRICES,
+    }  # fmt: skip
+    return Manifest(**(given | fields))
+
+
+def preflight(context: int | None = None) -> Preflight:
+    return Preflight(
+        at="",
+        model="compatible/m",
+        context_tokens=context,
+        contexts=(
+            ContextCheck(condition="base", first_tokens=300, needed_tokens=600),
+            ContextCheck(condition="web", first_tokens=500, needed_tokens=2300),
+        ),
+        probes=(
+            Probe(usage=Usage(output_tokens=2), latency_s=0.1),
+            Probe(usage=Usage(output_tokens=100), latency_s=2.0),
+        ),
+    )
+
+
+def earlier(model: str, name: str, tokens_in: int | None) -> RunData:
+    spent = Totals(
+        episodes=4, calls=4, failed_calls=0, uncounted_calls=0, charged_tokens=0,
+        charged_cost_usd=None, cache_hits=0, input_tokens=tokens_in, cached_tokens=0,
+        output_tokens=400, reasoning_tokens=None, cost_usd=None,
+    )  # fmt: skip
+    return RunData(name, manifest(model=model), {}, {}, spent={"base": spent})
+
+
+def test_at_most_is_what_the_limits_allow() -> None:
+    run = forecast_run(manifest(), ())
+    base = run.conditions[0].amounts
+    assert (run.episodes, base.most_tokens, base.most_s) == (20, 10 * 50_000, 600.0)
+    assert base.most_cost_usd == pytest.approx(10 * 50_000 * 4.0 / 1e6)
+    assert (run.amounts.most_tokens, run.amounts.most_s) == (1_000_000, 1200.0 / 4)
+
+
+def test_a_short_context_and_short_replies_bound_it_further() -> None:
+    bounded = manifest(preflights=(preflight(4000),), model_parameters={"max_output_tokens": 100})
+    base = forecast_run(bounded, ()).conditions[0].amounts
+    assert base.most_tokens == 10 * 10 * 4000
+    assert base.most_cost_usd == pytest.approx(10 * (39_000 * 1.0 + 1000 * 4.0) / 1e6)
+
+
+def test_the_runs_limits_bound_the_whole() -> None:
+    run = forecast_run(manifest(run_limits={"tokens": 9000, "cost_usd": 0.5, "time_s": 7.0}), ())
+    amounts = run.amounts
+    assert (amounts.most_tokens, amounts.most_cost_usd, amounts.most_s) == (9000, 0.5, 7.0)
+
+
+def test_without_prices_or_limits_it_is_unknown() -> None:
+    run = forecast_run(manifest(model_facts=None, limits={}), ())
+    assert run.amounts == Amounts()
+    assert run.conditions[0].basis == "a script: no tokens"
+
+
+def test_the_guess_adds_tool_outputs_to_every_later_request() -> None:
+    base, web = forecast_run(manifest(preflights=(preflight(),)), ()).conditions
+    assert (base.amounts.expected_tokens, base.basis) == (10 * (300 + 400), "guess: 1 call")
+    inputs = sum(500 + k * (400 + 800) for k in range(5))
+    assert web.amounts.expected_tokens == 10 * (inputs + 5 * 400)
+    assert web.amounts.expected_cost_usd == pytest.approx(10 * (inputs + 4.0 * 2000) / 1e6)
+    assert base.amounts.expected_s == pytest.approx(10 * (2.0 + 300 * 0.02))
+
+
+def test_the_models_own_earlier_run_goes_before_anothers() -> None:
+    runs = [earlier("compatible/other", "a", 4000), earlier("compatible/m", "b", 2000)]
+    for number, basis, tokens in (
+        (2, "b, n = 4", 600),
+        (1, "a (compatible/other), n = 4", 1100),
+    ):
+        base = forecast_run(manifest(), runs[:number]).conditions[0]
+        assert (base.basis, base.amounts.expected_tokens) == (basis, 10 * tokens)
+
+
+def test_an_earlier_run_of_unknown_tokens_tells_nothing() -> None:
+    run = forecast_run(manifest(preflights=(preflight(),)), [earlier("compatible/m", "b", None)])
+    assert run.conditions[0].basis == "guess: 1 call"
+
+
+def test_models_side_by_side_take_the_longest_time_and_all_the_money() -> None:
+    parts = [Amounts(most_tokens=5, most_s=10.0), Amounts(most_tokens=7, most_s=4.0)]
+    assert side_by_side(parts) == Amounts(most_tokens=12, most_s=10.0)
+    assert added(parts) == Amounts(most_tokens=12, most_s=14.0)
