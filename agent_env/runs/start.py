@@ -195,7 +195,9 @@ def _context_check(
 
     sizes = []
     for sample in samples[:PROMPTS]:
-        strategy, _ = strategy_of(rooms.task, rooms.contexts, sample, condition, rooms.plugins)
+        strategy, _ = strategy_of(
+            rooms.task, rooms.contexts, sample, condition, rooms.calls_in_text, rooms.plugins
+        )
         sizes.append(estimated_tokens(strategy.start(sample), specs))
     page = WINDOW // LETTERS_PER_TOKEN if needs_web([condition]) and not rooms.hosted else 0
     return ContextCheck(
