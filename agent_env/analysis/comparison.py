@@ -20,9 +20,17 @@ from agent_env.analysis.resampling import (
     draw_weights,
     weight_chunks,
 )
+from agent_env.analysis.sequential.rule import StoppingRule
+from agent_env.analysis.sequential.walk import (
+    SequentialResult,
+    Walk,
+    look_order,
+    stoppable_contrasts,
+)
 from agent_env.analysis.study import Arm, Study
 from agent_env.analysis.trends import unit_of
 from agent_env.errors import ConfigError
+from agent_env.records.manifest import StoppingSettings
 
 FEW_CLUSTERS = 20
 """With fewer event clusters a remark calls the intervals rough."""
@@ -42,6 +50,9 @@ class Options:
     others of its run are; None: see `contrasts.plan`."""
     contrasts: tuple[str, ...] = ()
     """Those to estimate, see contrast_text; none: those of `contrasts.plan`."""
+    until: StoppingSettings | None = None
+    """A sequential test over all arms; its contrasts may be none, for those estimated. None for
+    those with which the runs could stop."""
     target_effect: float = 0.05
     """The difference for which the required sample size is computed."""
     resamples: int = resampling.RESAMPLES
@@ -70,9 +81,14 @@ class Comparison:
     @cached_property
     def clusters(self) -> Ints:
         """The cluster of each sample: samples that share an event, else each alone."""
-        names = [self.hooks.cluster(sample) or f"/{sample.id}" for sample in self.study.samples]
         numbers: dict[str, int] = {}
-        return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+        own = [numbers.setdefault(name, len(numbers)) for name in self.cluster_names]
+        return np.array(own, dtype=np.int64)
+
+    @cached_property
+    def cluster_names(self) -> list[str]:
+        """By sample: what it shares with others, else a name of its own."""
+        return [self.hooks.cluster(sample) or f"/{sample.id}" for sample in self.study.samples]
 
     @cached_property
     def shortcut_arms(self) -> tuple[Arm, ...]:
@@ -127,9 +143,12 @@ class Comparison:
 
     def _of_all(self, arm: Arm) -> Floats:
         """`of_all_metric` by sample where episodes that failed or are missing count as 0, and those
-        whose scorer failed do not count."""
-        repeats = np.full(len(self._row), max(arm.asked / len(self._row), 1.0))
-        sums = np.zeros(len(self._row))
+        whose scorer failed, or that nobody asked, do not count."""
+        repeats, sums = np.zeros(len(self._row)), np.zeros(len(self._row))
+        for observation in arm.observations:
+            repeats[self._row[observation.sample]] += 1
+        if arm.missing:  # else what has no episode was not asked, as the run stopped early
+            repeats[:] = max(arm.asked / len(self._row), 1.0)
         for observation in arm.observations:
             sums[self._row[observation.sample]] += observation.metrics.get(self.of_all_metric, 0.0)
             repeats[self._row[observation.sample]] -= observation.outcome == "scorer_failed"
@@ -242,6 +261,33 @@ class Comparison:
         if not self.is_error:
             return contrasts
         return tuple(replace(c, better=c.worse, worse=c.better) for c in contrasts)
+
+    @cached_property
+    def sequential(self) -> tuple[SequentialResult, ...]:
+        """The contrasts by the tests that the runs could stop by, or by that of the options."""
+        if self.options.until is not None:
+            return self._sequential(self.options.until, self.study.arms, self.metric)
+        arms = {run: [arm for arm in self.study.arms if arm.run == run] for run in self.study.until}
+        return tuple(
+            result
+            for run, settings in self.study.until.items()
+            for result in self._sequential(settings, arms[run], self.study.metrics[0])
+        )
+
+    def _sequential(
+        self, settings: StoppingSettings, arms: Sequence[Arm], metric: str
+    ) -> tuple[SequentialResult, ...]:
+        contrasts = stoppable_contrasts(
+            settings.contrasts, arms, metric in self.study.error_metrics
+        )
+        chosen = contrasts or [plan for plan in self.plans if plan.dose is None]
+        order = look_order(self.cluster_names, settings.seed, settings.max_samples)
+        walk = Walk(chosen, order, StoppingRule(settings.alpha, settings.margin))
+        for arm in arms:
+            for row, score in enumerate(self.column(arm, metric)):
+                walk.note(arm.label, row, None if np.isnan(score) else float(score))
+        walk.advance()
+        return walk.results()
 
     @property
     def is_single(self) -> bool:

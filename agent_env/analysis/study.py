@@ -13,7 +13,7 @@ from agent_env.analysis.observations import Observation
 from agent_env.analysis.totals import Totals
 from agent_env.analysis.treatment import MARK, served_notice, with_mark
 from agent_env.errors import ConfigError
-from agent_env.records.manifest import Manifest
+from agent_env.records.manifest import Manifest, StoppingSettings
 from agent_env.records.schema import Condition, Sample
 from agent_env.tasks.task import AnalysisHooks
 
@@ -45,7 +45,8 @@ class Arm:
     condition: Condition
     observations: tuple[Observation, ...]
     asked: int
-    """Episodes that the run asks for over the samples compared; some may have failed."""
+    """Episodes that the run asks for over the samples compared, of a run that may stop early those
+    that it began; some may have failed."""
     problem: str | None = None
     """Why the condition cannot mean anything; its label bears a mark then."""
     spent: Totals | None = None
@@ -90,6 +91,8 @@ class Study:
     """Metrics of which less is better; see tasks.task."""
     hooks: AnalysisHooks = AnalysisHooks()
     """Of the family."""
+    until: Mapping[str, StoppingSettings] = field(default_factory=dict)
+    """By the runs that could stop early: when."""
     shortcuts: Shortcuts = no_shortcuts
     """Makes the arms of the family's shortcuts over samples."""
 
@@ -126,20 +129,23 @@ def assemble(
         for condition in run.manifest.conditions
     )
     remarks = (*notes, *_problems(arms), *_served(runs), *_differences(runs), *_gaps(arms))
-    remarks = (*remarks, *_broken(runs))
-    return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks, shortcuts)
+    remarks = (*remarks, *_broken(runs), *_early(runs))
+    until = {run.name: run.manifest.until for run in runs if run.manifest.until is not None}
+    return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks, until, shortcuts)
 
 
 def _arm(run: RunData, condition: Condition, label: str, sample_ids: set[str]) -> Arm:
-    observations = run.observations.get(condition.name, ())
+    every = run.observations.get(condition.name, ())
+    observations = tuple(each for each in every if each.sample in sample_ids)
+    asked = len(sample_ids) * run.manifest.repeats
     return Arm(
         label=label,
         problem=run.manifest.problems.get(condition.name),
         run=run.name,
         model=run.manifest.model,
         condition=condition,
-        observations=tuple(o for o in observations if o.sample in sample_ids),
-        asked=len(sample_ids) * run.manifest.repeats,
+        observations=observations,
+        asked=asked if run.manifest.until is None else len(observations),
         spent=run.spent.get(condition.name),
     )
 
@@ -290,3 +296,14 @@ def _broken(runs: Sequence[RunData]) -> Iterable[str]:
     for run in runs:
         if run.broken:
             yield f"{run.name}: {run.broken} traces could not be read and are missing."
+
+
+def _early(runs: Sequence[RunData]) -> Iterable[str]:
+    for run in runs:
+        if run.manifest.until is not None:
+            contrasts = ", ".join(run.manifest.until.contrasts)
+            yield (
+                f"{run.name} could stop early, by {contrasts}: of such a run only the table "
+                "`sequential` allows for looking after every sample. All other intervals and tests "
+                "are those of a number of samples that was fixed before, and too favourable."
+            )

@@ -371,9 +371,10 @@ def _until(
             raise ConfigError("--alpha, --margin and --max go with --until; name a contrast there")
         return None
     from agent_env.analysis.contrast_text import planned_arms
-    from agent_env.runs.stopping import stoppable_contrasts
+    from agent_env.analysis.sequential.walk import stoppable_contrasts
 
-    stoppable_contrasts(stop.until, planned_arms([options.model], conditions), task)
+    arms = planned_arms([options.model], conditions)
+    stoppable_contrasts(stop.until, arms, task.metrics[0] in task.error_metrics)
     return StoppingSettings(
         contrasts=stop.until,
         alpha=stop.alpha,

@@ -11,20 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.contrast_text import parse_contrasts
-from agent_env.analysis.contrasts import PlannedContrast
 from agent_env.analysis.sequential.rule import StoppingRule
-from agent_env.analysis.sequential.walk import SequentialResult, Walk, look_order
-from agent_env.analysis.study import Arm, RunData
+from agent_env.analysis.sequential.walk import (
+    SequentialResult,
+    Walk,
+    look_order,
+    stoppable_contrasts,
+)
+from agent_env.analysis.study import RunData
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.reader import read_trace
-from agent_env.errors import ConfigError
 from agent_env.records.manifest import StoppingSettings
 from agent_env.records.schema import Sample
 from agent_env.runs.run import Run
 from agent_env.runs.study import read_run, study_of
-from agent_env.tasks.task import Task
 
 
 class Stopping:
@@ -42,8 +43,10 @@ class Stopping:
         task = next(iter(runs.values())).task
         study = study_of(data, task)
         self.metric = study.metrics[0]
-        contrasts = stoppable_contrasts(settings.contrasts, study.arms, task)
-        order = look_order(Comparison(study).clusters, settings.seed, settings.max_samples)
+        contrasts = stoppable_contrasts(
+            settings.contrasts, study.arms, self.metric in study.error_metrics
+        )
+        order = look_order(Comparison(study).cluster_names, settings.seed, settings.max_samples)
         self.walk = Walk(contrasts, order, StoppingRule(settings.alpha, settings.margin))
         self._rows = {sample.id: row for row, sample in enumerate(study.samples)}
         self._labels = {(arm.run, arm.condition.name): arm.label for arm in study.arms}
@@ -115,23 +118,6 @@ class RunStopping:
         counts = score.outcome in ("read", "unreadable")
         value = score.metrics.get(self.rule.metric) if counts else None
         self.rule.enter(self.name, key, value)
-
-
-def stoppable_contrasts(
-    texts: Sequence[str], arms: Sequence[Arm], task: Task
-) -> tuple[PlannedContrast, ...]:
-    """The contrasts of these texts; ConfigError for one that a run cannot stop on."""
-    if task.metrics[0] in task.error_metrics:
-        raise ConfigError(
-            f"--until needs a score in [0, 1]; {task.metrics[0]} says how far off an answer is"
-        )
-    contrasts = parse_contrasts(texts, arms)
-    for each in contrasts:
-        if not any(weight for _, weight in each.weights):
-            raise ConfigError(
-                f"--until {each.name}: a trend has no value for each sample; name two conditions"
-            )
-    return contrasts
 
 
 def in_words(result: SequentialResult) -> str:

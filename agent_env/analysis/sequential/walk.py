@@ -6,38 +6,56 @@ many it has. Samples that no other shares anything with are clusters of their ow
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 
+from agent_env.analysis.contrast_text import parse_contrasts
 from agent_env.analysis.contrasts import PlannedContrast
 from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.resampling import Ints
 from agent_env.analysis.sequential.capital import Look, confidence_interval
 from agent_env.analysis.sequential.rule import Decision, SequentialTest, StoppingRule
 from agent_env.analysis.sequential.unbiased import mean_after_stopping
+from agent_env.analysis.study import Arm
 from agent_env.errors import ConfigError
 
 Order = tuple[tuple[int, ...], ...]
 """Rows of samples by cluster, in the order of looking."""
 
 
-def look_order(clusters: Ints, seed: int, most: int | None = None) -> Order:
-    """The clusters of samples, shuffled; as many whole ones as hold at most `most` samples."""
-    members: dict[int, list[int]] = {}
+def look_order(clusters: Sequence[str], seed: int, most: int | None = None) -> Order:
+    """By sample: the name of its cluster. The clusters in a random order, which leaves two of them
+    in the same order whatever others there are; as many whole ones as hold at most `most`
+    samples."""
+    members: dict[str, list[int]] = {}
     for row, cluster in enumerate(clusters):
-        members.setdefault(int(cluster), []).append(row)
-    shuffled = list(members.values())
-    random.Random(f"order of looking/{seed}").shuffle(shuffled)
+        members.setdefault(cluster, []).append(row)
+    ranks = {name: sha256(f"{seed}/{name}".encode()).digest() for name in members}
     order, samples = [], 0
-    for rows in shuffled:
-        if most is not None and samples + len(rows) > most:
+    for name in sorted(members, key=ranks.__getitem__):
+        if most is not None and samples + len(members[name]) > most:
             break
-        order.append(tuple(rows))
-        samples += len(rows)
+        order.append(tuple(members[name]))
+        samples += len(members[name])
     return tuple(order)
+
+
+def stoppable_contrasts(
+    texts: Sequence[str], arms: Sequence[Arm], is_error: bool
+) -> tuple[PlannedContrast, ...]:
+    """The contrasts of these texts. ConfigError for one that has no value for each sample, and
+    where the metric says how far off an answer is, so that it is no score."""
+    if is_error:
+        raise ConfigError("a sequential test needs a score in [0, 1], and this metric is an error")
+    contrasts = parse_contrasts(texts, arms) if texts else ()
+    for each in contrasts:
+        if each.dose is not None:
+            raise ConfigError(
+                f"--until {each.name}: a trend has no value for each sample; name two conditions"
+            )
+    return contrasts
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +68,8 @@ class SequentialResult:
     """With a score in every arm concerned, up to the decision; all such where there is none."""
     clusters: int
     """Of the samples looked at."""
+    alpha: float
+    margin: float | None
     decision: Decision
     estimate: Estimate
     """Corrected for stopping, with the anytime-valid interval."""
@@ -153,6 +173,8 @@ class Walk:
             planned=sum(map(len, self.order)),
             looked=samples,
             clusters=len(looks),
+            alpha=self._test.rule.alpha,
+            margin=self._test.rule.margin,
             decision=verdict.decision,
             estimate=estimate,
             plain_mean=plain,
