@@ -122,5 +122,7 @@ class CompareKeywords(TypedDict, total=False):
     baseline: str | None
     contrasts: Sequence[str] | str
     wanted: float
+    sequential: bool
+    alpha: float
     strict: bool
     resamples: int

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from agent_env.analysis.extra import FOR_FIGURES, FOR_REPORT, need_extra
 from agent_env.episodes.run_folder import write_whole
 from agent_env.errors import ConfigError
+from agent_env.records.manifest import StoppingSettings
 from agent_env.records.options import Opt
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.run import Run
@@ -68,6 +69,16 @@ class CompareOptions:
     wanted: Annotated[
         float, Opt("Difference to tell the samples needed for.", min=0.001, max=1)
     ] = 0.05
+    sequential: Annotated[
+        bool,
+        Opt(
+            "Also the contrasts by a test that looks after each sample and stops when it knows, "
+            "as run --until does."
+        ),
+    ] = False
+    alpha: Annotated[
+        float, Opt("Of that test: false differences, over all looks.", min=0.0001, max=0.5)
+    ] = 0.05
     strict: Annotated[bool, Opt("Refuse runs over different samples.")] = False
     resamples: Annotated[int, Opt("Of the bootstrap and the tests.", min=1000, max=1_000_000)] = (
         10_000
@@ -96,6 +107,9 @@ def compare_folders(
             contrasts=options.contrasts,
             target_effect=options.wanted,
             resamples=options.resamples,
+            until=StoppingSettings(contrasts=options.contrasts, alpha=options.alpha)
+            if options.sequential
+            else None,
         ),
     )
 

@@ -70,7 +70,8 @@ def test_the_signature_shows_the_options_of_the_command() -> None:
     assert list(shown)[:6] == ["task", "model", "conditions", "tools", "preflight", "progress"]
     assert (shown["repeats"].default, shown["run_tokens"].default) == (1, None)
     assert list(signature(ae.compare).parameters) == [
-        "runs", "metric", "baseline", "contrasts", "wanted", "strict", "resamples",
+        "runs", "metric", "baseline", "contrasts", "wanted", "sequential", "alpha",
+        "strict", "resamples",
     ]  # fmt: skip
 
 
