@@ -45,6 +45,14 @@ class ConfigError(AgentEnvError):
     """The user asked for something that cannot be; the text says what and what to do."""
 
 
+class ConfigErrors(ConfigError):
+    """Several of them."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = tuple(lines)
+
+
 class DatasetError(AgentEnvError):
     """A file that cannot be read as what it should be."""
 

@@ -23,6 +23,7 @@ class Commands(CommandTable):
         "Ask models": {
             "run": "ask:run",
             "resume": "ask:resume",
+            "study": "study:study",
             "fake-server": "server:fake_server",
             "context": "context:contexts",
         },
@@ -101,14 +102,20 @@ UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 
 def main() -> None:
     """Entry point: the user's mistakes end with one line and exit code 2."""
-    from agent_env.errors import AgentEnvError, ConfigError, DatasetError, DatasetErrors
+    from agent_env.errors import (
+        AgentEnvError,
+        ConfigError,
+        ConfigErrors,
+        DatasetError,
+        DatasetErrors,
+    )
 
     guard_streams()
     try:
         code = app(prog_name="agent-env", standalone_mode=False)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
-    except DatasetErrors as exc:
+    except (DatasetErrors, ConfigErrors) as exc:
         _fail(exc.lines, 2)
     except (ConfigError, DatasetError) as exc:
         _fail([str(exc)], 2)

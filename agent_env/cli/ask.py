@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,12 +12,13 @@ import typer
 from agent_env.cli import engine as scale
 from agent_env.cli.options import with_options
 from agent_env.cli.preflight import print_checks
-from agent_env.cli.run import AsJson, RunPath, print_scores, scored_when_stopped
-from agent_env.cli.several import resume_several, run_several
+from agent_env.cli.run import AsJson, RunPath, print_scores, say, scored_when_stopped
+from agent_env.cli.study import resume_study, run_side_by_side, tell_outcomes
 from agent_env.errors import ConfigError
 
 if TYPE_CHECKING:
     from agent_env.runs.options import ResumeOptions, RunOptions
+    from agent_env.runs.start import Engine
 
 SERVER = "The model"
 
@@ -85,7 +87,7 @@ def run(
     spread = scale.chosen_engine(engine, address, workers, cache, options.web.mode)
     each = one_per_model(options, models)
     if len(each) > 1:
-        run_several(each, spread, as_json)
+        _run_models(each, spread, as_json)
         return
     with scored_when_stopped(as_json) as (listener, began):
         asyncio.run(start_run(each[0], listener, spread))
@@ -101,8 +103,8 @@ def resume(
     workers: scale.Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Finish a run: missing episodes, and those cut off or failed from their last event on. The
-    folder of several models' runs goes on with all of them.
+    """Finish a run: missing episodes, and those cut off or failed from their last event on. A
+    study, or another folder of runs, goes on with all of them.
 
     Recorded replies and tool results are used again; nothing paid for is asked for twice.
 
@@ -114,9 +116,68 @@ def resume(
     from agent_env.runs.run import Run
 
     spread = scale.chosen_engine(engine, address, workers)
-    if resume_several(folder, options, spread, as_json):
+    if resume_study(folder, options) or _resume_models(folder, options, spread, as_json):
         return
     run = Run.open(folder)
     with scored_when_stopped(as_json) as (listener, _):
         asyncio.run(resume_run(run, options, listener, spread))
     print_scores(run, as_json)
+
+
+def _run_models(each: Sequence[RunOptions], spread: Engine | None, as_json: bool) -> None:
+    """Make a run for each model and run them side by side; exit 1 where any failed."""
+    from agent_env.runs.studies.together import Course, run_models
+
+    folders = [options.out for options in each if options.out is not None]
+    course = Course(preflight=each[0].preflight, engine=spread, is_side_by_side=spread is None)
+    parent = folders[0].parent
+    failures = run_side_by_side(
+        lambda listen: run_models(each, listen, say, course), f"agent-env resume {parent}"
+    )
+    _tell(parent, folders, failures, as_json)
+
+
+def _resume_models(
+    parent: Path, options: ResumeOptions, spread: Engine | None, as_json: bool
+) -> bool:
+    """Go on with all runs in the folder; exit 1 where any failed. False where it is a run itself,
+    or holds none."""
+    from agent_env.runs.run import Run
+    from agent_env.runs.studies.together import Course, Lane, run_lanes
+    from agent_env.runs.study import runs_below
+
+    folders = list(runs_below(parent))
+    if folders in ([parent], []):
+        return False
+    if options.model or options.base_url or options.api_key_env:
+        raise ConfigError(
+            f"{parent} holds several models; change one of them: agent-env resume {folders[0]}"
+        )
+    lanes = [Lane(str(folder), [Run(folder)]) for folder in folders]
+    names = {folder: str(folder.relative_to(parent)) for folder in folders}
+    course = Course(options, engine=spread, is_side_by_side=spread is None)
+    failures = run_side_by_side(
+        lambda listen: run_lanes(lanes, listen, course, names=names), f"agent-env resume {parent}"
+    )
+    _tell(parent, folders, failures, as_json)
+    return True
+
+
+def _tell(
+    parent: Path, folders: Sequence[Path], failures: Mapping[str, str], as_json: bool
+) -> None:
+    """Print the scores of each run, then the outcomes."""
+    from agent_env.errors import AgentEnvError
+    from agent_env.runs.run import Run
+
+    outcomes = dict(failures)
+    for folder in folders:
+        try:
+            print_scores(Run(folder), as_json)
+        except AgentEnvError as exc:
+            outcomes.setdefault(str(folder.relative_to(parent)), str(exc))
+        except SystemExit:
+            outcomes.setdefault(str(folder.relative_to(parent)), "no episode came to its end")
+    again, last = f"agent-env resume {parent}", f"agent-env compare {parent} compares the models."
+    names = [str(folder.relative_to(parent)) for folder in folders]
+    tell_outcomes(names, outcomes, again, last)

@@ -185,6 +185,14 @@ class StoppingSettings(Stored):
     """Of the order in which samples are asked and looked at."""
 
 
+class StudyUse(Stored):
+    """The study that a run belongs to."""
+
+    name: str
+    digest: str
+    """SHA-256 of study.toml when the run was made."""
+
+
 class Manifest(Stored):
     """run.json: everything that determined a run; no secret."""
 
@@ -252,6 +260,8 @@ class Manifest(Stored):
     """The episode that this run forks."""
     until: StoppingSettings | None = Field(default=None, exclude_if=lambda rule: rule is None)
     """What ends the run early; None where nothing does, and for a study, which has it itself."""
+    study: StudyUse | None = Field(default=None, exclude_if=lambda use: use is None)
+    """The study that asked for it."""
     changes: tuple[str, ...] = ()
     """What was accepted as changed when the run was resumed, with the time."""
     preflights: tuple[Preflight, ...] = ()

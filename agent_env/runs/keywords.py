@@ -73,6 +73,28 @@ def from_arguments(record: type, values: Mapping[str, object], function: str) ->
 
 
 def _pair(key: Keyword, value: Any) -> tuple[Option, Any]:
+    """The value in its type, as `_typed`; ConfigError where it cannot be."""
+    try:
+        return _typed(key, value)
+    except ValidationError as exc:
+        problem = user_problem(exc.errors(), ())
+        raise ConfigError(f"{key.name}={value!r}: {problem}") from None
+
+
+def keyword_problem(key: Keyword, value: Any) -> str | None:
+    """Why the keyword cannot have this value; None where it can."""
+    try:
+        option, typed = _typed(key, value)
+        if option.opt.read is not None and typed is not None:
+            option.opt.read(typed)
+    except ValidationError as exc:
+        return f"{value!r}: {user_problem(exc.errors(), ())}"
+    except ConfigError as exc:
+        return str(exc)
+    return None
+
+
+def _typed(key: Keyword, value: Any) -> tuple[Option, Any]:
     """The value in its type: a path from a text, one of several from itself alone. A mapping in the
     place of texts, such as `tool_limit={"python": 3}`, needs no reading."""
     opt, is_several = key.option.opt, get_origin(key.type) is tuple
@@ -84,13 +106,9 @@ def _pair(key: Keyword, value: Any) -> tuple[Option, Any]:
         value = (value,)
     limits = Field(ge=opt.min, le=opt.max)
     config = ConfigDict(arbitrary_types_allowed=True)
-    try:
-        kind: Any = Annotated[key.type, limits]
-        adapter: TypeAdapter[Any] = TypeAdapter(kind, config=config)
-        return key.option, adapter.validate_python(value)
-    except ValidationError as exc:
-        problem = user_problem(exc.errors(), ())
-        raise ConfigError(f"{key.name}={value!r}: {problem}") from None
+    kind: Any = Annotated[key.type, limits]
+    adapter: TypeAdapter[Any] = TypeAdapter(kind, config=config)
+    return key.option, adapter.validate_python(value)
 
 
 def with_keywords(record: type, without: tuple[str, ...] = ()) -> Callable[[Function], Function]:

@@ -17,6 +17,7 @@ from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions
 from agent_env.models.parameters import ModelParameters
 from agent_env.protocols import Limits
+from agent_env.records.manifest import StudyUse
 from agent_env.records.options import RUNNING, SERVER, STOPPING, WHAT, WORDS, Opt, Part
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
@@ -284,6 +285,8 @@ class RunOptions:
     preflight: Literal["off", "on", "anyway"] = "off"
     """Whether the server is tested before the first episode; `anyway` runs invalid conditions too
     and marks them."""
+    study: StudyUse | None = None
+    """The study that asks for the run."""
 
     @property
     def plugins(self) -> Plugins:

@@ -352,6 +352,7 @@ def _create(
         "web_settings": settings_of(options.web),
         "contexts": tuple(copy.use for copy in copies),
         "versions": versions(),
+        "study": options.study,
         "created_at": now.isoformat(timespec="seconds"),
     }
     manifest = Manifest(**entries(options) | fields)

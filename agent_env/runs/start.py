@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import JsonValue
 
@@ -25,7 +25,7 @@ from agent_env.wiring.models import api_of, facts_of_server, health_of, open_cou
 from agent_env.wiring.rooms import Rooms, open_rooms
 
 if TYPE_CHECKING:
-    from agent_env.episodes.calls.budget import RunLimits
+    from agent_env.episodes.calls.budget import RunBudget, RunLimits
     from agent_env.episodes.pending import StoppingCondition
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.records.schema import Condition, Sample, ToolSpec
@@ -51,6 +51,8 @@ class Listener:
 
 Engine = Callable[..., Coroutine[Any, Any, None]]
 """Takes what `run_episodes` takes."""
+PreflightWish = Literal["off", "on", "anyway"]
+"""`anyway` runs invalid conditions too and marks them."""
 
 
 async def start_run(options: RunOptions, listener: Listener, engine: Engine | None = None) -> Run:
@@ -69,32 +71,36 @@ class PreflightRefused(ConfigError):
         self.preflight = preflight
 
 
-async def make_run(
-    options: RunOptions,
-    note: Callable[[str], None],
-    stack: AsyncExitStack,
-    keep_refused: bool = False,
-) -> Run:
+async def make_run(options: RunOptions, note: Callable[[str], None], stack: AsyncExitStack) -> Run:
     """Make the samples and the folder; what was opened stays open in the run until the stack is
-    closed. PreflightRefused where a preflight is wished and tells that the run would mean nothing:
-    there is no folder then, unless it is to be kept, so that `resume` can begin it."""
+    closed. PreflightRefused where a preflight is wished and tells that the run would mean nothing;
+    there is no folder then."""
     run = await prepare_run(options, note, stack)
-    if options.preflight == "off":
-        return run
+    try:
+        await try_server(run, options.preflight, note, stack)
+    except ConfigError:
+        run.discard()
+        raise
+    return run
+
+
+async def try_server(
+    run: Run, wish: PreflightWish, note: Callable[[str], None], stack: AsyncExitStack
+) -> None:
+    """The preflight of a new run, if one is wished; run.json has its result, a refusal, too, so
+    that `resume` can begin the run. What it opened stays open in the run until the stack is
+    closed."""
+    if wish == "off":
+        return
     try:
         async with AsyncExitStack() as trial:
-            anyway = options.preflight == "anyway"
-            update = await preflight_update(run, run.manifest(), anyway, note, trial)
+            update = await preflight_update(run, run.manifest(), wish == "anyway", note, trial)
             if update:
                 run.change(**update)
             stack.push_async_exit(trial.pop_all())
-    except ConfigError as exc:
-        if keep_refused and isinstance(exc, PreflightRefused):
-            run.change(preflights=(exc.preflight,))
-        else:
-            run.discard()
+    except PreflightRefused as exc:
+        run.change(preflights=(exc.preflight,))
         raise
-    return run
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +231,11 @@ async def run_episodes(
     limits: RunLimits | None = None,
     strict: bool = True,
     stopping: StoppingCondition | None = None,
+    budget: RunBudget | None = None,
 ) -> None:
     """Runs every episode without a complete trace, also on resume. `limits` override those of the
     run; if `strict`, an episode fails whose requests differ from the recorded ones. `stopping`:
-    None for the run's own, if it has one."""
+    None for the run's own, if it has one; `budget`: None for one of this run alone."""
     from agent_env.episodes.again.changes import limits_of
     from agent_env.episodes.calls.options import change_run_limits, open_calls
     from agent_env.episodes.pending import pending
@@ -255,7 +262,7 @@ async def run_episodes(
             run, manifest, run.task, stack, listener.note, run.parts, run.plugins
         )
         is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"), run.plugins)
-        calls = open_calls(run, manifest, at_once, stack, listener.note, is_up)
+        calls = open_calls(run, manifest, at_once, stack, listener.note, is_up, budget)
         listener.pace(lambda: str(calls.pace))
         telling = asyncio.create_task(calls.outage.tell_quiet(lambda: calls.pace.in_flight))
         stack.callback(telling.cancel)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,22 +52,39 @@ def read_manifests(paths: Sequence[Path | str]) -> dict[str, Manifest]:
     return {names[folder]: Run.open(folder).manifest() for folder in folders}
 
 
+LEVELS = 3
+"""How deep runs are looked for: those of a study lie at STUDY/TASK/MODEL."""
+
+
 def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = silent) -> list[Path]:
-    """Each path that is a run, else the runs directly below it, sorted, without duplicates. `note`
-    reports skipped folders, whose run.json is no plain file."""
-    folders: dict[Path, None] = {}
+    """Each path that is a run, else the runs below it, such as those of a study; sorted, without
+    duplicates. `note` reports skipped folders, whose run.json is no plain file."""
+    folders: dict[Path, Path] = {}
     for path in map(Path, paths):
-        files = sorted(path.glob("*/run.json"))
-        below = [file.parent for file in files if is_safe(file.parent, file)]
-        for file in files:
-            if file.parent not in below:
-                note(f"passed over: {file} is no plain file in its folder")
-        if not (path / "run.json").exists() and not below:
+        below = list(runs_below(path, note))
+        if not below:
             raise ConfigError(f"{path} is no run and holds none: there is no run.json")
-        for folder in [path] if (path / "run.json").exists() else below:
-            if folder.resolve() not in {other.resolve() for other in folders}:
-                folders[folder] = None
-    return list(folders)
+        for folder in below:
+            folders.setdefault(folder.resolve(), folder)
+    return list(folders.values())
+
+
+def runs_below(
+    path: Path, note: Callable[[str], None] = silent, levels: int = LEVELS
+) -> Iterator[Path]:
+    """The folder itself where it is a run, else the runs at most so many levels below it; what lies
+    within a run belongs to it."""
+    file = path / "run.json"
+    if file.exists() or file.is_symlink():
+        if levels == LEVELS or is_safe(path, file):  # a path that was named says itself what it is
+            yield path
+        else:
+            note(f"passed over: {file} is no plain file in its folder")
+        return
+    for folder in sorted(path.iterdir()) if levels and path.is_dir() else ():
+        if folder.is_dir():
+            with suppress(PermissionError):
+                yield from runs_below(folder, note, levels - 1)
 
 
 def read_run(run: Run, name: str, note: Callable[[str], None]) -> RunData:

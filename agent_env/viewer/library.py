@@ -10,7 +10,6 @@ import re
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +17,7 @@ from threading import Event
 
 from agent_env.errors import AgentEnvError
 from agent_env.runs.opened import OpenRun
+from agent_env.runs.study import runs_below
 
 PAUSE_S = 2.0
 """Between two looks at a run's traces."""
@@ -64,7 +64,7 @@ class Library:
     def runs(self) -> list[OpenRun]:
         """Those that are there now, the newest first."""
         found = {}
-        for path in find(self._root):
+        for path in runs_below(self._root):
             key = self._key(path)
             if key not in self._runs:
                 self._runs[key] = OpenRun(key, path, Path(self._spare.name))
@@ -136,16 +136,3 @@ class Library:
         if other is not None and other.folder.path != path:
             return f"{plain}~{sha256(str(path).encode()).hexdigest()[:8]}"
         return plain
-
-
-def find(root: Path) -> Iterator[Path]:
-    """The folder itself where it is a run, else the runs up to two levels below it."""
-    if (root / "run.json").exists():
-        yield root
-        return
-    visited: set[Path] = set()
-    for pattern in ("*/run.json", "*/*/run.json"):
-        for file in sorted(root.glob(pattern)):
-            if file.parent.parent not in visited:  # what lies within a run belongs to it
-                visited.add(file.parent)
-                yield file.parent

@@ -19,9 +19,10 @@ from agent_env.models.fake_server import Answer, Call, FakeServer
 from agent_env.models.fake_server.conversation import Offer, Policy, Tokens, Turn
 from agent_env.records.manifest import Manifest
 from agent_env.runs.options import ResumeOptions, RunOptions
+from agent_env.runs.prepare import prepare_run
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
-from agent_env.runs.start import Listener, check_run, make_run, run_episodes, start_run
+from agent_env.runs.start import Listener, check_run, run_episodes, start_run, try_server
 
 TEST = "This is a test of the connection."
 
@@ -173,7 +174,7 @@ def test_a_run_from_before_there_were_preflights_is_resumed_without(tmp_path: Pa
     assert asyncio.run(go_on()) == 0
 
 
-def test_a_run_that_was_refused_is_kept_where_wished_and_resumed_once_its_server_is_mended(
+def test_a_run_of_a_study_that_was_refused_is_kept_and_resumed_once_its_server_is_mended(
     tmp_path: Path,
 ) -> None:
     quiet = Listener(lambda text: None, lambda run, count: None, lambda key, ending: None)
@@ -181,7 +182,9 @@ def test_a_run_that_was_refused_is_kept_where_wished_and_resumed_once_its_server
 
     async def begin() -> None:
         async with FakeServer(policy(drops=True)) as server, AsyncExitStack() as stack:
-            await make_run(asked(out, server.url), lambda text: None, stack, keep_refused=True)
+            options = asked(out, server.url)
+            run = await prepare_run(options, lambda text: None, stack)
+            await try_server(run, options.preflight, lambda text: None, stack)
 
     async def go_on(drops: bool) -> None:
         async with FakeServer(policy(drops=drops)) as server:

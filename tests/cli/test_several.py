@@ -42,7 +42,7 @@ def test_each_outcome_is_told_at_the_end(half_done: Path) -> None:
     *_, first, second, again, compare = (half_done / "stderr").read_text().splitlines()
     assert re.match(r"compatible-x: stopped: the model's server was away for \d+ s", first)
     assert second == "reference: done"
-    assert again == "agent-env resume both goes on with all models."
+    assert again == "agent-env resume both goes on with all of them."
     assert compare == "agent-env compare both compares the models."
 
 

@@ -1,6 +1,7 @@
-"""The budget of a run. A call reserves tokens and money before it starts.
+"""The budget of a run. A call reserves tokens and money before it starts, also in the wider budgets
+of which the run is a part.
 
-Guarantees: no call starts if spent and reserved amounts, its own included, exceed the limit; so a
+Guarantees: no call starts if spent and reserved amounts, its own included, exceed a limit; so a
 run overshoots at most by what the calls in flight cost beyond their reservations. A call waits
 while others in flight may return unused amounts. The reservation of a failed call of unknown cost
 stays taken. Not covered: calls in flight when this process is killed; they leave no trace.
@@ -79,6 +80,10 @@ class RunBudget:
     facts: ModelFacts | None = None
     max_output: int | None = None
     """The user's limit on the output tokens of a call."""
+    wider: tuple[RunBudget, ...] = ()
+    """Budgets of several runs together, which this run's calls must fit into, too."""
+    whose: str = "the run"
+    """For users."""
     tokens: int = 0
     """Spent so far."""
     cost_usd: float = 0.0
@@ -104,25 +109,30 @@ class RunBudget:
 
     @property
     def is_limited(self) -> bool:
-        """Whether tokens or money are limited."""
-        return self.limits.tokens is not None or self.limits.cost_usd is not None
+        """Whether tokens or money are limited, here or in a wider budget."""
+        own = self.limits.tokens is not None or self.limits.cost_usd is not None
+        return own or any(budget.is_limited for budget in self.wider)
 
     @asynccontextmanager
     async def share_of(self, estimated: int) -> AsyncIterator[Reservation]:
         """As `share`, for an estimated number of input tokens."""
         share = self._needed(estimated)
-        while (lacking := self._lacking(share)) is not None:
-            if not self.in_flight:
+        while (short := self._short(share)) is not None:
+            budget, lacking = short
+            if not budget.in_flight:
                 raise lacking
-            self._settled.clear()
-            await self._settled.wait()
-        self._book(share, 1)
+            budget._settled.clear()
+            await budget._settled.wait()
+        for budget in (self, *self.wider):
+            budget._book(share, 1)
         try:
             yield share
         finally:
-            self._book(share, -1)
+            for budget in (self, *self.wider):
+                budget._book(share, -1)
             self.settle(share)
-            self._settled.set()
+            for budget in (self, *self.wider):
+                budget._settled.set()
 
     def settle(self, share: Reservation) -> None:
         """Books what the call used, or may have used."""
@@ -141,19 +151,21 @@ class RunBudget:
             async with asyncio.timeout(self.limits.time_s):
                 yield
         except TimeoutError as exc:
-            text = f"the run has used its {self.limits.time_s:g} s"
+            text = f"{self.whose} has used its {self.limits.time_s:g} s"
             raise RunStopped(text, reason="time") from exc
 
     def spend(self, usage: Usage) -> None:
         """Adds the known usage of a call."""
-        self.tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
-        self.cost_usd += cost_usd(usage, self.facts) or 0.0
+        for budget in (self, *self.wider):
+            budget.tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
+            budget.cost_usd += cost_usd(usage, self.facts) or 0.0
         self._largest_output = max(self._largest_output, usage.output_tokens or 0)
 
     def hold(self, usage: Usage) -> None:
         """Holds what a failed call may have used."""
-        self.held_tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
-        self.held_cost_usd += cost_usd(usage, self.facts) or 0.0
+        for budget in (self, *self.wider):
+            budget.held_tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
+            budget.held_cost_usd += cost_usd(usage, self.facts) or 0.0
 
     def may_need(self, estimated: int) -> Usage:
         """What a call of `estimated` input tokens may use, judged by earlier calls."""
@@ -170,11 +182,18 @@ class RunBudget:
         tokens = (need.input_tokens or 0) + (need.output_tokens or 0)
         return Reservation(tokens, cost_usd(need, self.facts) or 0.0, estimated, need)
 
+    def _short(self, share: Reservation) -> tuple[RunBudget, RunStopped] | None:
+        """The first budget that lacks what the call may need, and what it says."""
+        for budget in (self, *self.wider):
+            if (lacking := budget._lacking(share)) is not None:
+                return budget, lacking
+        return None
+
     def _lacking(self, share: Reservation) -> RunStopped | None:
         most = self.limits.tokens
         taken = self.tokens + self.held_tokens + self._reserved_tokens
         if most is not None and taken + share.tokens > most:
-            text = f"the run has used {self.tokens} of its {most} tokens"
+            text = f"{self.whose} has used {self.tokens} of its {most} tokens"
             if self.held_tokens:
                 text += f", and up to {self.held_tokens} by failed calls of unknown usage"
             text += f"; the next call may need {share.tokens}"
@@ -182,7 +201,7 @@ class RunBudget:
         limit = self.limits.cost_usd
         spent = self.cost_usd + self.held_cost_usd + self._reserved_cost_usd
         if limit is not None and spent + share.cost_usd > limit:
-            text = f"the run has cost {self.cost_usd:.4f} of its {limit:g} USD"
+            text = f"{self.whose} has cost {self.cost_usd:.4f} of its {limit:g} USD"
             if self.held_cost_usd:
                 text += f", and up to {self.held_cost_usd:.4f} by failed calls of unknown usage"
             text += f"; the next call may cost {share.cost_usd:.4f}"

@@ -52,8 +52,10 @@ class CallOptions:
     ] = 20
     """Failed calls in a row after which the run stops."""
     prices: Annotated[
-        Path | None, Opt("A table of models: agent-env docs limits shows the form.", CALLS)
+        Path | ModelFacts | None,
+        Opt("A table of models: agent-env docs limits shows the form.", CALLS, typed=Path | None),
     ] = None
+    """The file, or the model's row itself."""
     reply_cache: Annotated[
         Path | None,
         Opt("Keep replies here, and take those that are here.", CALLS, manifest="reply_cache"),
@@ -88,10 +90,12 @@ def priced_facts(
     return facts
 
 
-def model_facts(file: Path | None, model: str, note: Callable[[str], None]) -> ModelFacts | None:
+def model_facts(
+    file: Path | ModelFacts | None, model: str, note: Callable[[str], None]
+) -> ModelFacts | None:
     """The model's row in the table; None without one, which `note` reports."""
-    if file is None:
-        return None
+    if file is None or isinstance(file, ModelFacts):
+        return file
     table = read_prices(file)
     facts = table.get(model) or table.get(split_address(model)[0])  # wherever it is
     if facts is None:
@@ -106,24 +110,13 @@ def open_calls(
     stack: AsyncExitStack,
     note: Callable[[str], None],
     is_up: IsUp | None = None,
+    budget: RunBudget | None = None,
 ) -> Calls:
-    """What the calls of this start share. With a limit, the budget includes the earlier starts;
-    else no trace is read. `is_up`: the server's health check."""
+    """What the calls of this start share. `is_up`: the server's health check; `budget`: None for
+    one of this run alone."""
     breaker = manifest.retries.get("breaker", Breaker().calls)
-    budget = RunBudget(
-        limits=run_limits(manifest),
-        facts=manifest.model_facts,
-        max_output=max_output(manifest),
-    )
-    if budget.is_limited:
-        for probe in (probe for each in manifest.preflights for probe in each.probes):
-            budget.spend(probe.charged or probe.usage)
-        for events in all_events(folder):
-            usages, holds = charges(events)
-            for usage in usages:
-                budget.spend(usage)
-            for usage in holds:
-                budget.hold(usage)
+    if budget is None:
+        budget = open_budget(folder, manifest)
     cache = _cache(manifest, stack, note)
     retries = retries_of(manifest)
     return Calls(
@@ -134,6 +127,29 @@ def open_calls(
         breaker=Breaker(None if breaker is None else int(breaker)),
         cache=cache,
     )
+
+
+def open_budget(
+    folder: RunFolder, manifest: Manifest, wider: tuple[RunBudget, ...] = ()
+) -> RunBudget:
+    """The run's budget. With a limit, it and the wider ones get what earlier starts have spent;
+    else no trace is read."""
+    budget = RunBudget(
+        limits=run_limits(manifest),
+        facts=manifest.model_facts,
+        max_output=max_output(manifest),
+        wider=wider,
+    )
+    if budget.is_limited:
+        for probe in (probe for each in manifest.preflights for probe in each.probes):
+            budget.spend(probe.charged or probe.usage)
+        for events in all_events(folder):
+            usages, holds = charges(events)
+            for usage in usages:
+                budget.spend(usage)
+            for usage in holds:
+                budget.hold(usage)
+    return budget
 
 
 def outage_of(

@@ -1,0 +1,203 @@
+"""The commands on studies: several models and tasks by one file."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agent_env.cli.run import AsJson, say
+
+if TYPE_CHECKING:
+    from agent_env.runs.options import ResumeOptions
+    from agent_env.runs.studies.folder import StudyFolder
+    from agent_env.runs.studies.together import ListenerFor
+
+study = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Several models and tasks by one file, side by side, with planned contrasts.\n\n"
+    "Example: agent-env study new web-and-code",
+)
+StudyPath = Annotated[
+    Path, typer.Argument(help="A study's folder, or its study.toml.", metavar="STUDY")
+]
+NoPreflight = Annotated[bool, typer.Option("--no-preflight", help="Do not try the servers first.")]
+Anyway = Annotated[
+    bool, typer.Option("--anyway", help="Run conditions that the preflight finds meaningless.")
+]
+
+
+@study.command()
+def new(
+    folder: Annotated[Path, typer.Argument(help="A new folder.", metavar="STUDY")],
+) -> None:
+    """Write a study.toml to be made one's own.
+
+    Example: agent-env study new web-and-code
+    """
+    from agent_env.runs.studies.example import write_example
+
+    file = write_example(folder)
+    print(file)
+    say(f"edit it, then: agent-env study check {folder}")
+
+
+@study.command()
+def check(
+    folder: StudyPath,
+    like: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="An earlier run, or a folder of runs, to forecast from. Repeatable.", metavar="RUN"
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List all mistakes of a study by line; then try each model by a few short calls, and forecast
+    tokens, money, time and detectable differences.
+
+    Example: agent-env study check web-and-code
+    """
+    from agent_env.cli.preflight import print_checks
+    from agent_env.runs.studies.folder import StudyFolder
+
+    opened = StudyFolder(folder)
+    options, plan = opened.all_options(), opened.plan
+    say(f"{opened.file}: {len(plan.tasks)} tasks × {len(plan.models)} models, no mistake")
+    limits = plan.budget.as_limits()
+    print_checks(options, as_json, like or (), plan.contrasts, limits, models_at_once=True)
+
+
+@study.command()
+def run(folder: StudyPath, no_preflight: NoPreflight = False, anyway: Anyway = False) -> None:
+    """Run a study: all models side by side, the tasks of each one after the other.
+
+    Example: agent-env study run web-and-code
+    """
+    from agent_env.runs.studies.folder import StudyFolder
+    from agent_env.runs.studies.together import Course
+
+    opened = StudyFolder(folder)
+    course = Course(preflight="anyway" if anyway else "off" if no_preflight else "on")
+    _go(opened, lambda listen: opened.start(listen, say, course))
+
+
+@study.command()
+def resume(
+    folder: StudyPath,
+    accept_changes: Annotated[
+        bool, typer.Option("--accept-changes", help="Go on though code or versions changed.")
+    ] = False,
+    anyway: Anyway = False,
+    trust_run: Annotated[
+        bool, typer.Option("--trust-run", help="Go on with runs that you did not make here.")
+    ] = False,
+) -> None:
+    """Go on with all runs of a study, also with those that failed or never began.
+
+    Example: agent-env study resume web-and-code
+    """
+    from agent_env.runs.options import ResumeOptions
+    from agent_env.runs.studies.folder import StudyFolder
+    from agent_env.runs.studies.together import Course
+
+    opened = StudyFolder(folder)
+    options = ResumeOptions(accept_changes=accept_changes, anyway=anyway, trust_run=trust_run)
+    course = Course(options, preflight="anyway" if anyway else "on")
+    _go(opened, lambda listen: opened.resume(listen, say, course))
+
+
+def resume_study(path: Path, options: ResumeOptions) -> bool:
+    """Go on with the study that the path is, or with its runs below the path; False where it
+    belongs to none."""
+    from agent_env.errors import ConfigError
+    from agent_env.runs.options import ResumeOptions
+    from agent_env.runs.studies.folder import StudyFolder
+    from agent_env.runs.studies.together import Course
+
+    if (opened := StudyFolder.around(path)) is None:
+        return False
+    own = ResumeOptions(
+        accept_changes=options.accept_changes, anyway=options.anyway, trust_run=options.trust_run
+    )
+    if options != own:
+        raise ConfigError(
+            f"{path} belongs to the study {opened.path}; write the change into {opened.file} and "
+            "resume without options"
+        )
+    whole = path.absolute()
+    only = frozenset(
+        place.path
+        for place in opened.places()
+        if whole in (place.path.absolute(), *place.path.absolute().parents)
+    )
+    course = Course(own, preflight="anyway" if own.anyway else "on", only=only or None)
+    _go(opened, lambda listen: opened.resume(listen, say, course))
+    return True
+
+
+@study.command()
+def status(folder: StudyPath, as_json: AsJson = False) -> None:
+    """Show what each run of a study has: episodes done and failed, tokens, money.
+
+    Example: agent-env study status web-and-code
+    """
+    import json
+
+    from agent_env.cli.tables import print_table
+    from agent_env.runs.studies.folder import StudyFolder
+    from agent_env.runs.studies.status import status_json, status_of, status_table
+
+    rows = status_of(StudyFolder(folder))
+    if as_json:
+        print(json.dumps(status_json(folder, rows)))
+    else:
+        print_table(status_table(folder, rows))
+
+
+Go = Callable[["ListenerFor"], Coroutine[Any, Any, Mapping[str, str]]]
+"""Runs what is missing; gives by name of a run why it did not come to its end."""
+
+
+def _go(opened: StudyFolder, go: Go) -> None:
+    """Run it with progress; print where it stands, and the outcome of each run; exit 1 where any
+    failed."""
+    from agent_env.cli.tables import print_table
+    from agent_env.runs.studies.status import status_of, status_table
+
+    again = f"agent-env study resume {opened.path}"
+    failures = run_side_by_side(go, again)
+    print_table(status_table(opened.path, status_of(opened)))
+    report = f"agent-env study report {opened.path} writes one page over all runs."
+    tell_outcomes([place.name for place in opened.places()], failures, again, report)
+
+
+def tell_outcomes(names: Iterable[str], failures: Mapping[str, str], again: str, last: str) -> None:
+    """Tell what became of each run, and what can be done next; exit 1 where any failed."""
+    for name in names:
+        say(f"{name}: {failures.get(name, 'done')}")
+    if failures:
+        say(f"{again} goes on with all of them.")
+    say(last)
+    if failures:
+        sys.exit(1)
+
+
+def run_side_by_side(go: Go, again: str) -> Mapping[str, str]:
+    """What `go` gives, with progress on stderr; Ctrl-C, or a signal to end, says how to go on."""
+    import asyncio
+
+    from agent_env.runs.progress import progress_shown
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        with progress_shown(again=again) as progress:
+            return asyncio.run(go(progress.listener_for))
+    except KeyboardInterrupt:
+        sys.exit(130)

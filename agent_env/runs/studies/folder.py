@@ -1,0 +1,313 @@
+"""A study on disk: the user's study.toml, study.json beside it, and a run folder for each task and
+model below: STUDY/TASK/MODEL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from agent_env.episodes.run_folder import RunFolder, digest
+from agent_env.errors import ConfigError, DatasetError, DatasetErrors, first_problem
+from agent_env.records.manifest import StudyUse
+from agent_env.records.safe_files import read_file, replace_file
+from agent_env.records.schema import Stored
+from agent_env.runs.options import ResumeOptions, RunOptions
+from agent_env.runs.prepare import addressed
+from agent_env.runs.resume import check_resumed
+from agent_env.runs.run import Run
+from agent_env.runs.studies.plan import Budget, StudyPlan
+from agent_env.runs.studies.read import FILE, plan_of, read_text
+from agent_env.runs.studies.together import Course, Lane, ListenerFor, prepare_all, run_lanes
+from agent_env.runs.studies.toml_lines import TomlLines
+from agent_env.wiring.trust import record_run
+
+if TYPE_CHECKING:
+    from agent_env.episodes.calls.budget import RunBudget
+
+RECORD = "study.json"
+CHANGEABLE = frozenset(
+    {
+        "concurrency", "run_tokens", "run_cost_usd", "run_time_s", "prices", "base_url",
+        "api_key_env", "budget", "contrasts",
+    }
+)  # fmt: skip
+"""Entries of study.toml that may change after the start, in any table."""
+
+
+class StudyChange(Stored):
+    """An accepted change of study.toml after the start."""
+
+    at: str
+    """ISO 8601, UTC."""
+    digest: str
+    """Of the file as changed."""
+    fields: tuple[str, ...]
+
+
+class StudyRecord(Stored):
+    """study.json: the study as it began."""
+
+    name: str
+    digest: str
+    """SHA-256 of `text`."""
+    begun_at: str
+    """ISO 8601, UTC."""
+    text: str
+    """study.toml at the start; its contrasts are the planned ones."""
+    changes: tuple[StudyChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """One run of a study."""
+
+    task: str
+    model: str
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.task}/{self.model}"
+
+    @property
+    def is_begun(self) -> bool:
+        return (self.path / "run.json").exists()
+
+
+class StudyFolder:
+    """The study in a folder, or of a study.toml. Its file is read, and checked, at first use."""
+
+    def __init__(self, path: Path | str) -> None:
+        given = Path(path)
+        self.path = given.parent if given.name == FILE else given
+        self.file = self.path / FILE
+
+    @classmethod
+    def around(cls, path: Path) -> StudyFolder | None:
+        """The study that was begun and that the path is, or lies in; None where there is none."""
+        for folder in (path, path.parent, path.parent.parent):
+            if (folder / RECORD).exists():
+                return cls(folder)
+        return None
+
+    @cached_property
+    def text(self) -> str:
+        return read_text(self.file)
+
+    @cached_property
+    def plan(self) -> StudyPlan:
+        """The file as it is now; DatasetErrors with all its mistakes."""
+        return plan_of(self.file, self.text)
+
+    @property
+    def name(self) -> str:
+        return self.plan.name or self.path.resolve().name
+
+    @property
+    def use(self) -> StudyUse:
+        """What the study's new runs note of it."""
+        return StudyUse(name=self.name, digest=digest(self.text.encode()))
+
+    @property
+    def record(self) -> StudyRecord | None:
+        """study.json; None before the start."""
+        file = self.path / RECORD
+        try:
+            return StudyRecord.model_validate_json(read_file(self.path, file))
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc
+        except ValidationError as exc:
+            reason = f"not a study's record: {first_problem(exc.errors())}"
+            raise DatasetError(file, None, reason) from exc
+
+    @property
+    def begun_plan(self) -> StudyPlan | None:
+        """The plan at the start; None before it."""
+        record = self.record
+        if record is None:
+            return None
+        return plan_of(self.path / RECORD, record.text, is_checked=False)
+
+    def places(self) -> list[RunPlace]:
+        """Every run that the plan asks for, in the order of models, then tasks."""
+        return [
+            RunPlace(task, model, self.path / task / model)
+            for model in self.plan.models
+            for task in self.plan.tasks
+        ]
+
+    def all_options(self) -> list[RunOptions]:
+        """The options of every run that the plan asks for."""
+        return [self._options(place, self.use)[0] for place in self.places()]
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Locks the study against other processes; ConfigError if one runs it."""
+        with RunFolder(self.path).locked():
+            yield
+
+    # Start and resume ------------------------------------------------------------------------
+
+    async def start(
+        self, listener_for: ListenerFor, note: Callable[[str], None], course: Course
+    ) -> dict[str, str]:
+        """Makes all runs and runs them; by name of a run why it did not come to its end.
+        ConfigError where the study was begun before."""
+        _ = self.plan
+        with self.locked():
+            if (record := self.record) is not None:
+                raise ConfigError(
+                    f"{self.path} was begun at {record.begun_at}; go on with: agent-env study "
+                    f"resume {self.path}"
+                )
+            await self._prepare(note)
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            use = self.use
+            self._write(StudyRecord(name=use.name, digest=use.digest, begun_at=now, text=self.text))
+            return await self._run(listener_for, course)
+
+    async def resume(
+        self, listener_for: ListenerFor, note: Callable[[str], None], course: Course
+    ) -> dict[str, str]:
+        """Runs whatever is missing, with the changes of study.toml that are allowed; ConfigError
+        lists the others by field."""
+        _ = self.plan
+        with self.locked():
+            record, before = self.record, self.begun_plan
+            if record is None or before is None:
+                raise ConfigError(
+                    f"{self.path} was not begun yet; begin it: agent-env study run {self.path}"
+                )
+            fields = changed_fields(before, self.plan)
+            self._check_changes(fields)
+            await self._prepare(note)
+            self._adopt(course.options, note)
+            latest = record.changes[-1].digest if record.changes else record.digest
+            if self.use.digest != latest:
+                now = datetime.now(UTC).isoformat(timespec="seconds")
+                change = StudyChange(at=now, digest=self.use.digest, fields=tuple(fields))
+                self._write(record.model_copy(update={"changes": (*record.changes, change)}))
+            if fields:
+                note(f"changed since the start: {', '.join(fields)}")
+            return await self._run(listener_for, course)
+
+    def _check_changes(self, fields: Mapping[str, tuple[Any, Any]]) -> None:
+        """DatasetErrors for the fields that may not change, each with its line."""
+        lines = TomlLines(self.file, self.text)
+        refused = [
+            (lines.line(field.split(".")), f"{field} was {was} at the start and is {now} now")
+            for field, (was, now) in fields.items()
+            if not _may_change(field, was)
+        ]
+        if refused:
+            advice = f"only {', '.join(sorted(CHANGEABLE))}, and new tasks and models may change"
+            refused.append((None, f"{advice}; begin another study in another folder"))
+            raise DatasetErrors(self.file, refused)
+
+    def _write(self, record: StudyRecord) -> None:
+        data = record.model_dump_json(indent=2).encode() + b"\n"
+        try:
+            replace_file(self.path / RECORD, data)
+        except OSError as exc:
+            raise ConfigError(f"cannot write to {self.path}: {exc.strerror}") from exc
+
+    async def _prepare(self, note: Callable[[str], None]) -> None:
+        """Makes the folders of the runs that have none."""
+        missing = [place for place in self.places() if not place.is_begun]
+        await prepare_all([self._options(place, self.use)[0] for place in missing], note)
+
+    def _adopt(self, options: ResumeOptions, note: Callable[[str], None]) -> None:
+        """Brings the allowed changes into the runs that were made before."""
+        from agent_env.episodes.calls.options import priced_facts
+
+        for run, place in ((Run(place.path), place) for place in self.places()):
+            try:
+                manifest = check_resumed(run, options, note)
+            except DatasetError:
+                continue  # told when it is its turn
+            (wished,) = addressed(*self._options(place, manifest.study))
+            url, before = wished.base_url, manifest.model_parameters.get("base_url")
+            update: dict[str, Any] = {
+                "concurrency": wished.concurrency,
+                "run_limits": asdict(wished.calls.run),
+                "model_facts": priced_facts(wished.calls, wished.model, lambda text: None),
+            }
+            own = {k: v for k, v in wished.parameters.items() if k == "api_key_env"}
+            rest = {k: v for k, v in manifest.model_parameters.items() if k != "api_key_env"}
+            update["model_parameters"] = rest | {"base_url": url} | own
+            if url != before:
+                update["former_urls"] = (*manifest.former_urls, str(before))
+            if any(getattr(manifest, name) != value for name, value in update.items()):
+                run.change(**update)
+                record_run(run, note)
+
+    def _options(self, place: RunPlace, use: StudyUse | None) -> tuple[RunOptions, list[str]]:
+        options = self.plan.run_options(place.task, place.model, self.path.absolute(), use)
+        return replace(options, out=place.path), [options.model]
+
+    async def _run(self, listener_for: ListenerFor, course: Course) -> dict[str, str]:
+        places = self.places()
+        names = {place.path: place.name for place in places}
+        lanes = [
+            Lane(
+                model,
+                [Run(place.path) for place in places if place.model == model],
+                _budget(f"model {model}", self.plan.models[model].budget),
+            )
+            for model in self.plan.models
+        ]
+        budget = _budget("the study", self.plan.budget)
+        return await run_lanes(lanes, listener_for, course, budget, names)
+
+
+def _budget(whose: str, budget: Budget) -> RunBudget | None:
+    from agent_env.episodes.calls.budget import RunBudget
+
+    return None if budget == Budget() else RunBudget(budget.as_limits(), whose=whose)
+
+
+def changed_fields(before: StudyPlan, now: StudyPlan) -> dict[str, tuple[Any, Any]]:
+    """By field the entry at the start and now; None for one that is not there. A table that is new
+    or gone is one field."""
+    old, new = _flat(before), _flat(now)
+    tables = {name.rpartition(".")[0] for name in old.keys() ^ new.keys()}
+    whole = {
+        table
+        for table in tables
+        if table and not all(any(n.startswith(f"{table}.") for n in each) for each in (old, new))
+    }
+    fields: dict[str, tuple[Any, Any]] = {
+        table: ("absent", "new") for table in whole if _has(new, table)
+    }
+    fields |= {table: ("there", "absent") for table in whole if _has(old, table)}
+    for name in dict.fromkeys([*old, *new]):
+        if name.rpartition(".")[0] not in whole and old.get(name) != new.get(name):
+            fields[name] = old.get(name), new.get(name)
+    return fields
+
+
+def _has(fields: Mapping[str, Any], table: str) -> bool:
+    return any(name.startswith(f"{table}.") for name in fields)
+
+
+def _flat(plan: StudyPlan) -> dict[str, Any]:
+    """The plan's entries by their dotted places; a budget or a price row is one entry."""
+    fields: dict[str, Any] = {}
+    for place, scope in plan.scopes():
+        own = scope.model_dump(mode="json", exclude={"options_of_run", "tasks", "models"})
+        entries = {**own, **scope.options_of_run}
+        fields |= {".".join((*place, name)): value for name, value in entries.items()}
+    return fields
+
+
+def _may_change(field: str, was: Any) -> bool:
+    return field.rpartition(".")[2] in CHANGEABLE or was == "absent"

@@ -1,0 +1,161 @@
+"""What a study asks: models, tasks, conditions, budgets, contrasts; the records of study.toml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, JsonValue, model_validator
+
+from agent_env.episodes.calls.budget import RunLimits
+from agent_env.models.addresses import COMPATIBLE, NO_KEY, base_url_of, with_variable
+from agent_env.records.manifest import StudyUse
+from agent_env.records.model_facts import ModelFacts
+from agent_env.records.schema import Record
+from agent_env.runs.keywords import from_arguments
+from agent_env.runs.options import RunOptions
+from agent_env.tasks.family import option_texts
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+"""Of a task or model of the study: a folder's name and a label."""
+Texts = tuple[str, ...]
+
+
+class Budget(Record):
+    """Limits of several runs together; None for no limit."""
+
+    tokens: int | None = Field(default=None, ge=1)
+    """Input and output of all calls, those of earlier starts included."""
+    cost_usd: float | None = Field(default=None, ge=0)
+    """Of all calls, those of earlier starts included; needs prices."""
+    time_s: float | None = Field(default=None, gt=0)
+    """Wall time of one start."""
+
+    def as_limits(self) -> RunLimits:
+        """As a budget of calls takes them."""
+        return RunLimits(**self.model_dump())
+
+
+class Scope(Record):
+    """A table of study.toml: entries of its own, all others are options of `run`."""
+
+    options_of_run: dict[str, JsonValue] = Field(default_factory=dict)
+    """By the keywords of `agent_env.run`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _set_options_apart(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        own = cls.model_fields.keys() - {"options_of_run"}
+        rest = {key: value for key, value in data.items() if key not in own}
+        return {key: value for key, value in data.items() if key in own} | {"options_of_run": rest}
+
+
+class ModelPlan(Scope):
+    """`[models.NAME]`: a model with its own server, key, prices, budget and parameters."""
+
+    model: str
+    """As for `run --model`."""
+    api_key_env: str | None = None
+    """The environment variable with its key; None for the usual one."""
+    prices: ModelFacts | str | None = None
+    """Its row of a price table, or the file of one."""
+    budget: Budget = Budget()
+    """Of all its runs together."""
+
+
+class TaskPlan(Scope):
+    """`[tasks.NAME]`: a task and which of its questions are asked."""
+
+    task: str
+    """As for `run`."""
+
+
+class StudyPlan(Scope):
+    """A study as its file has it."""
+
+    name: str | None = None
+    """None for the folder's name."""
+    contrasts: Texts = ()
+    """Planned comparisons, as for `compare --contrast`."""
+    budget: Budget = Budget()
+    """Of all runs together."""
+    tasks: dict[Name, TaskPlan] = Field(min_length=1)
+    models: dict[Name, ModelPlan] = Field(min_length=1)
+
+    def scopes(self) -> Iterator[tuple[tuple[str, ...], Scope]]:
+        """Every table with options of `run`, by its place in the file."""
+        yield (), self
+        yield from ((("tasks", name), task) for name, task in self.tasks.items())
+        yield from ((("models", name), model) for name, model in self.models.items())
+
+    def run_options(self, task: str, model: str, folder: Path, use: StudyUse | None) -> RunOptions:
+        """The options of the run of this task by this model; ConfigError for a value that cannot
+        be."""
+        asked, answering = self.tasks[task], self.models[model]
+        values = self.options_of_run | asked.options_of_run | answering.options_of_run
+        values = {name: _found(folder, value) for name, value in values.items()}
+        if isinstance(texts := values.get("options"), Mapping):
+            values["options"] = list(option_texts(texts))
+        names = {"task": _found(folder, asked.task), "model": _found(folder, answering.model)}
+        values |= {**names, "out": str(folder / task / model)}
+        if answering.api_key_env is not None:
+            values["api_key_envs"] = answering.api_key_env
+        if isinstance(answering.prices, str):
+            values["prices"] = _found(folder, answering.prices)
+        options: RunOptions = from_arguments(RunOptions, values, "study")
+        if isinstance(answering.prices, ModelFacts):
+            options = replace(options, calls=replace(options.calls, prices=answering.prices))
+        if self._shares_no_key(model):
+            options = replace(options, parameters=with_variable(options.parameters, NO_KEY))
+        return replace(options, study=use, preflight="on")
+
+    def conditions_of(self, task: str) -> Texts:
+        """The names of the task's conditions; none for those that it has by default."""
+        names = (self.options_of_run | self.tasks[task].options_of_run).get("conditions") or ()
+        return (names,) if isinstance(names, str) else tuple(map(str, names))  # type: ignore[arg-type]
+
+    def address(self, model: str) -> str | None:
+        """Where a compatible model's server is; None for others, and where none is named."""
+        plan = self.models[model]
+        if not plan.model.startswith(COMPATIBLE):
+            return None
+        url = plan.options_of_run.get("base_url", self.options_of_run.get("base_url"))
+        return base_url_of(plan.model, str(url) if url else None)
+
+    def _shares_no_key(self, model: str) -> bool:
+        """Whether the usual key is kept from the model: where there are several addresses, it would
+        go to strangers."""
+        addresses = {self.address(name) for name in self.models} - {None}
+        own = self.models[model]
+        is_compatible = own.model.startswith(COMPATIBLE)
+        return is_compatible and own.api_key_env is None and len(addresses) > 1
+
+
+_FILE = re.compile(r"(?P<before>[\w-]+=)?(?P<file>[^:=]+\.\w+)(?P<after>:[A-Za-z_][\w./]*)?")
+"""A text that may name a file: FILE, NAME=FILE, FILE.py:NAME."""
+
+
+def _found(folder: Path, value: Any) -> Any:
+    """The value with each file of the study's folder that it names under its whole path."""
+    if isinstance(value, list):
+        return [_found(folder, inner) for inner in value]
+    match = _FILE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or not (folder / match["file"]).is_file():
+        return value
+    return f"{match['before'] or ''}{(folder / match['file']).resolve()}{match['after'] or ''}"
+
+
+def budget_problem(plan: StudyPlan) -> str | None:
+    """Why the study's limit of money cannot hold; None where it can."""
+    unpriced = [name for name, model in plan.models.items() if model.prices is None]
+    if plan.budget.cost_usd is None or not unpriced:
+        return None
+    return (
+        f"budget.cost_usd needs the prices of every model, and {unpriced[0]} has none; write "
+        f"prices in [models.{unpriced[0]}]"
+    )

@@ -1,0 +1,98 @@
+"""What each run of a study has, from its traces; begins nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from agent_env.errors import AgentEnvError
+from agent_env.runs.run import Run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent_env.analysis.intervals import Estimate
+    from agent_env.analysis.result_tables import ResultTable
+    from agent_env.runs.so_far import Spending
+    from agent_env.runs.studies.folder import StudyFolder
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """Where one run of a study stands."""
+
+    run: str
+    """TASK/MODEL."""
+    state: str
+    """`not begun`, `running`, `done`, `unfinished`, or why it cannot be read."""
+    finished: int = 0
+    failed: int = 0
+    """Episodes that ended without an answer; resume runs them again."""
+    planned: int = 0
+    metric: str = ""
+    score: Estimate | None = None
+    """Mean of the metric over the finished episodes."""
+    spent: Spending | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The row as `--json` prints it."""
+        return asdict(self)
+
+
+def status_of(study: StudyFolder) -> list[RunStatus]:
+    """A row for each run that the plan asks for, in its order."""
+    return [
+        _status(place.name, Run(place.path))
+        if place.is_begun
+        else RunStatus(place.name, "not begun")
+        for place in study.places()
+    ]
+
+
+def _status(name: str, run: Run) -> RunStatus:
+    from agent_env.runs.so_far import SoFar
+
+    try:
+        manifest, so_far = run.manifest(), SoFar(run)
+        finished = len(so_far.read())
+    except AgentEnvError as exc:
+        return RunStatus(name, str(exc))
+    planned = manifest.samples * len(manifest.conditions) * manifest.repeats
+    failed = sum(1 for _ in run.traces()) - finished
+    state = "done" if finished == planned else "unfinished"
+    if run.is_locked:
+        state, failed = "running", 0  # those without an end are on their way
+    return RunStatus(
+        name, state, finished, failed, planned, so_far.metric, so_far.score.estimate, so_far.spent
+    )
+
+
+def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
+    """The rows for a person."""
+    from agent_env.analysis.result_tables import Column, ResultTable
+
+    columns = (
+        Column("run"), Column("state"), Column("finished", is_kept=True), Column("of"),
+        Column("failed", is_kept=True), Column("metric"), Column("score"), Column("tokens"),
+        Column("USD", digits=4),
+    )  # fmt: skip
+    return ResultTable(
+        "status",
+        f"study {folder}",
+        columns,
+        tuple(
+            (
+                row.run, row.state, row.finished, row.planned, row.failed, row.metric,
+                None if row.score is None else row.score.cell,
+                None if row.spent is None else row.spent.tokens,
+                None if row.spent is None else row.spent.cost_usd,
+            )
+            for row in rows
+        ),
+    )  # fmt: skip
+
+
+def status_json(folder: Path, rows: Sequence[RunStatus]) -> dict[str, object]:
+    """The object that `--json` prints."""
+    return {"study": str(folder), "runs": [row.as_json() for row in rows]}

@@ -1,0 +1,147 @@
+"""study.toml is read with all its mistakes at once, each at its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError, DatasetErrors
+from agent_env.runs.studies.example import EXAMPLE
+from agent_env.runs.studies.read import read_plan
+from agent_env.runs.studies.toml_lines import TomlLines
+
+GOOD = """\
+conditions = ["base", "explicit"]
+contrasts = ["explicit:base"]
+
+[tasks.puzzles]
+task = "time-puzzles"
+limit = 2
+options = { facts = [5, 6] }
+
+[models.a]
+model = "reference"
+"""
+
+
+def mistakes(folder: Path, text: str) -> list[str]:
+    file = folder / "study.toml"
+    file.write_text(text)
+    with pytest.raises(DatasetErrors) as caught:
+        read_plan(file)
+    return [line.removeprefix(f"{file}:") for line in caught.value.lines]
+
+
+def test_the_example_is_a_plan(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(EXAMPLE)
+    plan = read_plan(tmp_path / "study.toml")
+    assert (list(plan.tasks), list(plan.models)) == (["puzzles"], ["reference", "static"])
+
+
+def test_all_mistakes_are_told_at_once_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    text = """\
+repeats = 0
+conditions = [
+  "base", "web",
+]
+contrasts = ["web:base", "ci:base"]
+repeat = 2
+
+[budget]
+token = 5
+cost_usd = 1.0
+
+[tasks.puzzles]
+task = "time-puzzles"
+options = { fact = "5" }
+
+[models.a]
+model = "reference"
+
+[models.b]
+model = "reference"
+
+[models.c]
+model = "openai/x"
+api_key_env = "NO_SUCH_KEY"
+
+[models.d]
+seed = 3
+"""
+    assert mistakes(tmp_path, text) == [
+        "1: repeats: 0: must be greater than or equal to 1",
+        "5: contrasts: 'ci:base': no condition 'ci'; known conditions: base, web",
+        "6: unknown field 'repeat'; did you mean 'repeats'?",
+        "9: unknown key 'budget.token'; known: tokens, cost_usd, time_s",
+        "10: budget.cost_usd needs the prices of every model, and a has none; write prices in "
+        "[models.a]",
+        "14: tasks.puzzles: time-puzzles has no option 'fact'; known: facts, solutions, years, "
+        "calendars, facts_table, difficulty, after, obscurity, unchecked, processes",
+        "19: models.b is the same as models.a (line 16); use repeats to ask more than once",
+        "24: models.c: --api-key-env NO_SUCH_KEY: the variable is not set",
+        "26: models.d.model is missing",
+        "27: models.d.seed belongs to a task or to the top, so that all models are asked the same",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mistake"),
+    [
+        ("[models.a]", "[models.a]\n[models.a]", "10: is not TOML: "),
+        ("[models.a]", '[models."a/b"]', "9: 'a/b' is no name for a folder; "),
+        ("limit = 2", "limit = 2\ntemperature = 1.0", "7: tasks.puzzles.temperature belongs to a"),
+        ("limit = 2", 'limit = 2\nout = "x"', "7: tasks.puzzles.out is not needed: "),
+        ('"time-puzzles"', '"time-puzzle"', "5: tasks.puzzles: unknown family 'time-puzzle'; "),
+        ('"base",', '"bass",', "1: tasks.puzzles: unknown condition 'bass': "),
+        ('"reference"', '"compatible/x"', "9: models.a: model compatible/x needs --base-url"),
+        ('"reference"\n', '"reference"\nprices = { date = "x" }\n', "11: models.a.prices.date: "),
+    ],
+)
+def test_a_mistake_names_its_line(tmp_path: Path, old: str, new: str, mistake: str) -> None:
+    text = GOOD.replace(old, new)
+    file = tmp_path / "study.toml"
+    file.write_text(text)
+    with pytest.raises(DatasetError) as caught:
+        read_plan(file)
+    lines = getattr(caught.value, "lines", [str(caught.value)])
+    assert lines[0].removeprefix(f"{file}:").startswith(mistake)
+
+
+def test_a_folder_without_a_study_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"it has no study\.toml; agent-env study new"):
+        read_plan(tmp_path / "study.toml")
+
+
+def test_each_option_reaches_its_run_and_the_nearer_table_wins(tmp_path: Path) -> None:
+    (tmp_path / "mine.md").write_text("{constraints}")
+    text = GOOD.replace("conditions", 'concurrency = 3\nprompt = "mine.md"\nconditions', 1)
+    text += 'concurrency = 5\n\n[models.b]\nmodel = "reference-static"\n'
+    (tmp_path / "study.toml").write_text(text)
+    plan = read_plan(tmp_path / "study.toml")
+    a, b = (plan.run_options("puzzles", name, tmp_path, None) for name in ("a", "b"))
+    assert (a.concurrency, b.concurrency) == (5, 3)
+    assert a.options == ("facts=5,6",)
+    assert a.prompt == str((tmp_path / "mine.md").resolve())
+    assert a.conditions == ("base", "explicit")
+    assert a.out == tmp_path / "puzzles" / "a"
+
+
+def test_the_usual_key_goes_to_no_second_address(tmp_path: Path) -> None:
+    """Where there are several servers, only a model that names its variable has a key."""
+    text = GOOD.replace('"reference"', '"compatible/x@http://127.0.0.1:1/v1"')
+    text += '\n[models.b]\nmodel = "compatible/x"\nbase_url = "http://127.0.0.1:2/v1"\n'
+    (tmp_path / "study.toml").write_text(text)
+    plan = read_plan(tmp_path / "study.toml")
+    options = plan.run_options("puzzles", "b", tmp_path, None)
+    assert options.parameters["api_key_env"] == ""
+
+
+def test_a_line_is_that_on_which_its_statement_begins() -> None:
+    toml = TomlLines(Path("x"), 'a = [\n 1,\n 2]\n\n[t]\nb = """\nx\n"""\nc.d = 1979-05-27\n')
+    assert toml.data == {"a": [1, 2], "t": {"b": "x\n", "c": {"d": "1979-05-27"}}}
+    places = [("a",), ("a", 1), ("t",), ("t", "b"), ("t", "c", "d"), ("t", "none"), ("none",)]
+    assert [toml.line(place) for place in places] == [1, 1, 5, 6, 9, 5, None]
