@@ -14,7 +14,8 @@ import time
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.contrasts import Contrast, PlannedContrast, measure
+from agent_env.analysis.contrast_estimates import ContrastValues, Scale, measure
+from agent_env.analysis.contrasts import Contrast, PlannedContrast
 from agent_env.analysis.intervals import mean_estimates
 from agent_env.analysis.resampling import cluster_count, draw_weights
 from agent_env.analysis.simulated import Plant, scores, study
@@ -79,9 +80,10 @@ def calibration(plant: Plant, runs: int) -> list[str]:
 def contrast(
     before: np.ndarray, after: np.ndarray, clusters: np.ndarray, single: bool, seed: int
 ) -> Contrast:
+    deltas = (after - before)[:, None]
     (found,) = measure(
-        [PLAN], (after - before)[:, None], clusters, share=True, single=single,
-        weights=draw_weights(cluster_count(clusters), 2000, seed), seed=seed, target_effect=0.05,
+        [PLAN], ContrastValues(deltas, np.ones_like(deltas)), clusters, Scale(True, single, 0.05),
+        draw_weights(cluster_count(clusters), 2000, seed), seed,
     )  # fmt: skip
     return found
 

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from agent_env.analysis import resampling
-from agent_env.analysis.contrast_text import parse_contrasts
-from agent_env.analysis.contrasts import Contrast, PlannedContrast, contrast_values, measure, plan
+from agent_env.analysis.contrast_estimates import Scale, contrast_values, measure
+from agent_env.analysis.contrast_text import contrast_mistakes, parse_contrasts
+from agent_env.analysis.contrasts import Contrast, PlannedContrast, plan
 from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.resampling import (
@@ -49,7 +50,12 @@ class Options:
     """Label of the arm that all others are compared with, or name of the condition that the
     others of its run are; None: see `contrasts.plan`."""
     contrasts: tuple[str, ...] = ()
-    """Those to estimate, see contrast_text; none: those of `contrasts.plan`."""
+    """Those to estimate, see contrast_text; none: those planned, else those of
+    `contrasts.plan`."""
+    planned: tuple[str, ...] = ()
+    """Those that were fixed before the data; all other `contrasts` are exploratory."""
+    margin: float | None = None
+    """The largest difference that is called none, for tests of equivalence."""
     until: StoppingSettings | None = None
     """A sequential test over all arms; its contrasts may be none, for those estimated. None for
     those with which the runs could stop."""
@@ -235,8 +241,11 @@ class Comparison:
     @cached_property
     def plans(self) -> tuple[PlannedContrast, ...]:
         """The contrasts to estimate."""
-        if self.options.contrasts:
-            return parse_contrasts(self.options.contrasts, self.study.arms)
+        arms, planned = self.study.arms, self.options.planned
+        lacking = contrast_mistakes(planned, arms)
+        if texts := self.options.contrasts or [text for text in planned if text not in lacking]:
+            until = [text for rule in self.study.until.values() for text in rule.contrasts]
+            return parse_contrasts(texts, arms, (*planned, *until))
         return plan(self.study.arms, self.options.baseline)
 
     def dose(self, name: str) -> Floats:
@@ -248,15 +257,20 @@ class Comparison:
     @cached_property
     def contrasts(self) -> tuple[Contrast, ...]:
         """The planned differences of the main metric, corrected for their number."""
+        columns = self.columns(self.metric)
         contrasts = measure(
             self.plans,
-            contrast_values(self.plans, self.study.arms, self.columns(self.metric), self.dose),
+            contrast_values(self.plans, self.study.arms, columns, self.dose),
             self.clusters,
-            share=self.is_share(self.metric),
-            single=self.is_single,
+            Scale(
+                share=self.is_share(self.metric),
+                single=self.is_single,
+                target_effect=self.options.target_effect,
+                margin=self.options.margin,
+                bounded=not self.is_error and not bool(((columns < 0) | (columns > 1)).any()),
+            ),
             weights=self.weights,
             seed=self.options.seed,
-            target_effect=self.options.target_effect,
         )
         if not self.is_error:
             return contrasts

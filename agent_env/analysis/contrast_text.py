@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from agent_env.analysis.contrasts import PlannedContrast, difference_name
+from agent_env.analysis.contrasts import PlannedContrast, contrast_name, difference
 from agent_env.analysis.observations import QUANTITIES
 from agent_env.analysis.study import Arm
 from agent_env.errors import ConfigError
@@ -133,14 +133,13 @@ class _Reader:
         nonzero = tuple((label, weight) for label, weight in weights.items() if weight)
         if not nonzero:
             raise _UnreadableError("it compares a condition with itself")
-        simple = sorted(weight for _, weight in nonzero) == [-1.0, 1.0]
-        return PlannedContrast(
-            name=difference_name(arms, [term.weight for term in terms]),
-            after=next(label for label, weight in nonzero if weight > 0),
-            before=next(label for label, weight in nonzero if weight < 0),
-            weights=nonzero,
-            is_interaction=not simple,
-        )
+        after = next(label for label, weight in nonzero if weight > 0)
+        before = next(label for label, weight in nonzero if weight < 0)
+        if sorted(weight for _, weight in nonzero) == [-1.0, 1.0]:
+            ends = [next(a for a in arms if a.label == label) for label in (after, before)]
+            return difference(*ends)
+        name = contrast_name(arms, [term.weight for term in terms])
+        return PlannedContrast(name, after, before, nonzero, is_interaction=True)
 
     def _arm(self, term: _Term) -> Arm:
         arm = self._arms.get((term.run or "", term.condition))

@@ -238,7 +238,7 @@ def _pareto_front(points: list[Point], is_error: bool) -> list[Point]:
 def flips(comparison: Comparison) -> Figure | None:
     """For each planned difference: on how many samples it got better, worse, stayed; None where
     nothing is planned."""
-    rows = [c for c in comparison.contrasts if not c.is_interaction and c.pairs]
+    rows = [c for c in comparison.contrasts if c.planned.is_simple and c.pairs]
     if not rows:
         return None
     longest = max(len(c.name) for c in rows)

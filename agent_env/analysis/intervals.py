@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, lgamma, log1p, pi, sqrt
+from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -23,6 +23,7 @@ from agent_env.analysis.resampling import (
     weight_chunks,
 )
 from agent_env.analysis.result_tables import Cell
+from agent_env.analysis.student import student_quantile
 
 LEVEL = 0.95
 FEWEST = 5
@@ -147,12 +148,12 @@ def wilson(share: float, n: float, level: float = LEVEL) -> Interval:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def paired_share_interval(better: int, worse: int, pairs: int) -> Interval:
+def paired_share_interval(better: int, worse: int, pairs: int, level: float = LEVEL) -> Interval:
     """Bonett and Price's interval (2012) for a difference of paired shares; it says something
     where all pairs agree and the bootstrap would give a point."""
     up, down = (better + 1) / (pairs + 2), (worse + 1) / (pairs + 2)
     half = (
-        NormalDist().inv_cdf(0.5 + LEVEL / 2)
+        NormalDist().inv_cdf(0.5 + level / 2)
         * ((up + down - (up - down) ** 2) / (pairs + 2)) ** 0.5
     )
     return max(-1.0, up - down - half), min(1.0, up - down + half)
@@ -161,19 +162,4 @@ def paired_share_interval(better: int, worse: int, pairs: int) -> Interval:
 def expanded_tail(groups: int) -> float:
     """The lower quantile to take of bootstrap means: somewhat below 0.025, so that few clusters do
     not make the interval too narrow (Hesterberg 2015, section 5.2)."""
-    return NormalDist().cdf(-_student(groups - 1) * sqrt(groups / (groups - 1)))
-
-
-def _student(df: int) -> float:
-    """The 0.975 quantile of Student's t, by Newton's method on Simpson's rule."""
-    scale = exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * pi)
-
-    def density(x: float) -> float:
-        return scale * exp(-(df + 1) / 2 * log1p(x * x / df))
-
-    x = 1.96
-    for _ in range(20):
-        step = x / 100
-        inner = sum((4 if k % 2 else 2) * density(k * step) for k in range(1, 100))
-        x += (0.475 - (density(0) + inner + density(x)) * step / 3) / density(x)
-    return x
+    return NormalDist().cdf(-student_quantile(0.025, groups - 1) * sqrt(groups / (groups - 1)))

@@ -11,6 +11,8 @@ from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import Episode, Sample, Score
 
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
+RARE = ("cached_tokens", "reasoning_tokens")
+"""Parts of the other tokens, which some servers tell."""
 QUANTITIES = (*TOKENS, "cost_usd", "steps", "tool_calls", "duration_s")
 """What an episode used, in the order of the tables; None is unknown."""
 

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 
 from agent_env.analysis.breakdowns import breakdown
 from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.conclusions import conclusions
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables
 from agent_env.analysis.figures import all_figures
 from agent_env.analysis.method import method_words, settings
@@ -65,6 +66,7 @@ def report_html(
     return page(
         "report.html",
         title=f"{comparison.study.task}: {', '.join(_models(comparison))}",
+        conclusions=conclusions(comparison),
         words=method_words(comparison, manifests),
         sections=_sections(comparison, diagnoses),
         settings=settings(manifests),
@@ -109,6 +111,8 @@ def _models(comparison: Comparison) -> list[str]:
 def _sections(comparison: Comparison, diagnoses: Sequence[RunDiagnosis]) -> list[Section]:
     titles: dict[str, list[ResultTable]] = {}
     for statistic in statistics_of(comparison):
+        if statistic.name == "conclusions":  # they stand above everything
+            continue
         titles.setdefault(statistic.section, []).extend(tables_of(comparison, [statistic]))
     titles["Broken down"] = [breakdown(comparison, name) for name in comparison.groups]
     titles["Why answers are wrong"] = [t for run in diagnoses for t in diagnosis_tables(run)]

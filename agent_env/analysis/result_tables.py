@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Cell = str | int | float | None | tuple[float | None, float | None, float | None]
 """A figure may come with its interval: (value, low, high). None is shown as a dash."""
 
+NARROWEST, WORD = 16, 24
+"""Characters at least of a text that wraps, and of a word of it that is longer."""
 Format = Literal["md", "csv", "json", "latex"]
 FORMATS: tuple[Format, ...] = ("md", "csv", "json", "latex")
 
@@ -34,6 +36,8 @@ class Column:
     signed: bool = False
     is_kept: bool = False
     """Shown to a person even where it holds only zeros."""
+    is_secondary: bool = False
+    """Left out on a terminal that is too narrow for all columns; the last first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,13 @@ class ResultTable:
             ]
         )  # fmt: skip
 
+    def fewer_columns(self) -> ResultTable | None:
+        """The table without the last of its secondary columns; None where it has none."""
+        secondary = [i for i, column in enumerate(self.columns) if column.is_secondary]
+        if not secondary:
+            return None
+        return self.of_columns([i for i in range(len(self.columns)) if i != secondary[-1]])
+
     def of_columns(self, places: Sequence[int]) -> ResultTable:
         """The same rows with these columns only."""
         return replace(
@@ -78,8 +89,14 @@ class ResultTable:
         """For notebooks."""
         return str(self)
 
-    def terminal(self) -> RichTable:
-        """The rows for a terminal; title and notes are lines of their own, and never wrap."""
+    @property
+    def is_list(self) -> bool:
+        """Whether it has one column, and its rows are sentences."""
+        return len(self.columns) == 1
+
+    def terminal(self, is_dense: bool = False) -> RichTable:
+        """The rows for a terminal; title and notes are lines of their own. Of a dense table the
+        words of a heading stand on lines, and texts may wrap."""
         from rich.box import SIMPLE_HEAD
         from rich.markup import escape
         from rich.table import Table
@@ -88,14 +105,28 @@ class ResultTable:
         for i, column in enumerate(self.columns):
             is_text = i == 0 or all(isinstance(row[i], str | None) for row in self.rows)
             justify: Literal["left", "right"] = "left" if is_text else "right"
-            table.add_column(escape(column.name), justify=justify, no_wrap=True)
+            table.add_column(
+                escape(column.name.replace(" ", "\n") if is_dense else column.name),
+                justify=justify, no_wrap=not (is_dense and is_text), overflow="fold",
+                min_width=self._narrowest(i, is_text) if is_dense else None,
+            )  # fmt: skip
         for row in self.texts():
             table.add_row(*map(escape, row))
         return table
 
+    def _narrowest(self, place: int, is_text: bool) -> int:
+        """Characters that a column of a dense table needs."""
+        texts = [row[place] for row in self.texts()]
+        words = [*self.columns[place].name.split(), *(w for text in texts for w in text.split())]
+        whole, word = (max(map(len, each), default=0) for each in (texts, words))
+        return max(word, whole) if not is_text else min(whole, max(NARROWEST, min(word, WORD)))
+
     def markdown(self) -> str:
         """A pipe table under a heading, its notes as a list."""
         lines = [f"## {markdown_text(self.title)}", ""]
+        if self.is_list:
+            texts = (*(text for (text,) in self.texts()), *self.notes)
+            return "\n".join([*lines, *(f"- {markdown_text(text)}" for text in texts)]) + "\n"
         lines.append("| " + " | ".join(markdown_text(c.name) for c in self.columns) + " |")
         lines.append("|" + "|".join("---:" if i else "---" for i in range(len(self.columns))) + "|")
         lines += ["| " + " | ".join(map(markdown_text, row)) + " |" for row in self.texts()]
@@ -104,7 +135,10 @@ class ResultTable:
         return "\n".join(lines) + "\n"
 
     def latex(self) -> str:
-        """A booktabs table; notes go below it in small type."""
+        """A booktabs table; notes go below it in small type. Sentences are a list."""
+        if self.is_list:
+            items = (rf"\item {latex_text(text)}" for (text,) in self.texts())
+            return "\n".join([r"\begin{itemize}", *items, r"\end{itemize}"]) + "\n"
         lines = [
             r"\begin{table}[ht]",
             r"\centering\small",
@@ -161,7 +195,8 @@ def text_of(cell: Cell, column: Column) -> str:
         return "–"
     if isinstance(cell, tuple):
         value, low, high = (_number(part, column) for part in cell)
-        return value if cell[1] is None else f"{value} [{low}, {high}]"
+        interval = "" if cell[1] is None else f"[{low}, {high}]"
+        return value if not interval else interval if cell[0] is None else f"{value} {interval}"
     return _number(cell, column) if isinstance(cell, float) else str(cell)
 
 
@@ -176,8 +211,9 @@ def _number(value: float | None, column: Column) -> str:
 
 
 def _has_content(cell: Cell) -> bool:
-    first = cell[0] if isinstance(cell, tuple) else cell
-    return first is not None and not (isinstance(first, int) and first == 0)
+    if isinstance(cell, tuple):
+        return cell != (None, None, None)
+    return cell is not None and not (isinstance(cell, int) and cell == 0)
 
 
 def _as_value(cell: Cell) -> object:

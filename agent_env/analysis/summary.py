@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import FEWEST, Estimate
+from agent_env.analysis.observations import RARE
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.study import Arm
 from agent_env.analysis.totals import Totals
@@ -133,8 +134,10 @@ def summary_table(
     columns = (
         Column("condition"), Column("episodes", 0), Column("finished", 0, is_kept=True),
         *(Column(name.replace("_", " "), 0) for name in TROUBLES),
-        *(Column(name) for name in metrics), Column("steps", 1), Column("calls", 1),
-        *(Column(name, 0) for name in TOKENS.values()), Column("USD", 5),
+        *(Column(name, is_secondary=name != comparison.metric) for name in metrics),
+        Column("steps", 1), Column("calls", 1),
+        *(Column(heading, 0, is_secondary=name in RARE) for name, heading in TOKENS.items()),
+        Column("USD", 5),
     )  # fmt: skip
     cells = tuple(_cells(row) for row in rows)
     problems = {arm.label: arm.problem for arm in comparison.study.arms if arm.problem is not None}

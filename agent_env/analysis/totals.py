@@ -78,7 +78,10 @@ def spent_table(rows: Sequence[tuple[str, Totals]]) -> ResultTable:
         )
         for name, own in rows
     )  # fmt: skip
-    columns = (Column("condition"), *(Column(name, 0) for name in heads), Column("USD", 4))
+    columns = (
+        Column("condition"), *(Column(name, 0, is_secondary=name == "cached") for name in heads),
+        Column("USD", 4),
+    )  # fmt: skip
     return ResultTable("spent", "Spent in all", columns, cells)
 
 

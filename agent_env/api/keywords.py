@@ -124,5 +124,6 @@ class CompareKeywords(TypedDict, total=False):
     wanted: float
     sequential: bool
     alpha: float
+    margin: float | None
     strict: bool
     resamples: int

@@ -114,6 +114,11 @@ class Study:
 
         return [statistic.name for statistic in statistics_of(self._comparison)]
 
+    def _repr_markdown_(self) -> str:
+        """For notebooks: the conclusions, then the conditions and the differences."""
+        names = ("conclusions", "conditions", "differences")
+        return "\n".join(str(self.table(name)) for name in names)
+
     def __repr__(self) -> str:
         study = self._comparison.study
         labels = ", ".join(arm.label for arm in study.arms)

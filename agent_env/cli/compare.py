@@ -10,7 +10,7 @@ import typer
 
 from agent_env.cli.options import with_options
 from agent_env.cli.run import say
-from agent_env.cli.tables import print_table
+from agent_env.cli.tables import Wide, print_table
 
 if TYPE_CHECKING:
     from agent_env.runs.compare import CompareOptions
@@ -26,6 +26,7 @@ def compare(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object: --to json --table all.")
     ] = False,
+    wide: Wide = False,
 ) -> None:
     """Compare conditions and runs, paired by sample.
 
@@ -54,9 +55,10 @@ def compare(
         write(tables, options.to, options.out, say)
     else:
         for each in tables:
-            print_table(each)
+            print_table(each, wide)
         if not options.tables:
-            print_table(spent_table([(a.label, a.spent) for a in comparison.study.arms if a.spent]))
+            spent = [(a.label, a.spent) for a in comparison.study.arms if a.spent]
+            print_table(spent_table(spent), wide)
     if options.figures is not None:
         for file in draw(comparison, options.figures):
             say(f"drew {file}")
@@ -74,6 +76,7 @@ def diagnose(
         list[str] | None,
         typer.Option(help="Tell of one: CONDITION/SAMPLE.REPEAT. Repeatable."),
     ] = None,
+    wide: Wide = False,
 ) -> None:
     """Say why answers are wrong: which constraints, and at which step, by rules.
 
@@ -92,4 +95,4 @@ def diagnose(
         return
     for run in diagnoses:
         for table in diagnosis_tables(run):
-            print_table(table)
+            print_table(table, wide)

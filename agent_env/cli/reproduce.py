@@ -13,7 +13,7 @@ import typer
 
 from agent_env.cli.options import with_options
 from agent_env.cli.run import AsJson, say
-from agent_env.cli.tables import print_table
+from agent_env.cli.tables import Wide, print_table
 
 if TYPE_CHECKING:
     from agent_env.runs.reproduction.engine import ReproduceOptions
@@ -27,6 +27,7 @@ def reproduce(
         bool, typer.Option("--list", help="Print the paper's experiments and what they need.")
     ] = False,
     as_json: AsJson = False,
+    wide: Wide = False,
 ) -> None:
     """Run a paper's experiments and set its figures beside ours, as tables, figures, one page.
 
@@ -39,7 +40,7 @@ def reproduce(
 
     if listed:
         for table in pages.contents(engine.load_reproduction(options.paper)):
-            print_table(table)
+            print_table(table, wide)
         return
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
@@ -54,8 +55,8 @@ def reproduce(
     else:
         for each in result.results:
             if each.is_reproduced:
-                print_table(experiment_table(each))
-        print_table(overview(result.results))
+                print_table(experiment_table(each), wide)
+        print_table(overview(result.results), wide)
     say(f"wrote {len(files)} files, last {files[-1]}")
     if result.stopped:
         say(f"stopped: {result.stopped}; the same command continues")

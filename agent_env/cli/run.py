@@ -71,7 +71,11 @@ def one_of(value: str, choices: tuple[Choice, ...], option: str) -> Choice:
 
 
 def print_scores(
-    run: Run, as_json: bool, prices: Path | None = None, changes: bool = False
+    run: Run,
+    as_json: bool,
+    prices: Path | None = None,
+    changes: bool = False,
+    wide: bool = False,
 ) -> Rescoring:
     """The run's scores, at other prices than its own and with their `changes` against the earlier
     ones if so wished; exit code 1 where episodes were run and none came to its end."""
@@ -82,7 +86,7 @@ def print_scores(
         print(json.dumps(scores.as_json(with_changes=changes)))
     else:
         for table in scores.tables():
-            print_table(table)
+            print_table(table, wide)
     if changes:
         _report_changes(scores.rescored)
     for line in scores.remarks():
@@ -112,7 +116,7 @@ def _verdict(score: Score) -> str:
     return f"{answer} ({score.outcome}; {metrics})"
 
 
-def print_trails(run: Run, as_json: bool) -> None:
+def print_trails(run: Run, as_json: bool, wide: bool = False) -> None:
     """Whether what had to be looked up was found, read and used."""
     from agent_env.analysis.trails import summarise_trails, trail_json, trail_table
     from agent_env.runs.score import follow_run
@@ -124,4 +128,5 @@ def print_trails(run: Run, as_json: bool) -> None:
         episodes = [trail_json(trail) for trail in trails]
         print(json.dumps({"run": str(run.path), "conditions": conditions, "episodes": episodes}))
         return
-    print_table(trail_table(summaries, f"evidence · {run.manifest().model} · {run.path}"))
+    title = f"evidence · {run.manifest().model} · {run.path}"
+    print_table(trail_table(summaries, title), wide)

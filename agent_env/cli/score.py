@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from agent_env.cli.run import AsJson, RunPath, print_scores, print_trails
+from agent_env.cli.tables import Wide
 
 
 def score(
@@ -24,6 +25,7 @@ def score(
     fail_on_change: Annotated[
         bool, typer.Option("--fail-on-change", help="Exit 1 where an earlier verdict changed.")
     ] = False,
+    wide: Wide = False,
 ) -> None:
     """Score a run from its traces alone, and say which earlier verdicts changed.
 
@@ -34,9 +36,9 @@ def score(
     from agent_env.runs.run import Run
 
     if evidence:
-        print_trails(Run.open(folder), as_json)
+        print_trails(Run.open(folder), as_json, wide)
         return
-    rescored = print_scores(Run.open(folder), as_json, prices, changes=True)
+    rescored = print_scores(Run.open(folder), as_json, prices, changes=True, wide=wide)
     if fail_on_change and rescored.changed:
         sys.exit(1)
 

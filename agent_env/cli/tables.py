@@ -1,9 +1,12 @@
-"""Tables on the terminal: no figure is cut away, and no line wraps."""
+"""Tables on the terminal: within 100 columns, or its width; no figure is cut away."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+import textwrap
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from agent_env.records.escaping import visible
 from agent_env.runs.terminal import raw
@@ -11,41 +14,70 @@ from agent_env.runs.terminal import raw
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable
 
+ROOM = 100
+"""Characters of a line where nobody says how wide it may be."""
+Wide = Annotated[
+    bool, typer.Option("--wide", help="All columns of the tables, however wide they are.")
+]
 
-def print_table(table: ResultTable) -> None:
-    """Its title, its columns that say something, its notes. Whole where nobody says how wide; on a
-    narrow terminal in parts, the first column before each."""
+
+def print_table(table: ResultTable, wide: bool = False) -> None:
+    """Its title, its columns that say something, its notes. Of a table that is too wide the
+    secondary columns are left out, unless `wide`; then headings and the first column wrap, and
+    columns that still do not fit follow in parts."""
     from rich.console import Console
     from rich.segment import Segment, Segments
 
-    wide = Console(width=1000)
     filled = table.without_empty()
-    full_width = wide.measure(filled.terminal()).maximum
-    room = Console().width if sys.stdout.isatty() else full_width
+    room = Console().width if sys.stdout.isatty() else _width(filled) if wide else ROOM
+    shown = filled if wide else _fitting(filled, room)
     print(table.title)
-    for part in in_parts(filled, room):
-        rich = part.terminal()
-        console = Console(file=raw(sys.stdout), width=max(room, wide.measure(rich).maximum))
+    if shown.is_list:
+        for (text,) in shown.texts():
+            print(
+                textwrap.fill(visible(text), room, initial_indent="  - ", subsequent_indent="    ")
+            )
+    for part, is_dense in [] if shown.is_list else in_parts(shown, room):
+        rich = part.terminal(is_dense)
+        console = Console(file=raw(sys.stdout), width=max(room, _width(part, is_dense)))
         segments = console.render(rich)
         console.print(Segments(Segment(visible(s.text), s.style, s.control) for s in segments))
-    for note in table.notes:
-        print(f"  {note}")
+    for note in [*table.notes, *_hidden(filled, shown)]:
+        print(
+            textwrap.fill(
+                visible(note), max(room, ROOM), initial_indent="  ", subsequent_indent="  "
+            )
+        )
     print()
 
 
-def in_parts(table: ResultTable, room: int) -> list[ResultTable]:
-    """The table, or several with as many of its columns each as `room` characters hold."""
+def _fitting(table: ResultTable, room: int) -> ResultTable:
+    while _width(table) > room and (fewer := table.fewer_columns()) is not None:
+        table = fewer
+    return table
+
+
+def _hidden(filled: ResultTable, shown: ResultTable) -> list[str]:
+    names = [column.name for column in filled.columns if column not in shown.columns]
+    return [f"More columns with --wide: {', '.join(names)}."] if names else []
+
+
+def _width(table: ResultTable, is_dense: bool = False) -> int:
+    """Of a dense table: with all texts wrapped."""
     from rich.console import Console
 
-    def width(columns: list[int]) -> int:
-        return Console(width=1000).measure(table.of_columns(columns).terminal()).maximum
+    size = Console(width=1000).measure(table.terminal(is_dense))
+    return size.minimum if is_dense else size.maximum
 
-    every = list(range(len(table.columns)))
-    if width(every) <= room:
-        return [table]
+
+def in_parts(table: ResultTable, room: int) -> list[tuple[ResultTable, bool]]:
+    """The table, whole where it fits into `room` characters as it is; dense where it fits so; else
+    dense in several parts, each with the first column and as many others as fit."""
+    if _width(table) <= room:
+        return [(table, False)]
     parts = [[0]]
-    for column in every[1:]:
-        if len(parts[-1]) > 1 and width([*parts[-1], column]) > room:
+    for column in range(1, len(table.columns)):
+        if len(parts[-1]) > 1 and _width(table.of_columns([*parts[-1], column]), True) > room:
             parts.append([0])
         parts[-1].append(column)
-    return [table.of_columns(columns) for columns in parts]
+    return [(table.of_columns(columns), True) for columns in parts]

@@ -56,9 +56,9 @@ class CompareOptions:
     tables: Annotated[
         tuple[str, ...],
         Opt(
-            "Which tables: conditions, shortcuts, differences, treatment, use, outcomes, noise, "
-            "reliability, correlations, rankings, gap, tools, table1, table3, figure4, or all. "
-            "Repeatable.",
+            "Which tables: conclusions, conditions, shortcuts, differences, treatment, use, "
+            "outcomes, noise, reliability, correlations, rankings, gap, tools, table1, table3, "
+            "figure4, or all. Repeatable.",
             flag="--table",
         ),
     ] = ()
@@ -79,6 +79,10 @@ class CompareOptions:
     alpha: Annotated[
         float, Opt("Of that test: false differences, over all looks.", min=0.0001, max=0.5)
     ] = 0.05
+    margin: Annotated[
+        float | None,
+        Opt("Test that no difference is larger than this.", min=0.001, max=1),
+    ] = None
     strict: Annotated[bool, Opt("Refuse runs over different samples.")] = False
     resamples: Annotated[int, Opt("Of the bootstrap and the tests.", min=1000, max=1_000_000)] = (
         10_000
@@ -105,9 +109,12 @@ def compare_folders(
             metric=options.metric,
             baseline=options.baseline,
             contrasts=options.contrasts,
+            margin=options.margin,
             target_effect=options.wanted,
             resamples=options.resamples,
-            until=StoppingSettings(contrasts=options.contrasts, alpha=options.alpha)
+            until=StoppingSettings(
+                contrasts=options.contrasts, alpha=options.alpha, margin=options.margin
+            )
             if options.sequential
             else None,
         ),

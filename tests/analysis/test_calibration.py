@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agent_env.analysis.contrasts import Contrast, ContrastValues, PlannedContrast, measure
+from agent_env.analysis.contrast_estimates import ContrastValues, Scale, measure
+from agent_env.analysis.contrasts import Contrast, PlannedContrast
 from agent_env.analysis.resampling import cluster_count, draw_weights
 from agent_env.analysis.simulated import Plant, scores
 
@@ -22,8 +23,7 @@ def contrasts(plant: Plant, seed: int) -> list[Contrast]:
         deltas = (after - before)[:, None]
         single = plant.repeats == 1
         values = ContrastValues(deltas, np.ones_like(deltas))
-        found += measure([PLAN], values, clusters, share=True, single=single, weights=weights,
-                         seed=number, target_effect=0.05)  # fmt: skip
+        found += measure([PLAN], values, clusters, Scale(True, single, 0.05), weights, number)
     return found
 
 

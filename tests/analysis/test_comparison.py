@@ -72,7 +72,6 @@ def test_a_planted_gain_is_found_and_a_planted_nothing_is_not(planted: Study) ->
     assert web.difference.high is not None
     assert web.difference.low < 0.2 < web.difference.high
     assert not ci.is_significant
-    assert ci.words.startswith("Not resolvable with 400 samples")
     assert not by_name["web × ci over base"].is_significant
 
 
@@ -81,7 +80,6 @@ def test_a_two_point_difference_on_100_samples_is_said_to_be_unresolvable() -> N
     (found,) = compared(made).contrasts
     assert found.detectable is not None
     assert found.detectable > 0.1
-    assert "Not resolvable with 100 samples" in found.words
     assert found.needed is not None
     assert found.needed > 500
 
@@ -93,6 +91,8 @@ def test_runs_are_compared_condition_by_condition_and_within_themselves() -> Non
     ]  # fmt: skip
     names = [c.name for c in compared(made, baseline="b web").contrasts]
     assert names == ["a base − b web", "a web − b web", "b base − b web"]
+    names = [c.name for c in compared(made, baseline="web").contrasts]
+    assert names == ["a base − a web", "b base − b web"]
 
 
 def test_mcnemar_is_given_only_where_each_sample_has_one_episode(planted: Study) -> None:
@@ -105,7 +105,6 @@ def test_equal_scores_are_not_tested() -> None:
     made = rescored(study(Plant(samples=50), {"base": 0.0, "web": 0.0}, ("m",), seed=1), 1.0)
     (found,) = compared(made).contrasts
     assert (found.p_value, found.p_holm, found.detectable) == (None, None, None)
-    assert found.words == "The scores are equal on all 50 samples: there is nothing to test."
 
 
 def test_one_sample_says_nothing_of_others() -> None:
@@ -121,7 +120,6 @@ def test_where_nothing_finished_there_is_no_figure_and_failures_count_as_0_of_al
     comparison = compared(rescored(made, None, "web"))
     assert comparison.means["exact_match"][1].value is None
     assert comparison.of_all[1].value == 0.0
-    assert comparison.contrasts[0].words.startswith("No sample has a finished episode")
     assert comparison.contrasts[0].unpaired == 40
 
 

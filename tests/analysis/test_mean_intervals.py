@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t
 
 from agent_env.analysis.intervals import (
     Grouped,
-    _student,
     mean_estimates,
     mean_interval,
     mean_intervals,
@@ -62,8 +60,3 @@ def test_four_clusters_are_too_few_and_five_are_not() -> None:
 def test_equal_values_and_a_single_cluster_have_no_bootstrap_interval() -> None:
     assert mean_interval([(str(k), 2.0) for k in range(9)]) is None
     assert mean_intervals([[("a", 0.0), ("a", 1.0)]] * 2, [True, False]) == [None, None]
-
-
-@pytest.mark.parametrize("df", [1, 2, 4, 30, 500])
-def test_students_quantile_is_that_of_scipy(df: int) -> None:
-    assert _student(df) == pytest.approx(float(t.ppf(0.975, df)), rel=1e-6)

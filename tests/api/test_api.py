@@ -71,7 +71,7 @@ def test_the_signature_shows_the_options_of_the_command() -> None:
     assert (shown["repeats"].default, shown["run_tokens"].default) == (1, None)
     assert list(signature(ae.compare).parameters) == [
         "runs", "metric", "baseline", "contrasts", "wanted", "sequential", "alpha",
-        "strict", "resamples",
+        "margin", "strict", "resamples",
     ]  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def test_a_broken_trace_is_left_out_and_said(
 def test_a_study_lists_its_tables_where_one_is_not_there(run: ae.Run) -> None:
     study = ae.compare(run)
     assert "differences" in dir(study)
-    with pytest.raises(AttributeError, match="no table 'difference'; known: cond"):
+    with pytest.raises(AttributeError, match="no table 'difference'; known: conclusions, cond"):
         _ = study.difference
 
 

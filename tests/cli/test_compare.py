@@ -63,7 +63,8 @@ def test_on_a_terminal_it_shows_the_two_main_tables(runs: Path) -> None:
     text = agent_env("compare", str(runs / "reference"), str(runs / "reference-static")).stdout
     assert "Conditions of time-puzzles" in text
     assert "Differences, paired by sample" in text
-    assert "nothing to test" in text
+    assert text.startswith("Conclusions\n  - web raised exact match by ")
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_a_breakdown_comes_below_the_main_tables_whose_notes_fit_their_columns(
@@ -129,7 +130,7 @@ def test_without_the_extra_the_figures_are_the_same_and_what_needs_it_names_it(r
             "unknown metric 'accuracy'; known: exact_match, strict_match, f1, jaccard, days_off",
         ),
         (["--baseline", "none"], "no condition 'none'; known: base, web, explicit"),
-        (["--table", "best"], "unknown table 'best'; known: conditions, shortcuts"),
+        (["--table", "best"], "unknown table 'best'; known: conclusions, conditions, shortcuts"),
         (["--by", "age"], "no group 'age'; known: solutions"),
         (["--to", "xml"], "unknown format 'xml'; known: md, csv, json, latex"),
     ],

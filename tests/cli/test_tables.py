@@ -20,20 +20,53 @@ def names(table: ResultTable) -> list[str]:
 
 def test_a_table_that_fits_stays_whole() -> None:
     table = five_columns()
-    assert in_parts(table, 80) == [table]
+    assert in_parts(table, 80) == [(table, False)]
 
 
 def test_a_wide_table_is_told_in_parts_that_all_say_whose_row_it_is() -> None:
-    first, second = in_parts(five_columns(), 48)
+    first, second = [part for part, _ in in_parts(five_columns(), 48)]
     assert names(first) == ["condition", "exact_match", "f1"]
     assert names(second) == ["condition", "steps", "calls"]
     assert second.rows == (("web", "3.7", "3.5"),)
 
 
 def test_a_column_wider_than_the_terminal_is_not_cut_away() -> None:
-    first, *rest = in_parts(five_columns(), 10)
+    first, *rest = [part for part, _ in in_parts(five_columns(), 10)]
     assert names(first) == ["condition", "exact_match"]
     assert len(rest) == 3
+
+
+def test_of_a_table_that_is_too_wide_secondary_columns_are_left_out_from_the_last_and_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    columns = tuple(Column(f"column {i}" + "x" * 20, is_secondary=i in (2, 3)) for i in range(4))
+    table = ResultTable("t", "runs", columns, (("web", 1.0, 2.0, 3.0),))
+    print_table(table)
+    narrow = capsys.readouterr().out
+    assert max(map(len, narrow.splitlines())) <= 100
+    assert "column 2" in narrow
+    assert "More columns with --wide: column 3" in narrow
+    print_table(table, wide=True)
+    assert "3.000" in capsys.readouterr().out
+
+
+def test_in_a_dense_table_texts_wrap_and_figures_stay_whole(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = ("difference", *(f"minimum detectable effect {i}" for i in range(3)))
+    row = ("a-long-name of a model web − the same name base", *[(0.123, 0.1, 0.2)] * 3)
+    print_table(ResultTable("t", "runs", tuple(map(Column, names)), (row,)))
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 100
+    assert shown.count("0.123 [0.100, 0.200]") == 3
+    assert "a-long-name of" in shown
+
+
+def test_sentences_are_a_list_that_wraps(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(ResultTable("t", "Conclusions", (Column("conclusion"),), (("word " * 30,),)))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("  - word word")
+    assert max(map(len, lines)) <= 100
 
 
 def test_title_rows_and_notes_are_lines_that_do_not_wrap(

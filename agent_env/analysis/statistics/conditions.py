@@ -26,7 +26,7 @@ def conditions(comparison: Comparison) -> ResultTable:
     columns = (
         Column("condition"),
         *(Column(name, 0) for name in heads),
-        *(Column(name) for name in metrics),
+        *(Column(name, is_secondary=name != comparison.metric) for name in metrics),
         Column(f"{comparison.of_all_metric} of all"),
     )
     methods = {e.method for name in metrics for e in comparison.means[name] if e.method}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.observations import QUANTITIES
+from agent_env.analysis.observations import QUANTITIES, RARE
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 
 DIGITS = {"cost_usd": 4, "steps": 1, "tool_calls": 1, "duration_s": 2}
 """Of the quantities; tokens have none."""
+SECONDARY = (*RARE, "tool_calls", "duration_s")
 
 
 def use(comparison: Comparison) -> ResultTable:
@@ -22,7 +23,10 @@ def use(comparison: Comparison) -> ResultTable:
         (arm.label, *(comparison.means[name][i].cell for name in present))
         for i, arm in enumerate(comparison.study.arms)
     )
-    columns = (Column("condition"), *(Column(name, DIGITS.get(name, 0)) for name in present))
+    columns = (
+        Column("condition"),
+        *(Column(name, DIGITS.get(name, 0), is_secondary=name in SECONDARY) for name in present),
+    )
     unknown = [name for name in QUANTITIES if name not in present]
     notes = ["Means per finished episode; cluster bootstrap intervals."]
     if unknown:

@@ -1,0 +1,114 @@
+"""Sentences made by rule: each with its interval and its n, none that the tests do not carry."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.conclusions import conclusions
+from agent_env.analysis.contrasts import Contrast
+from agent_env.analysis.simulated import Plant, study
+from agent_env.analysis.study import Study
+
+EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0}
+
+
+@cache
+def planted() -> Study:
+    return study(Plant(samples=200, base=0.45), EFFECTS, ("lab/A", "lab/B"), seed=5)
+
+
+def compared(made: Study, *contrasts: str, **options: object) -> Comparison:
+    chosen = Options(resamples=1000, contrasts=contrasts, **options)  # type: ignore[arg-type]
+    return Comparison(made, chosen)
+
+
+def changed(comparison: Comparison, **fields: object) -> tuple[str, ...]:
+    """The sentences, were the figures of the first contrast these."""
+    first, *rest = comparison.contrasts
+    comparison.__dict__["contrasts"] = (replace(first, **fields), *rest)  # type: ignore[arg-type]
+    return conclusions(comparison)
+
+
+def test_a_difference_is_claimed_with_its_interval_its_model_and_its_n() -> None:
+    (sentence, _) = conclusions(compared(planted(), "web:base", planned=("web:base",)))
+    assert re.fullmatch(
+        r"web raised exact match by 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] over base for lab/A, "
+        r"n = 200 samples\.",
+        sentence,
+    )
+
+
+def test_a_loss_is_worded_as_a_loss_without_a_minus() -> None:
+    (sentence, _) = conclusions(compared(planted(), "base:web"))
+    assert re.match(r"Exploratory: base lowered exact match by 0\.\d+ \[0\.\d+, 0\.\d+\]", sentence)
+
+
+def test_no_difference_shown_is_not_no_difference() -> None:
+    (sentence, _) = conclusions(compared(planted(), "ci:base"))
+    assert "ci against base for lab/A: no difference in exact match shown: " in sentence
+    assert "minimum detectable effect 0.1" in sentence
+
+
+def test_none_larger_than_the_margin_is_said_where_the_test_shows_it_only() -> None:
+    wide, narrow = (compared(planted(), "ci:base", margin=margin) for margin in (0.25, 0.02))
+    assert "no difference in exact match larger than 0.25 (TOST): " in conclusions(wide)[0]
+    assert "no difference in exact match shown: " in conclusions(narrow)[0]
+
+
+def test_without_significance_after_correction_nothing_is_claimed() -> None:
+    sentence = changed(compared(planted(), "web:base"), p_value=0.03, p_holm=0.09)[0]
+    assert "no difference in exact match shown: +0." in sentence
+    assert "p = 0.030 is 0.090 after Holm's correction" in sentence
+
+
+def test_a_difference_of_two_models_and_one_of_differences_and_a_trend() -> None:
+    texts = ("web@A:base@B", "(web:base)@A:(web:base)@B", "trend:steps(base,web)@A")
+    models, gains, trend = conclusions(compared(planted(), *texts))
+    assert "higher by 0." in models
+    assert "with lab/A web than with lab/B base, n = 200" in models
+    assert "(lab/A web − lab/A base) − (lab/B web − lab/B base)" in gains
+    assert "trend over steps" in trend or " per step over base, web for lab/A" in trend
+
+
+def test_a_condition_that_cannot_mean_anything_gets_no_conclusion() -> None:
+    made = planted()
+    arms = tuple(
+        replace(arm, problem="no call was parsed") if arm.condition.name == "web" else arm
+        for arm in made.arms
+    )
+    (sentence, _) = conclusions(compared(replace(made, arms=arms), "web:base"))
+    assert sentence == (
+        "Exploratory: web against base for lab/A: no conclusion, as lab/A web failed: "
+        "no call was parsed."
+    )
+
+
+def test_without_pairs_or_without_an_interval_the_sentence_says_why() -> None:
+    comparison = compared(planted(), "web:base")
+    first: Contrast = comparison.contrasts[0]
+    none = replace(first.difference, value=None, low=None, high=None)
+    assert (
+        "no sample has a finished episode in all its conditions"
+        in (changed(comparison, difference=none)[0])
+    )
+    bare = replace(first.difference, value=1.0, low=None, high=None, method="one sample")
+    assert (
+        "+1.000, n = 200 samples without interval (one sample)"
+        in (changed(comparison, difference=bare)[0])
+    )
+
+
+@pytest.mark.parametrize("margin", [None, 0.05, 0.3])
+def test_every_sentence_with_a_figure_has_an_interval_and_an_n(margin: float | None) -> None:
+    for sentence in conclusions(compared(planted(), margin=margin)):
+        assert re.search(r"\d \[[-+]?\d\.\d{3}, [-+]?\d\.\d{3}\].*n = 200 samples", sentence)
+
+
+def test_planned_ones_come_first() -> None:
+    texts = conclusions(compared(planted(), "ci:base", "web:base", planned=("web-base",)))
+    assert [text.startswith("Exploratory: ") for text in texts] == [False, False, True, True]
