@@ -44,6 +44,7 @@ class Commands(CommandTable):
             "replay": "episodes:replay",
             "fork": "episodes:fork",
             "forks": "episodes:forks",
+            "mcp": "mcp:mcp",
         },
         "Make questions, facts and pages": {
             "generate": "generate:generate",

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from agent_env.records.mcp import McpServer
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import Condition, Stored, Usage
 from agent_env.records.trace_events import TRACE_VERSION, Parent
@@ -255,6 +256,8 @@ class Manifest(Stored):
     versions: dict[str, str]
     plugins: tuple[PluginUse, ...] = Field(default=(), exclude_if=lambda uses: not uses)
     """What was plugged in."""
+    mcp: tuple[McpServer, ...] = Field(default=(), exclude_if=lambda servers: not servers)
+    """The MCP servers that conditions use, with their tools as they were listed."""
     created_at: str
     parent: Parent | None = None
     """The episode that this run forks."""

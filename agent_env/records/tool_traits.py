@@ -15,7 +15,9 @@ class ToolTraits(BaseModel):
     """As models call it."""
     path: str | None = None
     """What finds the declaration: the name of an entry point, MODULE:NAME or FILE.py:NAME; None for
-    a built-in tool."""
+    a built-in tool, and for one of an MCP server."""
+    mcp: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    """SERVER/TOOL, as the server calls it, where it is a tool of an MCP server."""
     needs_web: bool = False
     """Whether it searches or fetches through the run's web."""
     needs_sandbox: bool = False
@@ -34,3 +36,8 @@ class ToolTraits(BaseModel):
     """Of one call of a plugged-in tool."""
     output_limit: int = Field(default=20_000, ge=1)
     """Characters that the model gets of one call of a plugged-in tool."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is no built-in tool, so that its traits are stored with the condition."""
+        return self.path is not None or self.mcp is not None

@@ -21,6 +21,7 @@ from agent_env.records.manifest import StudyUse
 from agent_env.records.options import RUNNING, SERVER, STOPPING, WHAT, WORDS, Opt, Part
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
+from agent_env.wiring.mcp_options import McpOptions
 from agent_env.wiring.web_options import WebOptions
 
 Source = Literal["recorded", "live"]
@@ -107,7 +108,7 @@ class RunOptions:
         tuple[str | Condition, ...],
         Opt(
             "Parts joined by +: base, explicit, explicit-paper, cited, web, web-once, cal, events, "
-            "ci, sql. Repeatable.",
+            "ci, sql, mcp:NAME. Repeatable.",
             WHAT,
             "--condition",
             manifest="conditions",
@@ -234,6 +235,7 @@ class RunOptions:
         ),
     ] = "estimate"
     web: WebOptions = field(default_factory=WebOptions)
+    mcp: McpOptions = field(default_factory=McpOptions)
     parameters: Annotated[
         Mapping[str, JsonValue], Part(ModelParameters, manifest="model_parameters")
     ] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from agent_env.episodes.calls.options import allow_open_files, manifest_fields
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.records.manifest import Manifest, PluginUse, StoppingSettings, TextFile
+from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.registry import Plugins, use_of
@@ -27,12 +28,14 @@ from agent_env.runs.checks import (
 )
 from agent_env.runs.options import RunOptions, StopOptions
 from agent_env.runs.run import Run
-from agent_env.tasks.conditions import parse_conditions, with_first_steps, with_formats
+from agent_env.tasks.conditions import Tools, parse_conditions, with_first_steps, with_formats
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest, read_options
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web, tool_names
 from agent_env.tasks.where import select
+from agent_env.wiring.mcp import read_servers
+from agent_env.wiring.mcp_options import servers_of
 from agent_env.wiring.models import (
     make_model,
     make_tokenizer,
@@ -80,7 +83,9 @@ async def prepare_run(
     else:
         make_tokenizer(options.tokenizer)
     allow_open_files(options.concurrency)
-    conditions, sandbox = await _conditions(options, task, note)
+    own = tools_named(options.tools)
+    servers = await read_servers(servers_of(options.mcp), note, own)
+    conditions, sandbox = await _conditions(options, task, {**own, **mcp_traits(servers)}, note)
     limits = _limits(options, task, conditions)
     about_calls = manifest_fields(options.calls, options.model, limits, note)
     until = _until(options, task, conditions)
@@ -98,7 +103,8 @@ async def prepare_run(
         check_proofs(conditions, made, settings_of(options.web), note)
     copies = _copies(options, made.samples, note)
     run = _create(
-        options, task, chosen, conditions, sandbox, made, limits, about_calls | {"until": until},
+        options, task, chosen, conditions, sandbox, made, limits,
+        about_calls | {"until": until, "mcp": servers},
         uses, copies, texts,
     )  # fmt: skip
     run.task, run.parts, run.objects = task, Parts(counted, sandbox), options.objects
@@ -174,7 +180,7 @@ def _uses(
 
 
 async def _conditions(
-    options: RunOptions, task: Task, note: Callable[[str], None]
+    options: RunOptions, task: Task, tools: Tools, note: Callable[[str], None]
 ) -> tuple[tuple[Condition, ...], SandboxBackend | None]:
     """The named conditions, or those of the task that can run here; and the sandbox."""
     from agent_env.episodes.contexts.copies import parse_context_options
@@ -182,7 +188,7 @@ async def _conditions(
     named = bool(options.conditions)
     contexts = [given.name for given in parse_context_options(options.cited_from)]
     names = options.conditions or task.default_conditions
-    parsed = parse_conditions(names, contexts, tools_named(options.tools))
+    parsed = parse_conditions(names, contexts, tools)
     chosen = with_first_steps(parsed, options.first_steps)
     chosen = with_formats(chosen, options.answer_formats or ("free",))
     conditions = tuple(_with_strategy(condition, options, task) for condition in chosen)

@@ -13,6 +13,7 @@ from agent_env.registry import Objects
 from agent_env.runs.options import ForkOptions, ResumeOptions, with_changes
 from agent_env.runs.run import Run
 from agent_env.runs.start import Engine, Listener, is_in_text, preflight_update, run_episodes
+from agent_env.wiring.mcp import servers_now
 from agent_env.wiring.plugins import uses_in, with_model
 from agent_env.wiring.rooms import versions
 from agent_env.wiring.trust import check_trust, record_run
@@ -29,7 +30,10 @@ async def resume(
 
     changed = check_resumed(run, options, listener.note)
     manifest, now = run.manifest(), versions()
-    changed = changed.model_copy(update={"plugins": uses_in(changed)})
+    update: dict[str, object] = {"plugins": uses_in(changed)}
+    if manifest.mcp and _is_unfinished(run):  # what is over needs no server
+        update["mcp"] = await servers_now(manifest, listener.note)
+    changed = changed.model_copy(update=update)
     differences = changes(run, manifest, changed, now)
     _check_accepted(run, options, differences)
     async with AsyncExitStack() as stack:
@@ -53,6 +57,14 @@ async def resume(
             record_run(run, listener.note)
         strict = not options.accept_changes
         await (engine or run_episodes)(run, options.concurrency, listener, options.run, strict)
+
+
+def _is_unfinished(run: Run) -> bool:
+    from agent_env.episodes.pending import pending
+
+    manifest = run.manifest()
+    waiting = pending(run, run.samples, manifest.conditions, manifest.repeats)
+    return next(waiting, None) is not None
 
 
 def _check_accepted(run: Run, options: ResumeOptions, differences: Sequence[str]) -> None:

@@ -31,6 +31,10 @@ ALIASES = {
 }
 """Parts with another name than their tools."""
 
+MCP = "mcp:"
+"""Begins the part of an MCP server's tools."""
+MOST_TOOLS = 128
+"""Of one server in a condition: what servers of models take."""
 CONTEXT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 """The NAME of `cited:NAME`; part of a folder's name."""
 
@@ -53,9 +57,10 @@ def parse_conditions(
         else:
             each = _for_each_context(name, contexts)
             parsed += [parse_condition(text, tools) for text in each]
-    for tool in tools:
-        if not any(tool in condition.tools for condition in parsed):
-            raise ConfigError(f"no condition uses the tool {tool}; add --condition {tool}")
+    used_tools = {tool for condition in parsed for tool in condition.tools}
+    for part in dict.fromkeys(map(_own_part, tools.values())):
+        if not any(name in used_tools for name, its in tools.items() if _own_part(its) == part):
+            raise ConfigError(f"no condition uses {part}; add --condition {part}")
     if len({c.name for c in parsed}) < len(parsed):
         raise ConfigError("a condition is named twice; use --repeats to ask more than once")
     for condition in parsed:
@@ -114,7 +119,7 @@ def parse_condition(text: str, tools: Tools = NO_TOOLS) -> Condition:
         strategy="one-round" if "web-once" in parts else "tool-loop",
         context=next((part for part in parts if _kind(part) == "cited"), None),
     )
-    own = tuple(tool for tool in offered if tool.path is not None)
+    own = tuple(tool for tool in offered if tool.is_own)
     return condition.model_copy(update={"own_tools": own}) if own else condition
 
 
@@ -136,6 +141,8 @@ def _part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits, ..
         return part, tuple(ToolTraits(name=name) for name in ALIASES.get(part, (part,)))
     if _kind(part) in PARTS:
         return part, ()
+    if part.startswith(MCP):
+        return _mcp_part(part, text, tools)
     if part in tools:
         return part, (tools[part],)
     if "," in text:
@@ -152,6 +159,40 @@ def _part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits, ..
     raise ConfigError(
         f"unknown condition '{text}': no part '{part}'; join these by +: {', '.join(names)}, or "
         "the MODULE:NAME or file.py:NAME of a tool of your own"
+    )
+
+
+def _own_part(traits: ToolTraits) -> str:
+    """The part that brings a plugged-in tool, at least."""
+    return traits.name if traits.mcp is None else MCP + traits.mcp.partition("/")[0]
+
+
+def _mcp_part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits, ...]]:
+    """`mcp:SERVER` with all its tools, or one of them by its own name or that for models:
+    `mcp:SERVER/TOOL`, which is `mcp:SERVER.NAME` in the condition's name."""
+    server, *rest = re.split("[/.]", part.removeprefix(MCP), maxsplit=1)
+    its = [each for each in tools.values() if _own_part(each) == MCP + server]
+    if not its:
+        names = dict.fromkeys(_own_part(each) for each in tools.values() if each.mcp)
+        known = ", ".join(names) or "none"
+        raise ConfigError(
+            f"condition '{text}': there is no MCP server '{server}'; known: {known}; name it by "
+            f"--mcp {server}=COMMAND"
+        )
+    if not rest:
+        if len(its) > MOST_TOOLS:
+            raise ConfigError(
+                f"condition '{text}': {server} offers {len(its)} tools, and models take at most "
+                f"{MOST_TOOLS}; name those that you want: mcp:{server}/{its[0].name}"
+            )
+        return part, tuple(its)
+    for each in its:
+        if rest[0] in (each.name, (each.mcp or "").partition("/")[2]):
+            return f"{MCP}{server}.{each.name}", (each,)
+    names = {each.name: None for each in its[:20]}
+    raise ConfigError(
+        f"condition '{text}': the MCP server {server} offers no tool '{rest[0]}'; it offers "
+        f"{', '.join(names)}{', …' if len(its) > len(names) else ''}"
     )
 
 

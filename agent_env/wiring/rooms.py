@@ -16,12 +16,14 @@ from agent_env.protocols import Supplies
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
 from agent_env.registry import NO_PLUGINS, Plugins
+from agent_env.wiring.mcp import open_hosts
 from agent_env.wiring.models import open_counted
 from agent_env.wiring.trust import state_folder
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.episodes.runner import Seams
+    from agent_env.mcp.hosts import Hosts, OpenHosts
     from agent_env.models.server_tokenizer import ServerTokenizer
     from agent_env.protocols import Model, Sandbox, SandboxBackend, Strategy, Tokenizer, Tool
     from agent_env.records.tool_traits import ToolTraits
@@ -119,6 +121,8 @@ class Rooms:
     materials: Mapping[str, MaterialTable] = field(default_factory=dict)
     """The tables that samples name, by digest."""
     plugins: Plugins = NO_PLUGINS
+    mcp: Hosts | None = None
+    """The MCP servers."""
 
     @asynccontextmanager
     async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
@@ -131,10 +135,16 @@ class Rooms:
         from agent_env.tools.toolbox import ToolSet
 
         async with AsyncExitStack() as stack:
-            tools = [
-                await self._tool(traits, sample, condition, stack)
+            hosts = (
+                None if self.mcp is None else await stack.enter_async_context(self.mcp.episode())
+            )
+            opened = [
+                _mcp_tool(traits, hosts)
+                if traits.mcp is not None
+                else await self._tool(traits, sample, condition, stack)
                 for traits in self._offered(condition)
             ]
+            tools = [tool for tool in opened if tool is not None]
             model = self.model
             own = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
             if own is not None and own.name != "estimate":  # a mere estimate stays unknown
@@ -221,6 +231,13 @@ class Rooms:
         return replace(supplies, sandbox=session, importable=importable())
 
 
+def _mcp_tool(traits: ToolTraits, hosts: OpenHosts | None) -> Tool | None:
+    """None for a tool that its server has no more."""
+    if hosts is None:
+        raise ConfigError(f"a condition has the tool {traits.name}, and 'mcp' no such server")
+    return hosts.tool(traits)
+
+
 def strategy_of(
     task: Task,
     contexts: Mapping[str, Contexts],
@@ -299,6 +316,7 @@ async def open_rooms(
         hosted=manifest.model_parameters.get("hosted_tools") is True,
         materials=by_digest(folder.materials()),
         plugins=plugins,
+        mcp=open_hosts(folder, manifest, stack, note),
     )
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from pydantic import ValidationError
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest
+from agent_env.records.mcp import McpServer
 from agent_env.records.safe_files import read_own_file, replace_file
 from agent_env.records.schema import Record
 from agent_env.wiring.models import api_of, head_of
@@ -44,7 +46,7 @@ WITHOUT_MODEL: Mapping[str, Any] = {
     "reply_cache": None,
 }
 """Of a manifest, where a run's tools are used and its model is not."""
-WITHOUT_TOOLS: Mapping[str, Any] = {"sandbox": None, "web": None}
+WITHOUT_TOOLS: Mapping[str, Any] = {"sandbox": None, "web": None, "mcp": ()}
 """The other way round."""
 OPEN_WEB = ("live", "record")
 
@@ -122,6 +124,7 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     if manifest.sandbox is not None and manifest.sandbox not in CONFINED:
         settings.append(OutsideSetting("sandbox", manifest.sandbox, " (runs code on this machine)"))
     settings += [OutsideSetting(kind, path, CODE) for kind, path in sorted(_code(manifest))]
+    settings += [_of_server(server) for server in manifest.mcp]
     if manifest.model not in SCRIPTED:
         settings += _of_model(manifest)
     if manifest.web is not None:
@@ -155,6 +158,19 @@ def check_code(folder: RunFolder, manifest: Manifest) -> None:
             f"{folder.path} is no run that you made here, and to read it takes: "
             f"{'; '.join(map(str, new))}. To allow it, {how_to_trust(folder)}"
         )
+
+
+def _of_server(server: McpServer) -> OutsideSetting:
+    """Another command, or another variable that it gets, is another setting."""
+    value = f"{server.name}: {server.url or shlex.join(server.command)}"
+    if server.environment:
+        value += f" with {', '.join(server.environment)}"
+    if server.url is not None:
+        notice = " (gets the calls of its tools)"
+    else:
+        notice = f" (runs here{', in a sandbox' if server.sandboxed else ' with your rights'})"
+        value += " in a sandbox" if server.sandboxed else ""
+    return OutsideSetting("mcp server", value, notice)
 
 
 def _of_model(manifest: Manifest) -> list[OutsideSetting]:

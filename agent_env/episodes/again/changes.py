@@ -10,6 +10,7 @@ from agent_env.episodes.trace.reader import is_finished, read_events
 from agent_env.errors import DatasetError
 from agent_env.protocols import Limits
 from agent_env.records.manifest import Manifest
+from agent_env.records.mcp import mcp_changes
 from agent_env.records.trace_events import EpisodeStarted
 
 
@@ -25,6 +26,8 @@ def changes(
         if manifest.versions.get(name, now) != now
     ]
     found += _plugins(manifest, wished)
+    for before, now in zip(manifest.mcp, wished.mcp, strict=True):
+        found += mcp_changes(before, now)
     found += _fields(_settings(manifest), _settings(wished))
     for start in _unfinished(folder):
         begun: dict[str, Any] = {"model": start.model}
@@ -35,7 +38,7 @@ def changes(
 
 
 COMPARED = {
-    "model", "model_parameters", "limits", "former_urls", "versions", "changes", "plugins",
+    "model", "model_parameters", "limits", "former_urls", "versions", "changes", "plugins", "mcp",
 }  # fmt: skip
 """Entries of run.json that are compared by their parts, or tell what was compared."""
 

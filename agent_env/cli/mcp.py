@@ -1,0 +1,51 @@
+"""agent-env mcp: MCP servers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from agent_env.cli.run import AsJson, RunPath, say
+
+mcp = typer.Typer(
+    rich_markup_mode=None,
+    help="MCP servers of a run.\n\nExample: agent-env mcp diff runs/first mcp-server-time",
+)
+
+
+@mcp.command()
+def diff(
+    folder: RunPath,
+    command: Annotated[
+        str,
+        typer.Argument(
+            metavar="COMMAND",
+            help="What starts the server, or its URL; NAME=COMMAND where the run has several.",
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Compare a server with the one that a run recorded; exit 1 where they differ.
+
+    Example: agent-env mcp diff runs/first mcp-server-time
+    """
+    import asyncio
+
+    from agent_env.runs.mcp import mcp_diff
+    from agent_env.runs.run import Run
+
+    lines = asyncio.run(mcp_diff(Run.open(folder), command, say))
+    if as_json:
+        print(json.dumps({"run": str(folder), "differences": lines}))
+    else:
+        print("\n".join(lines) or "the server is as it was recorded")
+    if lines:
+        sys.exit(1)
+
+
+@mcp.callback()
+def _group() -> None:
+    """So that `diff` is written, though it is the only command."""

@@ -1,0 +1,256 @@
+"""One connection to an MCP server, by the official SDK, kept by a task of its own.
+
+The SDK's task groups live in that task, so that a server's death ends it and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from agent_env import __version__
+from agent_env.errors import AgentEnvError, ConfigError, EpisodeError
+from agent_env.mcp.transport import http_transport
+from agent_env.records.mcp import McpServer
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import CallToolResult, Tool
+
+START_S = 30.0
+"""From the start of the server to the end of the handshake."""
+MOST_TOOLS = 2000
+STUCK_S = 5.0
+"""How long after a call's own time a server that takes no messages is given up."""
+EXTRA = "MCP servers need the extra: pip install 'agent-env[mcp]'"
+
+OpenStdio = Callable[[Callable[[str], None]], AbstractAsyncContextManager[tuple[Any, Any]]]
+"""Starts the server; takes what is called when the server is of no more use."""
+
+
+class McpError(EpisodeError):
+    """An MCP server cannot be started or reached."""
+
+
+class ConnectionEnded(AgentEnvError):
+    """The connection ended before the answer came; `was_sent` tells whether the call may have
+    reached the server."""
+
+    def __init__(self, reason: str, was_sent: bool = True) -> None:
+        super().__init__(reason)
+        self.was_sent = was_sent
+
+
+class CallFailed(AgentEnvError):
+    """The server answered with an error, or not in time, or with no valid result."""
+
+    def __init__(self, reason: str, is_foreign: bool = False) -> None:
+        super().__init__(reason)
+        self.is_foreign = is_foreign
+        """Whether these are the server's own words."""
+
+
+def check_sdk() -> None:
+    """ConfigError where the SDK is not installed."""
+    try:
+        import mcp.client  # noqa: F401
+    except ImportError as exc:
+        raise ConfigError(EXTRA) from exc
+    for name in ("client", "mcp"):  # it logs what the transport has told already
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+class Connection:
+    """Opened by `open`, closed by `close`."""
+
+    def __init__(self, server: McpServer, open_stdio: OpenStdio) -> None:
+        self._server = server
+        self._open_stdio = open_stdio
+        self._client: Client | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
+        self._reason: str | None = None
+        self._signs = 0
+        """Answers and notices of progress so far: whether the server is alive."""
+        self.list_changed = False
+        """Whether the server said that its list of tools is another one now."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._client is not None and not self._over.is_set()
+
+    @property
+    def client(self) -> Client:
+        """The SDK's client; of an open connection."""
+        if self._client is None:
+            raise ConnectionEnded("it is closed", was_sent=False)
+        return self._client
+
+    async def open(self) -> Client:
+        """Starts or reaches the server and agrees on the protocol; McpError where that fails."""
+        ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._keep(ready))
+        try:
+            async with asyncio.timeout(START_S):
+                self._client = await ready
+        except TimeoutError as exc:
+            await self.close()
+            raise McpError(self._named(f"did not answer in {START_S:g} s")) from exc
+        except BaseException:
+            await self.close()
+            raise
+        return self._client
+
+    async def close(self) -> None:
+        """Ends the connection, and the server where it was started for it."""
+        self._over.set()
+        if self._task is not None:
+            done, _ = await asyncio.wait({self._task}, timeout=10.0)
+            if not done:
+                self._task.cancel()
+                await asyncio.wait({self._task}, timeout=2.0)
+
+    async def tools(self) -> list[Tool]:
+        """All tools that the server lists; McpError for a list that is none."""
+        tools: list[Tool] = []
+        cursor = None
+        try:
+            async with asyncio.timeout(START_S):
+                while len(tools) <= MOST_TOOLS:
+                    page = await self.client.list_tools(cursor=cursor)
+                    tools += page.tools
+                    cursor = page.next_cursor
+                    if cursor is None:
+                        return tools
+        except Exception as exc:  # the SDK's, and pydantic's for what is no list of tools
+            raise McpError(self._named(f"gives no list of tools: {_brief(exc)}")) from exc
+        raise McpError(self._named(f"lists more than {MOST_TOOLS} tools"))
+
+    async def call(self, tool: str, arguments: dict[str, Any], most: int) -> CallToolResult:
+        """What the tool gives. The server is told how long we wait and how much is read; it is told
+        to stop where the caller stops. CallFailed or ConnectionEnded where there is no result."""
+        if not self.is_open:
+            raise ConnectionEnded(self._reason or "it is closed", was_sent=False)
+        timeout_s, stood, signs = self._server.timeout_s, "", self._signs
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            nonlocal stood
+            self._signs += 1
+            of_total = "" if total is None else f" of {total:g}"
+            stood = f"; it stood at {progress:g}{of_total}{f' ({message})' if message else ''}"
+
+        meta: Any = {"agent-env/timeout_s": timeout_s, "agent-env/output_limit": most}
+        try:
+            async with asyncio.timeout(timeout_s + STUCK_S):
+                result = await self.client.call_tool(
+                    tool, arguments, timeout_s, on_progress, meta=meta
+                )
+                self._signs += 1
+                return result
+        except Exception as exc:
+            error = self._translated(exc, f"timeout: no answer within {timeout_s:g} s{stood}")
+            if isinstance(error, CallFailed) and error.is_foreign:
+                self._signs += 1
+            elif signs == self._signs:  # it answers nobody: the next call has a new one
+                self._end(f"the server answered nothing for {timeout_s:g} s")
+            raise error from exc
+
+    def _translated(self, exc: Exception, late: str) -> AgentEnvError:
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
+
+        if isinstance(exc, MCPError):
+            if exc.code == REQUEST_TIMEOUT:
+                return CallFailed(late)
+            if exc.code == CONNECTION_CLOSED:
+                self._end(f"the connection ended: {exc.message}")
+                return ConnectionEnded(self._reason or exc.message)
+            if exc.code == INVALID_REQUEST and exc.message == "Session terminated":
+                self._end("the server knows its session no more")
+                return ConnectionEnded("the server knows its session no more", was_sent=False)
+            return CallFailed(exc.message, is_foreign=True)
+        if isinstance(exc, TimeoutError):
+            return CallFailed(late)
+        if isinstance(exc, ConnectionError | OSError):
+            self._end(str(exc))
+            return ConnectionEnded(str(exc))
+        return CallFailed(f"gave no valid result: {_brief(exc)}", is_foreign=True)
+
+    def _end(self, reason: str) -> None:
+        """The first reason stays."""
+        self._reason = self._reason or reason
+        self._over.set()
+
+    def _named(self, text: str) -> str:
+        ending = f" ({self._reason})" if self._reason else ""
+        return f"the MCP server {self._server.name} ({self._server.address}) {text}{ending}"
+
+    async def _keep(self, ready: asyncio.Future[Client]) -> None:
+        """Holds the client open until `close`, or until the server is of no more use."""
+        try:
+            async with self._client_of() as client:
+                ready.set_result(client)
+                await self._over.wait()
+        except Exception as exc:  # whatever ended the SDK's task groups ended this connection only
+            self._end(_brief(exc))
+            if not ready.done():
+                error = McpError(self._named(f"cannot be reached: {_brief(exc)}"))
+                error.__cause__ = exc
+                ready.set_exception(error)
+        finally:
+            self._over.set()
+            if not ready.done():
+                ready.set_exception(McpError(self._named("was closed")))
+                ready.exception()  # nobody may be waiting
+
+    @asynccontextmanager
+    async def _client_of(self) -> AsyncIterator[Client]:
+        from mcp import Client
+        from mcp_types import Implementation, ToolListChangedNotification
+
+        async def hear(message: Any) -> None:
+            if isinstance(message, ToolListChangedNotification):
+                self.list_changed = True
+
+        remote = self._server.url is not None
+        transport: Any = http_transport(self._server) if remote else self._open_stdio(self._end)
+        client = Client(
+            transport,
+            message_handler=hear,
+            client_info=Implementation(name="agent-env", version=__version__),
+            cache=None,
+        )
+        async with client:
+            listening = asyncio.create_task(self._listen(client))
+            try:
+                yield client
+            finally:
+                listening.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await listening
+
+    async def _listen(self, client: Client) -> None:
+        """Servers of the protocol since 2026-07-28 tell of changes only to who subscribes."""
+        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+        tools = client.server_capabilities.tools
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return
+        if tools is None or not tools.list_changed:
+            return
+        with suppress(Exception):  # a subscription is a courtesy
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self.list_changed = True
+
+
+def _brief(exc: BaseException) -> str:
+    """The innermost error of groups, in one line."""
+    while isinstance(exc, BaseExceptionGroup):
+        exc = exc.exceptions[0]
+    lines = [line.strip() for line in str(exc).splitlines() if line.strip()]
+    text = " ".join(lines[:3])[:300]
+    return text or type(exc).__name__

@@ -1,0 +1,223 @@
+"""Keeps servers running while a run goes on: started when first needed, again after they ended.
+
+What is carried out at most once: a call that may have reached a server which then ended is sent
+again only where the server said beforehand that this does no harm. Else the model is told. A server
+that cannot be started again fails its episode, which `resume` then runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent_env.mcp.connection import CallFailed, Connection, ConnectionEnded, McpError
+from agent_env.mcp.listing import read_server
+from agent_env.mcp.results import result_of, with_marks
+from agent_env.mcp.transport import stdio_transport
+from agent_env.records.mcp import McpServer, McpTool, mcp_changes
+from agent_env.records.schema import ToolResult, ToolSpec
+from agent_env.records.tool_traits import ToolTraits
+
+PAUSES_S = (0.2, 1.0, 3.0)
+"""Before each further try to start or reach a server."""
+SENT_TWICE = 2
+"""How often a call is sent that does no harm when it is repeated."""
+
+Wrap = Callable[[list[str]], list[str]]
+"""Makes the command that is run of a server's."""
+Recorded = Mapping[tuple[str, str], ToolResult]
+"""Results by tool and arguments, as `call_key` names a call."""
+
+
+def call_key(tool: str, arguments: Mapping[str, object]) -> tuple[str, str]:
+    return tool, json.dumps(arguments, sort_keys=True)
+
+
+@dataclass(slots=True)
+class Host:
+    """One server, and the connection to it while there is one."""
+
+    server: McpServer
+    log: Path
+    note: Callable[[str], None]
+    wrap: Wrap = list
+    _connection: Connection | None = None
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _notes: set[str] = field(default_factory=set)
+
+    async def call(self, tool: McpTool, arguments: dict[str, Any], most: int) -> ToolResult:
+        """What the tool gives; McpError where the server cannot be had."""
+        for attempt in range(1, SENT_TWICE + 1):
+            connection = await self.connected()
+            try:
+                result = await connection.call(tool.name, arguments, most)
+                return result_of(self.server.name, result, most)
+            except CallFailed as exc:
+                text = str(exc)[:most]
+                shown = with_marks(self.server.name, text) if exc.is_foreign else text
+                return ToolResult(output=f"Error: {shown}", error=text[:500])
+            except ConnectionEnded as exc:
+                if (exc.was_sent and not tool.is_repeatable) or attempt == SENT_TWICE:
+                    return self._crash(str(exc))
+        raise AssertionError("the last attempt returns")
+
+    def _crash(self, reason: str) -> ToolResult:
+        """`crashed` is what `resume` looks for: the state of before is lost."""
+        lost = ", its state is lost" if self.server.isolation == "episode" else ""
+        error = (
+            f"crashed: {reason} during the call; the server {self.server.name} is started "
+            f"again{lost}; whether the call was carried out is unknown"
+        )
+        return ToolResult(output=f"Error: {error}", error=error)
+
+    async def connected(self) -> Connection:
+        """The open connection, made now where there is none; one at a time."""
+        if self._connection is not None and self._connection.is_open:
+            return self._connection
+        async with self._lock:
+            if self._connection is not None and self._connection.is_open:
+                return self._connection
+            if self._connection is not None:
+                await self._connection.close()
+            self._connection = await self._open()
+            await self._compare(self._connection)
+            return self._connection
+
+    async def _open(self) -> Connection:
+        for pause_s in PAUSES_S:
+            try:
+                return await self._open_once()
+            except McpError:
+                await asyncio.sleep(pause_s)
+        return await self._open_once()
+
+    async def _open_once(self) -> Connection:
+        connection = Connection(self.server, self._open_stdio)
+        await connection.open()
+        return connection
+
+    async def look_again(self) -> None:
+        """Between episodes: reads the list anew where the server said that it changed."""
+        connection = self._connection
+        if connection is not None and connection.is_open and connection.list_changed:
+            connection.list_changed = False
+            await self._compare(connection)
+
+    async def _compare(self, connection: Connection) -> None:
+        """Tells the user once of each difference; the run goes on with the tools that it recorded,
+        so that a condition is the same in all its episodes."""
+        try:
+            now = await read_server(self.server, connection)
+        except (McpError, ConnectionEnded) as exc:
+            self._note(str(exc))
+            return
+        for line in mcp_changes(self.server, now):
+            self._note(f"{line}; the run keeps what it recorded (agent-env mcp diff)")
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.add(text)
+            self.note(text)
+
+    def _open_stdio(self, fault: Callable[[str], None]) -> Any:
+        return stdio_transport(self.server, self.log, fault, self.wrap)
+
+    async def close(self) -> None:
+        """Ends the server."""
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The servers of a run: those that all episodes share, and what makes one for an episode."""
+
+    servers: Sequence[McpServer]
+    folder: Path
+    """Where their logs go."""
+    note: Callable[[str], None]
+    wrap: Wrap = list
+    recorded: Recorded | None = None
+    """Of a fork's parent: what is answered where the server cannot be had."""
+    _shared: dict[str, Host] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def episode(self) -> AsyncIterator[OpenHosts]:
+        """The servers of one episode; those that it does not share are ended behind it."""
+        for host in self._shared.values():
+            await host.look_again()
+        own = OpenHosts(self)
+        try:
+            yield own
+        finally:
+            for host in own.own.values():
+                await host.close()
+
+    def host(self, name: str, own: dict[str, Host]) -> Host:
+        """The host of a server, shared or the episode's own."""
+        server = next(each for each in self.servers if each.name == name)
+        hosts = self._shared if server.isolation == "run" else own
+        if name not in hosts:
+            hosts[name] = Host(server, self.folder / f"{name}.log", self.note, self.wrap)
+        return hosts[name]
+
+    async def close(self) -> None:
+        """Ends all that are shared."""
+        for host in self._shared.values():
+            await host.close()
+        self._shared.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHosts:
+    """The servers as one episode sees them; started at the first call."""
+
+    hosts: Hosts
+    own: dict[str, Host] = field(default_factory=dict)
+
+    def tool(self, traits: ToolTraits) -> McpServerTool | None:
+        """The tool of these traits; None where the server that the run goes on with has it no
+        more."""
+        server_name, _, name = (traits.mcp or "").partition("/")
+        for server in self.hosts.servers:
+            for tool in server.offered:
+                if (server.name, tool.name) == (server_name, name):
+                    host = self.hosts.host(server.name, self.own)
+                    return McpServerTool(host, tool, traits, self.hosts.recorded)
+        return None
+
+
+class McpServerTool:
+    """A Tool of an MCP server."""
+
+    def __init__(
+        self, host: Host, tool: McpTool, traits: ToolTraits, recorded: Recorded | None = None
+    ) -> None:
+        self._host = host
+        self._tool = tool
+        self._traits = traits
+        self._recorded = recorded
+        origin = f"A tool of the MCP server {host.server.name}, which describes it so:"
+        self.spec = ToolSpec(
+            name=traits.name,
+            description=f"{origin} {tool.description or '(no description)'}",
+            parameters=tool.parameters,
+        )
+
+    async def run(self, arguments: dict[str, object]) -> ToolResult:
+        try:
+            return await self._host.call(self._tool, arguments, self._traits.output_limit)
+        except McpError as exc:
+            if self._recorded is None:
+                raise
+            key = call_key(self.spec.name, arguments)
+            if (result := self._recorded.get(key)) is not None:
+                return result
+            error = f"{exc}; and the run that this one forks has no such call"
+            return ToolResult(output=f"Error: {error}", error=error)

@@ -1,0 +1,99 @@
+"""Starts the process of a stdio server, with the environment that its user names and no more."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_env.errors import ConfigError
+from agent_env.records.mcp import McpServer
+
+LOG_BYTES = 4 << 20
+"""Of the log of one server; what it writes beyond is dropped."""
+EXIT_S = 3.0
+"""From the end of its input to the end of the server, before it is killed."""
+
+
+def environment_of(server: McpServer) -> dict[str, str]:
+    """PATH, LANG and the variables that the server was given; ConfigError for one that is unset."""
+    for name in server.environment:
+        if name not in os.environ:
+            raise ConfigError(f"--mcp-env {server.name}={name}: the variable {name} is not set")
+    named = {name: os.environ[name] for name in server.environment}
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **named}
+
+
+def check_command(server: McpServer) -> None:
+    """ConfigError where there is no such program."""
+    if server.command and shutil.which(server.command[0]) is None:
+        raise ConfigError(f"--mcp {server.name}: there is no program '{server.command[0]}'")
+
+
+@dataclass(slots=True)
+class Process:
+    """A running server; `end` must be called."""
+
+    inner: asyncio.subprocess.Process
+    _line: int
+    """Our end of the pipe that its keeper watches."""
+
+    async def end(self, patience_s: float = EXIT_S) -> None:
+        """Closes its input, waits, then ends its process group."""
+        if self.inner.stdin is not None:
+            self.inner.stdin.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self.inner.wait()
+        os.close(self._line)
+        await self.inner.wait()
+
+    @property
+    def ending(self) -> str:
+        """How it ended, for users."""
+        code = self.inner.returncode
+        if code is None:
+            return "closed its output"
+        return f"was killed by signal {code - 128}" if code > 128 else f"ended with code {code}"
+
+
+async def start(server: McpServer, wrap: Callable[[list[str]], list[str]] = list) -> Process:
+    """Starts the server below a keeper that ends it when this process ends, however that happens.
+    `wrap` makes the command that is run of the server's."""
+    program = shutil.which(server.command[0]) or server.command[0]
+    command = wrap([program, *server.command[1:]])
+    keeper = str(Path(__file__).with_name("lifeline.py"))
+    theirs, ours = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-S", keeper, str(theirs), *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment_of(server),
+            pass_fds=(theirs,),
+            start_new_session=True,
+        )  # fmt: skip
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    return Process(process, ours)
+
+
+async def copy_log(stream: asyncio.StreamReader, log: Path, name: str) -> None:
+    """Appends what the server writes on stderr to its log, as far as that may grow."""
+    with log.open("ab") as file:
+        left = LOG_BYTES - file.tell()
+        while chunk := await stream.read(1 << 16):
+            file.write(chunk[: max(0, left)])
+            if left > 0 >= left - len(chunk):
+                file.write(f"\n[{name} wrote more than {LOG_BYTES >> 20} MB: dropped]\n".encode())
+            left -= len(chunk)
+            file.flush()

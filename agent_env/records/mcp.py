@@ -1,0 +1,126 @@
+"""MCP servers as a run keeps them: how each is reached, and the tools that it offered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from agent_env.records.schema import Stored
+from agent_env.records.tool_traits import ToolTraits
+
+Isolation = Literal["run", "episode"]
+
+
+class McpTool(Stored):
+    """A tool as its server described it."""
+
+    name: str
+    """As the server calls it."""
+    offered: str
+    """As models call it."""
+    description: str = ""
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    """JSON schema of the arguments object."""
+    is_repeatable: bool = False
+    """Whether the server says that a call may be sent twice (read-only or idempotent)."""
+    problem: str | None = None
+    """Why it cannot be offered; None where it can."""
+
+    @property
+    def digest(self) -> str:
+        """Of what the server says of the tool; twelve hexadecimal digits."""
+        own = self.model_dump(mode="json", exclude={"offered", "problem"})
+        return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:12]
+
+
+class McpServer(Stored):
+    """A server that a run's conditions use."""
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")
+    """As in conditions: `mcp:NAME`; also the name of its log."""
+    command: tuple[str, ...] = ()
+    """What starts it; empty where it is reached by `url`."""
+    url: str | None = None
+    environment: tuple[str, ...] = ()
+    """Names of the variables that it gets; their values are stored nowhere."""
+    isolation: Isolation = "run"
+    """Whether all episodes share one process, or connection, or each has its own."""
+    sandboxed: bool = False
+    timeout_s: float = 60.0
+    """Of one call."""
+    title: str | None = None
+    """What the server calls itself."""
+    version: str | None = None
+    protocol: str | None = None
+    """Version of the protocol that was agreed on."""
+    tools: tuple[McpTool, ...] = ()
+    digest: str | None = None
+    """Of its name, version and tools; twelve hexadecimal digits."""
+
+    @property
+    def address(self) -> str:
+        """For users."""
+        return self.url or " ".join(self.command)
+
+    @property
+    def offered(self) -> tuple[McpTool, ...]:
+        """The tools that models can get."""
+        return tuple(tool for tool in self.tools if tool.problem is None)
+
+    def with_digest(self) -> McpServer:
+        """The record with its digest computed anew."""
+        parts = [self.title, self.version, *sorted(tool.name + tool.digest for tool in self.tools)]
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+        return self.model_copy(update={"digest": digest})
+
+    def traits(self, tool: McpTool) -> ToolTraits:
+        """What the rest of the system must know of one of its tools."""
+        return ToolTraits(
+            name=tool.offered,
+            mcp=f"{self.name}/{tool.name}",
+            keeps_state=self.isolation == "episode" and not tool.is_repeatable,
+            timeout_s=self.timeout_s,
+        )
+
+
+def mcp_traits(servers: Iterable[McpServer]) -> dict[str, ToolTraits]:
+    """The tools that conditions may name, by the names that models use."""
+    return {tool.offered: each.traits(tool) for each in servers for tool in each.offered}
+
+
+def mcp_changes(before: McpServer, now: McpServer) -> list[str]:
+    """A line for each difference between a recorded server and the same one now."""
+    lines = [
+        f"mcp {before.name}: {what}: {was} → {is_now}"
+        for what, was, is_now in (
+            ("server", before.title, now.title),
+            ("version", before.version, now.version),
+        )
+        if was != is_now
+    ]
+    old, new = ({tool.name: tool for tool in server.tools} for server in (before, now))
+    for name in dict.fromkeys([*old, *new]):
+        if name not in new:
+            lines.append(f"mcp {before.name}: tool {name}: gone")
+        elif name not in old:
+            lines.append(f"mcp {before.name}: tool {name}: added")
+        elif old[name].digest != new[name].digest:
+            lines.append(f"mcp {before.name}: tool {name}: {_difference(old[name], new[name])}")
+    return lines
+
+
+def _difference(old: McpTool, new: McpTool) -> str:
+    parts = [
+        what
+        for what, is_other in (
+            ("schema", old.parameters != new.parameters),
+            ("description", old.description != new.description),
+            ("hints", old.is_repeatable != new.is_repeatable),
+        )
+        if is_other
+    ]
+    return f"{' and '.join(parts)} changed"
