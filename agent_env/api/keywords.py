@@ -36,6 +36,11 @@ class RunKeywords(TypedDict, total=False):
     block_leaks: bool
     ignore_robots: bool
     allow_hosts: Sequence[str] | str
+    mcp: Sequence[str] | str | Mapping[str, Any]
+    mcp_env: Sequence[str] | str
+    mcp_isolation: Sequence[str] | str
+    mcp_sandbox: bool
+    mcp_timeout: float
     reply_timeout_s: float | None
     idle_s: float | None
     tool_protocol: str

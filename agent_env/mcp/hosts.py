@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from agent_env.records.tool_traits import ToolTraits
 
 PAUSES_S = (0.2, 1.0, 3.0)
 """Before each further try to start or reach a server."""
+GIVEN_UP_S = 30.0
+"""After the last try: how long nobody tries again."""
 SENT_TWICE = 2
 """How often a call is sent that does no harm when it is repeated."""
 
@@ -49,6 +52,8 @@ class Host:
     _connection: Connection | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _notes: set[str] = field(default_factory=set)
+    _failure: tuple[float, McpError] | None = None
+    """When the last try failed, and how."""
 
     async def call(self, tool: McpTool, arguments: dict[str, Any], most: int) -> ToolResult:
         """What the tool gives; McpError where the server cannot be had."""
@@ -89,12 +94,18 @@ class Host:
             return self._connection
 
     async def _open(self) -> Connection:
+        if self._failure is not None and time.monotonic() - self._failure[0] < GIVEN_UP_S:
+            raise McpError(str(self._failure[1])) from self._failure[1]
         for pause_s in PAUSES_S:
             try:
                 return await self._open_once()
             except McpError:
                 await asyncio.sleep(pause_s)
-        return await self._open_once()
+        try:
+            return await self._open_once()
+        except McpError as exc:
+            self._failure = time.monotonic(), exc
+            raise
 
     async def _open_once(self) -> Connection:
         connection = Connection(self.server, self._open_stdio)
@@ -114,12 +125,13 @@ class Host:
         try:
             now = await read_server(self.server, connection)
         except (McpError, ConnectionEnded) as exc:
-            self._note(str(exc))
+            self.say(str(exc))
             return
         for line in mcp_changes(self.server, now):
-            self._note(f"{line}; the run keeps what it recorded (agent-env mcp diff)")
+            self.say(f"{line}; the run keeps what it recorded (agent-env mcp diff)")
 
-    def _note(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Tells the user, each thing once."""
         if text not in self._notes:
             self._notes.add(text)
             self.note(text)
@@ -218,6 +230,7 @@ class McpServerTool:
                 raise
             key = call_key(self.spec.name, arguments)
             if (result := self._recorded.get(key)) is not None:
+                self._host.say(f"{exc}: calls that its parent has are answered as there")
                 return result
             error = f"{exc}; and the run that this one forks has no such call"
             return ToolResult(output=f"Error: {error}", error=error)

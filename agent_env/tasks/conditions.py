@@ -60,7 +60,10 @@ def parse_conditions(
     used_tools = {tool for condition in parsed for tool in condition.tools}
     for part in dict.fromkeys(map(_own_part, tools.values())):
         if not any(name in used_tools for name, its in tools.items() if _own_part(its) == part):
-            raise ConfigError(f"no condition uses {part}; add --condition {part}")
+            what = (
+                f"the {'MCP server' if part.startswith(MCP) else 'tool'} {part.removeprefix(MCP)}"
+            )
+            raise ConfigError(f"no condition uses {what}; add --condition {part}")
     if len({c.name for c in parsed}) < len(parsed):
         raise ConfigError("a condition is named twice; use --repeats to ask more than once")
     for condition in parsed:

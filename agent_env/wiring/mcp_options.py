@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, get_args
 from urllib.parse import urlsplit
 
@@ -39,7 +39,7 @@ class McpOptions:
     """The MCP servers whose tools conditions may name."""
 
     servers: Annotated[
-        Commands,
+        Commands | tuple[str, ...],
         Opt(
             "A server whose tools conditions name as mcp:NAME or mcp:NAME/TOOL: a command that "
             "starts it, which runs with your rights, or the URL of one. Repeatable.",
@@ -51,7 +51,8 @@ class McpOptions:
             default=None,
             read=commands_by_name,
         ),
-    ] = field(default_factory=dict)
+    ] = ()
+    """As texts NAME=COMMAND, or by name."""
     environment: Annotated[
         tuple[str, ...],
         Opt(
@@ -90,8 +91,9 @@ class McpOptions:
 
 def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
     """The servers as run.json keeps them, not asked yet; ConfigError says what is wrong."""
-    environment = _by_server("--mcp-env", options.environment, options.servers)
-    modes = _modes(options)
+    commands = commands_by_name(options.servers)
+    environment = _by_server("--mcp-env", options.environment, commands)
+    modes = _modes(options.isolation, commands)
     return tuple(
         server_at(
             name,
@@ -104,7 +106,7 @@ def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
                 timeout_s=options.timeout_s,
             ),
         )
-        for name, command in options.servers.items()
+        for name, command in commands.items()
     )
 
 
@@ -145,13 +147,13 @@ def _by_server(option: str, texts: Iterable[str], servers: Iterable[str]) -> dic
     return values
 
 
-def _modes(options: McpOptions) -> dict[str, Isolation]:
+def _modes(texts: Iterable[str], servers: Iterable[str]) -> dict[str, Isolation]:
     """By server; under the empty name that of all others."""
     modes: dict[str, Isolation] = {}
-    for text in options.isolation:
+    for text in texts:
         name, _, mode = text.rpartition("=")
         if name:
-            _check_known("--mcp-isolation", text, name, options.servers)
+            _check_known("--mcp-isolation", text, name, servers)
         known = next((each for each in get_args(Isolation) if each == mode), None)
         if known is None:
             raise ConfigError(f"--mcp-isolation {text}: write run or episode")

@@ -6,6 +6,7 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Condition
+from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
 
 
@@ -169,3 +170,51 @@ def test_a_tools_name_is_a_part_and_its_alias_the_same_condition() -> None:
 
 def test_a_condition_of_built_in_tools_is_stored_as_before() -> None:
     assert "own_tools" not in parse_condition("web+ci").model_dump()
+
+
+SERVERS = {
+    "convert": ToolTraits(name="convert", mcp="time/convert"),
+    "time_now": ToolTraits(name="time_now", mcp="time/now"),
+    "db_now": ToolTraits(name="db_now", mcp="db/now"),
+}
+
+
+def test_the_tools_of_an_mcp_server_are_a_part_whole_or_each() -> None:
+    whole = parse_condition("mcp:time+web", SERVERS)
+    assert (whole.name, whole.tools) == (
+        "web+mcp:time",
+        ("web_search", "open_page", "convert", "time_now"),
+    )
+    assert [traits.mcp for traits in whole.own_tools] == ["time/convert", "time/now"]
+    for text in ("mcp:time/now", "mcp:time/time_now", "mcp:time.time_now"):
+        one = parse_condition(text, SERVERS)
+        assert (one.name, one.tools) == ("mcp:time.time_now", ("time_now",))
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (
+            ["mcp:clock"],
+            "there is no MCP server 'clock'; known: mcp:time, mcp:db; name it by --mcp",
+        ),
+        (
+            ["mcp:time/x", "mcp:db"],
+            "the MCP server time offers no tool 'x'; it offers convert, tim",
+        ),
+        (["mcp:time+mcp:time/now"], "has the tool time_now twice"),
+        (["mcp:time"], "no condition uses the MCP server db; add --condition mcp:db"),
+    ],
+)
+def test_mistakes_about_mcp_servers_are_named(names: list[str], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        parse_conditions(names, (), SERVERS)
+
+
+def test_a_server_of_too_many_tools_is_to_be_named_by_tool() -> None:
+    many = {f"t{n}": ToolTraits(name=f"t{n}", mcp=f"big/t{n}") for n in range(500)}
+    with pytest.raises(
+        ConfigError, match="big offers 500 tools, and models take at most 128; name"
+    ):
+        parse_condition("mcp:big", many)
+    assert parse_condition("mcp:big/t7+mcp:big/t8", many).tools == ("t7", "t8")

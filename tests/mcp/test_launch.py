@@ -1,0 +1,82 @@
+"""A server's process ends with its owner, and so does all that it started."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.mcp import lifeline
+from agent_env.mcp.launch import check_command, environment_of, start
+from agent_env.records.mcp import McpServer
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
+LEAVES_AN_ORPHAN = "setsid sleep 60 & echo $! $$; exec sleep 60"
+
+
+def is_alive(pid: int) -> bool:
+    with suppress(OSError):
+        os.kill(pid, 0)
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return False
+
+
+def wait_for_end(pids: list[int]) -> None:
+    for _ in range(300):
+        if not any(map(is_alive, pids)):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"left over: {[pid for pid in pids if is_alive(pid)]}")
+
+
+@linux
+def test_the_end_of_a_server_is_the_end_of_what_it_started() -> None:
+    async def pids() -> list[int]:
+        process = await start(McpServer(name="x", command=("sh", "-c", LEAVES_AN_ORPHAN)))
+        assert process.inner.stdout is not None
+        line = await process.inner.stdout.readline()
+        await process.end(patience_s=0.0)
+        assert process.ending == "ended with code -15" or "signal 15" in process.ending
+        return [int(pid) for pid in line.split()]
+
+    wait_for_end(asyncio.run(pids()))
+
+
+@linux
+def test_no_orphan_is_left_by_a_killed_owner() -> None:
+    """What the kernel does for kill -9 of us: our end of the pipe closes."""
+    theirs, ours = os.pipe()
+    keeper = subprocess.Popen(
+        [sys.executable, "-I", "-S", lifeline.__file__, str(theirs), "sh", "-c", LEAVES_AN_ORPHAN],
+        stdout=subprocess.PIPE,
+        pass_fds=(theirs,),
+    )
+    os.close(theirs)
+    assert keeper.stdout is not None
+    pids = [int(pid) for pid in keeper.stdout.readline().split()]
+    assert all(map(is_alive, pids))
+    os.close(ours)
+    wait_for_end([*pids, keeper.pid])
+    keeper.wait()
+    keeper.stdout.close()
+
+
+def test_a_server_gets_the_variables_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINE", "1")
+    monkeypatch.setenv("NOT_NAMED_API_KEY", "secret")
+    server = McpServer(name="x", command=("sh",), environment=("MINE",))
+    assert environment_of(server) == {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "MINE": "1"}
+    with pytest.raises(ConfigError, match="the variable ABSENT is not set"):
+        environment_of(server.model_copy(update={"environment": ("ABSENT",)}))
+
+
+def test_a_program_that_is_not_there_is_named() -> None:
+    with pytest.raises(ConfigError, match="--mcp x: there is no program 'no-such-server'"):
+        check_command(McpServer(name="x", command=("no-such-server",)))

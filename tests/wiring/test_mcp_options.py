@@ -1,0 +1,56 @@
+"""MCP servers as users write them, on the command line and in Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.runs.keywords import from_arguments
+from agent_env.runs.options import RunOptions
+from agent_env.wiring.mcp_options import McpOptions, commands_by_name, servers_of
+
+
+def test_a_command_or_a_url_by_name() -> None:
+    options = McpOptions(
+        ("time=mcp-server-time --local-timezone 'Asia/Tokyo'", "far=http://127.0.0.1:9/mcp"),
+        environment=("time=HOME",),
+        isolation=("episode", "far=run"),
+    )
+    time, far = servers_of(options)
+    assert time.command == ("mcp-server-time", "--local-timezone", "Asia/Tokyo")
+    assert (time.environment, time.isolation, time.timeout_s) == (("HOME",), "episode", 60.0)
+    assert (far.url, far.command, far.isolation) == ("http://127.0.0.1:9/mcp", (), "run")
+
+
+def test_from_python_a_mapping_will_do() -> None:
+    given = {"task": "time-puzzles", "mcp": {"time": ["mcp-server-time", "-v"], "db": "db x"}}
+    options = from_arguments(RunOptions, given, "run")
+    assert [each.command for each in servers_of(options.mcp)] == [
+        ("mcp-server-time", "-v"),
+        ("db", "x"),
+    ]
+    assert servers_of(RunOptions("time-puzzles").mcp) == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (McpOptions(("time",)), r"--mcp 'time': write NAME=COMMAND or NAME=http"),
+        (McpOptions(("t=a", "t=b")), r"--mcp t: the name stands twice"),
+        (McpOptions(("my time=a",)), r"--mcp 'my time': a server's name is a letter, then"),
+        (McpOptions(("t=",)), r"--mcp t: write NAME=COMMAND or NAME=http"),
+        (McpOptions(("t='a",)), r"--mcp t: \"'a\" is no command: No closing quotation"),
+        (McpOptions(("t=http://me:pw@h/mcp",)), r"a URL with a password would be stored"),
+        (McpOptions(("t=http://h/mcp",), sandboxed=True), r"--mcp t is a URL: --mcp-sandbox and"),
+        (McpOptions(("t=a",), environment=("t=A=b",)), r"write NAME=VARIABLE, its name without"),
+        (McpOptions(("t=a",), environment=("u=A",)), r"there is no MCP server 'u', but t"),
+        (McpOptions(("t=a",), isolation=("call",)), r"--mcp-isolation call: write run or episode"),
+    ],
+)
+def test_mistakes_are_named(options: McpOptions, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        servers_of(options)
+
+
+def test_texts_are_read_by_name() -> None:
+    assert commands_by_name(["a=x=y"]) == {"a": "x=y"}
