@@ -31,7 +31,7 @@ class Stored(BaseModel):
 # Questions --------------------------------------------------------------------------------------
 
 
-Wording = Literal["implicit", "explicit", "explicit-paper"]
+Wording = Literal["implicit", "facts", "explicit", "explicit-paper"]
 
 
 class Proof(Record):
@@ -96,7 +96,7 @@ class Condition(Record):
     the name of its folder of episodes."""
     wording: Wording = "implicit"
     """Whether the constraints spell their dates out; `explicit-paper` leaves those of other
-    calendars to the model."""
+    calendars to the model. `facts` says beside implicit constraints what a look-up gives."""
     tools: tuple[str, ...] = ()
     """Names of the tools offered."""
     own_tools: tuple[ToolTraits, ...] = Field(default=(), exclude_if=lambda tools: not tools)

@@ -107,8 +107,8 @@ class RunOptions:
     conditions: Annotated[
         tuple[str | Condition, ...],
         Opt(
-            "Parts joined by +: base, explicit, explicit-paper, cited, web, web-once, cal, events, "
-            "ci, sql, mcp:NAME. Repeatable.",
+            "Parts joined by +: base, facts, explicit, explicit-paper, cited, web, web-once, cal, "
+            "events, ci, sql, mcp:NAME. Repeatable.",
             WHAT,
             "--condition",
             manifest="conditions",

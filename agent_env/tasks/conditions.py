@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import ToolChoice
@@ -16,7 +15,7 @@ from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.answer_forms import FORMATS, AnswerFormat
 from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names
 
-WORDINGS: tuple[Literal["explicit", "explicit-paper"], ...] = ("explicit", "explicit-paper")
+WORDINGS: tuple[Wording, ...] = ("facts", "explicit", "explicit-paper")
 PARTS = ("base", *WORDINGS, "cited", "web", "web-once", "cal", "events", "ci", "sql")
 """Known parts, in the order of a condition's name; `base` stands alone, and `cited` may be
 `cited:NAME`. Other tools follow: each tool's name is a part, for which MODULE:NAME or file.py:NAME
@@ -207,8 +206,9 @@ def _check(text: str, parts: Sequence[str], kinds: Sequence[str]) -> None:
         raise ConfigError(f"condition '{text}' names a part twice")
     if "base" in parts and len(parts) > 1:
         raise ConfigError(f"condition '{text}': base means without anything, so it stands alone")
-    for pair in (("web", "web-once"), WORDINGS):
-        if set(pair) <= set(parts):
+    for group in (("web", "web-once"), WORDINGS):
+        pair = [part for part in group if part in parts]
+        if len(pair) > 1:
             raise ConfigError(f"condition '{text}': {' and '.join(pair)} exclude each other")
     if "cited" in kinds and (web := {"web", "web-once"} & set(parts)):
         raise ConfigError(

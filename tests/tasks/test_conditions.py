@@ -39,7 +39,7 @@ def test_a_name_says_wording_tools_and_strategy(
     [
         (
             "wbe",
-            "unknown condition 'wbe': no part 'wbe'; join these by +: base, explicit, expl",
+            "unknown condition 'wbe': no part 'wbe'; join these by +: base, facts, explicit, expl",
         ),
         ("web+", "no part ''"),
         ("web+web", "names a part twice"),

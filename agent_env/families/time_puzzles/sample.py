@@ -88,7 +88,7 @@ class TimePuzzle(Sample):
 
     def worded(self, wording: Wording) -> Self:
         """The puzzle with the gold of this wording."""
-        if wording == "implicit" or self.explicit_gold is None:
+        if wording in ("implicit", "facts") or self.explicit_gold is None:
             return self
         return self.model_copy(update={"gold": self.explicit_gold})
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.examples import WORKED
 from agent_env.families.time_puzzles.hooks import HOOKS
+from agent_env.families.time_puzzles.known_facts import HEAD, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.shortcuts import shortcuts
 from agent_env.families.time_puzzles.spelled_out import SPELLED_OUT
@@ -72,7 +73,10 @@ def make_task(prompt: str = "default", tables: Callable[[], FactTables] = shippe
     template = PROMPTS[prompt]
 
     def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
-        return (Message(role="user", content=render(template, _puzzle(sample), condition)),)
+        return (Message(role="user", content=template.format(**prompt_fields(sample, condition))),)
+
+    def prompt_fields(sample: Sample, condition: Condition) -> dict[str, str]:
+        return fields(_puzzle(sample), condition, tables)
 
     return Task(
         name=NAME,
@@ -83,7 +87,7 @@ def make_task(prompt: str = "default", tables: Callable[[], FactTables] = shippe
         error_metrics=frozenset({DAYS_OFF}),
         default_conditions=("base", "web", "ci", "web+ci", "explicit"),
         placeholders={"constraints": True, "first": False, "last": False},
-        fields=lambda sample, condition: fields(_puzzle(sample), condition),
+        fields=prompt_fields,
         wording=lambda values: template.format(**values),
         examples=lambda sample, condition: examples(_puzzle(sample)),
         form=lambda sample: FORM,
@@ -97,16 +101,23 @@ def render(template: str, puzzle: TimePuzzle, condition: Condition) -> str:
     return template.format(**fields(puzzle, condition))
 
 
-def fields(puzzle: TimePuzzle, condition: Condition) -> dict[str, str]:
+def fields(
+    puzzle: TimePuzzle,
+    condition: Condition,
+    tables: Callable[[], FactTables] = shipped_tables,
+) -> dict[str, str]:
     """The prompt's placeholders: `constraints`, one a line, `first` and `last` year."""
     first, last = puzzle.years.split("-")
-    return {"constraints": _listed(_texts(puzzle, condition)), "first": first, "last": last}
+    texts = _listed(_texts(puzzle, condition))
+    if condition.wording == "facts" and (known := known_facts(puzzle, tables())):
+        texts += f"\n\n{HEAD}\n{_listed(known)}"
+    return {"constraints": texts, "first": first, "last": last}
 
 
 def _texts(puzzle: TimePuzzle, condition: Condition) -> tuple[str, ...]:
     """The constraints in the condition's wording. In `explicit-paper`, as in the paper's second
     set, those of other calendars stay as they are."""
-    if condition.wording == "implicit":
+    if condition.wording in ("implicit", "facts"):
         return puzzle.constraints
     texts = puzzle.explicit_constraints
     if condition.wording == "explicit" or len(puzzle.facts) != len(texts):
