@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, say
+from agent_env.cli.run import AsJson, for_each_run, say
 
 if TYPE_CHECKING:
     from agent_env.episodes.contexts.check import ContextComparison
@@ -28,10 +29,20 @@ contexts = typer.Typer(
 @contexts.command()
 @with_options("agent_env.runs.context:BuildOptions")
 def build(options: BuildOptions, as_json: AsJson = False) -> None:
-    """Write, for each sample, the pages that a run's model found, to be given to any model.
+    """Write, for each sample, the pages that a run's model found, to be given to any model. Of a
+    study, --out is a folder with a file for each run.
 
     Example: agent-env context build runs/first --out pages.jsonl
     """
+
+    def write(path: Path, name: str) -> None:
+        out = options.out / f"{name.replace('/', '--')}.jsonl" if name else options.out
+        _build(replace(options, run=path, out=out), as_json)
+
+    for_each_run(options.run, write, as_json)
+
+
+def _build(options: BuildOptions, as_json: bool) -> None:
     from agent_env.runs import context as commands
 
     result = commands.build(options, note=say)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, RunPath, listening, say
+from agent_env.cli.run import AsJson, RunPath, for_each_run, listening, say
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -34,18 +35,21 @@ def replay(options: ReplayOptions, folder: RunPath, as_json: AsJson = False) -> 
     from agent_env.runs.replay import replay as replay_run
     from agent_env.runs.run import Run
 
-    results = asyncio.run(replay_run(Run(folder), options, say))
-    if not results:
-        say(f"{folder} holds no episode")
-    counts: Counter[str] = Counter(result.verdict for result in results)
-    if as_json:
-        print(
-            json.dumps({"run": str(folder), **counts, "episodes": [r.as_json() for r in results]})
-        )
-    else:
-        _print_replay(results, counts)
-    if set(counts) != {"same"}:
-        sys.exit(1)
+    def show(path: Path, name: str) -> None:
+        own = replace(options, out=options.out and options.out / name)
+        results = asyncio.run(replay_run(Run(path), own, say))
+        if not results:
+            say(f"{path} holds no episode")
+        counts: Counter[str] = Counter(result.verdict for result in results)
+        if as_json:
+            rows = [result.as_json() for result in results]
+            print(json.dumps({"run": str(path), **counts, "episodes": rows}))
+        else:
+            _print_replay(results, counts)
+        if set(counts) != {"same"}:
+            sys.exit(1)
+
+    for_each_run(folder, show, as_json)
 
 
 def _print_replay(results: list[ReplayResult], counts: Counter[str]) -> None:
@@ -140,9 +144,12 @@ def episodes(
     from agent_env.runs.episodes import list_episodes
     from agent_env.runs.run import Run
 
-    rows, totals = list_episodes(Run(folder), where or (), limit)
-    if as_json:
-        listed = [row.values | {"metrics": row.metrics} for row in rows]
-        print(json.dumps({"run": str(folder), "totals": asdict(totals), "episodes": listed}))
-        return
-    print_table(episode_table(rows, totals))
+    def show(path: Path, name: str) -> None:
+        rows, totals = list_episodes(Run(path), where or (), limit)
+        if as_json:
+            listed = [row.values | {"metrics": row.metrics} for row in rows]
+            print(json.dumps({"run": str(path), "totals": asdict(totals), "episodes": listed}))
+            return
+        print_table(episode_table(rows, totals))
+
+    for_each_run(folder, show, as_json)

@@ -8,14 +8,18 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, RunPath, say
+from agent_env.cli.run import AsJson, RunPath, for_each_run, say
 
 
 def export(
     folder: RunPath,
     to: Annotated[str, typer.Option(help="jsonl, parquet, inspect, otel, verifiers or sft.")],
     out: Annotated[
-        Path | None, typer.Option(help="A new folder; default: RUN/exports/FORMAT, made anew.")
+        Path | None,
+        typer.Option(
+            help="A new folder, with one for each of several runs; default: RUN/exports/FORMAT, "
+            "made anew."
+        ),
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -46,11 +50,15 @@ def export(
     from agent_env.runs.export import export as export_run
     from agent_env.runs.run import Run
 
-    options = ExportOptions(to, out, where or (), metric, min_score, endpoint, content)
-    result = export_run(Run(folder), options, say)
-    if as_json:
-        print(json.dumps({"run": str(folder), "to": to, **asdict(result)}))
-        return
-    counts = ", ".join(f"{number} {name}" for name, number in result.counts.items())
-    skipped = f"; {result.left_out} episodes left out" if result.left_out else ""
-    print(f"{result.where}: {counts or 'nothing'}{skipped}")
+    def write(path: Path, name: str) -> None:
+        own = out and out / name
+        options = ExportOptions(to, own, where or (), metric, min_score, endpoint, content)
+        result = export_run(Run(path), options, say)
+        if as_json:
+            print(json.dumps({"run": str(path), "to": to, **asdict(result)}))
+            return
+        counts = ", ".join(f"{number} {name}" for name, number in result.counts.items())
+        skipped = f"; {result.left_out} episodes left out" if result.left_out else ""
+        print(f"{result.where}: {counts or 'nothing'}{skipped}")
+
+    for_each_run(folder, write, as_json)

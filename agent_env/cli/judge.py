@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from dataclasses import replace
+from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, say
+from agent_env.cli.run import AsJson, for_each_run, say
 from agent_env.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from agent_env.episodes.calls.budget import RunBudget
     from agent_env.runs.judge import JudgeOptions, JudgeResult
 
 MAX_SHOWN = 300
@@ -28,13 +31,24 @@ def judge(options: JudgeOptions, as_json: AsJson = False) -> None:
     Example: agent-env judge runs/td --model compatible/Qwen/Qwen3-8B
     --base-url http://127.0.0.1:8000/v1 --sample 200
     """
+    from agent_env.runs.judge import judge_budget
+
+    budget = judge_budget(options, say)  # of all runs together
+
+    def judge_one(path: Path, name: str) -> None:
+        _judge(replace(options, run=path), budget, as_json)
+
+    for_each_run(options.run, judge_one, as_json)
+
+
+def _judge(options: JudgeOptions, budget: RunBudget, as_json: bool) -> None:
     from agent_env.episodes.calls.options import model_facts
     from agent_env.errors import RunStopped
     from agent_env.runs.judge import agreements, judge_run
 
     run, model = options.run, options.model
     try:
-        result = asyncio.run(judge_run(options, say))
+        result = asyncio.run(judge_run(options, say, budget))
     except RunStopped as exc:
         text = f"stopped: {exc}; the verdicts so far are in the traces, the same command goes on"
         raise RunStopped(text, reason=exc.reason) from exc

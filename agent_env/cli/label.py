@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, say
+from agent_env.cli.run import AsJson, RunPath, say
 
 if TYPE_CHECKING:
     from agent_env.runs.label import Agreement
 
 
 def label(
-    run: Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")],
+    run: RunPath,
     out: Annotated[Path | None, typer.Option(help="Write a blind sheet (CSV) here.")] = None,
     read: Annotated[
         list[Path] | None,
@@ -27,21 +27,24 @@ def label(
     metric: Annotated[str | None, typer.Option(help="Default: the task's main one.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a blind sheet of a run's answers for people to label; read labelled ones back.
+    """Write a blind sheet of a run's answers for people to label; read labelled ones back. Of a
+    study, one sheet has answers of all its runs.
 
     Example: agent-env label runs/td --sample 125 --out sheet.csv, then
     agent-env label runs/td --read ada.csv --read carl.csv
     """
     from agent_env.errors import ConfigError
     from agent_env.runs.label import CLASSES, read_sheets, write_sheet
+    from agent_env.runs.study import find_runs
 
     if (out is None) == (not read):
         raise ConfigError("label needs --out FILE to write a sheet, or --read FILE to read some")
+    runs = find_runs([run], say)
     if out is not None:
-        count = write_sheet(run, sample, seed, metric, out, say)
+        count = write_sheet(runs, sample, seed, metric, out, say)
         print(f"{count} answers in {out}; write into `label` one of: {', '.join(CLASSES)}")
         return
-    agreement = read_sheets(run, read or [], metric, say)
+    agreement = read_sheets(runs, read or [], metric, say)
     if as_json:
         print(json.dumps(asdict(agreement)))
     else:

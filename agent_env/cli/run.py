@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -24,8 +25,43 @@ if TYPE_CHECKING:
 SHOWN_CHANGES = 10
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-RunPath = Annotated[Path, typer.Argument(help="A run's folder.", metavar="RUN")]
+RunPath = Annotated[
+    Path, typer.Argument(help="A run's folder, a study, or a folder of runs.", metavar="RUN")
+]
 Choice = TypeVar("Choice", bound=str)
+
+
+def for_each_run(folder: Path, act: Callable[[Path, str], object], as_json: bool = False) -> None:
+    """`act` on the run, or on each run below the folder in turn, with its path and its name there,
+    which is "" for the run itself. Of several runs one JSON object has all that they print; an
+    error of one is told, and the next has its turn. Exit code: the highest of theirs."""
+    from agent_env.errors import AgentEnvError, ConfigError, DatasetError
+    from agent_env.runs.study import find_runs
+
+    paths = find_runs([folder], say)
+    if paths == [folder]:
+        act(folder, "")
+        return
+    code, objects = 0, []
+    for path in paths:
+        name = str(path.relative_to(folder))
+        if not as_json:
+            print(f"== {name}")
+        printed = io.StringIO()
+        try:
+            with redirect_stdout(printed) if as_json else nullcontext():
+                act(path, name)
+        except SystemExit as exc:
+            code = max(code, int(exc.code or 0))
+        except AgentEnvError as exc:
+            say(f"{name}: {exc}")
+            code = max(code, 2 if isinstance(exc, ConfigError | DatasetError) else 1)
+        if printed.getvalue():
+            objects.append(json.loads(printed.getvalue()))
+    if as_json:
+        print(json.dumps({"folder": str(folder), "runs": objects}))
+    if code:
+        sys.exit(code)
 
 
 @contextmanager

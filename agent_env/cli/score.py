@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent_env.cli.run import AsJson, RunPath, print_scores, print_trails
+from agent_env.cli.run import AsJson, RunPath, for_each_run, print_scores, print_trails
 from agent_env.cli.tables import Wide
 
 
@@ -35,12 +35,15 @@ def score(
     """
     from agent_env.runs.run import Run
 
-    if evidence:
-        print_trails(Run.open(folder), as_json, wide)
-        return
-    rescored = print_scores(Run.open(folder), as_json, prices, changes=True, wide=wide)
-    if fail_on_change and rescored.changed:
-        sys.exit(1)
+    def show(path: Path, name: str) -> None:
+        if evidence:
+            print_trails(Run.open(path), as_json, wide)
+            return
+        rescored = print_scores(Run.open(path), as_json, prices, changes=True, wide=wide)
+        if fail_on_change and rescored.changed:
+            sys.exit(1)
+
+    for_each_run(folder, show, as_json)
 
 
 def show(

@@ -15,6 +15,7 @@ from agent_env.errors import ConfigError
 from agent_env.records.options import Opt
 from agent_env.runs.options import TrustRun
 from agent_env.runs.run import Run
+from agent_env.runs.study import find_runs
 from agent_env.tasks.contexts import KINDS, Contexts, Kind
 from agent_env.tasks.tool_registry import needs_web, web_tools
 from agent_env.wiring.models import make_tokenizer
@@ -205,7 +206,8 @@ def verify(runs: Sequence[Path]) -> list[ContextComparison]:
     from agent_env.episodes.contexts.check import compare_contexts, episode_contexts
     from agent_env.episodes.run_folder import RunFolder
 
-    reads = {str(path): list(episode_contexts(RunFolder(path))) for path in runs}
+    paths = find_runs(runs)
+    reads = {str(path): list(episode_contexts(RunFolder(path))) for path in paths}
     for path, found in reads.items():
         if not found:
             raise ConfigError(f"{path} has no episode under a cited condition")

@@ -38,7 +38,9 @@ from agent_env.wiring.models import health_of, make_model
 class JudgeOptions:
     """Options of `judge`."""
 
-    run: Annotated[Path, Opt("A run's folder.", metavar="RUN", argument=True)]
+    run: Annotated[
+        Path, Opt("A run's folder, a study, or a folder of runs.", metavar="RUN", argument=True)
+    ]
     model: Annotated[str, Opt("The judge: openai/NAME or compatible/NAME.")]
     base_url: Annotated[str | None, Opt("Of its server, such as http://127.0.0.1:8000/v1")] = None
     api_key_env: ApiKeyEnv = None
@@ -51,9 +53,9 @@ class JudgeOptions:
     conditions: Annotated[
         tuple[str, ...], Opt("Only answers under it. Repeatable.", flag="--condition")
     ] = ()
-    sample: Annotated[int | None, Opt("So many answers, drawn randomly; default: all.", min=1)] = (
-        None
-    )
+    sample: Annotated[
+        int | None, Opt("So many answers of a run, drawn randomly; default: all.", min=1)
+    ] = None
     seed: Annotated[int, Opt("Of the drawing.")] = 1
     again: Annotated[bool, Opt("Ask also where this judge gave a verdict before.")] = False
     concurrency: Annotated[int, Opt("Calls at the same time.", min=1)] = 8
@@ -90,13 +92,22 @@ class JudgeResult:
         return bool(self.says) and self.says.keys() <= {"failed", "unparsable"}
 
 
-async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> JudgeResult:
-    """Judges the run's answers; each verdict is written to its trace at once."""
+def judge_budget(options: JudgeOptions, note: Callable[[str], None]) -> RunBudget:
+    """What the judge may spend; ConfigError for a limit of money without prices."""
+    facts = priced_facts(options.calls, options.model, note)
+    return RunBudget(limits=options.calls.run, facts=facts)
+
+
+async def judge_run(
+    options: JudgeOptions, note: Callable[[str], None], budget: RunBudget | None = None
+) -> JudgeResult:
+    """Judges the run's answers; each verdict is written to its trace at once. `budget`: None for
+    one of this run alone."""
     if options.model.startswith("reference"):
         raise ConfigError(f"{options.model} is a script and judges nothing; name a model")
     url = base_urls([options.model], options.base_url)[options.model]
     parameters = with_variable(options.parameters, options.api_key_env)
-    facts = priced_facts(options.calls, options.model, note)
+    budget = budget or judge_budget(options, note)
     run, says, first = Run(options.run), Counter[str](), dict[str, str]()
 
     def on_end(verdict: str, source: str) -> None:
@@ -119,7 +130,7 @@ async def judge_run(options: JudgeOptions, note: Callable[[str], None]) -> Judge
             calls=Calls(
                 pace=ConcurrencyLimit(most=options.concurrency),
                 retries=options.calls.retries,
-                budget=RunBudget(limits=options.calls.run, facts=facts),
+                budget=budget,
                 breaker=Breaker(options.calls.breaker),
                 outage=outage_of(options.calls.retries, health_of(options.model, url), note),
             ),

@@ -90,23 +90,28 @@ class Agreement:
 
 
 def write_sheet(
-    run: Path, count: int, seed: int, metric: str | None, out: Path, note: Callable[[str], None]
+    runs: Sequence[Path],
+    count: int,
+    seed: int,
+    metric: str | None,
+    out: Path,
+    note: Callable[[str], None],
 ) -> int:
-    """Writes the sheet; returns the number of its items."""
-    items, _ = _items(run, metric, note)
+    """Writes the sheet over all runs; returns the number of its items."""
+    items, _ = _items(runs, metric, note)
     chosen = Random(seed).sample(items, min(count, len(items)))
     if len(chosen) < count:
-        note(f"the run has {len(items)} answers only, all are in the sheet")
+        note(f"there are {len(items)} answers only, all are in the sheet")
     rows = ((f.item, _cut(f.question), _cut(f.gold), _cut(f.answer), "") for f in chosen)
     write_whole(out, csv_text((COLUMNS, *rows)).encode())
     return len(chosen)
 
 
 def read_sheets(
-    run: Path, sheets: Sequence[Path], metric: str | None, note: Callable[[str], None]
+    runs: Sequence[Path], sheets: Sequence[Path], metric: str | None, note: Callable[[str], None]
 ) -> Agreement:
     """The agreement of the scorer with the annotators, and among annotators."""
-    items, chosen = _items(run, metric, note)
+    items, chosen = _items(runs, metric, note)
     verdicts = {each.item: each.verdict for each in items}
     annotators = [_labels(sheet, verdicts) for sheet in sheets]
     truth, tied = majority(annotators)
@@ -157,31 +162,41 @@ def verdict(score: Score, metric: str) -> str:
 
 
 def _items(
-    run: Path, metric: str | None, note: Callable[[str], None]
+    runs: Sequence[Path], metric: str | None, note: Callable[[str], None]
 ) -> tuple[list[LabelItem], str]:
-    """All answers with the metric, in a fixed order; and the metric."""
-    folder = Run(run)
-    task, scored = folder.task, score_folder(folder, note)
-    chosen = metric or task.metrics[0]
-    if chosen not in task.metrics:
-        raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(task.metrics)}")
-    items = [
-        _item(folder.manifest(), folder.asked_sample(episode), episode, score, chosen)
-        for episode, score in scored
-        if score.outcome in ("read", "unreadable") and chosen in score.metrics
-    ]
+    """All answers with the metric, in a fixed order; and the metric, or those of several tasks."""
+    items, metrics = list[LabelItem](), dict[str, None]()
+    for folder in map(Run, runs):
+        task, scored = folder.task, score_folder(folder, note)
+        chosen = metric or task.metrics[0]
+        if chosen not in task.metrics:
+            raise ConfigError(f"unknown metric '{chosen}'; known: {', '.join(task.metrics)}")
+        metrics[chosen] = None
+        manifest = folder.manifest()
+        own = manifest.id or "" if len(runs) > 1 else ""
+        items += [
+            _item(
+                item_name(manifest, episode, own),
+                folder.asked_sample(episode),
+                episode,
+                score,
+                chosen,
+            )
+            for episode, score in scored
+            if score.outcome in ("read", "unreadable") and chosen in score.metrics
+        ]
+    names = ", ".join(metrics)
     if not items:
-        raise ConfigError(f"{run} has no answer for which '{chosen}' is defined")
-    return sorted(items, key=lambda item: item.item), chosen
+        where = ", ".join(map(str, runs))
+        raise ConfigError(f"{where} has no answer for which '{names}' is defined")
+    return sorted(items, key=lambda item: item.item), names
 
 
-def _item(
-    manifest: Manifest, sample: Sample, episode: Episode, score: Score, metric: str
-) -> LabelItem:
+def _item(name: str, sample: Sample, episode: Episode, score: Score, metric: str) -> LabelItem:
     questions = [message.content for message in episode.messages if message.role == "user"]
     judges = dict.fromkeys(one.judge for one in episode.judged)
     return LabelItem(
-        item_name(manifest, episode),
+        name,
         questions[0] if questions else "",
         gold_text(sample),
         episode.answer or "",
@@ -194,9 +209,9 @@ def _item(
     )
 
 
-def item_name(manifest: Manifest, episode: Episode) -> str:
-    """What a sheet calls an answer."""
-    key = f"{manifest.samples_digest}/{episode.condition}/{episode.sample}.{episode.repeat}"
+def item_name(manifest: Manifest, episode: Episode, run: str = "") -> str:
+    """What a sheet calls an answer; `run`: what tells runs over the same samples apart."""
+    key = f"{run}{manifest.samples_digest}/{episode.condition}/{episode.sample}.{episode.repeat}"
     return hashlib.sha256(key.encode()).hexdigest()[:12]
 
 

@@ -74,7 +74,6 @@ def test_a_mistake_of_the_user_is_one_line_and_exit_2(
             "name each by itself: --condition base --condition web",
         ),
         (["show", "runs/version-1"], "is a folder, no trace; agent-env episodes runs/version-1"),
-        (["score", "runs"], "it is a folder of runs: name one, like runs/version-1\n"),
     ],
 )  # fmt: skip
 def test_a_near_miss_is_told_what_was_meant(arguments: list[str], says: str) -> None:

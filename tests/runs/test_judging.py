@@ -212,10 +212,10 @@ def test_a_changed_byte_of_a_verdict_is_named_and_the_episode_stays_whole(run: P
 def test_people_are_held_against_the_judge_as_well(run: Path) -> None:
     judged(run, *TRUTHFUL)
     sheet = run.parent / "sheet.csv"
-    write_sheet(run, 8, 1, None, sheet, print)
+    write_sheet([run], 8, 1, None, sheet, print)
     assert "compatible/j" not in sheet.read_text()
     ada = filled(sheet, run.parent / "ada.csv", lambda n: "incorrect")
-    found = read_sheets(run, [ada], None, print).judges["compatible/j"]
+    found = read_sheets([run], [ada], None, print).judges["compatible/j"]
     assert (found.items, found.agreement, found.kappa) == (8, 0.5, 0.0)
 
 

@@ -33,8 +33,8 @@ def filled(sheet, out, label):
 
 def test_a_sheet_is_blind_and_any_family_has_one(run, tmp_path):
     heard = []
-    assert write_sheet(run, 125, 1, None, tmp_path / "s.csv", heard.append) == 4
-    assert heard == ["the run has 4 answers only, all are in the sheet"]
+    assert write_sheet([run], 125, 1, None, tmp_path / "s.csv", heard.append) == 4
+    assert heard == ["there are 4 answers only, all are in the sheet"]
     text = (tmp_path / "s.csv").read_text()
     assert text.startswith("item,question,gold,answer,label\n")
     assert "reference" not in text
@@ -42,20 +42,20 @@ def test_a_sheet_is_blind_and_any_family_has_one(run, tmp_path):
 
 
 def test_sheets_that_are_read_back_give_agreement(run, tmp_path):
-    write_sheet(run, 4, 1, None, tmp_path / "s.csv", print)
+    write_sheet([run], 4, 1, None, tmp_path / "s.csv", print)
     ada = filled(tmp_path / "s.csv", tmp_path / "ada.csv", lambda n: "incorrect")
     carl = filled(tmp_path / "s.csv", tmp_path / "carl.csv", lambda n: ("correct", "")[n > 0])
-    found = read_sheets(run, [ada, carl], None, print)
+    found = read_sheets([run], [ada, carl], None, print)
     assert (found.items, found.tied, found.annotators) == (3, 1, ("ada.csv", "carl.csv"))
 
 
 def test_a_label_that_is_none_and_a_foreign_item_are_named(run, tmp_path):
-    write_sheet(run, 4, 1, None, tmp_path / "s.csv", print)
+    write_sheet([run], 4, 1, None, tmp_path / "s.csv", print)
     wrong = filled(tmp_path / "s.csv", tmp_path / "w.csv", lambda n: "perhaps")
     with pytest.raises(DatasetError, match=r"w.csv:\d+: label 'perhaps' is none of correct"):
-        read_sheets(run, [wrong], None, print)
+        read_sheets([run], [wrong], None, print)
     (tmp_path / "f.csv").write_text("item,label\nabc,correct\n")
     with pytest.raises(DatasetError, match="item 'abc' is not of this run"):
-        read_sheets(run, [tmp_path / "f.csv"], None, print)
+        read_sheets([run], [tmp_path / "f.csv"], None, print)
     with pytest.raises(ConfigError, match="unknown metric 'x'"):
-        write_sheet(run, 4, 1, "x", tmp_path / "s.csv", print)
+        write_sheet([run], 4, 1, "x", tmp_path / "s.csv", print)

@@ -1,0 +1,83 @@
+"""Every command that takes a run takes a study, too."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands import agent_env
+
+STUDY = """\
+conditions = ["base", "explicit"]
+contrasts = ["explicit:base"]
+
+[tasks.few]
+task = "time-puzzles"
+limit = 3
+
+[tasks.other]
+task = "time-puzzles"
+limit = 2
+seed = 2
+
+[models.a]
+model = "reference"
+
+[models.b]
+model = "reference-static"
+"""
+RUNS = ["few/a", "few/b", "other/a", "other/b"]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("studies")
+    (folder / "s").mkdir()
+    (folder / "s/study.toml").write_text(STUDY)
+    done = agent_env("study", "run", "s", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "s"), ("episodes", "s"), ("replay", "s"),
+        ("export", "s", "--to", "jsonl", "--out", "exports"),
+    ],
+)  # fmt: skip
+def test_a_command_on_runs_gives_one_object_with_those_of_all_runs(
+    study: Path, command: tuple[str, ...]
+) -> None:
+    done = agent_env(*command, "--json", cwd=study)
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)
+    assert value["folder"] == "s"
+    assert [each["run"] for each in value["runs"]] == [f"s/{run}" for run in RUNS]
+
+
+def test_without_json_each_run_stands_below_its_name(study: Path) -> None:
+    done = agent_env("episodes", "s/few", "--limit", "0", cwd=study)
+    assert [line for line in done.stdout.splitlines() if line.startswith("==")] == ["== a", "== b"]
+
+
+def test_an_error_of_one_run_does_not_keep_the_next_from_its_turn(study: Path) -> None:
+    done = agent_env("score", "s", "--evidence", cwd=study)
+    assert done.returncode == 2
+    lines = [line.partition(":")[0] for line in done.stderr.splitlines()]
+    assert lines == RUNS
+
+
+def test_one_blind_sheet_has_answers_of_all_runs(study: Path) -> None:
+    done = agent_env("label", "s", "--out", "sheet.csv", cwd=study)
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader((study / "sheet.csv").open()))
+    assert len({row["item"] for row in rows}) == len(rows) == 20
+    (study / "sheet.csv").write_text(
+        "\n".join(["item,label", *(f"{row['item']},correct" for row in rows)])
+    )
+    agreement = agent_env("label", "s", "--read", "sheet.csv", "--json", cwd=study)
+    assert json.loads(agreement.stdout)["items"] == 20
