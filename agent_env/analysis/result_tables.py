@@ -98,20 +98,20 @@ class ResultTable:
         """The rows for a terminal; title and notes are lines of their own. Of a dense table the
         words of a heading stand on lines, and texts may wrap."""
         from rich.box import SIMPLE_HEAD
-        from rich.markup import escape
         from rich.table import Table
+        from rich.text import Text
 
         table = Table(box=SIMPLE_HEAD, padding=(0, 1))
         for i, column in enumerate(self.columns):
             is_text = i == 0 or all(isinstance(row[i], str | None) for row in self.rows)
             justify: Literal["left", "right"] = "left" if is_text else "right"
             table.add_column(
-                escape(column.name.replace(" ", "\n") if is_dense else column.name),
+                Text(column.name.replace(" ", "\n") if is_dense else column.name),
                 justify=justify, no_wrap=not (is_dense and is_text), overflow="fold",
                 min_width=self._narrowest(i, is_text) if is_dense else None,
             )  # fmt: skip
         for row in self.texts():
-            table.add_row(*map(escape, row))
+            table.add_row(*map(Text, row))
         return table
 
     def _narrowest(self, place: int, is_text: bool) -> int:

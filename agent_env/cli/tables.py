@@ -39,7 +39,8 @@ def print_table(table: ResultTable, wide: bool = False) -> None:
             )
     for part, is_dense in [] if shown.is_list else in_parts(shown, room):
         rich = part.terminal(is_dense)
-        console = Console(file=raw(sys.stdout), width=max(room, _width(part, is_dense)))
+        width = _dense_width(part) if is_dense else _width(part)
+        console = Console(file=raw(sys.stdout), width=max(room, width))
         segments = console.render(rich)
         console.print(Segments(Segment(visible(s.text), s.style, s.control) for s in segments))
     for note in [*table.notes, *_hidden(filled, shown)]:
@@ -62,12 +63,19 @@ def _hidden(filled: ResultTable, shown: ResultTable) -> list[str]:
     return [f"More columns with --wide: {', '.join(names)}."] if names else []
 
 
-def _width(table: ResultTable, is_dense: bool = False) -> int:
-    """Of a dense table: with all texts wrapped."""
+def _width(table: ResultTable) -> int:
+    """Characters of its lines where nothing wraps: a space beside each cell and between columns."""
+    from rich.cells import cell_len
+
+    rows = [[column.name for column in table.columns], *table.texts()]
+    return sum(max(map(cell_len, texts)) + 3 for texts in zip(*rows, strict=True)) + 1
+
+
+def _dense_width(table: ResultTable) -> int:
+    """The same with all texts wrapped."""
     from rich.console import Console
 
-    size = Console(width=1000).measure(table.terminal(is_dense))
-    return size.minimum if is_dense else size.maximum
+    return Console(width=1000).measure(table.terminal(is_dense=True)).minimum
 
 
 def in_parts(table: ResultTable, room: int) -> list[tuple[ResultTable, bool]]:
@@ -77,7 +85,7 @@ def in_parts(table: ResultTable, room: int) -> list[tuple[ResultTable, bool]]:
         return [(table, False)]
     parts = [[0]]
     for column in range(1, len(table.columns)):
-        if len(parts[-1]) > 1 and _width(table.of_columns([*parts[-1], column]), True) > room:
+        if len(parts[-1]) > 1 and _dense_width(table.of_columns([*parts[-1], column])) > room:
             parts.append([0])
         parts[-1].append(column)
     return [(table.of_columns(columns), True) for columns in parts]

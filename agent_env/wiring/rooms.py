@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -79,6 +80,7 @@ def versions() -> dict[str, str]:
     return result | {"code": _code_digest()}
 
 
+@cache
 def _code_digest() -> str:
     """Digest of the sources that decide what an episode sends and gets, which are all but those
     EXCLUDED; twelve hexadecimal digits."""

@@ -80,3 +80,15 @@ def test_title_rows_and_notes_are_lines_that_do_not_wrap(
         ["web", "1.000", "[0.760,", "1.000]", "1.000", "3.7", "3.5"],
         ["means"],
     ]
+
+
+def test_cells_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(ResultTable("t", "runs", (Column("a"), Column("b")), (("[b]:x:\\", ":cat:"),)))
+    assert "[b]:x:\\   :cat:" in capsys.readouterr().out
+
+
+def test_a_width_is_that_of_the_lines_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    wide_names = tuple(Column(f"春节 {i}" * 4) for i in range(9))
+    print_table(ResultTable("t", "runs", wide_names, (("春",) * 9,)), wide=True)
+    rule = capsys.readouterr().out.splitlines()[3]
+    assert len(rule) == 9 * (24 + 3) + 1  # four times six cells
