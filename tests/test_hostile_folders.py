@@ -88,7 +88,7 @@ KINDS: dict[str, Callable[[Path, Path], None]] = {
     "link": _link, "fifo": _fifo, "socket": _socket, "endless": _endless,
 }  # fmt: skip
 ONE_OF_EACH = ("link", "fifo")
-"""A name that leads elsewhere and a file that is none; the other two of each are met as these are."""
+"""A name that leads elsewhere and a file that is none; the other two are met as these are."""
 TRACE = "episodes/base/tp-1-00001.1.jsonl"
 READ_FIRST = ("run.json", TRACE, "texts.db")
 FILES = (
