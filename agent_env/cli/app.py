@@ -24,6 +24,8 @@ class Commands(CommandTable):
             "run": "ask:run",
             "resume": "ask:resume",
             "study": "study:study",
+            "models": "local:models",
+            "serve-model": "local:serve_model",
             "fake-server": "server:fake_server",
             "context": "context:contexts",
         },

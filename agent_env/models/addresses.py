@@ -14,6 +14,8 @@ from pydantic import JsonValue
 from agent_env.errors import ConfigError
 
 COMPATIBLE = "compatible/"
+LOCAL = "local/"
+"""Models whose server we start, which gets no key."""
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = ""
 """In place of a variable's name."""
@@ -56,7 +58,7 @@ def key_variables(urls: Mapping[str, str | None], names: Sequence[str]) -> dict[
     """By model the variable that holds its key, by `--api-key-env [MODEL=]NAME`: None for the usual
     one, empty for none. Where there are several addresses, only the models that are named have a
     key; the usual one would go to strangers."""
-    remote = [model for model in urls if not model.startswith("reference")]
+    remote = [model for model in urls if not f"{model}/".startswith(("reference", LOCAL))]
     places = {(urls[model] or "").rstrip("/") for model in remote}
     shared = len({urls[model] for model in remote if model.startswith(COMPATIBLE)}) > 1
     variables: dict[str, str | None] = {
@@ -107,7 +109,7 @@ def moved(
     the key of another `variable`. A variable stays with its address, unless it is the server itself
     that has moved."""
     before = parameters.get("base_url")
-    now = url or (before if model.startswith(COMPATIBLE) else None)
+    now = url or (before if model.startswith((COMPATIBLE, LOCAL)) else None)
     result = {**parameters, "base_url": now}
     if variable is not None:
         result["api_key_env"] = variable

@@ -16,6 +16,7 @@ class Health:
     others that address may call paid models."""
 
     def __init__(self, base_url: str) -> None:
+        self.address = base_url
         self._models = f"{base_url.rstrip('/')}/models"
         parts = urlsplit(base_url)
         root = parts.path.rstrip("/").removesuffix("/v1")

@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 
 from agent_env.records.mcp import McpServer
 from agent_env.records.model_facts import ModelFacts
+from agent_env.records.model_server import ModelServer
 from agent_env.records.schema import Condition, Stored, Usage
 from agent_env.records.trace_events import TRACE_VERSION, Parent
 
@@ -267,6 +268,8 @@ class Manifest(Stored):
     """The study that asked for it."""
     changes: tuple[str, ...] = ()
     """What was accepted as changed when the run was resumed, with the time."""
+    server: ModelServer | None = Field(default=None, exclude_if=lambda server: server is None)
+    """The model's server, where the run starts it itself."""
     preflights: tuple[Preflight, ...] = ()
     """One before the first episode, and one more for each other server of a resumed run."""
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError, DatasetError, ReplayError
-from agent_env.models.addresses import moved, split_address
+from agent_env.models.addresses import moved
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.options import ForkOptions, with_changes
 from agent_env.runs.replay import fresh_manifest
 from agent_env.runs.resume import own_settings
 from agent_env.runs.run import Run
+from agent_env.runs.serving import other_server
 from agent_env.runs.start import Listener, run_episodes
 from agent_env.tasks.conditions import has_choice, own_tools, parse_condition
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
@@ -108,11 +109,11 @@ async def _forked_manifest(
     sandbox = manifest.sandbox
     if needs_sandbox(chosen) and sandbox is None:
         sandbox = (await choose_sandbox(options.sandbox)).name
-    update = with_changes(manifest.model_dump(), options.changes)
-    if options.model is not None:
-        update |= with_model(manifest, options.model, objects)
+    other, url, server = other_server(options.model, options.base_url)
+    update = with_changes(manifest.model_dump(), options.changes) | server
+    if other is not None:
+        update |= with_model(manifest, other, objects)
     model = update.get("model", manifest.model)
-    url = options.base_url or split_address(options.model or "")[1]
     before = update.get("model_parameters", manifest.model_parameters)
     update |= {
         "parent": parent,

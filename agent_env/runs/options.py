@@ -95,9 +95,10 @@ class RunOptions:
     model: Annotated[
         str,
         Opt(
-            "reference (the default), reference-static, openai/NAME, compatible/NAME, "
-            "compatible/NAME@URL, an installed model, or MODULE:NAME or file.py:NAME of a function "
-            "that answers. Repeatable: each model gets a run of its own below --out.",
+            "reference (the default), reference-static, local (a small packaged model), "
+            "local/FILE.gguf, openai/NAME, compatible/NAME, compatible/NAME@URL, an installed "
+            "model, or MODULE:NAME or file.py:NAME of a function that answers. Repeatable: each "
+            "model gets a run of its own below --out.",
             WHAT,
             manifest="model",
             resume=True,
@@ -196,6 +197,15 @@ class RunOptions:
         ),
     ] = None
     """Of compatible/ models without an own URL."""
+    serve: Annotated[
+        str | None,
+        Opt(
+            "Start the server of a compatible/ model by this command, and end it with the run: "
+            "'vllm serve NAME --port {port}'.",
+            SERVER,
+            metavar="COMMAND",
+        ),
+    ] = None
     api_key_envs: Annotated[
         tuple[str, ...],
         Opt(

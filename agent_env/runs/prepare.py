@@ -28,12 +28,14 @@ from agent_env.runs.checks import (
 )
 from agent_env.runs.options import RunOptions, StopOptions
 from agent_env.runs.run import Run
+from agent_env.runs.serving import with_server
 from agent_env.tasks.conditions import Tools, parse_conditions, with_first_steps, with_formats
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest, read_options
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web, tool_names
 from agent_env.tasks.where import select
+from agent_env.wiring.local_models import find_local, is_local
 from agent_env.wiring.mcp import read_servers
 from agent_env.wiring.mcp_options import servers_of
 from agent_env.wiring.models import (
@@ -65,6 +67,9 @@ async def prepare_run(
     `is_asked`: false if another program replies for the model. The objects opened for the checks
     stay open in the run until the stack is closed."""
     (options,) = addressed(options, [options.model])
+    server = None
+    if is_asked:
+        options, server = with_server(options, note)
     plugins = options.plugins
     family = plugins.find(FAMILIES, options.task)
     _check_script(options, family)
@@ -76,10 +81,13 @@ async def prepare_run(
     counted = None
     if is_asked:
         options = replace(options, model=model_entry(options.model, plugins)[1])
-        counted = await open_model(
-            options.model, options.base_url, options.parameters, options.tokenizer, note, stack,
-            plugins=plugins, steps=steps_of_task(task.name, plugins),
-        )  # fmt: skip
+        if server is None:
+            counted = await open_model(
+                options.model, options.base_url, options.parameters, options.tokenizer, note,
+                stack, plugins=plugins, steps=steps_of_task(task.name, plugins),
+            )  # fmt: skip
+        else:  # opened when it is up
+            make_model(options.model, options.base_url, options.parameters)
     else:
         make_tokenizer(options.tokenizer)
     allow_open_files(options.concurrency)
@@ -88,6 +96,7 @@ async def prepare_run(
     conditions, sandbox = await _conditions(options, task, {**own, **mcp_traits(servers)}, note)
     limits = _limits(options, task, conditions)
     about_calls = manifest_fields(options.calls, options.model, limits, note)
+    about_calls |= {} if server is None else {"server": server}
     until = _until(options, task, conditions)
     _check_web(options, conditions, note)
     made = select_samples(options, family, chosen, task)
@@ -131,7 +140,10 @@ def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions
     if len(models) == 1:
         return each
     for one in each:
-        make_model(one.model, one.base_url, one.parameters)
+        if is_local(one.model):
+            find_local(one.model)
+        elif one.serve is None:
+            make_model(one.model, one.base_url, one.parameters)
     now = datetime.now(UTC)
     parent = options.out or _free_name(Path("runs"), f"{options.task}-{now:%Y%m%d-%H%M%S}")
     names = [re.sub(r"[^A-Za-z0-9._-]+", "-", model) for model in models]
@@ -142,6 +154,11 @@ def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions
 
 def addressed(options: RunOptions, models: Sequence[str]) -> list[RunOptions]:
     """The options for each model, with its own URL and key variable."""
+    if options.serve is not None and len(models) > 1:
+        raise ConfigError(
+            "--serve starts the server of one model; run each by itself, or give each its `serve` "
+            "in a study file"
+        )
     urls = base_urls(models, options.base_url)
     variables = key_variables(urls, options.api_key_envs)
     return [

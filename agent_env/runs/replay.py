@@ -13,6 +13,7 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.runs.options import ReplayOptions
 from agent_env.runs.run import Run
+from agent_env.runs.serving import start_server
 from agent_env.wiring.models import health_of, make_model, make_tokenizer, open_counted
 from agent_env.wiring.plugins import report_changes, uses_in
 from agent_env.wiring.rooms import Parts, contexts_of, open_rooms, strategy_of, versions
@@ -160,7 +161,7 @@ async def _live_model(
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.texts import Texts
 
-    manifest = run.manifest()
+    manifest = await start_server(run, run.manifest(), note, stack)
     model, tokenizer = await open_counted(manifest, note, stack, run.plugins)
     now = datetime.now(UTC)
     out = RunFolder(options.out or run.place(f"replays/{now:%Y%m%d-%H%M%S}"))

@@ -12,7 +12,9 @@ from agent_env.records.manifest import Manifest
 from agent_env.registry import Objects
 from agent_env.runs.options import ForkOptions, ResumeOptions, with_changes
 from agent_env.runs.run import Run
+from agent_env.runs.serving import other_server, start_server
 from agent_env.runs.start import Engine, Listener, is_in_text, preflight_update, run_episodes
+from agent_env.wiring.local_models import as_now, is_local
 from agent_env.wiring.mcp import servers_now
 from agent_env.wiring.plugins import uses_in, with_model
 from agent_env.wiring.rooms import versions
@@ -33,6 +35,8 @@ async def resume(
     update: dict[str, object] = {"plugins": uses_in(changed)}
     if manifest.mcp and _is_unfinished(run):  # what is over needs no server
         update["mcp"] = await servers_now(manifest, listener.note)
+    if changed.server is not None:
+        update["server"] = as_now(changed.server)
     changed = changed.model_copy(update=update)
     differences = changes(run, manifest, changed, now)
     _check_accepted(run, options, differences)
@@ -40,9 +44,10 @@ async def resume(
         stack.callback(run.let_go)
         if _was_refused(run):
             changed = changed.model_copy(update={"preflights": ()})
-        if manifest.preflights and (
-            not changed.preflights or _server(changed) != _server(manifest)
-        ):
+        is_other = _server(changed) != _server(manifest)
+        if _is_unfinished(run):
+            changed = await start_server(run, changed, listener.note, stack)
+        if manifest.preflights and (not changed.preflights or is_other):
             note, anyway = listener.note, options.anyway
             preflight = await preflight_update(run, changed, anyway, note, stack)
             changed = changed.model_copy(update=preflight)
@@ -104,11 +109,11 @@ def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None])
 
 
 def _resumed_manifest(manifest: Manifest, options: ResumeOptions, objects: Objects) -> Manifest:
-    update = with_changes(manifest.model_dump(), options.changes)
-    if options.model is not None:
-        update |= with_model(manifest, options.model, objects)
+    other, url, server = other_server(options.model, options.base_url)
+    update = with_changes(manifest.model_dump(), options.changes) | server
+    if other is not None:
+        update |= with_model(manifest, other, objects)
     model = update.get("model", manifest.model)
-    url = options.base_url or split_address(options.model or "")[1]
     is_same, before = model == manifest.model, manifest.model_parameters
     now = moved(update.get("model_parameters", before), model, url, options.api_key_env, is_same)
     update["model_parameters"] = now
@@ -123,6 +128,7 @@ def own_settings(manifest: Manifest, options: ResumeOptions | ForkOptions) -> tu
     """The settings that come from this call's options, not from the run's folder."""
     named = manifest.model_parameters.get("base_url") is not None
     address = options.base_url is not None or split_address(options.model or "")[1] is not None
+    address = address or is_local(options.model or "")
     address = address or (options.model is not None and not named)
     own = {"address": address, "key": options.api_key_env, "model": options.model}
     return tuple(name for name, given in own.items() if given)

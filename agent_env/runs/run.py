@@ -19,6 +19,7 @@ from agent_env.wiring.trust import check_code
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agent_env.models.serving.process import ServerProcess
     from agent_env.records.schema import Episode, Sample
     from agent_env.tasks.task import Task
 
@@ -31,6 +32,7 @@ class Run(RunFolder):
         super().__init__(path)
         self.parts = Parts()
         self.rooms: Rooms | None = None
+        self.server: ServerProcess | None = None
         self.objects = objects
 
     @classmethod

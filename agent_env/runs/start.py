@@ -20,6 +20,7 @@ from agent_env.records.manifest import ContextCheck, Manifest, Preflight
 from agent_env.runs.options import RunOptions
 from agent_env.runs.prepare import prepare_run
 from agent_env.runs.run import Run
+from agent_env.runs.serving import begin_server
 from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.models import api_of, facts_of_server, health_of, open_counted
 from agent_env.wiring.rooms import Rooms, open_rooms
@@ -59,7 +60,7 @@ async def start_run(options: RunOptions, listener: Listener, engine: Engine | No
     """Make the run by `make_run`, then run all episodes, by `run_episodes` or another engine."""
     async with AsyncExitStack() as stack:
         run = await make_run(options, listener.note, stack)
-        await (engine or run_episodes)(run, options.concurrency, listener)
+        await (engine or run_episodes)(run, None, listener)
     return run
 
 
@@ -89,7 +90,8 @@ async def try_server(
 ) -> None:
     """The preflight of a new run, if one is wished; run.json has its result, a refusal, too, so
     that `resume` can begin the run. What it opened stays open in the run until the stack is
-    closed."""
+    closed, the server too that the run starts itself."""
+    await begin_server(run, note, stack)
     if wish == "off":
         return
     try:
@@ -118,7 +120,7 @@ async def check_run(options: RunOptions, note: Callable[[str], None]) -> RunChec
     with TemporaryDirectory() as parent:
         async with AsyncExitStack() as stack:
             run = await prepare_run(replace(options, out=Path(parent) / "run"), note, stack)
-            manifest = run.manifest()
+            manifest = await begin_server(run, note, stack)
             update = await preflight_update(run, manifest, True, lambda text: None, stack)
             return RunCheck(manifest.model_copy(update=update), run.samples, run.task)
 
@@ -258,10 +260,12 @@ async def run_episodes(
         from agent_env.episodes.runner import Runner
         from agent_env.episodes.watch import Watch
 
+        manifest = await begin_server(run, listener.note, stack)
         rooms = run.rooms or await open_rooms(
             run, manifest, run.task, stack, listener.note, run.parts, run.plugins
         )
         is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"), run.plugins)
+        is_up = is_up if run.server is None else run.server.is_up
         calls = open_calls(run, manifest, at_once, stack, listener.note, is_up, budget)
         listener.pace(lambda: str(calls.pace))
         telling = asyncio.create_task(calls.outage.tell_quiet(lambda: calls.pace.in_flight))

@@ -12,7 +12,7 @@ EXTRAS = {
     "tokenizers": "bpe_openai", "analysis": "pandas", "answers": "datefinder",
     "tdbench": "sqlglot", "search": "tantivy", "viewer": "starlette", "pdf": "pypdf",
     "warc": "warcio", "parquet": "pyarrow", "inspect": "inspect_ai", "otel": "opentelemetry",
-    "ray": "ray", "verifiers": "verifiers", "dev": "hypothesis",
+    "local": "xllamacpp", "ray": "ray", "verifiers": "verifiers", "dev": "hypothesis",
 }  # fmt: skip
 
 
@@ -28,7 +28,7 @@ class Check:
 async def examine(probe: bool = False) -> list[Check]:
     """Sandboxes by probe, keys by presence, tokenizers and extras by looking for them. `probe`
     probes sandboxes again that held earlier in this boot."""
-    return [*await _sandboxes(probe), *_keys(), *_tokenizers(), *_extras()]
+    return [*await _sandboxes(probe), *_keys(), _local(), *_tokenizers(), *_extras()]
 
 
 async def _sandboxes(again: bool) -> list[Check]:
@@ -58,6 +58,16 @@ def _keys() -> list[Check]:
 
 def _set(name: str) -> str:
     return "is set" if os.environ.get(name) else "is not set"
+
+
+def _local() -> Check:
+    from agent_env.wiring.local_models import find_local, server_build
+
+    try:
+        chosen = find_local("local")
+    except ConfigError as exc:
+        return Check("model local", False, str(exc))
+    return Check("model local", True, f"{chosen.file.name}, by {server_build()}")
 
 
 def _tokenizers() -> list[Check]:

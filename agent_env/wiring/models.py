@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
-from agent_env.models.addresses import NO_KEY, split_address, variable_in
+from agent_env.models.addresses import LOCAL, NO_KEY, split_address, variable_in
 from agent_env.models.api import Api
 from agent_env.records.manifest import Manifest
 from agent_env.registry import NO_PLUGINS, Entry, Plugins
@@ -121,8 +121,9 @@ def key_variables() -> dict[str, str]:
 
 def _forms() -> list[str]:
     """The forms of model names, by API."""
-    entries = [(prefix, api_of(f"{prefix}/")) for prefix in api_paths()]
-    return [f"{prefix}/NAME{'' if api and api.own_url else '[@URL]'}" for prefix, api in entries]
+    entries = [(prefix, api_of(f"{prefix}/")) for prefix in api_paths() if prefix != "local"]
+    forms = [f"{prefix}/NAME{'' if api and api.own_url else '[@URL]'}" for prefix, api in entries]
+    return ["local", "local/FILE.gguf", *forms]
 
 
 def _address(name: str, api: Api, base_url: str | None) -> str:
@@ -143,7 +144,10 @@ def _address(name: str, api: Api, base_url: str | None) -> str:
         return own
     if url is None:
         raise ConfigError(
-            f"model {name} needs --base-url, like http://127.0.0.1:8000/v1, or {name}@URL"
+            f"model {name} is not served here: start it by agent-env serve-model, and name it "
+            "compatible/NAME@URL as that says"
+            if name.startswith(LOCAL)
+            else f"model {name} needs --base-url, like http://127.0.0.1:8000/v1, or {name}@URL"
         )
     return url
 

@@ -127,6 +127,10 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     settings += [_of_server(server) for server in manifest.mcp]
     if manifest.model not in SCRIPTED:
         settings += _of_model(manifest)
+    if manifest.model not in SCRIPTED and manifest.server is not None:
+        file, command = manifest.server.file, manifest.server.command
+        settings.append(OutsideSetting("server", command, " (runs on this machine)"))
+        settings += [] if file is None else [OutsideSetting("model file", file.path)]
     if manifest.web is not None:
         settings += _of_web(folder, manifest)
     if manifest.reply_cache is not None and not _is_inside(folder, manifest.reply_cache):

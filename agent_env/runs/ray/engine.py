@@ -66,6 +66,11 @@ async def run_on_ray(
     if limits is not None:
         change_run_limits(run, limits)
     manifest, samples = run.manifest(), run.samples
+    if manifest.server is not None:
+        raise ConfigError(
+            "--engine ray asks from several machines: start the model's server yourself and name "
+            "its address, in place of --serve or a local model"
+        )
     check_engine(manifest.reply_cache, manifest.web)
     if manifest.until is not None:
         raise ConfigError("--engine ray runs all samples; a run with --until needs --engine local")

@@ -1,0 +1,168 @@
+"""A model's server as a process of ours: started, waited for, started again after a crash, ended.
+
+Guarantees: it ends with `close`, and with this program however that goes (`warden`); what it prints
+is in its log; while it starts again, `is_up` is False, and once it is given up, `is_up` raises
+RunStopped with the reason. Not covered: a server that hangs without ending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from shutil import copyfile
+from subprocess import PIPE
+from tempfile import mkstemp
+
+from agent_env.errors import ConfigError, RunStopped
+from agent_env.models.health import Health
+from agent_env.models.serving import warden
+from agent_env.models.serving.reasons import reason_of_end
+
+READY_S = 1_800.0
+"""How long a server may load; a large model takes minutes."""
+TELL_S = 5.0
+MOST_CRASHES = 5
+"""So many without LONG_LIFE_S between them, and the server is given up."""
+LONG_LIFE_S = 600.0
+LOG_TAIL = 20_000
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on this port of loopback."""
+    with socket.socket() as found:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+class ServerProcess:
+    """One server and its restarts."""
+
+    def __init__(self, command: str, base_url: str, log: Path, note: Callable[[str], None]) -> None:
+        self._command, self._log, self._note = command, log, note
+        self._health = Health(base_url)
+        self._process: asyncio.subprocess.Process | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._given_up: str | None = None
+        self._log_start = 0
+
+    async def start(self) -> None:
+        """Returns when it is ready; ConfigError where something else listens there, or where it
+        ends before."""
+        if await self._health.is_up():
+            raise ConfigError(
+                f"something answers at {self._health.address} already, so the server of --serve "
+                "cannot be started there; end it, write {port} in the command, or leave --serve off"
+            )
+        try:
+            await self._begin()
+        except _Ended as exc:
+            await self.close()
+            raise ConfigError(
+                f"the model's server did not start: {exc}; its log: {self._kept_log()}"
+            ) from None
+        except BaseException:
+            await self.close()
+            raise
+        self._keeper = asyncio.create_task(self._keep_up())
+
+    async def is_up(self) -> bool:
+        """Whether calls are worth a try; RunStopped where they never will be again."""
+        if self._given_up is not None:
+            raise RunStopped(self._given_up, reason="failures")
+        return await self._health.is_up()
+
+    async def until_given_up(self) -> None:
+        """Raises RunStopped when it does not run any more."""
+        assert self._keeper is not None
+        await self._keeper
+        await self.is_up()
+
+    async def close(self) -> None:
+        """Ends it, with everything that it started."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._keeper
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            assert process.stdin is not None
+            process.stdin.close()
+            await asyncio.shield(process.wait())
+
+    async def _begin(self) -> None:
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        with self._log.open("ab") as log:
+            self._log_start = log.tell()
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-S", warden.__file__, self._command,
+                stdin=PIPE, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        begun = told = time.monotonic()
+        while not await self._health.is_up():
+            if self._process.returncode is not None:
+                raise _Ended(self._reason())
+            now = time.monotonic()
+            if now - told >= TELL_S:
+                told = now
+                self._note(f"the model's server is loading: {now - begun:.0f} s")
+            if now - begun > READY_S:
+                assert self._process.stdin is not None
+                self._process.stdin.close()
+                raise _Ended(f"not ready after {READY_S:.0f} s")
+            await asyncio.sleep(min(0.5, 0.05 + (now - begun) / 10))
+        if self._process.returncode is not None:  # then it was another that answered
+            raise _Ended(self._reason())
+
+    def _reason(self) -> str:
+        with self._log.open("rb") as log:
+            log.seek(self._log_start)
+            text = log.read()[-LOG_TAIL:].decode("utf-8", "replace")
+        assert self._process is not None
+        return reason_of_end(self._process.returncode or 0, text)
+
+    def _kept_log(self) -> Path:
+        """A copy outside the run's folder, which may be taken away."""
+        handle, name = mkstemp(prefix="agent-env-server-", suffix=".log")
+        os.close(handle)
+        return Path(copyfile(self._log, name))
+
+    async def _keep_up(self) -> None:
+        """Starts it again whenever it ended, with longer and longer pauses, up to MOST_CRASHES."""
+        crashes, begun = 0, time.monotonic()
+        while True:
+            assert self._process is not None
+            await self._process.wait()
+            crashes = crashes + 1 if time.monotonic() - begun < LONG_LIFE_S else 1
+            reason = self._reason()
+            if crashes >= MOST_CRASHES:
+                self._given_up = (
+                    f"the model's server ended {crashes} times, the last time: {reason}; its log: "
+                    f"{self._log}"
+                )
+                return
+            self._note(f"the model's server ended and is started again: {reason}")
+            await asyncio.sleep(2.0 ** (crashes - 1) - 1.0)
+            begun = time.monotonic()
+            with suppress(_Ended):  # counted and told above
+                await self._begin()
+
+
+class _Ended(Exception):
+    """The server's process is gone, or does not get ready."""

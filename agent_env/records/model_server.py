@@ -1,0 +1,60 @@
+"""A model's server that a run starts itself, as run.json has it."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import Field
+
+from agent_env.records.schema import Stored
+
+_PARSER = re.compile(r"--((?:tool-call|reasoning)-parser)[= ](\S+)")
+
+
+class ModelFile(Stored):
+    """The weights of a local model."""
+
+    path: str
+    bytes: int
+    digest: str
+    """SHA-256 of the file."""
+    architecture: str
+    quantisation: str | None = None
+    """As the file's header has it, such as Q4_1."""
+    licence: str | None = None
+    """As the file or its package says; None where neither does."""
+    context_tokens: int | None = None
+    """What the model was trained for."""
+    package: str | None = None
+    """Name and version of the package that the file is part of."""
+
+
+class ModelServer(Stored):
+    """How the server is started, and what it said of itself then; None is unknown."""
+
+    command: str
+    """With `{port}`; a model of ours also has `{server}`, our llama.cpp server, and `{file}`."""
+    build: str | None = None
+    """Package and version of our llama.cpp server."""
+    file: ModelFile | None = Field(default=None, exclude_if=lambda file: file is None)
+    """The weights, where the command is ours."""
+    models: tuple[str, ...] | None = None
+    """Names under which it serves models."""
+    context_tokens: int | None = None
+    """The context of one request."""
+    template_digest: str | None = None
+    """SHA-256 of the chat template."""
+
+    @property
+    def parsers(self) -> dict[str, str]:
+        """The parsers that the command names, by option."""
+        return dict(_PARSER.findall(self.command))
+
+    @property
+    def settings(self) -> dict[str, str | None]:
+        """What decides its replies, for comparison."""
+        return {
+            "server command": self.command,
+            "server build": self.build,
+            "model file": None if self.file is None else self.file.digest,
+        }

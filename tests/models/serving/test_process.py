@@ -1,0 +1,160 @@
+"""A real process behind a real port: started, waited for, started again, ended."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_env.errors import ConfigError, RunStopped
+from agent_env.models.serving import process
+from agent_env.models.serving.process import ServerProcess, free_port, is_free
+
+SERVER = f"exec {sys.executable} -I -S {Path(__file__).with_name('tiny_server.py')}"
+
+
+def tiny(folder: Path, words: str = "", before: str = "") -> tuple[ServerProcess, int, list[str]]:
+    """A server that is not started yet, its port, and what it will have told."""
+    port, notes = free_port(), list[str]()
+    command = f"{before}{SERVER} {port} {words}"
+    made = ServerProcess(
+        command, f"http://127.0.0.1:{port}/v1", folder / "server.log", notes.append
+    )
+    return made, port, notes
+
+
+def pids(log: Path) -> list[int]:
+    return [int(line.split()[1]) for line in log.read_text().splitlines() if "pid" in line]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+async def eventually(is_so: Callable[[], Awaitable[bool]]) -> None:
+    for _ in range(1000):
+        if await is_so():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("not after 20 s")
+
+
+def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    @wraps(test)
+    def run(**fixtures: Any) -> None:
+        asyncio.run(_awaited(test(**fixtures)))
+
+    return run
+
+
+async def _awaited(test: Awaitable[None]) -> None:
+    await test
+
+
+@in_loop
+async def test_a_server_is_up_after_its_start_and_gone_with_all_it_started_after_its_end(
+    tmp_path: Path,
+) -> None:
+    server, port, _ = tiny(tmp_path, before="setsid sleep 60 & echo pid $!; ")
+    await server.start()
+    assert await server.is_up()
+    assert not is_free(port)
+    await server.close()
+    assert [is_alive(pid) for pid in pids(tmp_path / "server.log")] == [False, False]
+    assert is_free(port)
+
+
+@in_loop
+async def test_a_server_that_crashes_is_started_again_until_it_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "MOST_CRASHES", 2)
+    server, _, notes = tiny(tmp_path)
+    await server.start()
+    log = tmp_path / "server.log"
+    os.kill(pids(log)[0], 9)
+    await eventually(lambda: _has(lambda: len(pids(log)) == 2))
+    await eventually(server.is_up)
+    assert notes == [
+        "the model's server ended and is started again: killed by signal 9, usually for want of "
+        "memory: take a smaller model or quantisation, a shorter context, or free some memory"
+    ]
+    os.kill(pids(log)[1], 9)
+    with pytest.raises(RunStopped, match=r"server ended 2 times, the last time: killed by signal"):
+        await eventually(lambda: _up_or_gone(server))
+    await server.close()
+
+
+def _taken(log: str) -> str:
+    text = Path(log).read_text()
+    os.unlink(log)
+    return text
+
+
+async def _has(is_so: Callable[[], bool]) -> bool:
+    return is_so()
+
+
+async def _up_or_gone(server: ServerProcess) -> bool:
+    await server.is_up()
+    return False
+
+
+@in_loop
+async def test_a_server_that_ends_while_it_loads_is_a_mistake_with_its_reason_and_log(
+    tmp_path: Path,
+) -> None:
+    server, _, _ = tiny(tmp_path, "unable to allocate 9 GB")
+    with pytest.raises(ConfigError) as caught:
+        await server.start()
+    reason, _, log = str(caught.value).partition("; its log: ")
+    assert reason == (
+        "the model's server did not start: unable to allocate 9 GB; take a smaller model or "
+        "quantisation, a shorter context, or free some memory"
+    )
+    assert "unable to allocate" in _taken(log)
+
+
+@in_loop
+async def test_a_server_is_not_started_where_something_answers_already(tmp_path: Path) -> None:
+    first, port, _ = tiny(tmp_path)
+    await first.start()
+    second = ServerProcess("true", f"http://127.0.0.1:{port}/v1", tmp_path / "b", print)
+    with pytest.raises(ConfigError, match=f"something answers at http://127.0.0.1:{port}/v1 alre"):
+        await second.start()
+    assert not (tmp_path / "b").exists()
+    await first.close()
+
+
+def test_nothing_is_left_when_the_program_that_started_it_is_killed(tmp_path: Path) -> None:
+    port, log = free_port(), tmp_path / "server.log"
+    code = f"""
+import asyncio
+from pathlib import Path
+from agent_env.models.serving.process import ServerProcess
+async def main():
+    command = "setsid sleep 60 & echo pid $!; {SERVER} {port}"
+    await ServerProcess(command, "http://127.0.0.1:{port}/v1", Path({str(log)!r}), print).start()
+    print("up", flush=True)
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as ours:
+        assert ours.stdout is not None
+        assert ours.stdout.readline() == b"up\n"
+        ours.kill()
+    started = pids(log)
+    assert len(started) == 2
+    until = time.monotonic() + 20
+    while any(map(is_alive, started)) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert [is_alive(pid) for pid in started] == [False, False]

