@@ -123,7 +123,7 @@ def _forms() -> list[str]:
     """The forms of model names, by API."""
     entries = [(prefix, api_of(f"{prefix}/")) for prefix in api_paths() if prefix != "local"]
     forms = [f"{prefix}/NAME{'' if api and api.own_url else '[@URL]'}" for prefix, api in entries]
-    return ["local", "local/FILE.gguf", *forms]
+    return [*forms, "local[/FILE.gguf]"]
 
 
 def _address(name: str, api: Api, base_url: str | None) -> str:
