@@ -31,8 +31,6 @@ GIVEN_UP_S = 30.0
 SENT_TWICE = 2
 """How often a call is sent that does no harm when it is repeated."""
 
-Wrap = Callable[[list[str]], list[str]]
-"""Makes the command that is run of a server's."""
 Recorded = Mapping[tuple[str, str], ToolResult]
 """Results by tool and arguments, as `call_key` names a call."""
 
@@ -48,7 +46,6 @@ class Host:
     server: McpServer
     log: Path
     note: Callable[[str], None]
-    wrap: Wrap = list
     _connection: Connection | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _notes: set[str] = field(default_factory=set)
@@ -137,7 +134,7 @@ class Host:
             self.note(text)
 
     def _open_stdio(self, fault: Callable[[str], None]) -> Any:
-        return stdio_transport(self.server, self.log, fault, self.wrap)
+        return stdio_transport(self.server, self.log, fault)
 
     async def close(self) -> None:
         """Ends the server."""
@@ -154,7 +151,6 @@ class Hosts:
     folder: Path
     """Where their logs go."""
     note: Callable[[str], None]
-    wrap: Wrap = list
     recorded: Recorded | None = None
     """Of a fork's parent: what is answered where the server cannot be had."""
     _shared: dict[str, Host] = field(default_factory=dict)
@@ -176,7 +172,7 @@ class Hosts:
         server = next(each for each in self.servers if each.name == name)
         hosts = self._shared if server.isolation == "run" else own
         if name not in hosts:
-            hosts[name] = Host(server, self.folder / f"{name}.log", self.note, self.wrap)
+            hosts[name] = Host(server, self.folder / f"{name}.log", self.note)
         return hosts[name]
 
     async def close(self) -> None:

@@ -6,13 +6,13 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent_env.errors import ConfigError
 from agent_env.records.mcp import McpServer
+from agent_env.sandbox.programs import confine
 
 LOG_BYTES = 4 << 20
 """Of the log of one server; what it writes beyond is dropped."""
@@ -62,11 +62,15 @@ class Process:
         return f"was killed by signal {code - 128}" if code > 128 else f"ended with code {code}"
 
 
-async def start(server: McpServer, wrap: Callable[[list[str]], list[str]] = list) -> Process:
+async def start(server: McpServer) -> Process:
     """Starts the server below a keeper that ends it when this process ends, however that happens.
-    `wrap` makes the command that is run of the server's."""
+    SandboxError where it is to run in a sandbox and cannot."""
+    environment = environment_of(server)
     program = shutil.which(server.command[0]) or server.command[0]
-    command = wrap([program, *server.command[1:]])
+    command, passed = [program, *server.command[1:]], tuple[int, ...]()
+    if server.sandboxed:
+        confined = await confine(command, environment)
+        command, passed, environment = confined.command, confined.descriptors, {}
     keeper = str(Path(__file__).with_name("lifeline.py"))
     theirs, ours = os.pipe()
     try:
@@ -75,15 +79,16 @@ async def start(server: McpServer, wrap: Callable[[list[str]], list[str]] = list
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=environment_of(server),
-            pass_fds=(theirs,),
+            env=environment,
+            pass_fds=(theirs, *passed),
             start_new_session=True,
         )  # fmt: skip
     except BaseException:
         os.close(ours)
         raise
     finally:
-        os.close(theirs)
+        for each in (theirs, *passed):
+            os.close(each)
     return Process(process, ours)
 
 

@@ -62,12 +62,12 @@ class Lines:
 
 @asynccontextmanager
 async def stdio_transport(
-    server: McpServer, log: Path, fault: Fault, wrap: Callable[[list[str]], list[str]] = list
+    server: McpServer, log: Path, fault: Fault
 ) -> AsyncIterator[tuple[Any, Any]]:
     """The streams of a server that is started now and ended behind."""
     import anyio
 
-    process = await start(server, wrap)
+    process = await start(server)
     incoming, read = anyio.create_memory_object_stream[Any](0)
     write, outgoing = anyio.create_memory_object_stream[Any](0)
     assert process.inner.stderr is not None  # it is a pipe

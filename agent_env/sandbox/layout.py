@@ -25,6 +25,7 @@ WORK = "/sandbox"
 GUEST_FILES = (
     *("kernel", "rlimits", "kept", "notebook", "census", "stillness", "executor", "worker"),
     *("inside", "landlock", "seccomp", "syscalls", "rules", "isolate", "forkserver", "launcher"),
+    "program",
 )
 """Those of our own modules that run inside or start what does."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")

@@ -35,6 +35,10 @@ async def read_servers(
     from agent_env.mcp.listing import with_names
 
     check_sdk()
+    if any(server.sandboxed for server in servers):
+        from agent_env.wiring.rooms import choose_sandbox
+
+        await choose_sandbox("namespaces")  # refused where it does not hold here
     read = await asyncio.gather(*(_read(server) for server in servers))
     for server in read:
         for tool in server.tools:
