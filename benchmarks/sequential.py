@@ -224,7 +224,7 @@ def whole_runs(runs: int) -> None:
 
                 def model(messages: list[ae.Message], tools: list[object], run: int = run) -> str:
                     number = messages[-1].content
-                    drawn = random.Random(f"{run}/{number}").random()  # noqa: B023
+                    drawn = random.Random(f"{run}/{number}").random()
                     is_right = drawn < 0.4 + (gain if tools else loss) and not (  # noqa: B023
                         tools and drawn < loss  # noqa: B023
                     )

@@ -281,11 +281,14 @@ class Comparison:
         """The contrasts by the tests that the runs could stop by, or by that of the options."""
         if self.options.until is not None:
             return self._sequential(self.options.until, self.study.arms, self.metric)
-        arms = {run: [arm for arm in self.study.arms if arm.run == run] for run in self.study.until}
         return tuple(
             result
-            for run, settings in self.study.until.items()
-            for result in self._sequential(settings, arms[run], self.study.metrics[0])
+            for settings, runs in self.study.tests
+            for result in self._sequential(
+                settings,
+                [arm for arm in self.study.arms if arm.run in runs],
+                self.study.metrics[0],
+            )
         )
 
     def _sequential(

@@ -96,6 +96,19 @@ class Study:
     shortcuts: Shortcuts = no_shortcuts
     """Makes the arms of the family's shortcuts over samples."""
 
+    @property
+    def tests(self) -> list[tuple[StoppingSettings, tuple[str, ...]]]:
+        """The sequential tests, each with its runs; without those of which a run is not here."""
+        tests: dict[tuple[str, ...], StoppingSettings] = {}
+        for run, settings in self.until.items():
+            tests[settings.together or (run,)] = settings
+        whole = [runs for runs in tests if set(runs) <= set(self.until)]
+        return [
+            (tests[runs], runs)
+            for runs in whole
+            if not any(set(runs) < set(other) for other in whole)
+        ]
+
     def arm(self, label: str) -> Arm:
         """The arm of this label; ConfigError lists the known ones."""
         for arm in self.arms:
@@ -299,11 +312,19 @@ def _broken(runs: Sequence[RunData]) -> Iterable[str]:
 
 
 def _early(runs: Sequence[RunData]) -> Iterable[str]:
+    """What a reader must know of runs that could stop early."""
+    names = [run.name for run in runs if run.manifest.until is not None]
+    if names:
+        yield (
+            f"{', '.join(names)} could stop early: only the table `sequential` allows for looking "
+            "after every sample. Other intervals and tests are those of a number of samples fixed "
+            "before, and too favourable here."
+        )
     for run in runs:
-        if run.manifest.until is not None:
-            contrasts = ", ".join(run.manifest.until.contrasts)
+        until = run.manifest.until
+        others = set(until.together) - set(names) if until is not None else set()
+        if until is not None and others:
             yield (
-                f"{run.name} could stop early, by {contrasts}: of such a run only the table "
-                "`sequential` allows for looking after every sample. All other intervals and tests "
-                "are those of a number of samples that was fixed before, and too favourable."
+                f"{run.name} was tested together with {', '.join(sorted(others))}, which are not "
+                "here: agent-env compare the folder around them for the test."
             )

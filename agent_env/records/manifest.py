@@ -185,6 +185,8 @@ class StoppingSettings(Stored):
     """At most so many are asked; None for all of the run."""
     seed: int = 1
     """Of the order in which samples are asked and looked at."""
+    together: tuple[str, ...] = Field(default=(), exclude_if=lambda runs: not runs)
+    """Names of the run folders, side by side, that one test goes over; () for this run alone."""
 
 
 class StudyUse(Stored):

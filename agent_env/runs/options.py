@@ -76,6 +76,8 @@ class StopOptions:
         int | None,
         Opt("Samples to ask at most.", STOPPING, "--max", min=1, manifest="until.max_samples"),
     ] = None
+    together: tuple[str, ...] = ()
+    """Names of the runs, side by side, that one test goes over; () for this run alone."""
 
 
 @dataclass(frozen=True, slots=True)

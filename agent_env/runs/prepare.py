@@ -397,13 +397,15 @@ def _until(
     from agent_env.analysis.contrast_text import planned_arms
     from agent_env.analysis.sequential.walk import stoppable_contrasts
 
-    arms = planned_arms([options.model], conditions)
-    stoppable_contrasts(stop.until, arms, task.metrics[0] in task.error_metrics)
+    if not stop.together:  # else all runs are there before the contrasts can be read
+        arms = planned_arms([options.model], conditions)
+        stoppable_contrasts(stop.until, arms, task.metrics[0] in task.error_metrics)
     return StoppingSettings(
         contrasts=stop.until,
         alpha=stop.alpha,
         margin=stop.margin,
         max_samples=stop.max_samples,
+        together=stop.together,
         seed=options.seed,
     )
 

@@ -251,9 +251,10 @@ async def run_episodes(
     async with AsyncExitStack() as stack:
         stack.enter_context(run.locked())
         if stopping is None and manifest.until is not None:
-            from agent_env.runs.stopping import Stopping
+            from agent_env.runs.stopping import stopping_of
 
-            stopping = Stopping({run.path.name: run}, manifest.until, listener.note).of(run)
+            rule = stopping_of(run, listener.note)
+            stopping = rule.of(run) if rule is not None else None
         asked = samples, manifest.conditions, manifest.repeats
         if next(pending(run, *asked, stopping), None) is None:
             return

@@ -28,6 +28,16 @@ from agent_env.runs.run import Run
 from agent_env.runs.study import read_run, study_of
 
 
+def stopping_of(run: Run, note: Callable[[str], None]) -> Stopping | None:
+    """The rule that run.json has, over all the runs that it names; None where it has none."""
+    settings = run.manifest().until
+    if settings is None:
+        return None
+    folders = [run.path.parent / name for name in settings.together] or [run.path]
+    runs = [run if folder == run.path else Run(folder, run.objects) for folder in folders]
+    return Stopping({each.path.name: each for each in runs}, settings, note)
+
+
 class Stopping:
     """One rule over one or several runs of the same task and samples."""
 

@@ -25,6 +25,7 @@ from agent_env.runs.start import Engine, Listener, PreflightWish, run_episodes, 
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget
+    from agent_env.runs.stopping import Stopping
 
 ListenerFor = Callable[[str], Listener]
 """Makes the listener of the run of this name."""
@@ -66,12 +67,18 @@ async def prepare_all(each: Iterable[RunOptions], note: Callable[[str], None]) -
             note(text)
 
     try:
-        for options in each:
+        for options in _with_one_rule(list(each)):
             try:
                 async with AsyncExitStack() as stack:
                     runs.append(await prepare_run(options, note_once, stack))
             except AgentEnvError as exc:
                 mistakes[str(exc)] = None
+        if not mistakes:
+            for folder in {run.path.parent for run in runs}:
+                try:
+                    _rule_of([run for run in runs if run.path.parent == folder], note)
+                except AgentEnvError as exc:
+                    mistakes[str(exc)] = None
         if mistakes:
             raise ConfigErrors(list(mistakes))
     except BaseException:  # a signal, too, leaves no folder without its siblings
@@ -80,6 +87,33 @@ async def prepare_all(each: Iterable[RunOptions], note: Callable[[str], None]) -
             _remove_empty(run.path.parent)
         raise
     return runs
+
+
+def _with_one_rule(each: Sequence[RunOptions]) -> list[RunOptions]:
+    """The options, in which runs side by side that may stop early have one test together, with
+    those that are there already."""
+    names: dict[Path, list[str]] = {}
+    for options in each:
+        if options.out is not None:
+            parent = options.out.parent
+            before = sorted(file.parent.name for file in parent.glob("*/run.json"))
+            names.setdefault(parent, before).append(options.out.name)
+    return [
+        replace(options, stop=replace(options.stop, together=tuple(names[options.out.parent])))
+        if options.stop.until and options.out is not None
+        else options
+        for options in each
+    ]
+
+
+def _rule_of(runs: Sequence[Run], note: Callable[[str], None]) -> Stopping | None:
+    """The test over these runs, side by side; that of the latest where some were added later."""
+    rules = [(len(rule.together), i) for i, r in enumerate(runs) if (rule := r.manifest().until)]
+    if not rules:
+        return None
+    from agent_env.runs.stopping import stopping_of
+
+    return stopping_of(runs[max(rules)[1]], note)
 
 
 def _remove_empty(folder: Path) -> None:
@@ -112,6 +146,10 @@ async def run_lanes(
         with suppress(DatasetError):  # told with the others' outcomes
             check_resumed(run, course.options, lambda text: None)
     failures: dict[str, str] = {}
+    rules: dict[Path, Stopping | None] = {}
+    beside: dict[Path, list[Run]] = {}
+    for run in (run for lane in lanes for run in lane.runs):
+        beside.setdefault(run.path.parent, []).append(run)
     wider = {lane.name: tuple(b for b in (budget, lane.budget) if b is not None) for lane in lanes}
     budgets = {
         run.path: _opened_budget(run, wider[lane.name], failures, _name(run, names))
@@ -130,7 +168,11 @@ async def run_lanes(
                 async with AsyncExitStack() as stack:
                     for each in wider[lane.name]:
                         await stack.enter_async_context(each.wall_time())
-                    await _run_one(run, listener, course, budgets.get(run.path))
+                    folder = run.path.parent
+                    if folder not in rules:
+                        rules[folder] = _rule_of(beside[folder], listener.note)
+                    rule = rules[folder]
+                    await _run_one(run, listener, course, budgets.get(run.path), rule)
             except AgentEnvError as exc:
                 failures[name] = f"stopped: {exc}" if isinstance(exc, RunStopped) else str(exc)
             run.let_go()
@@ -165,11 +207,19 @@ def _opened_budget(
         return None
 
 
-async def _run_one(run: Run, listener: Listener, course: Course, budget: RunBudget | None) -> None:
+async def _run_one(
+    run: Run,
+    listener: Listener,
+    course: Course,
+    budget: RunBudget | None,
+    rule: Stopping | None,
+) -> None:
     """Begins the run, or goes on with it."""
     engine: Engine = course.engine or run_episodes
     if budget is not None:
         engine = partial(engine, budget=budget)
+    if rule is not None and course.engine is None:
+        engine = partial(engine, stopping=rule.of(run))
     manifest = run.manifest()
     is_new = not manifest.preflights and next(run.traces(), None) is None
     if next(pending(run, run.samples, manifest.conditions, manifest.repeats), None) is None:
