@@ -2,7 +2,8 @@
 
 A difference is claimed where it is significant after Holm's correction and its own interval
 excludes 0; "no difference larger than the margin" only where a test of equivalence shows it. Every
-figure has its 95 % interval and its n.
+figure has its 95 % interval and its n. Where runs could stop early, their sequential test speaks
+for its contrasts.
 """
 
 from __future__ import annotations
@@ -10,14 +11,33 @@ from __future__ import annotations
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast
 from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.sequential.walk import SequentialResult
 from agent_env.analysis.study import Arm
 from agent_env.analysis.trends import unit_of
 
 
 def conclusions(comparison: Comparison) -> tuple[str, ...]:
-    """One sentence for each contrast; exploratory ones come last, and say so."""
-    ordered = sorted(comparison.contrasts, key=lambda contrast: contrast.planned.is_exploratory)
-    return tuple(_Rule(comparison, contrast).sentence() for contrast in ordered)
+    """One sentence for each contrast: first those by which runs could stop; exploratory ones come
+    last, and say so."""
+    tests = comparison.sequential if _has_stopping(comparison) else ()
+    tested = {result.contrast.key for result in tests}
+    others = [each for each in comparison.contrasts if each.planned.key not in tested]
+    ordered = sorted(others, key=lambda contrast: contrast.planned.is_exploratory)
+    return (
+        *(_sequential_sentence(comparison, result) for result in tests),
+        *(_Rule(comparison, each).sentence() for each in ordered),
+    )
+
+
+def _has_stopping(comparison: Comparison) -> bool:
+    """Whether the runs' own test is on this metric."""
+    return comparison.options.until is None and comparison.metric == comparison.study.metrics[0]
+
+
+def _sequential_sentence(comparison: Comparison, result: SequentialResult) -> str:
+    contrast = Contrast(result.contrast, result.estimate, result.looked, 0, 0, 0)
+    rule = _Rule(comparison, contrast)
+    return f"{rule.sequential(result)} (sequential test, {result.planned} planned)."
 
 
 class _Rule:
@@ -36,7 +56,22 @@ class _Rule:
     def sentence(self) -> str:
         """The whole sentence."""
         mark = "Exploratory: " if self._planned.is_exploratory else ""
-        return f"{mark}{self._statement()}."
+        early = {arm.run for arm in self._arms} & set(self._comparison.study.until)
+        caution = "; the interval does not allow for an early stop" if early else ""
+        return f"{mark}{self._statement()}{caution}."
+
+    def sequential(self, result: SequentialResult) -> str:
+        """What a sequential test decided."""
+        if result.decision == "difference":
+            return self._claim(result.estimate)
+        if result.estimate.value is None:
+            return f"{self._subject()}: no sample has a finished episode in all its conditions"
+        if result.decision == "none larger":
+            return (
+                f"{self._subject()}: no difference in {self._metric} larger than "
+                f"{result.margin:g}: {self._signed()}"
+            )
+        return f"{self._subject()}: no difference in {self._metric} shown: {self._signed()}"
 
     def _statement(self) -> str:
         difference = self._contrast.difference

@@ -276,6 +276,13 @@ class Manifest(Stored):
     """One before the first episode, and one more for each other server of a resumed run."""
 
     @property
+    def planned_episodes(self) -> int:
+        """Of all conditions; a run that stops early has fewer in the end."""
+        most = None if self.until is None else self.until.max_samples
+        samples = self.samples if most is None else min(most, self.samples)
+        return samples * len(self.conditions) * self.repeats
+
+    @property
     def served_model(self) -> str | None:
         """The model that answered the last preflight, as the server names it."""
         return self.preflights[-1].served_model if self.preflights else None

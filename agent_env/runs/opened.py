@@ -120,7 +120,7 @@ class OpenRun:
     def asked(self) -> int:
         """Episodes that the run is to have."""
         manifest = self.manifest
-        return manifest.samples * len(manifest.conditions) * manifest.repeats
+        return manifest.planned_episodes
 
     def warm(self) -> None:
         """Loads what its pages need: the task's modules and tables, the counts."""

@@ -247,7 +247,7 @@ async def run_episodes(
     manifest, samples = run.manifest(), run.samples
     at_once = concurrency or manifest.concurrency
     allow_open_files(at_once)
-    listener.begin(run, len(samples) * len(manifest.conditions) * manifest.repeats)
+    listener.begin(run, manifest.planned_episodes)
     async with AsyncExitStack() as stack:
         stack.enter_context(run.locked())
         if stopping is None and manifest.until is not None:

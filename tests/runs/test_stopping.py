@@ -11,9 +11,13 @@ import pytest
 
 import agent_env as ae
 from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.conclusions import conclusions
 from agent_env.errors import ConfigError
+from agent_env.runs.options import RunOptions, StopOptions
 from agent_env.runs.run import Run
+from agent_env.runs.start import Listener
 from agent_env.runs.stopping import Stopping
+from agent_env.runs.studies.together import Course, run_models
 from agent_env.runs.study import read_study
 
 
@@ -23,6 +27,30 @@ def episodes(folder: Path, condition: str) -> list[Path]:
 
 def resume(folder: Path) -> None:
     asyncio.run(ae.open(folder, model=with_tools_only).resume(progress=False))
+
+
+MODELS = """
+def better(messages, tools):
+    return "MY ANSWER: yes" if tools else "MY ANSWER: no"
+
+def equal(messages, tools):
+    return "MY ANSWER: yes"
+"""
+
+
+def two_models(parent: Path, questions: Path, until: Sequence[str]) -> dict[str, str]:
+    (parent / "models.py").write_text(MODELS)
+    each = [
+        RunOptions(
+            task="qa", model=f"{parent}/models.py:{name}", dataset=questions, out=parent / name,
+            conditions=("base", "cal"), concurrency=1,
+            stop=StopOptions(until=tuple(until), margin=0.3),
+        )
+        for name in ("better", "equal")
+    ]  # fmt: skip
+    silent = Listener(lambda line: None, lambda run, total: None, lambda key, status: None)
+    course = Course(preflight="off")
+    return asyncio.run(run_models(each, lambda name: silent, lambda line: None, course))
 
 
 def stopping(folder: Path) -> Stopping:
@@ -117,4 +145,30 @@ def test_what_was_not_asked_is_neither_missing_nor_wrong(folder: Path) -> None:
     study = read_study([folder])
     assert [arm.missing for arm in study.arms] == [0, 0]
     assert [estimate.value for estimate in Comparison(study).of_all] == [0.0, 1.0]
-    assert "could stop early, by cal-base" in study.notes[-1]
+    assert "could stop early" in study.notes[-1]
+
+
+def test_one_test_goes_over_the_models_of_a_study(folder: Path, tmp_path: Path) -> None:
+    """Three contrasts of two models, among them their difference of differences."""
+    until = ["cal-base", "(cal:base)@better:(cal:base)@equal"]
+    assert two_models(tmp_path, folder.parent / "questions.jsonl", until) == {}
+    comparison = Comparison(read_study([tmp_path]))
+    decisions = [(each.decision, each.clusters) for each in comparison.sequential]
+    assert decisions == [("difference", 10), ("none larger", 20), ("difference", 17)]
+    assert 17 <= len(episodes(tmp_path / "equal", "base")) <= 22
+    assert "could stop early" in comparison.study.notes[-1]
+    assert Comparison(read_study([tmp_path / "equal"])).sequential == ()
+    first, second, *_ = conclusions(comparison)
+    assert first == (
+        "cal raised exact match by 1.000 [0.153, 1.000] over base for models.py:better, "
+        "n = 10 samples (sequential test, 40 planned)."
+    )
+    assert second.startswith(
+        "cal against base for models.py:equal: no difference in exact match larger than 0.3: +0.000"
+    )
+
+
+def test_a_contrast_that_no_model_has_leaves_no_folder(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no model 'nobody'"):
+        two_models(tmp_path, folder.parent / "questions.jsonl", ["cal@nobody:base@better"])
+    assert [path.name for path in tmp_path.iterdir()] == ["models.py"]

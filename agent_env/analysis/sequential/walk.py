@@ -62,7 +62,7 @@ def stoppable_contrasts(
 class SequentialResult:
     """One contrast of a test that may stop early; numbers are of samples."""
 
-    name: str
+    contrast: PlannedContrast
     planned: int
     looked: int
     """With a score in every arm concerned, up to the decision; all such where there is none."""
@@ -77,6 +77,11 @@ class SequentialResult:
     """Of the samples looked at; too far from 0 where the test stopped early."""
     p_value: float
     """Anytime-valid, with Holm's correction over the contrasts."""
+
+    @property
+    def name(self) -> str:
+        """The contrast's."""
+        return self.contrast.name
 
 
 class Walk:
@@ -169,7 +174,7 @@ class Walk:
             cell = (mean * scale, low * scale, high * scale)
             estimate = Estimate(*cell, method, samples, len(looks))
         return SequentialResult(
-            name=self.contrasts[k].name,
+            contrast=self.contrasts[k],
             planned=sum(map(len, self.order)),
             looked=samples,
             clusters=len(looks),

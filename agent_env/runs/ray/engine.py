@@ -74,7 +74,7 @@ async def run_on_ray(
     check_engine(manifest.reply_cache, manifest.web)
     if manifest.until is not None:
         raise ConfigError("--engine ray runs all samples; a run with --until needs --engine local")
-    listener.begin(run, len(samples) * len(manifest.conditions) * manifest.repeats)
+    listener.begin(run, manifest.planned_episodes)
     at_once = concurrency or manifest.concurrency
     with run.locked():
         async with _cluster(options) as ray, RunBudget(run_limits(manifest)).wall_time():

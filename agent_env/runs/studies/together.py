@@ -223,7 +223,7 @@ async def _run_one(
     manifest = run.manifest()
     is_new = not manifest.preflights and next(run.traces(), None) is None
     if next(pending(run, run.samples, manifest.conditions, manifest.repeats), None) is None:
-        listener.begin(run, len(run.samples) * len(manifest.conditions) * manifest.repeats)
+        listener.begin(run, manifest.planned_episodes)
         return
     if not is_new:
         await resume(run, course.options, listener, engine)
