@@ -7,7 +7,8 @@ library is changed for longer than a file is written.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -24,19 +25,22 @@ MARKERS = "osD^vPX*"
 LINES = ("-", "--", "-.", ":")
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++", "ooo")
 DPI = 150
-LONGEST = 100
-"""Characters of a name."""
+UNDATED: Mapping[str, dict[str, None]] = {
+    "svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None},
+}  # fmt: skip
+"""By the endings of a figure's files, what keeps the date out, so that equal figures are equal."""
+LONGEST, LINES_OF_NAME = 100, 6
+"""Characters, and lines, of a name."""
 
 
 def save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
-    """Write NAME.svg and NAME.png; StorageError where that cannot be."""
+    """Write NAME.svg, NAME.png and NAME.pdf; StorageError where that cannot be."""
     FigureCanvasAgg(figure)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for ending in ("svg", "png"):
+        for ending, undated in UNDATED.items():
             file = folder / f"{name}.{ending}"
-            metadata = {"Date": None} if ending == "svg" else {}
-            figure.savefig(file, dpi=DPI, bbox_inches="tight", metadata=metadata)
+            figure.savefig(file, dpi=DPI, bbox_inches="tight", metadata=undated)
             yield file
     except OSError as exc:
         raise StorageError(f"cannot write {folder}: {exc.strerror}") from exc
@@ -64,6 +68,12 @@ def literal(text: str) -> str:
     direction are seen. A long one is cut, as the figure would grow with it."""
     cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
     return visible(cut).replace("$", r"\$")
+
+
+def wrapped(text: str, width: int = 46) -> str:
+    """A name of any length as lines, whole unless it has more than LINES_OF_NAME."""
+    lines = textwrap.wrap(visible(text), width, max_lines=LINES_OF_NAME, placeholder=" …")
+    return "\n".join(map(literal, lines))
 
 
 def clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:

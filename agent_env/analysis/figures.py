@@ -1,94 +1,56 @@
-"""Figures of a comparison: SVG and PNG, readable in grey and by colour-blind readers.
+"""Figures of a comparison: readable in grey and by colour-blind readers.
 
 Every condition has its own colour, marker, line and hatch, and keeps them through all figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.drawing import COLOURS, HATCHES, LINES, MARKERS, clean, literal, pale
-from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.contrast_figures import FIGURE_DOSES, dose_response, forest
+from agent_env.analysis.drawing import COLOURS, clean, literal, pale, wrapped
+from agent_env.analysis.figure_parts import (
+    BARS,
+    bars_of,
+    dodged,
+    legend,
+    limit,
+    looks,
+    panels,
+    runs_of,
+    words,
+)
 from agent_env.analysis.statistics.reliability import pass_hat
-from agent_env.analysis.study import Arm
 
+if TYPE_CHECKING:
+    from matplotlib.typing import FillStyleType
+
+FILLINGS: tuple[FillStyleType, ...] = ("full", "none", "left", "top", "right", "bottom")
+"""Of marks, by run."""
 Point = tuple[float, float, int]
 """Cost, score, and the place of the arm."""
-BARS = "bars: 95 %; none for too few samples or equal values"
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a condition is drawn."""
-
-    colour: str
-    marker: str
-    line: str
-    hatch: str
-
-
-def looks(arms: tuple[Arm, ...]) -> dict[str, Look]:
-    """By condition name; the same in every panel."""
-    names = list(dict.fromkeys(arm.condition.name for arm in arms))
-    return {
-        name: Look(
-            COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)],
-            LINES[i % len(LINES)], HATCHES[i % len(HATCHES)],
-        )
-        for i, name in enumerate(names)
-    }  # fmt: skip
 
 
 def all_figures(comparison: Comparison) -> dict[str, Figure]:
     """By file name, those that the study has something for."""
     makers: dict[str, Callable[[Comparison], Figure | None]] = {
+        "forest": forest,
         "by-solutions": by_solutions,
         "conditions": condition_bars,
         "frontier": frontier,
+        **{f"dose-{dose}": partial(dose_response, dose=dose) for dose in FIGURE_DOSES},
         "flips": flips,
         "reliability": reliability,
     }
     figures = ((name, make(comparison)) for name, make in makers.items())
     return {name: figure for name, figure in figures if figure is not None}
-
-
-def _by_run(comparison: Comparison) -> dict[str, list[int]]:
-    """Places of each run's arms; the title is the model's name where that tells runs apart."""
-    runs: dict[str, list[int]] = {}
-    for i, arm in enumerate(comparison.study.arms):
-        runs.setdefault(arm.run, []).append(i)
-    models = [comparison.study.arms[own[0]].model for own in runs.values()]
-    apart = len(set(models)) == len(models)
-    return {m if apart else run: own for m, (run, own) in zip(models, runs.items(), strict=True)}
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _limit(axes: Axes, comparison: Comparison) -> None:
-    """From 0 to 1, but for a metric that has no bound."""
-    if comparison.is_error:
-        axes.set_ylim(bottom=0)
-    else:
-        axes.set_ylim(-0.04, 1.04)
-
-
-def bars_of(estimates: list[Estimate]) -> tuple[list[float], list[list[float]]]:
-    """Lengths below and above; 0 where there is no interval."""
-    below = [
-        0.0 if e.low is None or e.value is None else max(0.0, e.value - e.low) for e in estimates
-    ]
-    above = [
-        0.0 if e.high is None or e.value is None else max(0.0, e.high - e.value) for e in estimates
-    ]
-    return [e.value or 0.0 for e in estimates], [below, above]
 
 
 def by_solutions(comparison: Comparison) -> Figure | None:
@@ -97,14 +59,9 @@ def by_solutions(comparison: Comparison) -> Figure | None:
     if len(comparison.groups.get("solutions", {})) < 2:
         return None
     found = comparison.by_group("solutions", comparison.metric)
-    runs, styles = _by_run(comparison), looks(comparison.study.arms)
-    columns = min(3, len(runs))
-    rows = -(-len(runs) // columns)
-    figure = Figure(figsize=(4.2 * columns + 1.2, 3.2 * rows + 0.9), layout="constrained")
-    panels = figure.subplots(rows, columns, sharey=True, sharex=True, squeeze=False)
-    for axes in panels.flat[len(runs) :]:
-        axes.set_visible(False)
-    for axes, (title, own) in zip(panels.flat, runs.items(), strict=False):
+    runs, styles = runs_of(comparison), looks(comparison.study.arms)
+    figure, axeses = panels(len(runs), sharey=True, sharex=True)
+    for axes, (title, own) in zip(axeses, runs.items(), strict=True):
         for k, i in enumerate(own):
             name = comparison.study.arms[i].condition.name
             values, errors = bars_of([estimates[i] for estimates in found.values()])
@@ -119,27 +76,20 @@ def by_solutions(comparison: Comparison) -> Figure | None:
             )  # fmt: skip
         axes.set_title(literal(title), fontsize=10)
         axes.set_xticks(range(len(found)), list(found))
-        _limit(axes, comparison)
+        limit(axes, comparison)
         clean(axes)
     figure.supxlabel(f"number of solutions ({BARS})", fontsize=10)
-    figure.supylabel(_words(comparison.metric), fontsize=10)
-    _legend(figure, panels.flat[0])
+    figure.supylabel(words(comparison.metric), fontsize=10)
+    legend(figure, axeses)
     return figure
-
-
-def _legend(figure: Figure, axes: Axes) -> None:
-    """Above everything, outside the panels, so that it hides nothing."""
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(6, len(labels)),
-                  frameon=False, fontsize=9)  # fmt: skip
 
 
 def condition_bars(comparison: Comparison) -> Figure | None:
     """The main metric and output tokens as bars with error bars, a row per run."""
-    runs, styles = _by_run(comparison), looks(comparison.study.arms)
+    runs, styles = runs_of(comparison), looks(comparison.study.arms)
     scores = comparison.means[comparison.metric]
     tokens = comparison.means["output_tokens"]
-    quantities = [(_words(comparison.metric), scores, "{:.2f}")]
+    quantities = [(words(comparison.metric), scores, "{:.2f}")]
     if any(e.value is not None for e in tokens):
         quantities.append(("output tokens", tokens, "{:,.0f}"))
     widest = max(len(own) for own in runs.values())
@@ -147,8 +97,8 @@ def condition_bars(comparison: Comparison) -> Figure | None:
         figsize=((0.75 * widest + 1.6) * len(quantities), 2.7 * len(runs) + 0.4),
         layout="constrained",
     )
-    panels = figure.subplots(len(runs), len(quantities), squeeze=False)
-    for row, (title, own) in zip(panels, runs.items(), strict=True):
+    axeses = figure.subplots(len(runs), len(quantities), squeeze=False)
+    for row, (title, own) in zip(axeses, runs.items(), strict=True):
         for axes, (what, estimates, form) in zip(row, quantities, strict=True):
             values, errors = bars_of([estimates[i] for i in own])
             names = [comparison.study.arms[i].condition.name for i in own]
@@ -174,41 +124,62 @@ def condition_bars(comparison: Comparison) -> Figure | None:
 
 def frontier(comparison: Comparison) -> Figure | None:
     """The main metric against cost per episode (tokens where the cost is not known for all); the
-    line joins what nothing cheaper equals. None where neither is known."""
+    line joins what nothing cheaper equals. Without conditions that give the answer away; points at
+    one place are moved apart. None where neither is known."""
     across = next((q for q in ("cost_usd", "tokens") if _has_costs(comparison, q)), None)
     if across is None:
         return None
     scores, costs = comparison.means[comparison.metric], _costs(comparison, across)
+    arms = comparison.study.arms
     points = [
         (cost, score.value, i)
         for i, (cost, score) in enumerate(zip(costs, scores, strict=True))
-        if cost is not None and score.value is not None
+        if cost is not None and score.value is not None and not arms[i].gives_away
     ]
-    figure = Figure(figsize=(6.8, 4.2), layout="constrained")
+    if not points:
+        return None
+    wide = max(cost for cost, _, _ in points) or 1.0
+    tall = max(value for _, value, _ in points) if comparison.is_error else 1.0
+    shifts = dodged([point[:2] for point in points], (wide, tall or 1.0))
+    figure = Figure(figsize=(7.5, 5.2), layout="constrained")
     axes = figure.subplots()
-    styles, runs = looks(comparison.study.arms), _by_run(comparison)
-    filled = {i: k == 0 for k, own in enumerate(runs.values()) for i in own}
-    names = {i: run for run, own in runs.items() for i in own}
-    for cost, value, i in points:
-        arm = comparison.study.arms[i]
-        look = styles[arm.condition.name]
-        label = arm.condition.name if len(runs) == 1 else f"{names[i]} {arm.condition.name}"
-        _, errors = bars_of([scores[i]])
-        axes.errorbar(cost, value, yerr=[errors[0], errors[1]], color=look.colour,
-                      marker=look.marker, markersize=8, label=literal(label), capsize=2,
-                      elinewidth=0.8, linestyle="none",
-                      markerfacecolor=look.colour if filled[i] else "white")  # fmt: skip
     best = _pareto_front(points, comparison.is_error)
-    axes.plot([p[0] for p in best], [p[1] for p in best], color="#888888", linewidth=1, zorder=0)
+    _costs_and_scores(axes, comparison, points, shifts)
+    moved = dict(zip(points, shifts, strict=True))
+    axes.plot([p[0] + moved[p] for p in best], [p[1] for p in best], color="#888888", linewidth=1,
+              zorder=0)  # fmt: skip
     unit = "US dollars" if across == "cost_usd" else "tokens (input and output)"
-    axes.set_xlabel(f"{unit} per episode ({BARS})")
-    axes.set_ylabel(_words(comparison.metric))
-    _limit(axes, comparison)
+    axes.set_xlabel(
+        f"{unit} per episode\n({BARS}; points at one place are moved apart)", fontsize=8
+    )
+    axes.set_ylabel(words(comparison.metric))
+    limit(axes, comparison)
     axes.set_xlim(left=0)
     clean(axes)
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=8)
+    legend(figure, [axes])
     return figure
+
+
+def _costs_and_scores(
+    axes: Axes, comparison: Comparison, points: Sequence[Point], shifts: Sequence[float]
+) -> None:
+    """A mark for each point: a colour and shape for each condition, a filling for each run."""
+    arms, styles, runs = comparison.study.arms, looks(comparison.study.arms), runs_of(comparison)
+    fillings = {i: FILLINGS[k % len(FILLINGS)] for k, own in enumerate(runs.values()) for i in own}
+    for (cost, value, i), shift in zip(points, shifts, strict=True):
+        look = styles[arms[i].condition.name]
+        _, errors = bars_of([comparison.means[comparison.metric][i]])
+        axes.errorbar(cost + shift, value, yerr=errors, color=look.colour, elinewidth=0.8,
+                      capsize=2, linestyle="none")  # fmt: skip
+        axes.plot(cost + shift, value, color=look.colour, marker=look.marker, markersize=9,
+                  fillstyle=fillings[i], markerfacecoloralt="white", linestyle="none")  # fmt: skip
+    for name in dict.fromkeys(arms[i].condition.name for _, _, i in points):
+        axes.plot([], [], linestyle="none", color=styles[name].colour, marker=styles[name].marker,
+                  label=literal(name))  # fmt: skip
+    for title, own in runs.items() if len(runs) > 1 else ():
+        axes.plot([], [], linestyle="none", color="#777777", marker="o", markersize=9,
+                  fillstyle=fillings[own[0]], markerfacecoloralt="white",
+                  label=literal(title))  # fmt: skip
 
 
 def _has_costs(comparison: Comparison, across: str) -> bool:
@@ -241,8 +212,10 @@ def flips(comparison: Comparison) -> Figure | None:
     rows = [c for c in comparison.contrasts if c.planned.is_simple and c.pairs]
     if not rows:
         return None
-    longest = max(len(c.name) for c in rows)
-    figure = Figure(figsize=(5.2 + 0.075 * longest, 0.42 * len(rows) + 1.3), layout="constrained")
+    labels = [wrapped(c.name) for c in reversed(rows)]
+    lines = [line for label in labels for line in label.split("\n")]
+    height = 0.42 * len(rows) + 0.14 * (len(lines) - len(rows)) + 1.3
+    figure = Figure(figsize=(5.2 + 0.075 * max(map(len, lines)), height), layout="constrained")
     axes = figure.subplots()
     most = max(max(c.better, c.worse) for c in rows) or 1
     for place, c in enumerate(reversed(rows)):
@@ -257,7 +230,7 @@ def flips(comparison: Comparison) -> Figure | None:
             -c.worse - 0.02 * most, place, f"{down}{c.worse}", va="center", ha="right", fontsize=8
         )
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(rows)), [literal(c.name) for c in reversed(rows)], fontsize=8)
+    axes.set_yticks(range(len(rows)), labels, fontsize=8)
     axes.set_xlim(-1.18 * most, 1.18 * most)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     ticks = [t for t in axes.get_xticks() if abs(t) <= 1.18 * most]
@@ -274,10 +247,10 @@ def reliability(comparison: Comparison) -> Figure | None:
     by_k = pass_hat(comparison)
     if len(by_k) < 2:
         return None
-    runs, styles = _by_run(comparison), looks(comparison.study.arms)
+    runs, styles = runs_of(comparison), looks(comparison.study.arms)
     figure = Figure(figsize=(3.6 * len(runs) + 0.8, 3.8), layout="constrained")
-    panels = figure.subplots(1, len(runs), sharey=True, squeeze=False)
-    for axes, (title, own) in zip(panels.flat, runs.items(), strict=True):
+    axeses = figure.subplots(1, len(runs), sharey=True, squeeze=False)
+    for axes, (title, own) in zip(axeses.flat, runs.items(), strict=True):
         for k, i in enumerate(own):
             name = comparison.study.arms[i].condition.name
             look = styles[name]
@@ -292,6 +265,6 @@ def reliability(comparison: Comparison) -> Figure | None:
         axes.set_ylim(-0.04, 1.04)
         clean(axes)
     figure.supxlabel(f"k episodes of one sample, all right ({BARS})", fontsize=10)
-    panels.flat[0].set_ylabel("pass^k")
-    _legend(figure, panels.flat[0])
+    axeses.flat[0].set_ylabel("pass^k")
+    legend(figure, axeses.flat)
     return figure

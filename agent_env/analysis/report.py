@@ -30,10 +30,16 @@ from agent_env.records.escaping import visible
 from agent_env.records.manifest import Manifest
 
 CAPTIONS = {
+    "forest": "Every difference, paired by sample, with its 95 % interval; thin: the interval that "
+    "holds for all of them together. Filled: significant after Holm's correction.",
+    "dose-steps": "The main metric over the steps of an episode; the line is the slope within "
+    "samples. An association: models choose their steps.",
+    "dose-tokens": "The main metric over the tokens of an episode; the line is the slope within "
+    "samples. An association: models choose their tokens.",
     "by-solutions": "The main metric over the number of solutions, a panel per run.",
     "conditions": "The main metric and output tokens by condition, with 95 % intervals.",
     "frontier": "The main metric against what an episode costs; the line joins what nothing "
-    "cheaper equals.",
+    "cheaper equals. Without conditions that give the answer away.",
     "flips": "On how many samples each difference goes up and down.",
     "reliability": "pass^k: the chance that k episodes of one sample are all right.",
 }

@@ -64,7 +64,9 @@ class CompareOptions:
     ] = ()
     to: Annotated[str | None, Opt("md, csv, json or latex.")] = None
     out: Annotated[Path | None, Opt("Write there; for csv a folder, one file per table.")] = None
-    figures: Annotated[Path | None, Opt("Draw the figures into this folder, SVG and PNG.")] = None
+    figures: Annotated[Path | None, Opt("Draw the figures into this folder, SVG, PNG and PDF.")] = (
+        None
+    )
     html: Annotated[Path | None, Opt("Write tables, figures and method as one HTML file.")] = None
     wanted: Annotated[
         float, Opt("Difference to tell the samples needed for.", min=0.001, max=1)
@@ -191,7 +193,7 @@ def figures_of(comparison: Comparison) -> dict[str, Figure]:
 
 
 def draw(comparison: Comparison, folder: Path) -> Iterator[Path]:
-    """Draws every figure as SVG and PNG; yields the files."""
+    """Draws every figure as SVG, PNG and PDF; yields the files."""
     figures = figures_of(comparison)
     from agent_env.analysis.drawing import save
 

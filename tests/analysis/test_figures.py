@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.drawing import save
-from agent_env.analysis.figures import all_figures, looks
+from agent_env.analysis.drawing import save, wrapped
+from agent_env.analysis.figure_parts import dodged, looks
+from agent_env.analysis.figures import all_figures
 from agent_env.analysis.frames import episodes
 from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.statistics.conditions import conditions
@@ -23,13 +26,16 @@ def comparison() -> Comparison:
     return Comparison(made, Options(resamples=1000))
 
 
-def test_each_figure_is_written_as_svg_and_png(comparison: Comparison, tmp_path: Path) -> None:
+def test_each_figure_is_written_as_svg_png_and_pdf(comparison: Comparison, tmp_path: Path) -> None:
     figures = all_figures(comparison)
-    assert list(figures) == ["conditions", "frontier", "flips", "reliability"]
+    assert list(figures) == [
+        "forest", "conditions", "frontier", "dose-tokens", "flips", "reliability",
+    ]  # fmt: skip
     for name, figure in figures.items():
-        svg, png = save(figure, tmp_path, name)
+        svg, png, pdf = save(figure, tmp_path, name)
         assert b"<svg" in svg.read_bytes()
         assert png.read_bytes().startswith(b"\x89PNG")
+        assert pdf.read_bytes().startswith(b"%PDF")
 
 
 def test_the_same_study_gives_the_same_picture(comparison: Comparison, tmp_path: Path) -> None:
@@ -50,3 +56,36 @@ def test_frames(comparison: Comparison) -> None:
     assert list(table["difference"][:2]) == ["a web − a base", "a ci − a base"]
     assert table["exact_match low"][0] <= table["exact_match"][0] <= table["exact_match high"][0]
     assert "exact_match low" in conditions(comparison).frame().columns
+
+
+def lines_of(figure: Figure) -> str:
+    """All texts of a figure."""
+    return "\n".join(text.get_text() for text in figure.findobj(Text))
+
+
+def test_the_forest_has_a_row_for_each_contrast_and_model_with_its_figures() -> None:
+    made = study(Plant(samples=40), EFFECTS, ("lab/A", "lab/B"), seed=1)
+    texts = ("web:base", "(web:base)@A:(web:base)@B")
+    comparison = Comparison(made, Options(resamples=1000, contrasts=texts, planned=texts[:1]))
+    told = lines_of(all_figures(comparison)["forest"])
+    assert told.index("web − base") < told.index("lab/A") < told.index("lab/B")
+    assert "(lab/A web − lab/A base) − (lab/B web − lab/B\nbase) (exploratory)" in told
+    assert told.count("n = 40") == 3
+
+
+def test_what_gives_the_answer_away_is_not_on_the_frontier_nor_among_the_doses() -> None:
+    made = study(Plant(samples=30), {"base": 0.0, "web": 0.1, "explicit": 0.3}, ("m",), seed=1)
+    figures = all_figures(Comparison(made, Options(resamples=1000)))
+    assert "explicit" in lines_of(figures["conditions"])
+    assert "explicit" not in lines_of(figures["frontier"]) + lines_of(figures["dose-tokens"])
+
+
+def test_marks_at_one_place_are_moved_apart_and_others_are_not() -> None:
+    shifts = dodged([(10.0, 0.5), (10.0, 0.5), (90.0, 0.5), (10.0, 0.9)], (100.0, 1.0))
+    assert shifts == [0.0, 3.0, 0.0, 0.0]
+
+
+def test_a_long_name_is_shown_whole_on_several_lines() -> None:
+    assert wrapped("a-model-of-some-laboratory/with-a-long-name web − base", 20) == (
+        "a-model-of-some-\nlaboratory/with-a-\nlong-name web − base"
+    )

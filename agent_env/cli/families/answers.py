@@ -29,7 +29,8 @@ def score_answers(
         Path | None, typer.Option(help="Write the paper's tables and figures as CSV into here.")
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(help="Draw the paper's figures into this folder, SVG and PNG.")
+        Path | None,
+        typer.Option(help="Draw the paper's figures into this folder, SVG, PNG and PDF."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

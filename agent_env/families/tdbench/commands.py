@@ -225,7 +225,7 @@ def lay_out(
 
 
 def draw(layout: Layout, folder: Path) -> list[Path]:
-    """The layout's figure as SVG and PNG; ConfigError for a table."""
+    """The layout's figure as SVG, PNG and PDF; ConfigError for a table."""
     from agent_env.analysis.drawing import save
     from agent_env.families.tdbench.layout_figures import FIGURES, layout_figure
 

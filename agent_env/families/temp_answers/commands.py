@@ -179,7 +179,7 @@ def right_steps(file: ResponseFile) -> Steps:
 
 
 def draw(folder: Path, scored: ScoredAnswers) -> list[Path]:
-    """The paper's figures as SVG and PNG, by mode. ConfigError without matplotlib."""
+    """The paper's figures as SVG, PNG and PDF, by mode. ConfigError without matplotlib."""
     from agent_env.analysis.extra import need_extra
 
     need_extra("matplotlib")

@@ -165,7 +165,7 @@ def test_figures_are_drawn_with_every_model(tmp_path):
 
     answers = [answered(question(1), RIGHT), answered(question(1), "Ada Berg", model="n")]
     files = draw(make_layout("fig2", answers), tmp_path)
-    assert [file.name for file in files] == ["fig2.svg", "fig2.png"]
+    assert [file.name for file in files] == ["fig2.svg", "fig2.png", "fig2.pdf"]
     with pytest.raises(ConfigError, match="layout 5 is no figure"):
         draw(make_layout("5", answers), tmp_path)
 

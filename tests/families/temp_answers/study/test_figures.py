@@ -46,7 +46,7 @@ def test_each_figure_of_the_paper_is_there(several: dict[str, Figure]) -> None:
 def test_names_are_no_formulas_and_dates_are_years(
     several: dict[str, Figure], tmp_path: Path
 ) -> None:
-    svg, png = save(several["figure_2_ranking_smape"], tmp_path, "x")
+    svg, png, _ = save(several["figure_2_ranking_smape"], tmp_path, "x")
     assert b"  big$x$ -->" in svg.read_bytes()
     assert png.read_bytes().startswith(b"\x89PNG")
     panels = {axes.get_title(): axes for axes in several["figures_6_10_labels_ttqa_head"].axes}
@@ -67,7 +67,7 @@ def test_one_file_without_any_answer_is_drawn_too(mode: str, tmp_path: Path) -> 
     assert set(found) == {"figure_2_ranking_smape", "figure_5_possible", "figure_12_smape",
                           "figures_6_10_labels_ttqa_head"}  # fmt: skip
     for name, figure in found.items():
-        assert len(list(save(figure, tmp_path, name))) == 2
+        assert len(list(save(figure, tmp_path, name))) == 3
 
 
 def test_equal_means_share_a_rank_and_move_nowhere() -> None:
