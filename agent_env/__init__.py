@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable as ResultTable
+    from agent_env.api.comparisons import Comparison as Comparison
+    from agent_env.api.comparisons import compare as compare
     from agent_env.api.episodes import Episode as Episode
     from agent_env.api.objects import Condition as Condition
     from agent_env.api.runs import Run as Run
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from agent_env.api.runs import run as run
     from agent_env.api.runs import run_sync as run_sync
     from agent_env.api.studies import Study as Study
-    from agent_env.api.studies import compare as compare
     from agent_env.api.tasks import TaskOptions as TaskOptions
     from agent_env.api.tasks import task as task
     from agent_env.episodes.again.replay import ReplayResult as ReplayResult
@@ -49,10 +50,11 @@ __version__ = "0.1.0"
 
 PUBLIC = {
     "agent_env.analysis.result_tables": ("ResultTable",),
+    "agent_env.api.comparisons": ("Comparison", "compare"),
     "agent_env.api.episodes": ("Episode",),
     "agent_env.api.objects": ("Condition",),
     "agent_env.api.runs": ("Run", "open", "run", "run_sync"),
-    "agent_env.api.studies": ("Study", "compare"),
+    "agent_env.api.studies": ("Study",),
     "agent_env.api.tasks": ("TaskOptions", "task"),
     "agent_env.episodes.again.replay": ("ReplayResult",),
     "agent_env.errors": (

@@ -69,6 +69,12 @@ def contrast_mistakes(texts: Iterable[str], arms: Sequence[Arm]) -> dict[str, st
     return mistakes
 
 
+def readable_contrasts(texts: Iterable[str], arms: Sequence[Arm]) -> tuple[str, ...]:
+    """Those of the texts that these arms have the conditions for."""
+    texts = tuple(texts)
+    return tuple(text for text in texts if text not in contrast_mistakes(texts, arms))
+
+
 def _known(arms: Sequence[Arm]) -> str:
     models = list(dict.fromkeys(arm.run for arm in arms))
     words = f"known conditions: {', '.join(dict.fromkeys(arm.condition.name for arm in arms))}"

@@ -63,24 +63,57 @@ class SvgFigure:
     svg: Markup
 
 
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """What a report says of one comparison."""
+
+    title: str
+    """Of the task, where there are several."""
+    prefix: str
+    """Of the chapter's ids in the page; "" where it is the only one."""
+    conclusions: Sequence[str]
+    words: Sequence[str]
+    """Of the method."""
+    sections: Sequence[Section]
+    settings: ResultTable
+    figures: Sequence[SvgFigure]
+
+
 def report_html(
     comparison: Comparison,
     manifests: Mapping[str, Manifest],
     diagnoses: Sequence[RunDiagnosis] = (),
 ) -> str:
     """The whole report; `manifests` by the runs' names in the study."""
-    return page(
-        "report.html",
-        title=f"{comparison.study.task}: {', '.join(_models(comparison))}",
+    title = f"{comparison.study.task}: {', '.join(_models(comparison))}"
+    return report_of([chapter_of(comparison, manifests, diagnoses)], title)
+
+
+def chapter_of(
+    comparison: Comparison,
+    manifests: Mapping[str, Manifest],
+    diagnoses: Sequence[RunDiagnosis] = (),
+    title: str = "",
+) -> Chapter:
+    """The chapter of a comparison; the title tells several apart."""
+    prefix = f"{re.sub('[^A-Za-z0-9]+', '-', title)}-" if title else ""
+    return Chapter(
+        title=title,
+        prefix=prefix,
         conclusions=conclusions(comparison),
         words=method_words(comparison, manifests),
         sections=_sections(comparison, diagnoses),
         settings=settings(manifests),
         figures=[
-            SvgFigure(name, CAPTIONS.get(name, name), inline_svg(figure, name))
+            SvgFigure(name, CAPTIONS.get(name, name), inline_svg(figure, f"{prefix}{name}"))
             for name, figure in all_figures(comparison).items()
         ],
     )
+
+
+def report_of(chapters: Sequence[Chapter], title: str) -> str:
+    """One page with all chapters."""
+    return page("report.html", title=title, chapters=chapters)
 
 
 def page(template: str, **values: object) -> str:

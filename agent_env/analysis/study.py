@@ -170,7 +170,8 @@ def _labels(runs: Sequence[RunData]) -> dict[tuple[str, str], str]:
     if len(set(names)) < len(names):
         raise ConfigError(f"a run is named twice: {', '.join(names)}")
     models = [run.manifest.model for run in runs]
-    by_model = len(set(models)) == len(models)
+    in_study = any(run.manifest.study is not None for run in runs)  # which names its models
+    by_model = len(set(models)) == len(models) and not in_study
     labels = {}
     for run in runs:
         before = "" if len(runs) == 1 else f"{run.manifest.model if by_model else run.name} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,8 @@ from agent_env.cli.run import say
 from agent_env.cli.tables import Wide, print_table
 
 if TYPE_CHECKING:
+    from agent_env.analysis.comparison import Comparison
+    from agent_env.analysis.result_tables import ResultTable
     from agent_env.runs.compare import CompareOptions
 
 Runs = Annotated[
@@ -33,9 +36,8 @@ def compare(
     Example: agent-env compare runs/a runs/b --to md --out compared.md --figures figures
     """
     from agent_env.analysis.extra import FOR_FIGURES, FOR_REPORT, need_extra
-    from agent_env.analysis.totals import spent_table
     from agent_env.runs.compare import (
-        compare_folders,
+        compare_tasks,
         comparison_json,
         draw,
         select_tables,
@@ -45,26 +47,48 @@ def compare(
 
     if options.figures or options.html:
         need_extra(*(FOR_REPORT if options.html else FOR_FIGURES))
-    comparison = compare_folders(options, say)
+    tasks = compare_tasks(options, say)
     is_all = options.to or options.out or as_json
-    tables = select_tables(comparison, options.tables or (["all"] if is_all else []), options.by)
+    names = options.tables or (["all"] if is_all else [])
+    tables = {each.name: select_tables(each.comparison, names, options.by) for each in tasks}
     if as_json:
-        print(json.dumps(comparison_json(comparison, tables), allow_nan=False))
+        values = {t.name: comparison_json(t.comparison, tables[t.name]) for t in tasks}
+        whole = values if len(tasks) > 1 else next(iter(values.values()))
+        print(json.dumps({"tasks": whole} if len(tasks) > 1 else whole, allow_nan=False))
         return
-    if options.to or options.out:
-        write(tables, options.to, options.out, say)
-    else:
-        for each in tables:
-            print_table(each, wide)
-        if not options.tables:
-            spent = [(a.label, a.spent) for a in comparison.study.arms if a.spent]
-            print_table(spent_table(spent), wide)
-    if options.figures is not None:
-        for file in draw(comparison, options.figures):
-            say(f"drew {file}")
+    for each in tasks:
+        is_one = len(tasks) == 1
+        if not is_one and not (options.to or options.out):
+            print(f"== {each.name}")
+        if options.to or options.out:
+            out = options.out if is_one or options.out is None else _of_task(options.out, each.name)
+            write(tables[each.name], options.to, out, say)
+        else:
+            _print(each.comparison, tables[each.name], not options.tables, wide)
+        if options.figures is not None:
+            folder = options.figures if is_one else options.figures / each.name
+            for file in draw(each.comparison, folder):
+                say(f"drew {file}")
     if options.html is not None:
-        write_report(comparison, options.runs, options.html, say)
+        write_report(tasks, options.html, say)
         say(f"wrote {options.html}")
+
+
+def _of_task(out: Path, task: str) -> Path:
+    """The file, or the folder, of one of several tasks."""
+    return out.with_name(f"{out.stem}-{task}{out.suffix}") if out.suffix else out / task
+
+
+def _print(
+    comparison: Comparison, tables: Sequence[ResultTable], with_spending: bool, wide: bool
+) -> None:
+    from agent_env.analysis.totals import spent_table
+
+    for each in tables:
+        print_table(each, wide)
+    if with_spending:
+        spent = [(arm.label, arm.spent) for arm in comparison.study.arms if arm.spent]
+        print_table(spent_table(spent), wide)
 
 
 def diagnose(

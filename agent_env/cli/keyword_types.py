@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
-from agent_env.api.studies import WRITTEN
+from agent_env.api.comparisons import WRITTEN
 from agent_env.runs.compare import CompareOptions
 from agent_env.runs.keywords import Keyword, keywords_of
 from agent_env.runs.options import ForkOptions, ReplayOptions, ResumeOptions, RunOptions

@@ -40,9 +40,9 @@ def new(
 
     Example: agent-env study new web-and-code
     """
-    from agent_env.runs.studies.example import write_example
+    from agent_env.runs.studies.example import write_study
 
-    file = write_example(folder)
+    file = write_study(folder)
     print(file)
     say(f"edit it, then: agent-env study check {folder}")
 
@@ -158,6 +158,25 @@ def status(folder: StudyPath, as_json: AsJson = False) -> None:
         print(json.dumps(status_json(folder, rows)))
     else:
         print_table(status_table(folder, rows))
+
+
+@study.command()
+def report(
+    folder: StudyPath,
+    out: Annotated[Path | None, typer.Option(help="The page; default: STUDY/report.html.")] = None,
+) -> None:
+    """Write one HTML page over all tasks and models of a study: conclusions, tables, figures.
+
+    Example: agent-env study report web-and-code --out report.html
+    """
+    from agent_env.runs.compare import CompareOptions, compare_tasks, write_report
+    from agent_env.runs.studies.folder import StudyFolder
+
+    opened = StudyFolder(folder)
+    file = out or opened.path / "report.html"
+    tasks = compare_tasks(CompareOptions((opened.path,)), say)
+    write_report(tasks, file, say, title=f"study {opened.name}")
+    print(file)
 
 
 Go = Callable[["ListenerFor"], Coroutine[Any, Any, Mapping[str, str]]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from agent_env.records.manifest import StoppingSettings
 from agent_env.records.options import Opt
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.run import Run
-from agent_env.runs.study import read_study
+from agent_env.runs.study import find_runs, read_study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,29 +94,67 @@ class CompareOptions:
 ONE_CONDITION = "there is one condition only; a comparison needs two"
 
 
+@dataclass(frozen=True, slots=True)
+class TaskComparison:
+    """The comparison of one task's runs."""
+
+    name: str
+    """Of the task in its study; else the task."""
+    paths: tuple[Path, ...]
+    comparison: Comparison
+
+
+def compare_tasks(
+    options: CompareOptions, note: Callable[[str], None], objects: Objects = NO_OBJECTS
+) -> list[TaskComparison]:
+    """Compares all conditions of all runs, each task by itself."""
+    folders: dict[str, list[Path]] = {}
+    for path in find_runs(options.runs, note):
+        folders.setdefault(_task_name(path, objects), []).append(path)
+    tasks = []
+    for name, paths in folders.items():
+        own = replace(options, runs=tuple(paths))
+        try:
+            tasks.append(TaskComparison(name, tuple(paths), compare_folders(own, note, objects)))
+        except ConfigError as exc:
+            raise ConfigError(f"{name}: {exc}" if len(folders) > 1 else str(exc)) from exc
+    return tasks
+
+
+def _task_name(path: Path, objects: Objects) -> str:
+    """What tells the tasks of runs apart."""
+    manifest = Run.open(path, objects).manifest()
+    return manifest.task if manifest.study is None else path.resolve().parent.name
+
+
 def compare_folders(
     options: CompareOptions, note: Callable[[str], None], objects: Objects = NO_OBJECTS
 ) -> Comparison:
-    """Compares all conditions of all runs; ConfigError for a single one."""
+    """Compares all conditions of all runs; ConfigError for a single one, and for several tasks."""
     from agent_env.analysis.comparison import Comparison, Options
+    from agent_env.analysis.contrast_text import readable_contrasts
+    from agent_env.runs.studies.folder import contrasts_of
 
     if options.baseline is not None and options.contrasts:
         raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
     study = read_study(options.runs, options.strict, note, objects)
     if len(study.arms) < 2:
         raise ConfigError(ONE_CONDITION)
+    planned, added = contrasts_of(find_runs(options.runs))
+    own = options.contrasts
+    if not own and added and options.baseline is None:
+        own = readable_contrasts((*planned, *added), study.arms)
     return Comparison(
         study,
         Options(
             metric=options.metric,
             baseline=options.baseline,
-            contrasts=options.contrasts,
+            contrasts=own,
+            planned=() if options.baseline is not None else planned,
             margin=options.margin,
             target_effect=options.wanted,
             resamples=options.resamples,
-            until=StoppingSettings(
-                contrasts=options.contrasts, alpha=options.alpha, margin=options.margin
-            )
+            until=StoppingSettings(contrasts=own, alpha=options.alpha, margin=options.margin)
             if options.sequential
             else None,
         ),
@@ -202,20 +240,30 @@ def draw(comparison: Comparison, folder: Path) -> Iterator[Path]:
 
 
 def write_report(
-    comparison: Comparison,
-    paths: Sequence[Path | str],
+    tasks: Sequence[TaskComparison],
     out: Path,
     note: Callable[[str], None],
     objects: Objects = NO_OBJECTS,
+    title: str | None = None,
 ) -> None:
-    """Writes the comparison, the runs' settings and diagnoses as one HTML file."""
+    """Writes the comparisons, the runs' settings and diagnoses as one HTML file, a chapter for each
+    task where there are several."""
     need_extra(*FOR_REPORT)
-    from agent_env.analysis.report import report_html
+    from agent_env.analysis.report import chapter_of, report_of
     from agent_env.runs.study import read_manifests
 
-    text = report_html(
-        comparison, read_manifests(paths), diagnose_folders(paths, (), note, objects)
-    )
+    chapters = [
+        chapter_of(
+            each.comparison,
+            read_manifests(each.paths),
+            diagnose_folders(each.paths, (), note, objects),
+            each.name if len(tasks) > 1 else "",
+        )
+        for each in tasks
+    ]
+    models = dict.fromkeys(arm.model for each in tasks for arm in each.comparison.study.arms)
+    names = ", ".join(dict.fromkeys(each.comparison.study.task for each in tasks))
+    text = report_of(chapters, title or f"{names}: {', '.join(models)}")
     write_whole(out, text.encode("utf-8", "replace"))
 
 
@@ -226,8 +274,6 @@ def diagnose_folders(
     objects: Objects = NO_OBJECTS,
 ) -> list[RunDiagnosis]:
     """Diagnoses every episode of every run, or those named; ConfigError for an unknown name."""
-    from agent_env.runs.study import find_runs
-
     opened = [Run(path, objects) for path in find_runs(paths)]
     runs = [_diagnose_run(run, frozenset(episodes), note) for run in opened]
     names = {each.episode for run in runs for each in run.diagnoses}

@@ -10,7 +10,9 @@ import pytest
 
 import agent_env as ae
 
-MODULES = [f"agent_env.api.{name}" for name in ("tasks", "runs", "episodes", "studies")]
+MODULES = [
+    f"agent_env.api.{name}" for name in ("tasks", "runs", "episodes", "comparisons", "studies")
+]
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,33 @@ def test_one_blind_sheet_has_answers_of_all_runs(study: Path) -> None:
     )
     agreement = agent_env("label", "s", "--read", "sheet.csv", "--json", cwd=study)
     assert json.loads(agreement.stdout)["items"] == 20
+
+
+def test_compare_tells_each_task_by_itself_and_what_was_planned(study: Path) -> None:
+    done = agent_env("compare", "s", "--json", "--resamples", "1000", cwd=study)
+    assert done.returncode == 0, done.stderr
+    tasks = json.loads(done.stdout)["tasks"]
+    names = [
+        [row["difference"] for row in tasks[name]["differences"]["rows"]]
+        for name in ("few", "other")
+    ]
+    assert names == [["a explicit − a base", "b explicit − b base"]] * 2
+    late = agent_env("compare", "s/few", "--contrast", "base:explicit", "--contrast",
+                     "base@a:base@b", "--resamples", "1000", cwd=study)  # fmt: skip
+    assert late.stdout.count("exploratory") > 0
+
+
+def test_the_report_is_one_page_with_a_chapter_for_each_task(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one small figure in the place of all: to draw them takes seconds."""
+    figure = pytest.importorskip("matplotlib.figure").Figure
+    monkeypatch.setattr("agent_env.analysis.report.all_figures", lambda _: {"one": figure()})
+    done = agent_env("study", "report", "s", cwd=study)
+    assert done.returncode == 0, done.stderr
+    text = (study / "s/report.html").read_text()
+    assert [f'<h1 id="{task}-chapter">{task}</h1>' in text for task in ("few", "other")] == [
+        True
+    ] * 2
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))

@@ -42,14 +42,14 @@ model = "reference-static"
 """
 
 
-def write_example(folder: Path) -> Path:
-    """Writes the example into the folder; ConfigError where a study is there."""
+def write_study(folder: Path, text: str = EXAMPLE) -> Path:
+    """Writes study.toml into the folder; ConfigError where a study is there."""
     file = folder / FILE
     if file.exists():
         raise ConfigError(f"{file} is there already; name another folder, or edit it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(EXAMPLE, encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as exc:
         raise ConfigError(f"cannot write to {folder}: {exc.strerror}") from exc
     return file

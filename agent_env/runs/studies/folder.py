@@ -3,7 +3,7 @@ model below: STUDY/TASK/MODEL."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from agent_env.runs.options import ResumeOptions, RunOptions
 from agent_env.runs.prepare import addressed
 from agent_env.runs.resume import check_resumed
 from agent_env.runs.run import Run
-from agent_env.runs.studies.plan import Budget, StudyPlan
+from agent_env.runs.studies.plan import Budget, StudyPlan, Texts
 from agent_env.runs.studies.read import FILE, plan_of, read_text
 from agent_env.runs.studies.together import Course, Lane, ListenerFor, prepare_all, run_lanes
 from agent_env.runs.studies.toml_lines import TomlLines
@@ -267,6 +267,20 @@ class StudyFolder:
         ]
         budget = _budget("the study", self.plan.budget)
         return await run_lanes(lanes, listener_for, course, budget, names)
+
+
+def contrasts_of(runs: Iterable[Path]) -> tuple[Texts, Texts]:
+    """The contrasts that the studies of these runs planned at their start, and those added since;
+    none where the runs belong to no study."""
+    planned, added = dict[str, None](), dict[str, None]()
+    folders = {study.path.resolve(): study for study in map(StudyFolder.around, runs) if study}
+    for study in folders.values():
+        begun = study.begun_plan
+        planned |= dict.fromkeys(begun.contrasts if begun else ())
+        if study.file.exists():
+            now = plan_of(study.file, study.text, is_checked=False)
+            added |= dict.fromkeys(now.contrasts)
+    return tuple(planned), tuple(text for text in added if text not in planned)
 
 
 def _budget(whose: str, budget: Budget) -> RunBudget | None:

@@ -1,7 +1,8 @@
-"""A TOML document whose entries know their lines."""
+"""A TOML document whose entries know their lines, and the text of one."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,3 +75,32 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(inner) for inner in value]
     return value.isoformat() if isinstance(value, date | time) else value
+
+
+def toml_text(data: Mapping[str, Any]) -> str:
+    """The entries as TOML: plain values first, a table for each mapping of mappings."""
+    tables = {key: value for key, value in data.items() if _is_tables(value)}
+    lines = [f"{_key(key)} = {_value(v)}\n" for key, v in data.items() if key not in tables]
+    for kind, table in tables.items():
+        for name, entries in table.items():
+            lines.append(f"\n[{_key(kind)}.{_key(name)}]\n")
+            lines += [f"{_key(key)} = {_value(value)}\n" for key, value in entries.items()]
+    return "".join(lines)
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(each, Mapping) for each in value.values())
+
+
+def _key(text: str) -> str:
+    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else json.dumps(text)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_key(k)} = {_value(v)}' for k, v in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -9,7 +9,7 @@ import pytest
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.runs.studies.example import EXAMPLE
 from agent_env.runs.studies.read import read_plan
-from agent_env.runs.studies.toml_lines import TomlLines
+from agent_env.runs.studies.toml_lines import TomlLines, toml_text
 
 GOOD = """\
 conditions = ["base", "explicit"]
@@ -145,3 +145,11 @@ def test_a_line_is_that_on_which_its_statement_begins() -> None:
     assert toml.data == {"a": [1, 2], "t": {"b": "x\n", "c": {"d": "1979-05-27"}}}
     places = [("a",), ("a", 1), ("t",), ("t", "b"), ("t", "c", "d"), ("t", "none"), ("none",)]
     assert [toml.line(place) for place in places] == [1, 1, 5, 6, 9, 5, None]
+
+
+def test_a_text_of_entries_is_read_as_these_entries() -> None:
+    data = {
+        "a": ['x"\\\n', 1, 2.5, True], "b": {"c d": "é", "e": [1]},
+        "t": {"one": {"k": "v"}, "two.x": {"k": {"l": False}}},
+    }  # fmt: skip
+    assert TomlLines(Path("x"), toml_text(data)).data == data
