@@ -43,6 +43,7 @@ class Observation:
     hosted_calls: int = 0
     """Calls of the provider's own tools."""
     cut_outputs: int = 0
+    saved_tokens: int | None = 0
     """Tool outputs that were cut to fit into the context."""
     trouble: str | None = None
     """Why the episode, or its scorer, failed."""
@@ -78,5 +79,6 @@ def observe(
         answer=None if score.answer is None else frozenset(score.answer),
         hosted_calls=episode.hosted_calls,
         cut_outputs=episode.cut_outputs,
+        saved_tokens=episode.saved_tokens,
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
     )

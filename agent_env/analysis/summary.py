@@ -11,7 +11,7 @@ from agent_env.analysis.intervals import FEWEST, Estimate
 from agent_env.analysis.observations import RARE
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.study import Arm
-from agent_env.analysis.totals import Totals
+from agent_env.analysis.totals import Totals, sum_known
 from agent_env.analysis.treatment import MARK
 from agent_env.records.schema import Condition
 
@@ -46,6 +46,8 @@ class Summary:
     """Mean calls of the provider's own tools."""
     cut_outputs: int
     """Tool outputs that were cut to fit into the context, of all finished episodes."""
+    saved_tokens: int | None
+    """Estimate: output tokens not written as looping replies were cut; None where unknown."""
     without_call: int | None
     """Finished episodes that were offered tools and called none; None where none were offered."""
     usage_sources: tuple[str, ...]
@@ -68,6 +70,7 @@ class Summary:
             **self.used,
             "hosted_calls": self.hosted_calls,
             "cut_outputs": self.cut_outputs,
+            "saved_tokens": self.saved_tokens,
             "without_call": self.without_call,
             "usage_sources": list(self.usage_sources),
             "stop_reasons": self.stop_reasons,
@@ -118,6 +121,7 @@ def _summary(
         used=used,
         hosted_calls=sum(o.hosted_calls for o in finished) / max(len(finished), 1),
         cut_outputs=sum(o.cut_outputs for o in finished),
+        saved_tokens=sum_known([o.saved_tokens for o in finished]),
         without_call=without if offered else None,
         usage_sources=tuple(sorted({s for o in finished for s in o.usage_sources})),
         stop_reasons=dict(Counter(s.stop_reason for s in finished if s.stop_reason).most_common()),
@@ -201,6 +205,11 @@ def _on_calls(rows: Sequence[Summary]) -> Iterator[str]:
     reasons = sum((Counter(row.stop_reasons) for row in rows), Counter[str]())
     if reasons.keys() - {"answered"}:
         yield f"ended by {', '.join(f'{k} {n}' for k, n in reasons.most_common())}"
+    loops = [row for row in rows if "repetition" in row.stop_reasons]
+    if loops:
+        saved = sum_known([row.saved_tokens for row in loops])
+        tokens = "an unknown number of" if saved is None else f"about {saved}"
+        yield f"replies that repeated themselves were cut, which saved {tokens} tokens (estimate)"
     spent = [row.spent for row in rows if row.spent is not None]
     failed, unknown = (
         sum(getattr(s, n) for s in spent) for n in ("failed_calls", "uncounted_calls")

@@ -207,6 +207,8 @@ def _take_in(attempt: Attempt, reply: Reply) -> None:
 def _after_reply(attempt: Attempt, reply: Reply) -> Next:
     if reply.finish_reason == "refused":
         return attempt.stop("refused")
+    if reply.finish_reason == "repetition" and not reply.message.tool_calls:
+        return attempt.stop("repetition")
     if reply.finish_reason == "length" and not reply.message.tool_calls:
         return attempt.stop("truncated")
     attempt.turn = None

@@ -76,6 +76,8 @@ class Api:
     """What a body says; it is clean already."""
     stream_fields: Json = field(default_factory=dict)
     """Fields of a request for a stream, beside `stream`."""
+    cut: Callable[[Sequence[Json]], Json] | None = None
+    """The event that ends a stream which the client closed after these; None: none is closed."""
     take_excess_out: Callable[[Json], Json] = _nothing_too_large
     """Takes out of a body what is too large to be kept; gives its fields, with the reason."""
     refuses: Mapping[str, str] = field(default_factory=dict)

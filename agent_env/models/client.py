@@ -10,9 +10,12 @@ from agent_env.models.api import Api, Exchange, Fault, Question
 from agent_env.models.cleaning import Json
 from agent_env.models.echo import Echo, EchoMode
 from agent_env.models.endpoint import Endpoint
+from agent_env.models.repetition import LoopWatch
 from agent_env.models.request_fields import Parameters
 from agent_env.protocols import ReplyOptions
-from agent_env.records.schema import Message, Reply, ToolSpec
+from agent_env.records.schema import Message, Repetition, Reply, ToolSpec
+
+LETTERS_PER_TOKEN = 4
 
 
 class ApiModel:
@@ -52,15 +55,16 @@ class ApiModel:
     ) -> Reply:
         """One reply; raises ModelError where the server gives none that can be used."""
         request, refused = self.request(messages, tools, options), self._echo.refused
+        watch = LoopWatch()
         try:
-            body = await (self._streamed(request) if self._stream else self._whole(request))
+            body = await (self._streamed(request, watch) if self._stream else self._whole(request))
         except ModelError as exc:
             failure = self._echo.classify(exc, messages, refused)
         else:
             reply = self._reply(body, request, messages)
             if options.schema is not None and reply.finish_reason == "stop":
                 self._check_held(reply)
-            return reply
+            return self._with_loop(reply, watch)
         raise failure
 
     async def close(self) -> None:
@@ -91,9 +95,11 @@ class ApiModel:
     async def _whole(self, request: Json) -> Json:
         return await self._endpoint.post(self._api.path, request)
 
-    async def _streamed(self, request: Json) -> Json:
-        fields = {**request, **self._api.stream_fields}
-        events = await self._endpoint.events(self._api.path, fields)
+    async def _streamed(self, request: Json, watch: LoopWatch) -> Json:
+        fields, cut = {**request, **self._api.stream_fields}, self._api.cut
+        events = await self._endpoint.events(self._api.path, fields, watch if cut else None)
+        if cut is not None and watch.loop is not None:
+            events.append(cut(events))
         body = self._api.whole(events)
         if isinstance(body, Fault):
             raise self._failure(body, request, events)
@@ -108,6 +114,27 @@ class ApiModel:
             raise self._failure(reply, request)
         self._echo.report_excess(reply.message)
         return reply
+
+    def _with_loop(self, reply: Reply, watch: LoopWatch) -> Reply:
+        """The reply as it is, or marked as one that was cut in a loop, or that ran to its limit in
+        one."""
+        was_cut, message = watch.loop is not None, reply.message
+        if reply.finish_reason == "length" and not was_cut:
+            watch.look(("content", message.content), ("reasoning", message.reasoning or ""))
+        if watch.loop is None:
+            return reply
+        limit, saved = self._parameters.max_output_tokens, None
+        if limit is not None:
+            letters = len(message.content) + len(message.reasoning or "")
+            saved = max(0, limit - (reply.usage.output_tokens or letters // LETTERS_PER_TOKEN))
+        loop = Repetition(
+            unit=watch.loop.unit[:200],
+            times=watch.loop.times,
+            place=watch.place,
+            was_cut=was_cut,
+            saved_tokens=saved if was_cut else 0,
+        )
+        return reply.model_copy(update={"finish_reason": "repetition", "repetition": loop})
 
     def _check_held(self, reply: Reply) -> None:
         """ModelError where the server let the schema of the request fall."""

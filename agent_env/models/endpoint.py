@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from httpx2 import Request
     from openai import AsyncOpenAI
 
+    from agent_env.models.repetition import LoopWatch
+
 KEEPALIVE_S = 60.0  # idle connections; after the usual 5 s slow tools would cost a new one
 
 
@@ -94,9 +96,10 @@ class Endpoint:
             return self.failures.cleaned(self._parsed(text, {}))
         raise failure
 
-    async def events(self, path: str, body: Json) -> list[Json]:
-        """The events of a streamed reply, to the end of the stream; where it breaks off, its error
-        has what was said, and the cancellation has it as a note."""
+    async def events(self, path: str, body: Json, watch: LoopWatch | None = None) -> list[Json]:
+        """The events of a streamed reply, to the end of the stream, or to the loop that `watch`
+        sees; where it breaks off, its error has what was said, and the cancellation has it as a
+        note."""
         from agent_env.models.streams import read_stream
 
         received: list[Json] = []
@@ -104,7 +107,7 @@ class Endpoint:
             with self._client() as client:
                 async with asyncio.timeout(self._pace.reply_s):
                     request: Json = {**body, "stream": True}
-                    other = await read_stream(client, path, request, self._pace, received)
+                    other = await read_stream(client, path, request, self._pace, received, watch)
             if other is None:
                 return received
             self._parsed(other.text, body)

@@ -18,12 +18,18 @@ from typing import TYPE_CHECKING
 from httpx2 import AsyncByteStream
 
 from agent_env.models.cleaning import Json, encoded
+from agent_env.models.repetition import LoopWatch, Place
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 IDLE_S = 60.0
 PATIENCE = 4.0
+PLACES: dict[str, Place] = {
+    "reasoning_content": "reasoning",
+    "reasoning": "reasoning",
+    "content": "content",
+}
 MAX_PARTIAL = 8_000
 """Letters of a broken stream that are kept, the last ones."""
 
@@ -72,10 +78,15 @@ class NoStream:
 
 
 async def read_stream(
-    client: AsyncOpenAI, path: str, body: Json, pace: Pace, events: list[Json]
+    client: AsyncOpenAI,
+    path: str,
+    body: Json,
+    pace: Pace,
+    events: list[Json],
+    watch: LoopWatch | None = None,
 ) -> NoStream | None:
     """Put the events of the reply into `events` as they come; TimeoutError, with what was missed,
-    where the server says nothing for too long."""
+    where the server says nothing for too long. Closes the stream where `watch` sees it loop."""
     from openai import AsyncStream
 
     size, start = letters(body), time.monotonic()
@@ -100,6 +111,9 @@ async def read_stream(
                     pace.add_first_byte(size, time.monotonic() - start)
                 if isinstance(event, dict):
                     events.append(event)
+                    if watch is not None and watch.add(said(event)):
+                        await stream.close()
+                        return None
     except TimeoutError:
         if not timer.expired():
             raise
@@ -140,6 +154,23 @@ class Watched(AsyncByteStream):
             self._timer.reschedule(self._loop.time() + self._idle_s)
 
 
+def said(event: Json) -> Iterable[tuple[Place, str]]:
+    """What an event of either API adds to the text and to the reasoning, by place."""
+    kind, delta = event.get("type"), event.get("delta")
+    if isinstance(kind, str) and isinstance(delta, str):
+        if kind == "response.output_text.delta":
+            yield "content", delta
+        elif "reasoning" in kind:
+            yield "reasoning", delta
+    choices = event.get("choices")
+    for choice in choices[:1] if isinstance(choices, list) else ():
+        delta = choice.get("delta") if isinstance(choice, dict) else None
+        if isinstance(delta, dict):
+            for name, place in PLACES.items():
+                if isinstance(piece := delta.get(name), str):
+                    yield place, piece
+
+
 def partial_text(events: Iterable[Json]) -> str | None:
     """The end of what the events of either API text: thoughts, text and arguments; None where they
     text nothing."""
@@ -159,7 +190,7 @@ def _pieces(event: Json) -> Iterable[str]:
 
 
 def _texts(delta: Json) -> Iterable[str]:
-    for name in ("reasoning_content", "reasoning", "content"):
+    for name in PLACES:
         if isinstance(text := delta.get(name), str):
             yield text
     calls = delta.get("tool_calls")

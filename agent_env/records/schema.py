@@ -194,11 +194,24 @@ class Usage(Stored):
     """Calls that the provider's own tools made within the reply, by kind."""
 
 
+class Repetition(Stored):
+    """A loop at the end of a reply: one unit over and over."""
+
+    unit: str
+    """At most 200 characters of it."""
+    times: int
+    place: Literal["content", "reasoning"]
+    was_cut: bool
+    """Whether the stream was closed at that point; false for a reply that ran to its limit."""
+    saved_tokens: int | None = None
+    """Estimate: the output limit less what was written; None without a limit."""
+
+
 class Reply(Stored):
     """The result of one model call."""
 
     message: Message
-    finish_reason: Literal["stop", "tool_calls", "length", "refused"] | None = None
+    finish_reason: Literal["stop", "tool_calls", "length", "refused", "repetition"] | None = None
     usage: Usage = Usage()
     model: str | None = None
     """The model's name as the server reports it."""
@@ -206,6 +219,8 @@ class Reply(Stored):
     """URLs that the reply cites."""
     hosted_pages: tuple[PageRef, ...] = ()
     """Pages that the provider's own tools opened or consulted; their bytes are not known."""
+    repetition: Repetition | None = Field(default=None, exclude_if=lambda loop: loop is None)
+    """The loop in which it ends; None for none."""
     cached_at: str | None = None
     """When the reply was first received, if it comes from the reply cache and so cost nothing."""
 
@@ -310,9 +325,11 @@ StopReason = Literal[
     "context",
     "truncated",
     "refused",
+    "repetition",
 ]
 """Why an episode ended; after all but `answered` the last answer stands, if any. `context`: the
-conversation exceeded the model's context window. Failures are counted apart."""
+conversation exceeded the model's context window. `repetition`: the reply repeated itself. Failures
+are counted apart."""
 
 
 class JudgeCall(Stored):
@@ -378,6 +395,9 @@ class Episode(Stored):
     """Replies that came from the reply cache."""
     cut_outputs: int = 0
     """Tool outputs that were cut to fit into the context."""
+    saved_tokens: int | None = 0
+    """Estimate: output tokens that were not written as looping replies were cut; None where a reply
+    had no limit."""
     paid: Usage = Usage()
     """Sums over the calls that cost money: all but the replies from the reply cache."""
     charged: Usage = Usage()

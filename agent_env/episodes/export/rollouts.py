@@ -8,7 +8,7 @@ from typing import Any
 from agent_env.episodes.export.chat import as_line, chat_message, chat_tools
 from agent_env.episodes.export.source import EpisodeRecord, Source
 
-CUT = frozenset({"truncated", "tokens", "input_tokens", "output_tokens", "context"})
+CUT = frozenset({"truncated", "repetition", "tokens", "input_tokens", "output_tokens", "context"})
 """Stop reasons by which a text was cut off."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_env.episodes.calls.first_call import first_call
 from agent_env.episodes.calls.spending import token_totals
-from agent_env.records.schema import Episode, Message, Usage
+from agent_env.records.schema import Episode, Message, Repetition, Usage
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
@@ -55,6 +55,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
         uncounted_calls=totals.uncounted_calls,
         cache_hits=totals.cache_hits,
         cut_outputs=len({n for call in calls for n in call.kept or ()}),
+        saved_tokens=_saved(e.reply.repetition for e in calls if e.reply is not None),
         paid=totals.paid,
         charged=totals.charged,
         usage_sources=totals.sources,
@@ -102,6 +103,12 @@ def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
 def _hosted_calls(usage: Usage) -> int:
     """Number of calls of the provider's tools; a container is none."""
     return sum(n for kind, n in (usage.hosted_calls or {}).items() if kind != "container")
+
+
+def _saved(loops: Iterable[Repetition | None]) -> int | None:
+    """The sum over the streams that were cut; None where one of them is unknown."""
+    saved = [loop.saved_tokens for loop in loops if loop is not None and loop.was_cut]
+    return None if None in saved else sum(each or 0 for each in saved)
 
 
 def gave_nothing(event: ToolCalled) -> bool:

@@ -251,6 +251,7 @@ API = Api(
     whole=_whole,
     reply=_reply,
     stream_fields={"stream_options": {"include_usage": True}},
+    cut=lambda events: {"choices": [{"delta": {}, "finish_reason": "repetition"}]},
     take_excess_out=_take_excess_out,
     key_variable="COMPATIBLE_API_KEY",
 )

@@ -78,6 +78,30 @@ def _whole(events: Sequence[Json]) -> Json | Fault:
     return Fault()
 
 
+def _cut(events: Sequence[Json]) -> Json:
+    """With the items that were done, and what came of the one after them."""
+    done: list[Json] = []
+    texts: dict[str, str] = {}
+    model = ""
+    for event in events:
+        model = model or text(record(event, "response"), "model")
+        kind = text(event, "type")
+        if kind == "response.output_item.done":
+            done.append(record(event, "item"))
+            texts = {}
+        elif kind.endswith(".delta"):
+            texts[kind] = texts.get(kind, "") + text(event, "delta")
+    for kind, piece in texts.items():
+        if "reasoning" in kind:
+            part: Json = {"type": "reasoning_text", "text": piece}
+            done.append({"type": "reasoning", "content": [part]})
+        elif kind == "response.output_text.delta":
+            part = {"type": "output_text", "text": piece, "annotations": []}
+            done.append({"type": "message", "role": "assistant", "content": [part]})
+    body: Json = {"status": "incomplete", "model": model, "output": list(done)}
+    return {"type": "response.incomplete", "response": body}
+
+
 def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     if body.get("error"):
         return Fault(body["error"], answer=body)
@@ -225,6 +249,7 @@ API = Api(
     tool=_tool,
     settings=_settings,
     whole=_whole,
+    cut=_cut,
     reply=_reply,
     refuses={"seed": "the Responses API takes no seed; leave --model-seed out"},
     own_url=OPENAI_URL,

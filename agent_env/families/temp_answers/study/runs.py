@@ -12,7 +12,7 @@ from agent_env.families.temp_answers.task import is_prefilled
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode
 
-FINISH = {"truncated": "length"}
+FINISH = {"truncated": "length", "repetition": "length"}
 
 
 def run_files(
