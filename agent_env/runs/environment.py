@@ -104,21 +104,26 @@ class Environment:
 
     def episode(self, sample: str, condition: str | None = None) -> DrivenEpisode:
         """A new, unstarted attempt at a sample, under the named condition or the first."""
-        from agent_env.episodes.driven import DrivenEpisode
-
         chosen = next((s for s in self.samples if s.id == sample), None)
         under = next((c for c in self.conditions if condition in (None, c.name)), None)
         if chosen is None or under is None:
             raise ConfigError(f"{self.folder.path} has no sample {sample} under {condition}")
-        key = self._free_key(chosen, under)
+        return self.attempt(self._free_key(chosen, under), chosen, under)
+
+    def attempt(
+        self, key: EpisodeKey, sample: Sample, condition: Condition, policy: str | None = None
+    ) -> DrivenEpisode:
+        """The attempt of this key, by the policy of this name: a new one, or what is left of one
+        that was interrupted."""
+        from agent_env.episodes.driven import DrivenEpisode
 
         async def run(model: Model) -> None:
-            await self._run(key, chosen, under, model)
+            await self._run(key, sample, condition, model)
 
         def judge() -> tuple[Episode, Score]:
-            return self._judge(key, chosen)
+            return self._judge(key, sample)
 
-        return DrivenEpisode(self.name, run, judge, self.task.metrics[0])
+        return DrivenEpisode(policy or self.name, run, judge, self.task.metrics[0])
 
     def _free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
         """The next repeat without a trace."""
@@ -135,7 +140,8 @@ class Environment:
         self, key: EpisodeKey, sample: Sample, condition: Condition, model: Model
     ) -> None:
         opened = self.opener.open(key)
-        assert opened is not None  # a new trace is never left alone
+        if opened is None:
+            raise ConfigError(f"{self.folder.trace(key)} is left alone: see the message above")
         runner = replace(self.runner, open_seams=_with_model(self.rooms, model))
         await runner.episode(key, sample, condition, self.loop, *opened)
 
