@@ -102,6 +102,14 @@ class Environment:
     loop: AgentLoop
     _begun: Counter[tuple[str, str]] = field(default_factory=Counter)
 
+    @property
+    def the_condition(self) -> Condition:
+        """Of an environment with exactly one; ConfigError for others."""
+        if len(self.conditions) != 1:
+            names = ", ".join(condition.name for condition in self.conditions)
+            raise ConfigError(f"one --condition, not {names}: its tools are listed once for all")
+        return self.conditions[0]
+
     def episode(self, sample: str, condition: str | None = None) -> DrivenEpisode:
         """A new, unstarted attempt at a sample, under the named condition or the first."""
         chosen = next((s for s in self.samples if s.id == sample), None)

@@ -14,20 +14,25 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.pending import pending
-from agent_env.errors import AgentEnvError, ConfigError
+from agent_env.errors import AgentEnvError
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.runs.environment import make_environment
+from agent_env.runs.run import Run
 
 if TYPE_CHECKING:
     from agent_env.episodes.driven import DrivenEpisode, Turn
     from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.records.schema import Condition, Episode, Sample, Score
     from agent_env.runs.environment import Environment
+    from agent_env.runs.options import RunOptions
 
 MOST_OPEN = 1000
 """Episodes open at a time."""
+ANSWER_NOW = "No further tool call is allowed: submit your answer now."
 
 
 class ExamError(AgentEnvError):
@@ -93,6 +98,11 @@ class Exam:
         )
 
     @property
+    def folder(self) -> Path:
+        """The run's."""
+        return self._environment.folder.path
+
+    @property
     def handles(self) -> tuple[str, ...]:
         """Of the open episodes."""
         return tuple(self._open)
@@ -141,6 +151,8 @@ class Exam:
         async with opened.lock:
             if opened.turn.done:
                 raise ExamError(_over(opened.turn))
+            if opened.turn.tool_choice == "none":
+                raise ExamError(ANSWER_NOW)
             call = ToolCall(
                 id=f"mcp_{len(opened.turn.messages)}",
                 name=tool,
@@ -178,7 +190,7 @@ def _result(turn: Turn, call_id: str) -> CallResult:
     if turn.done:
         rules.append(_over(turn))
     elif turn.tool_choice == "none":
-        rules.append("No further tool call is allowed: submit your answer now.")
+        rules.append(ANSWER_NOW)
     text = "\n\n".join((*outputs, *rules))
     return CallResult(text, any(o.startswith("Error") for o in outputs), turn.done)
 
@@ -190,15 +202,21 @@ def _over(turn: Turn) -> str:
     return f"The episode is over ({turn.episode.stop_reason})."
 
 
+async def exam_folder(options: RunOptions, note: Callable[[str], None]) -> Run:
+    """The run of `options.out` where there is one, which goes on with its own options; else a new
+    one of these."""
+    if options.out is not None and (options.out / "run.json").exists():
+        note(f"{options.out} goes on, with the options that it was begun with")
+        return Run.open(options.out)
+    return await make_environment(options, note)
+
+
 @asynccontextmanager
 async def open_exam(
     environment: Environment, on_end: Callable[[EpisodeKey, Score], None]
 ) -> AsyncIterator[Exam]:
     """An exam over the environment's folder; ConfigError unless it has exactly one condition."""
-    if len(environment.conditions) != 1:
-        names = ", ".join(condition.name for condition in environment.conditions)
-        raise ConfigError(f"an exam has one --condition, not {names}: its tools are listed once")
-    (condition,) = environment.conditions
+    condition = environment.the_condition
     async with environment.rooms.open_seams(environment.samples[0], condition) as seams:
         tools = seams.toolbox.specs
     repeats = environment.folder.manifest().repeats

@@ -1,30 +1,42 @@
-"""An exam as an MCP server: any agent that speaks MCP can sit it.
+"""MCP servers of ours: an exam that any agent can sit, and the tools of a condition alone.
 
-Tools: `next_question`, the condition's own, `submit_answer`; the prompt `question`. With `many`
-episodes each tool takes the episode's handle; else one is open at a time. Needs the extra `mcp`.
+An exam has the tools `next_question`, the condition's own and `submit_answer`, and the prompt
+`question`. With `many` episodes each tool takes the episode's handle; else one is open at a time.
+Needs the extra `mcp`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from agent_env import __version__
 from agent_env.errors import ConfigError
+from agent_env.records.schema import ToolCall
+from agent_env.runs.environment import make_environment, open_environment
 from agent_env.runs.exam import Exam, ExamError, Question, Submission
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from mcp_types import CallToolResult, GetPromptResult, Tool
 
+    from agent_env.protocols import Toolbox
     from agent_env.records.schema import Message
+    from agent_env.runs.options import RunOptions
 
 NEXT, SUBMIT, HANDLE = "next_question", "submit_answer", "episode"
 NO_MORE = "There is no question left."
 
 
 class ExamServer:
-    """The handlers of one server."""
+    """Hands out an exam's questions, one open at a time or `many`, each by its handle; tells the
+    score of an answer where it `tells_score`."""
 
     def __init__(self, exam: Exam, many: bool = False, tells_score: bool = False) -> None:
         if taken := {spec.name for spec in exam.tools} & {NEXT, SUBMIT}:
@@ -155,24 +167,70 @@ class ExamServer:
         return self._exam.handles[0]
 
 
-async def serve_stdio(server: ExamServer) -> None:
+class ToolServer:
+    """The tools of one toolbox, without question, limits or trace."""
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        self._toolbox = toolbox
+        self._names = frozenset(spec.name for spec in toolbox.specs)
+
+    def server(self) -> Server[Any]:
+        """For the SDK's transports."""
+        from mcp.server.lowlevel import Server
+        from mcp_types import ListToolsResult, Tool
+
+        async def list_tools(context: Any, params: Any) -> ListToolsResult:
+            tools = [
+                Tool(name=spec.name, description=spec.description, input_schema=spec.parameters)
+                for spec in self._toolbox.specs
+            ]
+            return ListToolsResult(tools=tools)
+
+        async def call_tool(context: Any, params: Any) -> CallToolResult:
+            arguments = json.dumps(params.arguments or {}, ensure_ascii=False)
+            call = ToolCall(id="mcp", name=params.name, arguments=arguments)
+            result = await self._toolbox.run(call, self._names)
+            return _text(result.output, is_error=result.error is not None)
+
+        return Server("agent-env-tools", version=__version__, on_list_tools=list_tools,
+                      on_call_tool=call_tool)  # fmt: skip
+
+
+async def serve_stdio(lowlevel: Server[Any]) -> None:
     """Serves one client on standard input and output, until it leaves."""
     from mcp.server.stdio import stdio_server
 
-    lowlevel = server.server()
     async with stdio_server() as (read, write):
         await lowlevel.run(read, write, lowlevel.create_initialization_options())
 
 
-async def serve_http(server: ExamServer, port: int, note: Any) -> None:
-    """Serves any number of clients at http://127.0.0.1:PORT/mcp, until a signal ends it."""
+async def serve_http(lowlevel: Server[Any], port: int, note: Callable[[str], None]) -> None:
+    """Serves any number of clients at http://127.0.0.1:PORT/mcp, until a signal ends it; a free
+    port for 0. ConfigError where the port is taken."""
     import uvicorn
 
-    app = server.server().streamable_http_app()
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")
-    with config.bind_socket() as bound:
-        note(f"MCP server: http://127.0.0.1:{bound.getsockname()[1]}/mcp (end it by Ctrl-C)")
+    app = lowlevel.streamable_http_app()
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind(("127.0.0.1", port))
+        except OSError as exc:
+            raise ConfigError(f"cannot listen on port {port}: {exc.strerror or exc}") from exc
+        note(f"MCP server: http://127.0.0.1:{bound.getsockname()[1]}/mcp; Ctrl-C ends it")
         await uvicorn.Server(config).serve(sockets=[bound])
+
+
+@asynccontextmanager
+async def open_tools(options: RunOptions, note: Callable[[str], None]) -> AsyncIterator[ToolServer]:
+    """The tools of the options' one condition, over the web that their task has."""
+    with TemporaryDirectory() as folder:
+        run = await make_environment(replace(options, limit=1, out=Path(folder) / "run"), note)
+        async with open_environment(run, note=note) as environment:
+            condition = environment.the_condition
+            seams = environment.rooms.open_seams(environment.samples[0], condition)
+            async with seams as opened:
+                yield ToolServer(opened.toolbox)
 
 
 def _agent(context: Any) -> str:
@@ -183,9 +241,7 @@ def _agent(context: Any) -> str:
     return f"{params.client_info.name} {params.client_info.version}".strip()[:100]
 
 
-def _text(
-    text: str, facts: dict[str, Any] | None = None, is_error: bool = False
-) -> CallToolResult:
+def _text(text: str, facts: dict[str, Any] | None = None, is_error: bool = False) -> CallToolResult:
     from mcp_types import CallToolResult, TextContent
 
     content = TextContent(type="text", text=text)
