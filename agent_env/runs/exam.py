@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 MOST_OPEN = 1000
 """Episodes open at a time."""
-ANSWER_NOW = "No further tool call is allowed: submit your answer now."
 
 
 class ExamError(AgentEnvError):
@@ -151,8 +150,6 @@ class Exam:
         async with opened.lock:
             if opened.turn.done:
                 raise ExamError(_over(opened.turn))
-            if opened.turn.tool_choice == "none":
-                raise ExamError(ANSWER_NOW)
             call = ToolCall(
                 id=f"mcp_{len(opened.turn.messages)}",
                 name=tool,
@@ -189,8 +186,6 @@ def _result(turn: Turn, call_id: str) -> CallResult:
     rules = [m.content for m in turn.new if m.role == "user"]
     if turn.done:
         rules.append(_over(turn))
-    elif turn.tool_choice == "none":
-        rules.append(ANSWER_NOW)
     text = "\n\n".join((*outputs, *rules))
     return CallResult(text, any(o.startswith("Error") for o in outputs), turn.done)
 

@@ -76,18 +76,17 @@ def test_a_tool_that_fails_says_so(tmp_path: Path) -> None:
     assert wrong.is_error and "wrong arguments" in wrong.text
 
 
-def test_at_the_last_step_only_an_answer_is_taken(tmp_path: Path) -> None:
-    async def agent(exam: Exam) -> tuple[Any, Any]:
+def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path: Path) -> None:
+    async def agent(exam: Exam) -> list[Any]:
         question = await exam.begin("x")
         assert question is not None
-        first = await exam.call(question.handle, "calendars", HEBREW)
-        with pytest.raises(ExamError, match="submit your answer now"):
-            await exam.call(question.handle, "calendars", HEBREW)
-        return first, await exam.submit(question.handle, NO_DATE)
+        calls = [await exam.call(question.handle, "calendars", HEBREW) for _ in range(2)]
+        assert exam.handles == ()
+        return calls
 
-    first, submission = _sit(tmp_path / "run", agent, limits={"steps": 2})
-    assert first.text.endswith("No further tool call is allowed: submit your answer now.")
-    assert submission.episode is not None and submission.episode.stop_reason == "answered"
+    first, second = _sit(tmp_path / "run", agent, limits={"steps": 2})
+    assert "This is your last reply" in first.text
+    assert second.is_last and second.text.endswith("The episode is over (steps).")
 
 
 def test_many_episodes_stand_side_by_side_without_a_lost_call(tmp_path: Path) -> None:
