@@ -87,6 +87,21 @@ def family_of(task: Task, samples: Sequence[Sample] = ()) -> Family:
     )
 
 
+def inner_family(task: Task, made_by: str) -> Family:
+    """A family of one task and one prompt whose samples another command makes; ConfigError says
+    `made_by` where they are asked for by themselves."""
+
+    def make_task(prompt: str, options: Any, materials: Materials) -> Task:
+        if prompt != "default":
+            raise ConfigError(f"unknown prompt '{prompt}'; known: default")
+        return task
+
+    def make_samples(count: int, seed: int, options: Any) -> SampleSet:
+        raise ConfigError(made_by)
+
+    return Family(task.name, make_task, make_samples)
+
+
 @dataclass(frozen=True, slots=True)
 class RewordingResult:
     """Samples reworded by a model, where the wording passed the check."""

@@ -25,7 +25,7 @@ from agent_env.families.tdbench.sample import tdbench_sample
 from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.family import Family, NoOptions, Rewording, RewordingResult, SampleSet
+from agent_env.tasks.family import Rewording, RewordingResult, inner_family
 from agent_env.tasks.task import Task
 
 NAME = "tdbench-wording"
@@ -154,24 +154,16 @@ def _wording_sample(sample: Sample) -> WordingSample:
     return sample
 
 
-def _make_task(prompt: str) -> Task:
-    if prompt != "default":
-        raise ConfigError(f"unknown prompt '{prompt}'; known: default")
-    return Task(
-        name=NAME,
-        sample_type=WordingSample,
-        prompt=_prompt,
-        scorer=score,
-        metrics=("kept",),
-        default_conditions=("base",),
-        limits=Limits(steps=1, tool_calls=0),
-    )
-
-
-def _no_samples(count: int, seed: int, options: NoOptions) -> SampleSet:
-    raise ConfigError("queries are worded by: agent-env generate tdbench --wording model:NAME")
-
-
-FAMILY = Family(NAME, lambda prompt, options, tables: _make_task(prompt), _no_samples)
-
+TASK = Task(
+    name=NAME,
+    sample_type=WordingSample,
+    prompt=_prompt,
+    scorer=score,
+    metrics=("kept",),
+    default_conditions=("base",),
+    limits=Limits(steps=1, tool_calls=0),
+)
+FAMILY = inner_family(
+    TASK, "queries are worded by: agent-env generate tdbench --wording model:NAME"
+)
 REWORDING = Rewording(NAME, PROMPT, PROMPT_DIGEST, wording_samples, reworded)
