@@ -1,4 +1,4 @@
-"""agent-env mcp: MCP servers."""
+"""agent-env mcp: MCP servers, those of a run and our own."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
+from agent_env.cli.mcp_server import serve, tools
 from agent_env.cli.run import AsJson, RunPath, say
 
 mcp = typer.Typer(
     rich_markup_mode=None,
-    help="MCP servers of a run.\n\nExample: agent-env mcp diff runs/first mcp-server-time",
+    help="MCP servers of a run; tasks and tools for MCP clients.\n\n"
+    "Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam",
 )
 
 
@@ -46,6 +48,5 @@ def diff(
         sys.exit(1)
 
 
-@mcp.callback()
-def _group() -> None:
-    """So that `diff` is written, though it is the only command."""
+mcp.command()(serve)
+mcp.command()(tools)

@@ -13,7 +13,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -199,11 +199,12 @@ def _over(turn: Turn) -> str:
 
 async def exam_folder(options: RunOptions, note: Callable[[str], None]) -> Run:
     """The run of `options.out` where there is one, which goes on with its own options; else a new
-    one of these."""
+    one of these. The agent's tokens are not seen, so nothing limits them."""
     if options.out is not None and (options.out / "run.json").exists():
         note(f"{options.out} goes on, with the options that it was begun with")
         return Run.open(options.out)
-    return await make_environment(options, note)
+    limits = {"tokens": None, **options.limits}
+    return await make_environment(replace(options, limits=limits), note)
 
 
 @asynccontextmanager

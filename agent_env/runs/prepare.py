@@ -422,9 +422,9 @@ def _free_name(parent: Path, name: str) -> Path:
 def _limits(options: RunOptions, task: Task, conditions: Sequence[Condition]) -> dict[str, Any]:
     """The task's limits, overridden by those of the options."""
     limits: dict[str, Any] = asdict(task.limits)
-    overrides = {name: options.limits.get(name) for name in limits}
+    overrides = {name: options.limits[name] for name in limits if name in options.limits}
     known = sorted({*tool_names(), *(tool for each in conditions for tool in each.tools)})
-    for tool in overrides["per_tool"] or ():
+    for tool in overrides.get("per_tool") or ():
         if tool not in known:
             raise ConfigError(f"--tool-limit: no tool '{tool}'; known: {', '.join(known)}")
-    return limits | {name: value for name, value in overrides.items() if value is not None}
+    return limits | overrides
