@@ -72,8 +72,10 @@ def test_a_tool_that_fails_says_so(tmp_path: Path) -> None:
         return unknown, await exam.call(question.handle, "calendars", {"calendar": "hebrew"})
 
     unknown, wrong = _sit(tmp_path / "run", agent)
-    assert unknown.is_error and "tools you can call: calendars" in unknown.text
-    assert wrong.is_error and "wrong arguments" in wrong.text
+    assert unknown.is_error
+    assert "tools you can call: calendars" in unknown.text
+    assert wrong.is_error
+    assert "wrong arguments" in wrong.text
 
 
 def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path: Path) -> None:
@@ -86,7 +88,8 @@ def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path: Path) -> 
 
     first, second = _sit(tmp_path / "run", agent, limits={"steps": 2})
     assert "This is your last reply" in first.text
-    assert second.is_last and second.text.endswith("The episode is over (steps).")
+    assert second.is_last
+    assert second.text.endswith("The episode is over (steps).")
 
 
 def test_many_episodes_stand_side_by_side_without_a_lost_call(tmp_path: Path) -> None:
@@ -174,9 +177,11 @@ def test_an_mcp_client_sits_the_exam(tmp_path: Path) -> None:
 
     early, prompt, second, result, end, names = _sit(tmp_path / "run", agent)
     assert names == ["next_question", "calendars", "submit_answer"]
-    assert early.is_error and early.content[0].text.startswith("Error: no question is open")
+    assert early.is_error
+    assert early.content[0].text.startswith("Error: no question is open")
     assert "Constraints:" in prompt.messages[0].content.text
-    assert second.is_error and "a question is open" in second.content[0].text
+    assert second.is_error
+    assert "a question is open" in second.content[0].text
     assert not result.is_error
     assert set(end.structured_content) == {"accepted", "score"}
     assert end.structured_content["accepted"] is True
@@ -200,5 +205,6 @@ def test_with_handles_each_tool_names_its_episode(tmp_path: Path) -> None:
     begun, call, nameless, ends = _sit(tmp_path / "run", agent)
     assert [b.structured_content["done"] for b in begun] == [False, False, True]
     assert not call.is_error
-    assert nameless.is_error and "episode is missing" in nameless.content[0].text
+    assert nameless.is_error
+    assert "episode is missing" in nameless.content[0].text
     assert [end.structured_content for end in ends] == [{"accepted": True}] * 2
