@@ -13,9 +13,10 @@ import pkgutil
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
 from functools import cache, partial
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import agent_env
@@ -32,6 +33,9 @@ WORD = "Ab"
 """Stands for what a function is given, in a pattern that it writes."""
 NEEDS_AN_EXTRA = ("agent_env.runs.verifiers",)
 """Not importable with the packages of the extra `dev`; it has no pattern."""
+
+PLAIN = (str, bytes, int, float, date, ModuleType, FunctionType, type(None))
+"""Values that hold no pattern."""
 
 Uses = dict[str, set[str]]
 """By name, the ways in which what it stands for is used; under "" those of anything else."""
@@ -59,16 +63,24 @@ def in_module(module: ModuleType) -> tuple[list[Known], list[str]]:
 
 
 def _patterns(modules: Sequence[ModuleType]) -> tuple[list[Known], list[str]]:
-    trees = [(m, _nodes(Path(str(m.__file__)).read_text(encoding="utf-8"))) for m in modules]
+    trees: list[tuple[ModuleType, list[ast.AST]]] = []
     held: dict[int, tuple[str, re.Pattern[Any]]] = {}
     methods: dict[int, set[str]] = {}
-    for module, nodes in trees:
-        uses = _uses(nodes)
-        for name, value in vars(module).items():
-            for pattern in _inside(value, module.__name__, set()):
-                held.setdefault(id(pattern), (f"{module.__name__}.{name}", pattern))
-                own = uses.get(name) or (set() if pattern is value else uses.get("", set()))
-                methods.setdefault(id(pattern), set()).update(own)
+    for module in modules:
+        named_patterns = [
+            (name, value, pattern)
+            for name, value in vars(module).items()
+            for pattern in _inside(value, module.__name__, set())
+        ]
+        source = Path(str(module.__file__)).read_text(encoding="utf-8")
+        if not named_patterns and "import re\n" not in source:
+            continue
+        trees.append((module, _nodes(source)))
+        uses = _uses(trees[-1][1])
+        for name, value, pattern in named_patterns:
+            held.setdefault(id(pattern), (f"{module.__name__}.{name}", pattern))
+            own = uses.get(name) or (set() if pattern is value else uses.get("", set()))
+            methods.setdefault(id(pattern), set()).update(own)
     known = [Known(where, p, frozenset(methods[id(p)] or ALL)) for where, p in held.values()]
     named = {(p.pattern, p.flags) for _, p in held.values()}
     unknown: list[str] = []
@@ -97,7 +109,7 @@ def _inside(value: Any, module: str, seen: set[int]) -> Iterator[re.Pattern[Any]
     """The patterns that a value of a module holds."""
     if isinstance(value, re.Pattern):
         yield value
-    elif id(value) not in seen:
+    elif not isinstance(value, PLAIN) and id(value) not in seen:
         seen.add(id(value))
         for part in _parts(value, module):
             yield from _inside(part, module, seen)

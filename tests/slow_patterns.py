@@ -24,8 +24,8 @@ NOISE = ("\n", " ", "1", "a", "[", "(", "{", "<", '"', "'", "`", ",", ".", "-", 
 SMALL = (12, 18, 24, 36, 48, 60, 80, 100, 120, 240)
 EXPONENTIAL = 40
 """How many times longer than a text of half its size such a text takes at the most."""
-SIZES = (480, 1920, 7680, 30720)
-FIRST = 1920
+SIZES = (240, 960, 3840, 15360)
+FIRST = 960
 """The size after which an attack is given up that shows nothing."""
 PACE_S = 5e-6
 """CPU seconds a character may take: a second for 200,000."""

@@ -1,5 +1,5 @@
 """Answers of a model that loops, and worse: every scorer copes, in CPU time in
-proportion to their length: less than a second for 200 kB, measured here on a quarter of that."""
+proportion to their length: less than a second for 200 kB, measured here on a tenth of that."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import web_tools
 from agent_env.wiring.registry import load_family
 
-SIZE = 50_000
+SIZE = 20_000
 FAMILIES = ("time-puzzles", "tdbench", "tempreason", "timeqa", "traveler", "temp-answers")
 UNITS = (
     "\n", " ", " \n", "1", "1 ", "1,", "a", "a, ", "- a\n", "[", '{"a":', '["', "(", ",", '"', "'",
@@ -78,7 +78,7 @@ def cpu_seconds(work: Callable[[], Any]) -> float:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_each_scorer_takes_less_than_half_a_cpu_second_and_raises_nothing(
+def test_each_scorer_takes_less_than_a_fifth_of_a_cpu_second_and_raises_nothing(
     name: str,
 ) -> None:
     task, samples = asked(name)
@@ -94,7 +94,7 @@ def test_each_scorer_takes_less_than_half_a_cpu_second_and_raises_nothing(
         seconds = cpu_seconds(lambda told=told, sample=sample: task.scorer(sample, told))
         diagnose(sample, told, scored, condition, task.right_metric, finder)
         trail_of(sample, told, scored, web_tools(condition))
-        slow += [(text[:40], seconds)] if seconds >= 0.5 else []
+        slow += [(text[:40], seconds)] if seconds >= 0.2 else []
     assert slow == []
 
 
@@ -115,11 +115,11 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_each_reader_takes_less_than_a_cpu_second_on_any_loop(reader: str) -> None:
+def test_each_reader_takes_less_than_two_fifths_of_a_cpu_second_on_any_loop(reader: str) -> None:
     seconds = {
         text[:40]: cpu_seconds(lambda text=text: READERS[reader](text)) for text in texts("Bob")
     }
-    assert {text: took for text, took in seconds.items() if took >= 1} == {}
+    assert {text: took for text, took in seconds.items() if took >= 0.4} == {}
 
 
 @pytest.mark.parametrize("depth", [1500, 30_000])
@@ -127,11 +127,10 @@ def test_each_reader_takes_less_than_a_cpu_second_on_any_loop(reader: str) -> No
 def test_brackets_inside_each_other_are_no_recursion(name: str, depth: int) -> None:
     task, samples = asked(name)
     for opening, closing in (("[", "]"), ('{"a":', "}"), ('{"answer": [', "]}"), ("(", ")")):
-        for middle in ("1", '"x"', ""):
-            for lead in LEADS:
-                text = lead + opening * depth + middle + closing * depth
-                scored = task.score(samples[0], episode(samples[0], text))
-                assert scored.outcome in ("read", "unreadable"), (text[:40], scored.rule)
+        for at, lead in enumerate(LEADS):
+            text = lead + opening * depth + ("1", '"x"', "")[at % 3] + closing * depth
+            scored = task.score(samples[0], episode(samples[0], text))
+            assert scored.outcome in ("read", "unreadable"), (text[:40], scored.rule)
 
 
 @pytest.mark.parametrize("text", ["1" * 5000, "²", "1x", "foo", "ſix", "1e999", ""])

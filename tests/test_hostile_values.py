@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from agent_env.episodes.run_folder import RunFolder
 from agent_env.viewer.render import count
 from agent_env.web.page_store import LARGEST, SqlitePages
 from agent_env.web.store_care import problems
@@ -23,7 +24,25 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("made") / "run"
     assert agent_env("run", "time-puzzles", "--limit", "1", "--condition", "web",
                      "--out", str(run)).returncode == 0  # fmt: skip
+    _keep_pages(run, 40)
     return run
+
+
+def _keep_pages(run: Path, count: int) -> None:
+    """Leaves the first pages and those of the episode, so that going through all takes no time."""
+    (trace,) = (run / "episodes").glob("*/*.jsonl")
+    episode = trace.read_text()
+    with closing(SqlitePages(run / "pages.db")) as store:
+        rest = [(url,) for url in store.urls() if url not in episode][count:]
+        with store.connection:
+            store.connection.executemany("DELETE FROM fetches WHERE asked = ?", rest)
+            store.connection.execute(
+                "DELETE FROM bodies WHERE digest NOT IN (SELECT body FROM fetches)"
+            )
+            store.connection.execute(
+                "DELETE FROM texts WHERE digest NOT IN (SELECT text FROM fetches)"
+            )
+        RunFolder(run).note_pages(store.digest(), "fts5")
 
 
 @pytest.fixture
