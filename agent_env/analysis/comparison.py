@@ -25,7 +25,7 @@ from agent_env.analysis.sequential.rule import StoppingRule
 from agent_env.analysis.sequential.walk import (
     SequentialResult,
     Walk,
-    look_order,
+    order_of,
     stoppable_contrasts,
 )
 from agent_env.analysis.study import Arm, Study
@@ -298,7 +298,7 @@ class Comparison:
             settings.contrasts, arms, metric in self.study.error_metrics
         )
         chosen = contrasts or [plan for plan in self.plans if plan.dose is None]
-        order = look_order(self.cluster_names, settings.seed, settings.max_samples)
+        order = order_of(self.study.samples, self.cluster_names, settings)
         walk = Walk(chosen, order, StoppingRule(settings.alpha, settings.margin))
         for arm in arms:
             for row, score in enumerate(self.column(arm, metric)):

@@ -24,6 +24,7 @@ class RunKeywords(TypedDict, total=False):
     scorer: str | None
     metrics: Sequence[str] | str
     base_url: str | None
+    serve: str | None
     api_key_envs: Sequence[str] | str
     sandbox: str
     fsync: Literal["replies", "all", "none"]
@@ -84,6 +85,7 @@ class RunKeywords(TypedDict, total=False):
     alpha: float
     margin: float | None
     max: int | None
+    difficulty_from: Sequence[Path | str] | Path | str
 
 
 class ResumeKeywords(TypedDict, total=False):

@@ -185,6 +185,9 @@ class StoppingSettings(Stored):
     """At most so many are asked; None for all of the run."""
     seed: int = 1
     """Of the order in which samples are asked and looked at."""
+    pass_rates: dict[str, float] = Field(default_factory=dict, exclude_if=lambda rates: not rates)
+    """By sample, of other models in earlier runs: those of middling difficulty are drawn first;
+    empty where each sample is as likely as any other."""
     together: tuple[str, ...] = Field(default=(), exclude_if=lambda runs: not runs)
     """Names of the run folders, side by side, that one test goes over; () for this run alone."""
 

@@ -18,9 +18,10 @@ from agent_env.episodes.calls.options import CallOptions
 from agent_env.models.parameters import ModelParameters
 from agent_env.protocols import Limits
 from agent_env.records.manifest import StudyUse
-from agent_env.records.options import RUNNING, SERVER, STOPPING, WHAT, WORDS, Opt, Part
+from agent_env.records.options import RUNNING, SERVER, WHAT, WORDS, Opt, Part
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
+from agent_env.runs.stop_options import StopOptions
 from agent_env.wiring.mcp_options import McpOptions
 from agent_env.wiring.web_options import WebOptions
 
@@ -36,48 +37,6 @@ TrustRun = Annotated[
         "its folder, code without a sandbox."
     ),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class StopOptions:
-    """When a run stops before all its samples are asked."""
-
-    until: Annotated[
-        tuple[str, ...],
-        Opt(
-            "Stop when this contrast is decided, such as web-base: looked at after each sample, in "
-            "an order fixed by the seed. Repeatable: when all are.",
-            STOPPING,
-            metavar="AFTER-BEFORE",
-            manifest="until.contrasts",
-        ),
-    ] = ()
-    alpha: Annotated[
-        float,
-        Opt(
-            "Chance of a difference claimed where there is none, over all looks and contrasts.",
-            STOPPING,
-            min=0.0001,
-            max=0.5,
-            manifest="until.alpha",
-        ),
-    ] = 0.05
-    margin: Annotated[
-        float | None,
-        Opt(
-            "Decide for `none larger`, too, where differences up to this size do not matter.",
-            STOPPING,
-            min=0.001,
-            max=0.999,
-            manifest="until.margin",
-        ),
-    ] = None
-    max_samples: Annotated[
-        int | None,
-        Opt("Samples to ask at most.", STOPPING, "--max", min=1, manifest="until.max_samples"),
-    ] = None
-    together: tuple[str, ...] = ()
-    """Names of the runs, side by side, that one test goes over; () for this run alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agent_env.episodes.calls.options import allow_open_files, manifest_fields
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import base_urls, key_variables, with_variable
-from agent_env.records.manifest import Manifest, PluginUse, StoppingSettings, TextFile
+from agent_env.records.manifest import Manifest, PluginUse, TextFile
 from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
@@ -26,9 +26,10 @@ from agent_env.runs.checks import (
     check_tables,
     check_wordings,
 )
-from agent_env.runs.options import RunOptions, StopOptions
+from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.serving import with_server
+from agent_env.runs.stop_options import stopping_settings, with_pass_rates
 from agent_env.tasks.conditions import Tools, parse_conditions, with_first_steps, with_formats
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest, read_options
 from agent_env.tasks.scorers import with_measures
@@ -97,7 +98,7 @@ async def prepare_run(
     limits = _limits(options, task, conditions)
     about_calls = manifest_fields(options.calls, options.model, limits, note)
     about_calls |= {} if server is None else {"server": server}
-    until = _until(options, task, conditions)
+    until = stopping_settings(options.stop, options.model, task, conditions, options.seed)
     _check_web(options, conditions, note)
     made = select_samples(options, family, chosen, task)
     check_tables(conditions, made, plugins)
@@ -111,6 +112,8 @@ async def prepare_run(
     if _web(options) == "sealed":
         check_proofs(conditions, made, settings_of(options.web), note)
     copies = _copies(options, made.samples, note)
+    if until is not None:
+        until = with_pass_rates(until, options.stop, options.model, made.samples, note)
     run = _create(
         options, task, chosen, conditions, sandbox, made, limits,
         about_calls | {"until": until, "mcp": servers},
@@ -383,31 +386,6 @@ def _create(
     run = Run(path)
     run.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
     return run
-
-
-def _until(
-    options: RunOptions, task: Task, conditions: Sequence[Condition]
-) -> StoppingSettings | None:
-    """What ends the run early; ConfigError for contrasts that it cannot have."""
-    stop = options.stop
-    if not stop.until:
-        if stop != StopOptions():
-            raise ConfigError("--alpha, --margin and --max go with --until; name a contrast there")
-        return None
-    from agent_env.analysis.contrast_text import planned_arms
-    from agent_env.analysis.sequential.walk import stoppable_contrasts
-
-    if not stop.together:  # else all runs are there before the contrasts can be read
-        arms = planned_arms([options.model], conditions)
-        stoppable_contrasts(stop.until, arms, task.metrics[0] in task.error_metrics)
-    return StoppingSettings(
-        contrasts=stop.until,
-        alpha=stop.alpha,
-        margin=stop.margin,
-        max_samples=stop.max_samples,
-        together=stop.together,
-        seed=options.seed,
-    )
 
 
 def _web(options: RunOptions) -> str:

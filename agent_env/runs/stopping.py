@@ -9,23 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.sequential.rule import StoppingRule
 from agent_env.analysis.sequential.walk import (
     SequentialResult,
     Walk,
-    look_order,
+    order_of,
     stoppable_contrasts,
 )
 from agent_env.analysis.study import RunData
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.reader import read_trace
+from agent_env.errors import ConfigError
+from agent_env.models.addresses import split_address
 from agent_env.records.manifest import StoppingSettings
 from agent_env.records.schema import Sample
 from agent_env.runs.run import Run
-from agent_env.runs.study import read_run, study_of
+from agent_env.runs.study import find_runs, read_run, study_of
 
 
 def stopping_of(run: Run, note: Callable[[str], None]) -> Stopping | None:
@@ -56,7 +59,7 @@ class Stopping:
         contrasts = stoppable_contrasts(
             settings.contrasts, study.arms, self.metric in study.error_metrics
         )
-        order = look_order(Comparison(study).cluster_names, settings.seed, settings.max_samples)
+        order = order_of(study.samples, Comparison(study).cluster_names, settings)
         self.walk = Walk(contrasts, order, StoppingRule(settings.alpha, settings.margin))
         self._rows = {sample.id: row for row, sample in enumerate(study.samples)}
         self._labels = {(arm.run, arm.condition.name): arm.label for arm in study.arms}
@@ -65,7 +68,7 @@ class Stopping:
         for each in data:
             self._read(each)
         self.walk.advance()
-        self.samples = [study.samples[row] for rows in order for row in rows]
+        self.samples = [study.samples[row] for rows in order.clusters for row in rows]
         """In the order of looking."""
 
     def of(self, run: Run) -> RunStopping:
@@ -128,6 +131,28 @@ class RunStopping:
         counts = score.outcome in ("read", "unreadable")
         value = score.metrics.get(self.rule.metric) if counts else None
         self.rule.enter(self.name, key, value)
+
+
+def pass_rates(
+    paths: Sequence[Path], model: str, samples: Sequence[Sample], note: Callable[[str], None]
+) -> dict[str, float]:
+    """By sample: its mean score in earlier runs, with half a right and half a wrong answer added.
+    ConfigError for a run of the same model, and where no run asked any of the samples."""
+    scores: dict[str, list[float]] = {}
+    for folder in find_runs(paths, note):
+        data = read_run(run := Run(folder), folder.name, note)
+        if split_address(data.manifest.model)[0] == split_address(model)[0]:
+            raise ConfigError(
+                f"--difficulty-from {folder}: is a run of {data.manifest.model} itself; name runs "
+                "of other models, as a model's own answers would decide what it is asked"
+            )
+        for each in (o for own in data.observations.values() for o in own if o.counts):
+            value = each.metrics.get(run.task.metrics[0])
+            if value is not None and data.samples[each.sample] in samples:
+                scores.setdefault(each.sample, []).append(min(1.0, max(0.0, value)))
+    if not scores:
+        raise ConfigError("--difficulty-from: these runs asked none of the samples of this one")
+    return {name: (sum(own) + 0.5) / (len(own) + 1) for name, own in scores.items()}
 
 
 def in_words(result: SequentialResult) -> str:

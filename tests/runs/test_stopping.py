@@ -13,9 +13,10 @@ import agent_env as ae
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.conclusions import conclusions
 from agent_env.errors import ConfigError
-from agent_env.runs.options import RunOptions, StopOptions
+from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
+from agent_env.runs.stop_options import StopOptions
 from agent_env.runs.stopping import Stopping
 from agent_env.runs.studies.together import Course, run_models
 from agent_env.runs.study import read_study
@@ -172,3 +173,25 @@ def test_a_contrast_that_no_model_has_leaves_no_folder(folder: Path, tmp_path: P
     with pytest.raises(ConfigError, match="no model 'nobody'"):
         two_models(tmp_path, folder.parent / "questions.jsonl", ["cal@nobody:base@better"])
     assert [path.name for path in tmp_path.iterdir()] == ["models.py"]
+
+
+def test_earlier_runs_of_other_models_say_what_is_likely_to_come_first(
+    folder: Path, tmp_path: Path
+) -> None:
+    questions, run = folder.parent / "questions.jsonl", ae.open(folder, model=with_tools_only)
+    ae.run_sync(
+        "qa", dataset=questions, model=lambda messages: "MY ANSWER: yes", progress=False,
+        conditions=["base", "cal"], until=["cal-base"], max=5, difficulty_from=[folder],
+        out=tmp_path / "later",
+    )  # fmt: skip
+    rates = json.loads((tmp_path / "later" / "run.json").read_text())["until"]["pass_rates"]
+    asked = {path.stem.partition(".")[0] for path in episodes(folder, "cal")}
+    assert rates == dict.fromkeys(asked, 0.5) | {
+        name: pytest.approx(0.25) for name in rates.keys() - asked
+    }
+    with pytest.raises(ConfigError, match="name runs of other models"):
+        ae.run_sync(
+            "qa", dataset=questions, model=with_tools_only, conditions=["base", "cal"],
+            until=["cal-base"], difficulty_from=[folder], out=tmp_path / "x", progress=False,
+        )  # fmt: skip
+    assert run.path == folder

@@ -67,8 +67,7 @@ def gains(looks: Sequence[Look], mean: float) -> Floats:
     the mean. Infinite where no value as low as the mean was possible."""
     height, room = np.array([(x.value - x.low, mean - x.low) for x in looks]).reshape(-1, 2).T
     with np.errstate(divide="ignore", invalid="ignore"):
-        excess = height / room - 1
-    multiples: Floats = np.log1p(np.multiply.outer(excess, FRACTIONS))
+        multiples: Floats = np.log1p(np.multiply.outer(height / room - 1, FRACTIONS))
     multiples[room <= 0] = np.inf
     return multiples
 

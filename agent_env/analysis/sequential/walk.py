@@ -6,9 +6,10 @@ many it has. Samples that no other shares anything with are clusters of their ow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from math import inf, log
 
 import numpy as np
 
@@ -20,26 +21,92 @@ from agent_env.analysis.sequential.rule import Decision, SequentialTest, Stoppin
 from agent_env.analysis.sequential.unbiased import mean_after_stopping
 from agent_env.analysis.study import Arm
 from agent_env.errors import ConfigError
+from agent_env.records.manifest import StoppingSettings
+from agent_env.records.schema import Sample
 
-Order = tuple[tuple[int, ...], ...]
-"""Rows of samples by cluster, in the order of looking."""
+NEUTRAL = 0.5
+"""The pass rate of a sample that no earlier run asked."""
 
 
-def look_order(clusters: Sequence[str], seed: int, most: int | None = None) -> Order:
-    """By sample: the name of its cluster. The clusters in a random order, which leaves two of them
-    in the same order whatever others there are; as many whole ones as hold at most `most`
-    samples."""
+@dataclass(frozen=True, slots=True)
+class Order:
+    """In which order clusters are looked at."""
+
+    clusters: tuple[tuple[int, ...], ...]
+    """Rows of their samples."""
+    draws: tuple[Draw, ...] | None = None
+    """How each was drawn, where some were likelier than others; None where all were alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """How a cluster was drawn among those that were left; chances add up to 1."""
+
+    weight: float
+    """1 / (chance × all clusters)."""
+    most: float
+    """The weight of the least likely of those left."""
+    count: int
+    """Of all clusters."""
+
+    def look(self, before: float, value: float) -> Look:
+        """The observation of a difference, after others of this sum: an estimate of the mean over
+        all clusters, unbiased whatever came before (Des Raj, JASA 51, 1956, section 2)."""
+        known = before / self.count
+        return Look(known + value * self.weight, known - self.most, known + self.most)
+
+
+def look_order(
+    clusters: Sequence[str],
+    seed: int,
+    most: int | None = None,
+    chances: Mapping[str, float] | None = None,
+) -> Order:
+    """`clusters`: by sample, the name of its cluster; `chances`: relative ones, by cluster. Draws
+    one cluster after another, which leaves two of them in the same order whatever others there are
+    (Efraimidis and Spirakis 2006); as many whole ones as hold at most `most` samples."""
     members: dict[str, list[int]] = {}
     for row, cluster in enumerate(clusters):
         members.setdefault(cluster, []).append(row)
-    ranks = {name: sha256(f"{seed}/{name}".encode()).digest() for name in members}
+
+    def rank(name: str) -> float:
+        digest = sha256(f"{seed}/{name}".encode()).digest()
+        uniform = (int.from_bytes(digest[:7], "big") + 0.5) / 2**56
+        return -log(uniform) / (1.0 if chances is None else chances[name])
+
+    ranked = sorted(members, key=rank)
     order, samples = [], 0
-    for name in sorted(members, key=ranks.__getitem__):
+    for name in ranked:
         if most is not None and samples + len(members[name]) > most:
             break
         order.append(tuple(members[name]))
         samples += len(members[name])
-    return tuple(order)
+    draws = None if chances is None else _draws([chances[name] for name in ranked])[: len(order)]
+    return Order(tuple(order), draws)
+
+
+def _draws(chances: Sequence[float]) -> tuple[Draw, ...]:
+    left, least, draws = 0.0, inf, list[Draw]()
+    for chance in reversed(chances):
+        left, least = left + chance, min(least, chance)
+        draws.append(Draw(left / chance / len(chances), left / least / len(chances), len(chances)))
+    return tuple(reversed(draws))
+
+
+def order_of(
+    samples: Sequence[Sample], clusters: Sequence[str], settings: StoppingSettings
+) -> Order:
+    """The order that run.json has. With pass rates of other models, a cluster's chance grows with
+    the standard deviation of its samples' scores, by its square root: steeper chances give the rare
+    draws such weights that the test gets slower."""
+    if not settings.pass_rates:
+        return look_order(clusters, settings.seed, settings.max_samples)
+    own: dict[str, list[float]] = {}
+    for sample, cluster in zip(samples, clusters, strict=True):
+        rate = settings.pass_rates.get(sample.id, NEUTRAL)
+        own.setdefault(cluster, []).append((rate * (1 - rate)) ** 0.25)
+    chances = {name: sum(parts) / len(parts) for name, parts in own.items()}
+    return look_order(clusters, settings.seed, settings.max_samples, chances)
 
 
 def stoppable_contrasts(
@@ -72,7 +139,7 @@ class SequentialResult:
     margin: float | None
     decision: Decision
     estimate: Estimate
-    """Corrected for stopping, with the anytime-valid interval."""
+    """Corrected for stopping, unless the order was weighted; with the anytime-valid interval."""
     plain_mean: float | None
     """Of the samples looked at; too far from 0 where the test stopped early."""
     p_value: float
@@ -90,14 +157,16 @@ class Walk:
     def __init__(
         self, contrasts: Sequence[PlannedContrast], order: Order, rule: StoppingRule
     ) -> None:
-        self.contrasts, self.order = tuple(contrasts), order
+        self.contrasts, self.order = tuple(contrasts), order.clusters
+        self._draws = order.draws
+        self._sums = [0.0] * len(self.contrasts)
         self._arms = [{label: w for label, w in each.weights if w} for each in contrasts]
         self._scales = [sum(w for w in arms.values() if w > 0) for arms in self._arms]
         self._test = SequentialTest(rule, self._scales)
         self._scores: dict[str, dict[int, float]] = {}
         self._next = [0] * len(self.contrasts)
         self._sizes: list[list[int]] = [[] for _ in self.contrasts]
-        self._unit = {row: unit for unit, rows in enumerate(order) for row in rows}
+        self._unit = {row: unit for unit, rows in enumerate(order.clusters) for row in rows}
 
     def note(self, arm: str, row: int, score: float | None) -> None:
         """Takes an arm's mean score of one sample; None where all its episodes failed. ConfigError
@@ -157,9 +226,16 @@ class Walk:
         self._next[k] += 1
         sums = [sum(w * self._scores[arm][row] for arm, w in self._arms[k].items()) for row in rows]
         values = [value for value in sums if not np.isnan(value)]
-        if values:
-            self._sizes[k].append(len(values))
-            self._test.look(k, Look(sum(values) / len(values) / self._scales[k]))
+        mean = sum(values) / len(values) / self._scales[k] if values else 0.0
+        if self._draws is not None:  # a cluster without a pair counts as one without a difference
+            look = self._draws[self._next[k] - 1].look(self._sums[k], mean)
+        elif values:
+            look = Look(mean)
+        else:
+            return
+        self._sums[k] += mean
+        self._sizes[k].append(len(values))
+        self._test.look(k, look)
 
     def _result(self, k: int, p_value: float) -> SequentialResult:
         verdict, scale = self._test.verdict(k), self._scales[k]
@@ -168,8 +244,10 @@ class Walk:
         estimate, plain = Estimate(None, method="no pair"), None
         if looks:
             low, high = confidence_interval(looks, self._test.rule.alpha)
-            mean = mean_after_stopping(looks, evidence.margin, verdict.threshold)
-            plain = sum(look.value for look in looks) / len(looks) * scale
+            mean = sum(look.value for look in looks) / len(looks)
+            plain = mean * scale
+            if self._draws is None:
+                mean = mean_after_stopping(looks, evidence.margin, verdict.threshold)
             method = "anytime-valid, by betting"
             cell = (mean * scale, low * scale, high * scale)
             estimate = Estimate(*cell, method, samples, len(looks))

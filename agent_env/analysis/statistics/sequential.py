@@ -40,6 +40,11 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         "Estimate: corrected for stopping (Blackwell 1947); uncorrected: the plain mean, too far "
         "from 0 after an early stop.",
     ]
+    if any(settings.pass_rates for settings, _ in comparison.study.tests):
+        notes.append(
+            "Samples of middling difficulty came first: estimates are weighted (Des Raj 1956), not "
+            "corrected for stopping, and the claims are on the samples of the run, not on others."
+        )
     if len(results) > 1:
         notes.append("Decisions and p: Holm's correction over the contrasts of one test.")
     if comparison.cluster_count < len(comparison.study.samples):

@@ -27,16 +27,16 @@ def test_it_is_the_mean_of_the_first_look_over_the_orders_that_do_not_stop_befor
 
 
 def test_a_lucky_start_does_not_raise_it() -> None:
-    """The bias of 150 runs with a true difference of 0.3; the plain mean is 0.05 too high."""
+    """The bias of 80 runs with a true difference of 0.3; the plain mean is 0.05 too high."""
     rng = np.random.default_rng(5)
     estimates, plain = [], []
-    for _ in range(150):
+    for _ in range(80):
         test = SequentialTest(StoppingRule())
         while not test.is_decided(0):
             test.look(0, Look(float(rng.choice([1.0, 0.0, -1.0], p=[0.4, 0.5, 0.1]))))
         verdict = test.verdict(0)
         looks = test.evidence[0].looks[: verdict.stop]
         plain.append(np.mean([look.value for look in looks]))
-        estimates.append(mean_after_stopping(looks, None, verdict.threshold, orders=100))
-    assert np.mean(plain) - 0.3 > 0.03
+        estimates.append(mean_after_stopping(looks, None, verdict.threshold, orders=60))
+    assert np.mean(plain) - 0.3 > 0.02
     assert abs(np.mean(estimates) - 0.3) < 0.03

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from agent_env.analysis.contrasts import PlannedContrast
+from agent_env.analysis.sequential.capital import FRACTIONS, gains
 from agent_env.analysis.sequential.rule import StoppingRule
-from agent_env.analysis.sequential.walk import Walk, look_order
+from agent_env.analysis.sequential.walk import Draw, Order, Walk, look_order
 from agent_env.errors import ConfigError
 
 
@@ -26,19 +28,19 @@ def scores(arm: str, row: int) -> float:
 def test_the_order_is_that_of_the_seed_and_keeps_clusters_whole() -> None:
     clusters = ["a", "a", "b", "c", "c", "c", "d"]
     order = look_order(clusters, seed=3)
-    assert sorted(order) == [(0, 1), (2,), (3, 4, 5), (6,)]
+    assert sorted(order.clusters) == [(0, 1), (2,), (3, 4, 5), (6,)]
     assert order == look_order(clusters, seed=3)
     assert look_order([f"q{n}" for n in range(40)], seed=2) != ORDER
 
 
 def test_more_samples_change_nothing_in_the_order_of_those_before() -> None:
     more = look_order([f"q{n}" for n in range(60)], seed=1)
-    assert tuple(rows for rows in more if rows[0] < 40) == ORDER
+    assert tuple(rows for rows in more.clusters if rows[0] < 40) == ORDER.clusters
 
 
 def test_no_more_samples_are_planned_than_asked_for() -> None:
     order = look_order(list("aaabbb"), seed=1, most=5)
-    assert sum(map(len, order)) == 3
+    assert sum(map(len, order.clusters)) == 3
 
 
 def test_the_result_does_not_depend_on_the_order_of_arrival() -> None:
@@ -54,18 +56,18 @@ def test_the_result_does_not_depend_on_the_order_of_arrival() -> None:
     assert results[0] == results[1]
     assert [(each.decision, each.looked) for each in results[0]] == [
         ("difference", 10),
-        ("difference", 20),
+        ("difference", 13),
     ]
 
 
 def test_a_decided_contrast_needs_nothing_more_and_others_go_on() -> None:
     walk = Walk((contrast("web", "base"), contrast("ci", "base")), ORDER, StoppingRule())
     row = 0
-    for (row,) in ORDER[:10]:
+    for (row,) in ORDER.clusters[:10]:
         for arm in ("base", "web", "ci"):
             walk.note(arm, row, 1.0 if arm == "web" else 0.0)
     assert walk.advance() == [0]
-    (later,) = ORDER[20]
+    (later,) = ORDER.clusters[20]
     assert not walk.is_needed("web", later)
     assert walk.is_needed("ci", later)
     assert walk.is_needed("base", later)
@@ -76,15 +78,15 @@ def test_a_decided_contrast_needs_nothing_more_and_others_go_on() -> None:
 
 def test_a_sample_that_failed_is_left_out_and_holds_nothing_up() -> None:
     walk = Walk((contrast("web", "base"),), ORDER, StoppingRule())
-    for (row,) in ORDER:
+    for (row,) in ORDER.clusters:
         walk.note("base", row, 0.0)
-        walk.note("web", row, None if row == ORDER[0][0] else 1.0)
+        walk.note("web", row, None if row == ORDER.clusters[0][0] else 1.0)
     assert walk.advance() == [0]
     assert walk.results()[0].looked == 8
 
 
 def test_each_cluster_counts_once() -> None:
-    walk = Walk((contrast("web", "base"),), ((0, 1, 2), (3,)), StoppingRule())
+    walk = Walk((contrast("web", "base"),), Order(((0, 1, 2), (3,))), StoppingRule())
     for row in range(4):
         walk.note("base", row, 0.0)
         walk.note("web", row, float(row == 3))
@@ -97,3 +99,61 @@ def test_a_score_beyond_one_cannot_be_tested() -> None:
     walk = Walk((contrast("web", "base"),), ORDER, StoppingRule())
     with pytest.raises(ConfigError, match=r"a score of 3: .* a metric in \[0, 1\]"):
         walk.note("web", 0, 3.0)
+
+
+# Some samples likelier to come first -----------------------------------------------------------
+
+CHANCES = {f"q{n}": (1.0, 0.6, 0.4)[n % 3] for n in range(30)}
+DIFFERENCES = [(1.0, 0.5, -1.0)[n % 3] if n % 4 else 0.0 for n in range(30)]
+"""Those that come first have the larger differences."""
+
+
+def test_weights_keep_the_estimate_unbiased_though_easy_gains_come_first() -> None:
+    truth, plain, estimates = np.mean(DIFFERENCES), [], []
+    for seed in range(1000):
+        order = look_order(list(CHANCES), seed, 6, CHANCES)
+        values = [DIFFERENCES[row] for (row,) in order.clusters]
+        sums = [sum(values[:n]) for n in range(6)]
+        looks = [draw.look(*each) for draw, *each in zip(order.draws or (), sums, values)]  # noqa: B905
+        plain.append(np.mean(values))
+        estimates.append(np.mean([look.value for look in looks]))
+    assert np.mean(plain) - truth > 0.08
+    assert abs(np.mean(estimates) - truth) < 4 * np.std(estimates) / 1000**0.5 < 0.06
+
+
+@pytest.mark.parametrize("past", [(), (1,), (0, 3)])
+def test_nobody_can_expect_to_win_against_the_true_mean_by_the_next_draw(
+    past: tuple[int, ...],
+) -> None:
+    """What makes the test of a weighted order valid: exact, over every cluster that may be next."""
+    values, chances = [1.0, -1.0, 0.5, 0.0, 0.25], [1.0, 0.6, 0.4, 0.8, 0.7]
+    left = [n for n in range(5) if n not in past]
+    total, least = sum(chances[n] for n in left), min(chances[n] for n in left)
+    before = sum(values[n] for n in past)
+    expected = np.zeros(len(FRACTIONS))
+    for n in left:
+        draw = Draw(total / chances[n] / 5, total / least / 5, count=5)
+        (gain,) = gains([draw.look(before, values[n])], float(np.mean(values)))
+        expected += chances[n] / total * np.exp(gain)
+    assert expected == pytest.approx(np.ones(len(FRACTIONS)))
+
+
+def test_the_draws_of_an_order_are_those_of_what_is_left() -> None:
+    order = look_order(["a", "b", "c"], 1, None, {"a": 1.0, "b": 1.0, "c": 0.5})
+    assert order.draws is not None
+    assert (order.draws[-1].weight, order.draws[-1].most) == pytest.approx((1 / 3, 1 / 3))
+    first = 0.5 if order.clusters[0] == (2,) else 1.0
+    assert order.draws[0].weight == pytest.approx(2.5 / first / 3)
+
+
+def test_a_weighted_order_knows_the_sign_before_the_last_samples() -> None:
+    """Whatever the last two are, the mean of all is above 0."""
+    walk = Walk((contrast("web", "base"),), look_order(list(CHANCES), 1, None, CHANCES),
+                StoppingRule())  # fmt: skip
+    for row, difference in enumerate(DIFFERENCES):
+        walk.note("web", row, max(0.0, difference))
+        walk.note("base", row, max(0.0, -difference))
+    walk.advance()
+    (result,) = walk.results()
+    assert (result.looked, result.decision) == (28, "difference")
+    assert result.plain_mean == pytest.approx(float(np.mean(DIFFERENCES)), abs=0.15)
