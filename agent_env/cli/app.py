@@ -26,6 +26,7 @@ class Commands(CommandTable):
             "study": "study:study",
             "models": "local:models",
             "serve-model": "local:serve_model",
+            "probe": "probe:probe",
             "fake-server": "server:fake_server",
             "context": "context:contexts",
         },

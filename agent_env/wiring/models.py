@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,6 +168,37 @@ def _key(name: str, api: Api, variable: str | None) -> str | None:
             raise ConfigError(f"model {name} needs a key: set {api.key_variable}")
         return key
     return None if variable == NO_KEY else os.environ.get(api.key_variable)
+
+
+@asynccontextmanager
+async def watched_model(
+    api_name: str,
+    served_name: str,
+    base_url: str,
+    key: str | None,
+    parameters: Mapping[str, JsonValue],
+) -> AsyncIterator[tuple[Model, list[dict[str, Any]]]]:
+    """A model on any server that speaks the API, and the bodies of its replies as they come in; a
+    stream as the body that it stands for."""
+    from agent_env.models.client import ApiModel
+
+    bodies: list[dict[str, Any]] = []
+    api = api_of(f"{api_name}/")
+    assert api is not None
+
+    def reply(body: dict[str, Any], exchange: Any) -> Any:
+        bodies.append(body)
+        return api.reply(body, exchange)
+
+    settings = model_settings(parameters)
+    model = ApiModel(
+        replace(api, reply=reply), f"{api_name}/{served_name}", served_name, base_url, key,
+        settings.parameters, settings.reply_timeout_s or MODEL_TIMEOUT_S, settings.stream,
+    )  # fmt: skip
+    try:
+        yield settings.with_protocol(model), bodies
+    finally:
+        await model.close()
 
 
 def health_of(

@@ -29,7 +29,9 @@ def texts(file: Path) -> Iterator[str]:
 
 
 def test_messages_name_pages_that_an_installed_user_can_open() -> None:
-    made_of_code = {"commands_page.py", "options_page.py", "samples_page.py"}
+    made_of_code = {
+        "commands_page.py", "compatibility_page.py", "options_page.py", "samples_page.py",
+    }  # fmt: skip
     for file in (ROOT / "agent_env").rglob("*.py"):
         for text in texts(file):
             assert set(re.findall(r"agent-env docs ([a-z-]+)", text)) <= PAGES, (file, text)

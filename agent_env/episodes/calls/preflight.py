@@ -65,7 +65,7 @@ async def preflight(
 ) -> Preflight:
     """The result of the test calls; `offers`: the tools of the conditions by their names;
     `contexts`: what the conditions need of the context."""
-    bare = await _probe(model, (), "auto")
+    bare, _ = await short_call(model, ())
     probes: dict[tuple[str, ...], Probe] = {(): bare}
     for names, specs in offers.items():
         required = any(c.first_step == "required" for c in conditions if c.tools == names)
@@ -73,7 +73,7 @@ async def preflight(
         if bare.error_kind in AWAY:
             probes[names] = Probe(tools=names, tool_choice=choice, error="not asked any more")
         else:
-            probes[names] = await _probe(model, specs, choice)
+            probes[names], _ = await short_call(model, specs, ReplyOptions(choice))
     facts = target.facts
     served = [each.served_model for each in probes.values() if each.served_model is not None]
     return Preflight(
@@ -101,22 +101,28 @@ def _with_fit(need: ContextCheck, context: int | None) -> ContextCheck:
     return need.model_copy(update={"fits": fits})
 
 
-async def _probe(model: Model, specs: Sequence[ToolSpec], choice: ToolChoice) -> Probe:
+async def short_call(
+    model: Model,
+    specs: Sequence[ToolSpec],
+    options: ReplyOptions = ReplyOptions(),
+    question: Message = QUESTION,
+) -> tuple[Probe, Reply | None]:
+    """What one call tells, and its reply; None where there was none."""
     names, began = tuple(spec.name for spec in specs), time.perf_counter()
+    choice = options.tool_choice
     try:
         with boundary(ModelError, f"model {model.name}"):
             async with asyncio.timeout(CALL_S):
-                reply = await model.generate((QUESTION,), specs, ReplyOptions(choice))
+                reply = await model.generate((question,), specs, options)
     except EpisodeError as exc:
         usage = exc.usage if isinstance(exc, ModelError) else None
         kind = exc.kind if isinstance(exc, ModelError) else None
         if isinstance(exc.__cause__, TimeoutError):
             kind = "timeout"
         error = {"error": str(exc), "error_kind": kind}
-        return Probe(
-            tools=names, tool_choice=choice, **error, **({"usage": usage} if usage else {})
-        )
-    charged = known_or_estimated(reply.usage, (QUESTION,), specs, reply.message)
+        known = {"usage": usage} if usage else {}
+        return Probe(tools=names, tool_choice=choice, **error, **known), None
+    charged = known_or_estimated(reply.usage, (question,), specs, reply.message)
     return Probe(
         tools=names,
         tool_choice=choice,
@@ -127,7 +133,7 @@ async def _probe(model: Model, specs: Sequence[ToolSpec], choice: ToolChoice) ->
         call_in_text=_written_call(reply, names),
         finish_reason=reply.finish_reason,
         latency_s=round(time.perf_counter() - began, 3),
-    )
+    ), reply
 
 
 def _written_call(reply: Reply, names: Sequence[str]) -> str | None:

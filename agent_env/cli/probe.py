@@ -1,0 +1,83 @@
+"""`probe`: what a server can do, by short calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_env.cli.run import AsJson, one_of, say
+from agent_env.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from agent_env.records.server_probe import ServerProbe
+
+
+def probe(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Such as http://127.0.0.1:8000/v1.")],
+    model: Annotated[
+        str | None, typer.Option(help="Its name there; default: the only one listed.")
+    ] = None,
+    api: Annotated[str, typer.Option(help="chat (Chat Completions) or responses.")] = "chat",
+    api_key_env: Annotated[
+        str | None,
+        typer.Option(
+            help="The environment variable with its key; default: COMPATIBLE_API_KEY.",
+            metavar="NAME",
+        ),
+    ] = None,
+    note: Annotated[str, typer.Option(help="Kept in the record, such as the server's flags.")] = "",
+    out: Annotated[Path | None, typer.Option(help="Write the record here, to pass it on.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try any OpenAI-compatible server by about a dozen short calls: tools, streams, usage, JSON
+    schema, seed. The record holds neither the address nor the key.
+
+    Example: agent-env probe http://127.0.0.1:8000/v1 --out probe.json
+    """
+    import asyncio
+
+    from agent_env.episodes.calls.preflight import remarks
+    from agent_env.runs.probe import APIS, ProbeOptions, probe_server
+
+    chosen = one_of(api, tuple(APIS), "--api")
+    options = ProbeOptions(url.rstrip("/"), model, chosen, api_key_env, note)  # type: ignore[arg-type]
+    found, record = asyncio.run(probe_server(options))
+    text = json.dumps(record.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    if as_json:
+        print(text)
+    else:
+        _print(record)
+        for remark in remarks(found):
+            print(f"  {remark}")
+    if out is not None:
+        _write(out, text)
+
+
+def _write(out: Path, text: str) -> None:
+    from agent_env.errors import ConfigError
+
+    try:
+        out.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as exc:
+        raise ConfigError(f"cannot write --out {out}: {exc.strerror}") from exc
+    say(f"wrote {out}")
+
+
+def _print(record: ServerProbe) -> None:
+    from agent_env.analysis.result_tables import Column, ResultTable
+
+    title = f"{record.server or 'unknown server'} {record.version or ''} · {record.model}"
+    context = record.context_tokens
+    rows = [(f.name, seen_word(f.is_seen), f.detail) for f in record.features]
+    rows.append(("context", "unknown" if context is None else f"{context}", "tokens"))
+    columns = (Column("feature"), Column("seen"), Column("what"))
+    notes = (f"{record.calls} calls; unknown: the model's replies did not show it.",)
+    print_table(ResultTable("probe", " ".join(title.split()), columns, tuple(rows), notes))
+
+
+def seen_word(is_seen: bool | None) -> str:
+    """yes, no or unknown."""
+    return "unknown" if is_seen is None else "yes" if is_seen else "no"

@@ -1,0 +1,210 @@
+"""Short calls that show what a server does: those of the preflight, then one for each other feature
+that a run may use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import JsonValue
+
+from agent_env.episodes.calls.preflight import (
+    MOST_OUTPUT,
+    REFUSED,
+    Target,
+    preflight,
+    short_call,
+)
+from agent_env.models.provider_fields import REASONING
+from agent_env.protocols import Model, ReplyOptions
+from agent_env.records.manifest import Preflight, Probe
+from agent_env.records.schema import Condition, Message, Reply, ToolSpec
+from agent_env.records.server_probe import Feature
+
+Bodies = list[dict[str, Any]]
+OpenModel = Callable[[Mapping[str, JsonValue]], AbstractAsyncContextManager[tuple[Model, Bodies]]]
+"""A model with these parameters, and the bodies of its replies."""
+
+
+def _tool(name: str, description: str) -> ToolSpec:
+    city: JsonValue = {"type": "string", "description": "The name of a city."}
+    parameters: dict[str, JsonValue] = {
+        "type": "object", "properties": {"city": city}, "required": ["city"],
+    }  # fmt: skip
+    return ToolSpec(name=name, description=description, parameters=parameters)
+
+
+WEATHER = _tool("get_weather", "The weather of a city, now.")
+CLOCK = _tool("get_time", "The time of day in a city, now.")
+CONDITIONS = (
+    Condition(name="optional-call", tools=("get_weather",)),
+    Condition(name="required-call", tools=("get_weather", "get_time"), first_step="required"),
+)
+OFFERS: dict[tuple[str, ...], Sequence[ToolSpec]] = {
+    ("get_weather",): [WEATHER],
+    ("get_weather", "get_time"): [WEATHER, CLOCK],
+}
+PARALLEL = Message(
+    role="user",
+    content="Find the weather in Oslo and the time in Lima. Call both tools in this one reply.",
+)
+PLAIN = Message(role="user", content="How many days has a week?")
+DIGITS = Message(role="user", content="Write ten random digits, and nothing else.")
+SCHEMA: dict[str, JsonValue] = {
+    "type": "object",
+    "properties": {"days": {"type": "integer"}, "unit": {"enum": ["day", "week"]}},
+    "required": ["days", "unit"],
+    "additionalProperties": False,
+}
+SEED_OUTPUT = 32
+
+
+@dataclass(slots=True)
+class ServerCalls:
+    """The calls of one probe."""
+
+    open_model: OpenModel
+    has_seed: bool
+    """Whether the API knows a seed and logprobs: Chat Completions does."""
+    count: int = 0
+
+    async def call(
+        self,
+        parameters: Mapping[str, JsonValue],
+        question: Message = PLAIN,
+        specs: Sequence[ToolSpec] = (),
+        options: ReplyOptions = ReplyOptions(),
+    ) -> tuple[Probe, Reply | None, dict[str, Any]]:
+        """One call: what it tells, its reply, and the body of it."""
+        self.count += 1
+        async with self.open_model({"max_output_tokens": MOST_OUTPUT, **parameters}) as opened:
+            model, bodies = opened
+            probe, reply = await short_call(model, specs, options, question)
+            return probe, reply, bodies[-1] if bodies else {}
+
+    async def features(self, found: Preflight) -> AsyncIterator[Feature]:
+        """What each further call shows, after those of the preflight."""
+        yield await self._parallel()
+        stream, _, body = await self.call({"stream": True})
+        yield _answered("streaming", stream)
+        yield _feature("usage in streams", stream, stream.usage.source == "provider")
+        yield await self._streamed_call()
+        yield _reasoning(body)
+        yield await self._schema()
+        if self.has_seed:
+            yield await self._logprobs()
+            yield await self._seed()
+
+    async def _parallel(self) -> Feature:
+        probe, _, _ = await self.call({}, PARALLEL, [WEATHER, CLOCK])
+        number = len(probe.calls)
+        seen = True if number > 1 else None
+        return _feature("parallel calls", probe, seen, f"{number} in one reply" if number else "")
+
+    async def _streamed_call(self) -> Feature:
+        options = ReplyOptions("required")
+        probe, _, _ = await self.call({"stream": True}, PARALLEL, [WEATHER], options)
+        seen = True if probe.calls else False if probe.call_in_text else None
+        return _feature("calls in streams", probe, seen)
+
+    async def _schema(self) -> Feature:
+        probe, reply, _ = await self.call({}, PLAIN, (), ReplyOptions(schema=SCHEMA))
+        if probe.error is not None and "does not hold" in probe.error:
+            return Feature(name="JSON schema", is_seen=False, detail="ignored")
+        return _feature("JSON schema", probe, reply is not None and _fits(reply.message.content))
+
+    async def _logprobs(self) -> Feature:
+        extra: dict[str, JsonValue] = {"logprobs": True, "top_logprobs": 2}
+        probe, _, body = await self.call({"extra_body": extra})
+        choices = body.get("choices") or [{}]
+        return _feature("logprobs", probe, bool(choices[0].get("logprobs")))
+
+    async def _seed(self) -> Feature:
+        """The same text for the same seed, another for another."""
+        texts = []
+        for seed in (1, 1, 2):
+            parameters = {"temperature": 1.0, "max_output_tokens": SEED_OUTPUT, "seed": seed}
+            probe, reply, _ = await self.call(parameters, DIGITS)
+            if reply is None:
+                return _feature("seed", probe, None)
+            texts.append(reply.message.content)
+        if len(set(texts)) == 1:
+            return Feature(name="seed", detail="other seeds gave the same text")
+        return Feature(name="seed", is_seen=texts[0] == texts[1])
+
+
+async def probe_features(
+    calls: ServerCalls, target: Target, at: str
+) -> tuple[Preflight, tuple[Feature, ...]]:
+    """The preflight of the server, and its features; no further ones where it does not answer."""
+    async with calls.open_model({"max_output_tokens": MOST_OUTPUT}) as (model, _):
+        found = await preflight(model, target, CONDITIONS, OFFERS, at)
+    calls.count += len(found.probes)
+    if found.probes[0].error is not None:
+        return found, ()
+    more = [feature async for feature in calls.features(found)]
+    return found, (*_of_preflight(found), *more)
+
+
+def _of_preflight(found: Preflight) -> list[Feature]:
+    auto, required = found.conditions
+    forms = [probe.call_in_text for probe in found.probes if probe.call_in_text]
+    as_text = f"as text: {forms[0]}" if forms else ""
+    added = auto.added_input_tokens
+    last = found.probes[-1]
+    cut = last.finish_reason == "length" and not last.calls
+    parsed = [check.calls_parsed for check in (auto, required)]
+    return [
+        Feature(name="usage", is_seen=found.tells_usage),
+        Feature(name="ends by itself", is_seen=found.stops),
+        Feature(
+            name="tools", is_seen=auto.is_reached,
+            detail="" if added is None else f"{added:+d} input tokens",
+        ),
+        Feature(
+            name="calls parsed", detail=as_text,
+            is_seen=False if False in parsed else True if True in parsed else None,
+        ),
+        Feature(
+            name="required", is_seen=required.required_obeyed,
+            detail=f"cut at {MOST_OUTPUT} tokens" if cut else "",
+        ),
+    ]  # fmt: skip
+
+
+def _answered(name: str, probe: Probe) -> Feature:
+    return _feature(name, probe, True)
+
+
+def _feature(name: str, probe: Probe, seen: bool | None, detail: str = "") -> Feature:
+    """What was seen; no where the server refused the call or its reply cannot be read."""
+    if probe.error is None:
+        return Feature(name=name, is_seen=seen, detail=detail)
+    word = "refused" if probe.error_kind in REFUSED else probe.error_kind or "failed"
+    known = word in ("refused", "unreadable")
+    return Feature(name=name, is_seen=False if known else None, detail=word)
+
+
+def _reasoning(body: Mapping[str, Any]) -> Feature:
+    """The field that holds the reasoning; none tells nothing, for the model may not reason."""
+    choices = body.get("choices") or [{}]
+    message = choices[0].get("message") or {}
+    fields = [name for name in (*REASONING, "reasoning_details") if message.get(name)]
+    fields += [
+        "reasoning item"
+        for item in body.get("output") or ()
+        if isinstance(item, dict) and item.get("type") == "reasoning"
+    ]
+    return Feature(name="reasoning", is_seen=True if fields else None, detail=", ".join(fields))
+
+
+def _fits(text: str) -> bool:
+    """Whether the text is an object of SCHEMA, which the question says nothing of."""
+    try:
+        value = json.loads(text.rpartition("</think>")[2])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and set(value) == {"days", "unit"} and type(value["days"]) is int

@@ -1,0 +1,96 @@
+"""Probing any server that speaks one of the two APIs, for `probe` and docs/compatibility."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from agent_env import __version__
+from agent_env.episodes.calls.preflight import Target
+from agent_env.episodes.calls.server_probe import Bodies, ServerCalls, probe_features
+from agent_env.errors import ConfigError, ModelError
+from agent_env.models.server_facts import ServerFacts, server_facts
+from agent_env.models.server_identity import server_identity
+from agent_env.protocols import Model
+from agent_env.records.manifest import Preflight
+from agent_env.records.server_probe import ServerProbe
+from agent_env.wiring.models import watched_model
+
+APIS = {"chat": "compatible", "responses": "openai"}
+"""The API, and the prefix of its models' names."""
+KEY = "COMPATIBLE_API_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeOptions:
+    """What is probed."""
+
+    url: str
+    model: str | None = None
+    """None: the only one that the server lists."""
+    api: Literal["chat", "responses"] = "chat"
+    api_key_env: str | None = None
+    note: str = ""
+
+
+async def probe_server(options: ProbeOptions) -> tuple[Preflight, ServerProbe]:
+    """What the server shows; ConfigError for a mistake, ModelError where it does not answer."""
+    key = _key(options.api_key_env)
+    facts = await server_facts(options.model or "", options.url, key)
+    model = options.model or _only_model(options.url, facts)
+    if options.model is None:  # its context is told by its name
+        facts = await server_facts(model, options.url, key)
+    server, version = await server_identity(options.url)
+
+    def opened(
+        parameters: Mapping[str, JsonValue],
+    ) -> AbstractAsyncContextManager[tuple[Model, Bodies]]:
+        return watched_model(APIS[options.api], model, options.url, key, parameters)
+
+    calls = ServerCalls(opened, has_seed=options.api == "chat")
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    target = Target(f"{APIS[options.api]}/{model}", options.url, facts, in_text=False)
+    found, features = await probe_features(calls, target, at)
+    if not features:
+        raise ModelError(found.probes[0].error or "no reply came")
+    record = ServerProbe(
+        at=at,
+        agent_env=__version__,
+        api=options.api,
+        server=server,
+        version=version,
+        model=model,
+        served_model=found.served_model,
+        context_tokens=facts.context_tokens,
+        template_digest=facts.template_digest,
+        features=features,
+        calls=calls.count,
+        note=options.note,
+    )
+    return found, record
+
+
+def _key(variable: str | None) -> str | None:
+    if variable is None:
+        return os.environ.get(KEY)
+    if not (key := os.environ.get(variable)):
+        raise ConfigError(f"--api-key-env {variable}: the variable is not set")
+    return key
+
+
+def _only_model(url: str, facts: ServerFacts) -> str:
+    names: tuple[Any, ...] = facts.models or ()
+    if len(names) == 1:
+        return str(names[0])
+    if not names:
+        raise ConfigError(
+            f"{url}/models lists no model: is the URL right (http://HOST:PORT/v1)? Else name one "
+            "with --model"
+        )
+    raise ConfigError(f"{url} serves {len(names)} models; name one: --model {names[0]}")

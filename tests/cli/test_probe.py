@@ -1,0 +1,125 @@
+"""Probing a server over a real socket, and the page of those that were probed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_env.cli.compatibility_page import RECORDS, compatibility_page
+from agent_env.errors import ConfigError, ModelError
+from agent_env.models.fake_server import Answer, Call, FakeServer
+from agent_env.models.fake_server.conversation import Offer, Tokens, Turn
+from agent_env.records.server_probe import ServerProbe
+from agent_env.runs.probe import ProbeOptions, probe_server
+from tests import TESTS
+from tests.commands import agent_env as command
+
+
+async def calling(turns: list[Turn], offers: list[Offer]) -> Answer:
+    """Calls every tool that it is offered."""
+    tokens = Tokens(input=30 + 100 * len(offers), output=5)
+    calls = tuple(Call(offer.name, '{"city": "Oslo"}') for offer in offers)
+    return Answer(calls=calls, usage=tokens) if offers else Answer(text="seven", usage=tokens)
+
+
+async def in_text(turns: list[Turn], offers: list[Offer]) -> Answer:
+    """Writes its call into the text."""
+    call = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
+    tokens = Tokens(input=30 + 100 * len(offers), output=5)
+    return Answer(text=call if offers else "seven", usage=tokens)
+
+
+def probed(server: FakeServer, **options: object) -> ServerProbe:
+    async def go() -> ServerProbe:
+        async with server:
+            given = ProbeOptions(server.url, **options)  # type: ignore[arg-type]
+            return (await probe_server(given))[1]
+
+    return asyncio.run(go())
+
+
+def seen(record: ServerProbe) -> dict[str, bool | None]:
+    return {feature.name: feature.is_seen for feature in record.features}
+
+
+def test_a_server_that_calls_tools() -> None:
+    record = probed(FakeServer(calling))
+    assert seen(record) == {
+        "usage": True, "ends by itself": True, "tools": True, "calls parsed": True,
+        "required": True, "parallel calls": True, "streaming": True, "usage in streams": True,
+        "calls in streams": True, "reasoning": None, "JSON schema": True, "logprobs": False,
+        "seed": None,
+    }  # fmt: skip
+    assert (record.model, record.calls, record.api) == ("fake", 3 + 8, "chat")
+
+
+def test_calls_in_the_text_are_seen_as_such() -> None:
+    record = probed(FakeServer(in_text))
+    features = {feature.name: feature for feature in record.features}
+    assert features["calls parsed"].is_seen is False
+    assert features["calls parsed"].detail == "as text: <tool_call>"
+
+
+def test_the_responses_api_and_a_server_that_tells_no_usage() -> None:
+    record = probed(FakeServer(calling, tells_usage=False), api="responses")
+    assert (seen(record)["usage"], seen(record)["tools"]) == (False, True)
+    assert "seed" not in seen(record)
+
+
+def test_a_server_that_answers_nothing_has_no_record() -> None:
+    with pytest.raises(ModelError, match="429"):
+        probed(FakeServer(calling, errors={"429": 0.999999}), model="fake")
+
+
+def test_the_record_holds_no_address() -> None:
+    server = FakeServer(calling)
+    text = probed(server, note="flags").model_dump_json()
+    assert "127.0.0.1" not in text
+    assert json.loads(text)["note"] == "flags"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["127.0.0.1:1"], "base URL '127.0.0.1:1' is no address; write http://HOST:PORT/v1"),
+        (["http://127.0.0.1:9/v1"], "lists no model: is the URL right"),
+        (["http://127.0.0.1:9/v1", "--api", "x"], "--api x: write chat or responses"),
+        (["http://127.0.0.1:9/v1", "--api-key-env", "NO_KEY"], "the variable is not set"),
+    ],
+)
+def test_mistakes_are_one_line(words: list[str], said: str) -> None:
+    done = command("probe", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
+
+
+def test_several_models_are_to_be_named() -> None:
+    from agent_env.models.server_facts import ServerFacts
+    from agent_env.runs.probe import _only_model
+
+    with pytest.raises(ConfigError, match="serves 2 models; name one: --model a"):
+        _only_model("http://h/v1", ServerFacts(models=("a", "b")))
+
+
+def test_the_page_is_made_of_the_records(tmp_path: Path) -> None:
+    page = (TESTS.parent / "docs/compatibility.md").read_text(encoding="utf-8")
+    assert page == f"{compatibility_page()}\n", (
+        "make it again: python -m agent_env.cli.compatibility_page > docs/compatibility.md"
+    )
+    record = ServerProbe.model_validate_json((RECORDS / "llama.cpp-smollm2.json").read_bytes())
+    other = replace_features(record)
+    (tmp_path / "a.json").write_text(other.model_dump_json())
+    row = next(li for li in compatibility_page(tmp_path).splitlines() if "llama.cpp b0" in li)
+    assert row.startswith(
+        "| llama.cpp b0-unknown | a/b | chat | – | – | – | – | – | – | `reasoning`"
+    )
+
+
+def replace_features(record: ServerProbe) -> ServerProbe:
+    from agent_env.records.server_probe import Feature
+
+    features = (Feature(name="reasoning", is_seen=True, detail="reasoning"),)
+    return record.model_copy(update={"features": features, "model": "a|b"})
