@@ -2,7 +2,8 @@
 
 Prints the time and memory of the largest comparison the project aims at (6 conditions, 2 models,
 600 samples, 3 repeats, 10,000 resamples), then, over 1,000 simulated runs for each kind of study,
-how often 95 % intervals hold the planted effect and how often the tests reject a true null at 5 %.
+how often 95 % intervals hold the planted effect and how often the tests reject a true null at 5 %;
+for six contrasts of one table also how often all simultaneous intervals hold, and TOST's level.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,10 +20,12 @@ from agent_env.analysis.contrast_estimates import ContrastValues, Scale, measure
 from agent_env.analysis.contrasts import Contrast, PlannedContrast
 from agent_env.analysis.intervals import mean_estimates
 from agent_env.analysis.resampling import cluster_count, draw_weights
-from agent_env.analysis.simulated import Plant, scores, study
+from agent_env.analysis.simulated import Plant, gains, scores, study
 from agent_env.analysis.statistics import statistics_of, tables_of
 
 PLAN = PlannedContrast("after − before", "after", "before", (("after", 1.0), ("before", -1.0)))
+FAMILY = 6
+"""Contrasts of one table."""
 STUDIES = {
     "100 samples": Plant(samples=100),
     "100 samples, 3 repeats": Plant(samples=100, repeats=3),
@@ -39,6 +43,33 @@ def main() -> None:
     print(f"{'':38}" + "".join(f"{head:>17}" for head in heads))
     for name, plant in STUDIES.items():
         print(f"{name:38}" + "".join(f"{x:>17}" for x in calibration(plant, runs)))
+    print(f"\n{FAMILY} contrasts with one baseline, effect +0.10; margin 0.10")
+    columns = ("each held", "all held", "TOST < 5 %", "any by Holm")
+    print(f"{'':38}" + "".join(f"{head:>17}" for head in columns))
+    for name, plant in STUDIES.items():
+        print(f"{name:38}" + "".join(f"{x:>17}" for x in family(plant, runs)))
+
+
+def family(plant: Plant, runs: int) -> list[str]:
+    """How often the effect lies in single intervals, in all simultaneous ones; how often a
+    difference as large as the margin is called equivalent: alone, and any of all by Holm."""
+    effect = replace(plant, effect=0.10)
+    rng = np.random.default_rng(8)
+    plans = [replace(PLAN, name=str(k)) for k in range(FAMILY)]
+    scale = Scale(True, plant.repeats == 1, 0.05, margin=0.10)
+    figures = np.zeros(4)
+    for number in range(runs):
+        values, clusters = gains(effect, FAMILY, rng)
+        weights = draw_weights(cluster_count(clusters), 2000, number)
+        table = measure(
+            plans, ContrastValues(values, np.ones_like(values)), clusters, scale, weights, number
+        )
+        single = [c.difference.low <= 0.10 <= c.difference.high for c in table]  # type: ignore[operator]
+        every = [c.simultaneous[0] <= 0.10 <= c.simultaneous[1] for c in table]  # type: ignore[index]
+        alone = [(c.p_equivalence or 0.0) < 0.05 for c in table]
+        any_equivalent = any(c.is_equivalent for c in table)
+        figures += np.array([np.mean(single), all(every), np.mean(alone), any_equivalent])
+    return [f"{100 * x / runs:.1f} %" for x in figures]
 
 
 def cost() -> None:

@@ -103,23 +103,32 @@ class ResultTable:
 
         table = Table(box=SIMPLE_HEAD, padding=(0, 1))
         for i, column in enumerate(self.columns):
-            is_text = i == 0 or all(isinstance(row[i], str | None) for row in self.rows)
-            justify: Literal["left", "right"] = "left" if is_text else "right"
+            is_text = self._is_text(i)
             table.add_column(
                 Text(column.name.replace(" ", "\n") if is_dense else column.name),
-                justify=justify, no_wrap=not (is_dense and is_text), overflow="fold",
-                min_width=self._narrowest(i, is_text) if is_dense else None,
+                justify="left" if is_text else "right", no_wrap=not (is_dense and is_text),
+                overflow="fold", min_width=self._narrowest(i) if is_dense else None,
             )  # fmt: skip
         for row in self.texts():
             table.add_row(*map(Text, row))
         return table
 
-    def _narrowest(self, place: int, is_text: bool) -> int:
+    def dense_width(self) -> int:
+        """Characters that the lines of a dense table need at least."""
+        return sum(self._narrowest(place) + 3 for place in range(len(self.columns))) + 1
+
+    def _is_text(self, place: int) -> bool:
+        return place == 0 or all(isinstance(row[place], str | None) for row in self.rows)
+
+    def _narrowest(self, place: int) -> int:
         """Characters that a column of a dense table needs."""
         texts = [row[place] for row in self.texts()]
-        words = [*self.columns[place].name.split(), *(w for text in texts for w in text.split())]
-        whole, word = (max(map(len, each), default=0) for each in (texts, words))
-        return max(word, whole) if not is_text else min(whole, max(NARROWEST, min(word, WORD)))
+        heading = max(map(len, self.columns[place].name.split()), default=0)
+        whole = max(map(len, texts), default=0)
+        if not self._is_text(place):
+            return max(heading, whole)
+        word = max((len(word) for text in texts for word in text.split()), default=0)
+        return max(heading, min(whole, max(NARROWEST, min(word, WORD))))
 
     def markdown(self) -> str:
         """A pipe table under a heading, its notes as a list."""

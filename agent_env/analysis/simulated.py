@@ -53,6 +53,15 @@ def scores(plant: Plant, rng: np.random.Generator) -> tuple[Floats, Floats, Ints
     return before, after, clusters
 
 
+def gains(plant: Plant, contrasts: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
+    """Of several conditions over one baseline: samples by contrasts; and the clusters."""
+    chance, clusters = chances(plant, rng)
+    before = rng.binomial(plant.repeats, chance) / plant.repeats
+    size = (contrasts, plant.samples)
+    after = rng.binomial(plant.repeats, chance + plant.effect, size) / plant.repeats
+    return (after - before).T, clusters
+
+
 def study(
     plant: Plant, conditions: Mapping[str, float], models: tuple[str, ...], seed: int
 ) -> Study:

@@ -39,7 +39,7 @@ def print_table(table: ResultTable, wide: bool = False) -> None:
             )
     for part, is_dense in [] if shown.is_list else in_parts(shown, room):
         rich = part.terminal(is_dense)
-        width = _dense_width(part) if is_dense else _width(part)
+        width = part.dense_width() if is_dense else _width(part)
         console = Console(file=raw(sys.stdout), width=max(room, width))
         segments = console.render(rich)
         console.print(Segments(Segment(visible(s.text), s.style, s.control) for s in segments))
@@ -71,13 +71,6 @@ def _width(table: ResultTable) -> int:
     return sum(max(map(cell_len, texts)) + 3 for texts in zip(*rows, strict=True)) + 1
 
 
-def _dense_width(table: ResultTable) -> int:
-    """The same with all texts wrapped."""
-    from rich.console import Console
-
-    return Console(width=1000).measure(table.terminal(is_dense=True)).minimum
-
-
 def in_parts(table: ResultTable, room: int) -> list[tuple[ResultTable, bool]]:
     """The table, whole where it fits into `room` characters as it is; dense where it fits so; else
     dense in several parts, each with the first column and as many others as fit."""
@@ -85,7 +78,7 @@ def in_parts(table: ResultTable, room: int) -> list[tuple[ResultTable, bool]]:
         return [(table, False)]
     parts = [[0]]
     for column in range(1, len(table.columns)):
-        if len(parts[-1]) > 1 and _dense_width(table.of_columns([*parts[-1], column])) > room:
+        if len(parts[-1]) > 1 and table.of_columns([*parts[-1], column]).dense_width() > room:
             parts.append([0])
         parts[-1].append(column)
     return [(table.of_columns(columns), True) for columns in parts]

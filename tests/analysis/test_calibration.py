@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from agent_env.analysis.contrast_estimates import ContrastValues, Scale, measure
 from agent_env.analysis.contrasts import Contrast, PlannedContrast
 from agent_env.analysis.resampling import cluster_count, draw_weights
-from agent_env.analysis.simulated import Plant, scores
+from agent_env.analysis.simulated import Plant, gains, scores
 
 PLAN = PlannedContrast("after − before", "after", "before", (("after", 1.0), ("before", -1.0)))
 RUNS = 300
@@ -16,7 +18,7 @@ RUNS = 300
 
 def contrasts(plant: Plant, seed: int) -> list[Contrast]:
     rng = np.random.default_rng(seed)
-    found = []
+    found = list[Contrast]()
     for number in range(RUNS):
         before, after, clusters = scores(plant, rng)
         weights = draw_weights(cluster_count(clusters), 1000, number)
@@ -44,3 +46,19 @@ def test_intervals_hold_the_planted_effect(plant: Plant) -> None:
 def test_true_nulls_are_rejected_about_as_often_as_said(plant: Plant) -> None:
     wrong = [c.p_value is not None and c.p_value < 0.05 for c in contrasts(plant, 12)]
     assert 0.015 <= np.mean(wrong) <= 0.09
+
+
+def test_simultaneous_intervals_hold_all_six_effects_and_tost_keeps_its_level() -> None:
+    """95 % and 5 % of 100, give or take three standard errors."""
+    plant, rng = Plant(samples=120, events=40, effect=0.1, spread=0.4), np.random.default_rng(13)
+    held, equivalent = list[bool](), list[bool]()
+    plans = [replace(PLAN, name=str(k)) for k in range(6)]
+    for number in range(100):
+        deltas, clusters = gains(plant, 6, rng)
+        values = ContrastValues(deltas, np.ones_like(deltas))
+        weights = draw_weights(cluster_count(clusters), 1000, number)
+        table = measure(plans, values, clusters, Scale(True, True, 0.05, margin=0.1), weights, 1)
+        held.append(all(c.simultaneous[0] <= 0.1 <= c.simultaneous[1] for c in table))  # type: ignore[index]
+        equivalent.append(any(c.is_equivalent for c in table))
+    assert np.mean(held) >= 0.88
+    assert np.mean(equivalent) <= 0.12

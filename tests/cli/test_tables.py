@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.result_tables import Column, ResultTable
+from agent_env.analysis.simulated import Plant, study
+from agent_env.analysis.statistics import statistics_of, tables_of
+from agent_env.analysis.summary import summary_table
 from agent_env.cli.tables import in_parts, print_table
 
 
@@ -92,3 +96,19 @@ def test_a_width_is_that_of_the_lines_printed(capsys: pytest.CaptureFixture[str]
     print_table(ResultTable("t", "runs", wide_names, (("春",) * 9,)), wide=True)
     rule = capsys.readouterr().out.splitlines()[3]
     assert len(rule) == 9 * (24 + 3) + 1  # four times six cells
+
+
+def test_every_table_of_three_models_with_long_names_keeps_to_100_columns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    models = ("router/lab/a-model-with-a-very-long-name-of-2026-11-22", "lab/B", "other/C-235B")
+    conditions = {"base": 0.0, "web": 0.2, "ci": 0.1, "web+ci": 0.2, "explicit": 0.2, "cal": 0.0}
+    made = study(Plant(samples=10, repeats=2, base=0.45), conditions, models, seed=1)
+    comparison = Comparison(made, Options(resamples=1000, margin=0.1))
+    for table in [
+        *tables_of(comparison, statistics_of(comparison)),
+        summary_table(comparison, "t"),
+    ]:
+        print_table(table)
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 100, table.name

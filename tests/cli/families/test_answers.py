@@ -87,7 +87,7 @@ def test_figures_are_drawn_for_each_mode(
     arguments = ("--mode", "v2", "--no-intervals", "--figures", tmp_path / "f")
     code, _, err = call(capsys, responses, *arguments)
     assert code == 0
-    assert "drew 14 files" in err
+    assert "drew 21 files" in err
     assert (tmp_path / "f" / "v2" / "figure_12_smape.png").read_bytes().startswith(b"\x89PNG")
 
 
