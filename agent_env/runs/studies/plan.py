@@ -114,9 +114,9 @@ class StudyPlan(Scope):
             options = replace(options, parameters=with_variable(options.parameters, NO_KEY))
         return replace(options, study=use, preflight="on")
 
-    def conditions_of(self, task: str) -> Texts:
-        """The names of the task's conditions; none for those that it has by default."""
-        names = (self.options_of_run | self.tasks[task].options_of_run).get("conditions") or ()
+    def texts_of(self, task: str, option: str) -> Texts:
+        """The task's `conditions`, as far as they are named, or the contrasts of its `until`."""
+        names = (self.options_of_run | self.tasks[task].options_of_run).get(option) or ()
         return (names,) if isinstance(names, str) else tuple(map(str, names))  # type: ignore[arg-type]
 
     def address(self, model: str) -> str | None:

@@ -148,27 +148,33 @@ class _Reading:
                 address, plugins = plan.address(name), options.plugins
                 (options,) = addressed(options, [options.model])
                 make_model(options.model, address, options.parameters, plugins=plugins)
-        asked = list[Sequence[Condition]]()
+        asked = dict[str, Sequence[Condition]]()
         for name in plan.tasks:
-            names = plan.conditions_of(name)
-            conditions: Sequence[Condition] = tuple(Condition(name=text) for text in names)
+            names = plan.texts_of(name, "conditions")
+            asked[name] = tuple(Condition(name=text) for text in names)
             with self._noted("tasks", name):
                 options = plan.run_options(name, first_model, folder, None)
-                conditions = self._conditions(name, options) or conditions
-            asked.append(conditions)
+                asked[name] = self._conditions(name, options) or asked[name]
         if not any("conditions" in place for place in wrong):
-            self._check_contrasts(plan, [each for each in asked if each])
+            self._check_contrasts(plan, {name: each for name, each in asked.items() if each})
 
-    def _check_contrasts(self, plan: StudyPlan, asked: Sequence[Sequence[Condition]]) -> None:
-        """Notes contrasts that no task has the conditions for."""
+    def _check_contrasts(self, plan: StudyPlan, asked: Mapping[str, Sequence[Condition]]) -> None:
+        """Notes contrasts that no task has the conditions for, and those on which a task cannot
+        stop."""
         from agent_env.analysis.contrast_text import contrast_mistakes, planned_arms
 
-        arms = [planned_arms(list(plan.models), conditions) for conditions in asked]
-        mistakes = [contrast_mistakes(plan.contrasts, own) for own in arms]
+        models, lacking = list(plan.models), list[dict[str, str]]()
+        for name, conditions in asked.items():
+            arms = planned_arms(models, conditions)
+            lacking.append(contrast_mistakes(plan.contrasts, arms))
+            for text, why in contrast_mistakes(plan.texts_of(name, "until"), arms).items():
+                own = ("tasks", name, "until")
+                place = own if _at(self.toml.data, own) is not None else ("until",)
+                self.add(place, f"until '{text}': tasks.{name}: {why}")
         for text in plan.contrasts:
-            reasons = [each[text] for each in mistakes if text in each]
-            if reasons and len(reasons) == len(arms):
-                names = dict.fromkeys(c.name for conditions in asked for c in conditions)
+            reasons = [each[text] for each in lacking if text in each]
+            if reasons and len(reasons) == len(lacking):
+                names = dict.fromkeys(c.name for conditions in asked.values() for c in conditions)
                 known = f"known conditions: {', '.join(names)}"
                 self.add(("contrasts",), f"contrasts: '{text}': {reasons[0]}; {known}")
 
