@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent_env.errors import ConfigError
 from agent_env.mcp.connection import CallFailed, Connection, ConnectionEnded, McpError
+from agent_env.mcp.launch import check_command
 from agent_env.mcp.listing import read_server
 from agent_env.mcp.results import result_of, with_marks
 from agent_env.mcp.transport import stdio_transport
@@ -24,9 +26,9 @@ from agent_env.records.mcp import McpServer, McpTool, mcp_changes
 from agent_env.records.schema import ToolResult, ToolSpec
 from agent_env.records.tool_traits import ToolTraits
 
-PAUSES_S = (0.2, 1.0, 3.0)
+PAUSES_S = (0.2, 1.0, 2.0, 4.0, 8.0, 15.0)
 """Before each further try to start or reach a server."""
-GIVEN_UP_S = 30.0
+GIVEN_UP_S = 10.0
 """After the last try: how long nobody tries again."""
 SENT_TWICE = 2
 """How often a call is sent that does no harm when it is repeated."""
@@ -93,16 +95,24 @@ class Host:
     async def _open(self) -> Connection:
         if self._failure is not None and time.monotonic() - self._failure[0] < GIVEN_UP_S:
             raise McpError(str(self._failure[1])) from self._failure[1]
-        for pause_s in PAUSES_S:
-            try:
-                return await self._open_once()
-            except McpError:
-                await asyncio.sleep(pause_s)
         try:
+            self._check()
+            for pause_s in PAUSES_S:
+                try:
+                    return await self._open_once()
+                except McpError:
+                    await asyncio.sleep(pause_s)
             return await self._open_once()
         except McpError as exc:
             self._failure = time.monotonic(), exc
             raise
+
+    def _check(self) -> None:
+        """McpError for a program that is not there: no further try brings it back."""
+        try:
+            check_command(self.server)
+        except ConfigError as exc:
+            raise McpError(str(exc)) from exc
 
     async def _open_once(self) -> Connection:
         connection = Connection(self.server, self._open_stdio)
