@@ -150,7 +150,7 @@ def test_a_server_that_is_gone_fails_the_episode_and_a_fork_has_its_record(
         known = await read(by_hand(), tmp_path)
         gone = known.model_copy(update={"command": ("/no/such/server",)})
         async with Hosts([gone], tmp_path, notes.append).episode() as episode:
-            with pytest.raises(McpError, match=r"the MCP server hand \(/no/such/server\) cannot"):
+            with pytest.raises(McpError, match="there is no program '/no/such/server'"):
                 await call(episode, known, "echo")
         before = {call_key("echo", {"text": "hi"}): ToolResult(output="as recorded")}
         forked = Hosts([gone], tmp_path, notes.append, recorded=before)
