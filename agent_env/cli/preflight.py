@@ -149,7 +149,8 @@ def _words(amounts: Amounts) -> str:
         "unknown" if value is None else f"{value:,.{digits}f}"
         for value, digits in zip(_cells(amounts), (0, 0, 2, 2), strict=True)
     )
-    return f"{tokens} tokens (at most {most}), {cost} USD (at most {most_cost}), {_span(amounts)}."
+    money = f"{cost} USD (at most {most_cost})" if amounts.most_cost_usd else "cost unknown"
+    return f"{tokens} tokens (at most {most}), {money}, {_span(amounts)}."
 
 
 def _print(manifest: Manifest, preflight: Preflight) -> None:

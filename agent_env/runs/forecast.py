@@ -69,9 +69,11 @@ def _differences(
 ) -> Sequence[DetectableDifference]:
     """Of the runs of one task over the same samples."""
     task = next(iter(checks.values())).task
+    short = [Path(name).name for name in checks]
+    names = short if len(set(short)) == len(short) else list(checks)
     planned = [
         RunData(name, check.manifest, {sample.id: sample for sample in check.samples}, {})
-        for name, check in checks.items()
+        for name, check in zip(names, checks.values(), strict=True)
     ]
     study = assemble(planned, task.metrics, error_metrics=task.error_metrics, hooks=task.analysis)
     like = _of_task(earlier, study.task)
