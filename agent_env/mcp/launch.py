@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_env import lifeline
 from agent_env.errors import ConfigError
 from agent_env.records.mcp import McpServer
 from agent_env.sandbox.programs import confine
@@ -71,7 +72,7 @@ async def start(server: McpServer) -> Process:
     if server.sandboxed:
         confined = await confine(command, environment)
         command, passed, environment = confined.command, confined.descriptors, {}
-    keeper = str(Path(__file__).with_name("lifeline.py"))
+    keeper = lifeline.__file__
     theirs, ours = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(

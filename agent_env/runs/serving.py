@@ -15,6 +15,7 @@ from agent_env.records.model_server import ModelServer
 from agent_env.runs.options import RunOptions
 from agent_env.wiring.local_models import (
     LOCAL,
+    SMALL_FORMATS,
     SMALL_MODEL,
     is_local,
     local_server,
@@ -61,9 +62,9 @@ def _with_local(options: RunOptions, note: Callable[[str], None]) -> tuple[RunOp
     slots = min(options.concurrency, LOCAL_SLOTS)
     name, server = local_server(options.model, slots)
     assert server.file is not None
-    parameters = options.parameters
+    parameters, formats = options.parameters, options.answer_formats
     if options.model == LOCAL:
-        parameters = {**SMALL_MODEL, **parameters}
+        parameters, formats = {**SMALL_MODEL, **parameters}, formats or SMALL_FORMATS
     file = server.file
     licence = f", licence {file.licence}" if file.licence else ""
     note(f"{name}: {file.quantisation or 'unknown quantisation'}{licence}, by {server.build}")
@@ -72,6 +73,7 @@ def _with_local(options: RunOptions, note: Callable[[str], None]) -> tuple[RunOp
         model=name,
         base_url=_address(free_port()),
         parameters=parameters,
+        answer_formats=formats,
         concurrency=slots,
     )
     return changed, server

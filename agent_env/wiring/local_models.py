@@ -35,6 +35,8 @@ SMALL_MODEL: Mapping[str, JsonValue] = {
 }
 """Parameters of the packaged models, where the user gives none: their templates know no tools, and
 they talk without end."""
+SMALL_FORMATS = ("schema",)
+"""In which their answers and calls come: free ones have no form that could be read."""
 MOST_CONTEXT = 16_384
 CACHES = ("~/.cache/huggingface/hub", "~/.cache/llama.cpp", "~/.cache/lm-studio/models",
           "~/.lmstudio/models")  # fmt: skip

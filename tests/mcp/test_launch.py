@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_env import lifeline
 from agent_env.errors import ConfigError
-from agent_env.mcp import lifeline
 from agent_env.mcp.launch import check_command, environment_of, start
 from agent_env.records.mcp import McpServer
 

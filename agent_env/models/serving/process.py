@@ -1,8 +1,8 @@
 """A model's server as a process of ours: started, waited for, started again after a crash, ended.
 
-Guarantees: it ends with `close`, and with this program however that goes (`warden`); what it prints
-is in its log; while it starts again, `is_up` is False, and once it is given up, `is_up` raises
-RunStopped with the reason. Not covered: a server that hangs without ending.
+Guarantees: it ends with `close`, and with this program however that goes (`lifeline`); what it
+prints is in its log; while it starts again, `is_up` is False, and once it is given up, `is_up`
+raises RunStopped with the reason. Not covered: a server that hangs without ending.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from shutil import copyfile
-from subprocess import PIPE
+from subprocess import DEVNULL
 from tempfile import mkstemp
 
+from agent_env import lifeline
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.health import Health
-from agent_env.models.serving import warden
 from agent_env.models.serving.reasons import reason_of_end
 
 READY_S = 1_800.0
@@ -61,6 +61,8 @@ class ServerProcess:
         self._keeper: asyncio.Task[None] | None = None
         self._given_up: str | None = None
         self._log_start = 0
+        self._line: int | None = None
+        """Our end of the pipe for whose sake the process lives."""
 
     async def start(self) -> None:
         """Returns when it is ready; ConfigError where something else listens there, or where it
@@ -101,19 +103,24 @@ class ServerProcess:
             with suppress(asyncio.CancelledError):
                 await self._keeper
         process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            assert process.stdin is not None
-            process.stdin.close()
+        if process is not None:
+            self._let_go()
             await asyncio.shield(process.wait())
 
     async def _begin(self) -> None:
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        with self._log.open("ab") as log:
-            self._log_start = log.tell()
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", warden.__file__, self._command,
-                stdin=PIPE, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
+        theirs, self._line = os.pipe()
+        try:
+            with self._log.open("ab") as log:
+                self._log_start = log.tell()
+                self._process = await asyncio.create_subprocess_exec(
+                    sys.executable, "-I", "-S", lifeline.__file__, str(theirs),
+                    "/bin/sh", "-c", self._command,
+                    stdin=DEVNULL, stdout=log, stderr=log, pass_fds=(theirs,),
+                    start_new_session=True,
+                )  # fmt: skip
+        finally:
+            os.close(theirs)
         begun = told = time.monotonic()
         while not await self._health.is_up():
             if self._process.returncode is not None:
@@ -123,12 +130,17 @@ class ServerProcess:
                 told = now
                 self._note(f"the model's server is loading: {now - begun:.0f} s")
             if now - begun > READY_S:
-                assert self._process.stdin is not None
-                self._process.stdin.close()
+                self._let_go()
                 raise _Ended(f"not ready after {READY_S:.0f} s")
             await asyncio.sleep(min(0.5, 0.05 + (now - begun) / 10))
         if self._process.returncode is not None:  # then it was another that answered
             raise _Ended(self._reason())
+
+    def _let_go(self) -> None:
+        """Ends the process, or closes our end of a dead one's pipe."""
+        line, self._line = self._line, None
+        if line is not None:
+            os.close(line)
 
     def _reason(self) -> str:
         with self._log.open("rb") as log:
@@ -149,6 +161,7 @@ class ServerProcess:
         while True:
             assert self._process is not None
             await self._process.wait()
+            self._let_go()
             crashes = crashes + 1 if time.monotonic() - begun < LONG_LIFE_S else 1
             reason = self._reason()
             if crashes >= MOST_CRASHES:
