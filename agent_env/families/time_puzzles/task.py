@@ -59,7 +59,8 @@ PROMPTS = {"default": FULL, "paper": PAPER}
 
 METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
 """Defined for every answer."""
-FORM = AnswerForm(list_of(DATE, most=31), lambda dates: f"MY ANSWER: {', '.join(dates) or 'None'}")
+MOST_DATES = 8
+"""Of a schema-held answer: a weak model goes on until its list is full."""
 STRICT = "strict_match"
 """Exact match of an answer in exactly the requested form; else 0."""
 DAYS_OFF = "days_off"
@@ -90,10 +91,16 @@ def make_task(prompt: str = "default", tables: Callable[[], FactTables] = shippe
         fields=prompt_fields,
         wording=lambda values: template.format(**values),
         examples=lambda sample, condition: examples(_puzzle(sample)),
-        form=lambda sample: FORM,
+        form=lambda sample: answer_form(_puzzle(sample)),
         analysis=HOOKS,
         shortcuts=shortcuts(tables),
     )
+
+
+def answer_form(puzzle: TimePuzzle) -> AnswerForm:
+    """Of its answer: as many dates as any usual puzzle has, a month of them where it has more."""
+    most = MOST_DATES if len(puzzle.gold) <= MOST_DATES else 31
+    return AnswerForm(list_of(DATE, most), lambda dates: f"MY ANSWER: {', '.join(dates) or 'None'}")
 
 
 def render(template: str, puzzle: TimePuzzle, condition: Condition) -> str:
