@@ -18,7 +18,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from agent_env.episodes.index_pages import SORTS, VERDICTS, EpisodeFilter
-from agent_env.errors import AgentEnvError
+from agent_env.errors import AgentEnvError, ConfigError
+from agent_env.runs.compare import CompareOptions, compare_folders, select_tables
 from agent_env.runs.opened import Assessment, OpenRun, TraceEvents
 from agent_env.viewer.bars import time_chart, token_chart
 from agent_env.viewer.beside import aligned, parted_at
@@ -50,6 +51,7 @@ def make_app(library: Library, port: int) -> Starlette:
             Route("/side", pages.side),
             Route("/run/{run}/", pages.run),
             Route("/run/{run}/samples", pages.samples),
+            Route("/run/{run}/compare", pages.compare),
             Route("/run/{run}/sample/{sample}", pages.sample),
             Route("/run/{run}/episode/{episode:path}", pages.episode),
             Route("/state/", pages.state),
@@ -127,6 +129,24 @@ class _Pages:
             total=total, at=at, last=max(0, -(-total // SAMPLES) - 1), given=fields,
             metric=run.main_metric, state=f"/state/{quote(run.key)}", size=SAMPLES,
             stamp=self._library.stamp(run),
+        )  # fmt: skip
+
+    def compare(self, request: Request) -> Response:
+        """Conclusions and differences of a run's conditions, or of all runs of the same samples."""
+        run = self._run(request)
+        others = [o for o in self._library.runs() if o.key != run.key and _asks_same(o, run)]
+        shown = [run, *others] if request.query_params.get("runs") == "all" else [run]
+        options = CompareOptions(runs=tuple(each.folder.path for each in shown))
+        notes: list[str] = []
+        try:
+            comparison = compare_folders(options, notes.append, run.folder.objects)
+        except ConfigError as exc:
+            return self._page("compare.html", run=run, others=others, shown=shown, tables=[],
+                              problem=str(exc))  # fmt: skip
+        tables = select_tables(comparison, ("conclusions", "conditions", "differences"), ())
+        return self._page(
+            "compare.html", run=run, others=others, shown=shown, problem=None,
+            tables=[table.without_empty() for table in tables if table.rows],
         )  # fmt: skip
 
     def sample(self, request: Request) -> Response:

@@ -61,6 +61,20 @@ def test_a_run_shows_counts_means_and_episodes(client: httpx.Client) -> None:
     assert "<td>1.000</td>" in text
 
 
+def test_the_comparison_of_a_run_begins_with_conclusions_in_words(client: httpx.Client) -> None:
+    text = client.get("/run/one/compare").text
+    assert text.index("Conclusions") < text.index("base against web") < text.index("Conditions of")
+    assert "Differences, paired by sample" in text
+    both = client.get("/run/one/compare?runs=all").text
+    assert "two web − one web" in both
+
+
+def test_of_one_condition_there_is_nothing_to_compare(client: httpx.Client) -> None:
+    text = client.get("/run/hostile/compare").text
+    assert "there is one condition only" in text
+    assert "<script>hacked" not in text
+
+
 def test_a_run_tells_whether_its_tools_arrived(tmp_path: Path) -> None:
     """Both conditions had 100 input tokens in their first calls."""
     folder = make_run(tmp_path / "run", ["s1", "s2"], ("web", "base"))
