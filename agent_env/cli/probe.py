@@ -44,7 +44,7 @@ def probe(
 
     chosen = one_of(api, tuple(APIS), "--api")
     options = ProbeOptions(url.rstrip("/"), model, chosen, api_key_env, note)  # type: ignore[arg-type]
-    found, record = asyncio.run(probe_server(options))
+    found, record = asyncio.run(probe_server(options, say))
     text = json.dumps(record.model_dump(mode="json"), indent=2, ensure_ascii=False)
     if as_json:
         print(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,13 +39,16 @@ class ProbeOptions:
     note: str = ""
 
 
-async def probe_server(options: ProbeOptions) -> tuple[Preflight, ServerProbe]:
+async def probe_server(
+    options: ProbeOptions, note: Callable[[str], None]
+) -> tuple[Preflight, ServerProbe]:
     """What the server shows; ConfigError for a mistake, ModelError where it does not answer."""
     key = _key(options.api_key_env)
     facts = await server_facts(options.model or "", options.url, key)
     model = options.model or _only_model(options.url, facts)
     if options.model is None:  # its context is told by its name
         facts = await server_facts(model, options.url, key)
+    note(f"probing {model}: about a dozen short calls")
     server, version = await server_identity(options.url)
 
     def opened(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.cli.compatibility_page import RECORDS, compatibility_page
+from agent_env.episodes.calls import preflight
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.fake_server import Answer, Call, FakeServer
 from agent_env.models.fake_server.conversation import Offer, Tokens, Turn
@@ -36,7 +37,7 @@ def probed(server: FakeServer, **options: object) -> ServerProbe:
     async def go() -> ServerProbe:
         async with server:
             given = ProbeOptions(server.url, **options)  # type: ignore[arg-type]
-            return (await probe_server(given))[1]
+            return (await probe_server(given, print))[1]
 
     return asyncio.run(go())
 
@@ -72,6 +73,20 @@ def test_the_responses_api_and_a_server_that_tells_no_usage() -> None:
 def test_a_server_that_answers_nothing_has_no_record() -> None:
     with pytest.raises(ModelError, match="429"):
         probed(FakeServer(calling, errors={"429": 0.999999}), model="fake")
+
+
+def test_a_server_that_hangs_is_asked_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "CALL_S", 0.3)
+
+    async def hangs_at_two(turns: list[Turn], offers: list[Offer]) -> Answer:
+        if "both tools" in turns[-1].text:
+            await asyncio.sleep(1)
+        return await calling(turns, offers)
+
+    record = probed(FakeServer(hangs_at_two))
+    assert record.calls == 3 + 1
+    assert {f.detail for f in record.features if f.name in ("streaming", "seed")} == {"timeout"}
+    assert seen(record)["streaming"] is None
 
 
 def test_the_record_holds_no_address() -> None:

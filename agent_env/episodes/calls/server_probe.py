@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from agent_env.episodes.calls.preflight import (
+    AWAY,
     MOST_OUTPUT,
     REFUSED,
     Target,
@@ -70,6 +71,8 @@ class ServerCalls:
     has_seed: bool
     """Whether the API knows a seed and logprobs: Chat Completions does."""
     count: int = 0
+    away: str | None = None
+    """The error after which no further call is made."""
 
     async def call(
         self,
@@ -79,10 +82,13 @@ class ServerCalls:
         options: ReplyOptions = ReplyOptions(),
     ) -> tuple[Probe, Reply | None, dict[str, Any]]:
         """One call: what it tells, its reply, and the body of it."""
+        if self.away is not None:
+            return Probe(error="not asked any more", error_kind=self.away), None, {}
         self.count += 1
         async with self.open_model({"max_output_tokens": MOST_OUTPUT, **parameters}) as opened:
             model, bodies = opened
             probe, reply = await short_call(model, specs, options, question)
+            self.away = probe.error_kind if probe.error_kind in AWAY else None
             return probe, reply, bodies[-1] if bodies else {}
 
     async def features(self, found: Preflight) -> AsyncIterator[Feature]:
