@@ -38,21 +38,21 @@ class Items:
 
 
 ITEMS = (
-    Items("qa", "next year", 8, options=("scorer=number",)),
-    Items("traveler", "1 event, explicit, yes or no", 8,
+    Items("qa", "the next year", 6, options=("scorer=number",)),
+    Items("traveler", "1 event, yes or no", 8,
           options=("sizes=1", "categories=explicit", "sets=40"), where=("template=did",)),
-    Items("traveler", "1 event, explicit, who", 8,
-          options=("sizes=1", "categories=explicit", "sets=40"), where=("template=who",)),
-    Items("temp-answers", "one cell of a table", 6,
-          options=("splits=table",), where=("question_type=year,date",)),
-    Items("tempreason", "L2, one answer, no distractors", 6,
+    Items("traveler", "1 event, its date", 8,
+          options=("sizes=1", "categories=implicit", "sets=40"), where=("template=when",)),
+    Items("temp-answers", "one of 3 entries, 4 worked examples", 8,
+          options=("level=easy", "splits=table", "shots=4")),
+    Items("tempreason", "L2, one answer, no distractors", 4,
           options=("levels=L2", "answers=single", "distractors=0")),
-    Items("timeqa", "easy, one answer", 6, options=("levels=easy", "answers=single")),
-    Items("tdbench", "one row", 4, where=("cardinality=unique",)),
-    Items("time-puzzles", "4 facts, 1 solution", 4,
+    Items("timeqa", "easy, one answer", 4, options=("levels=easy", "answers=single")),
+    Items("tdbench", "one answer", 2, where=("cardinality=unique",)),
+    Items("time-puzzles", "4 facts, 1 solution", 3,
           ("base", "base~schema", "facts", "facts~schema", "explicit", "explicit~schema"),
           options=("facts=4", "solutions=1")),
-    Items("traveler", "5 events by tool, text protocol", 3, ("events", "events~schema"),
+    Items("traveler", "5 events by tool, text protocol", 2, ("events", "events~schema"),
           options=("sizes=5", "categories=explicit", "sets=40"),
           more={"tool_protocol": "text", "steps": 3}),
 )  # fmt: skip
@@ -72,7 +72,7 @@ async def run_of(items: Items, number: int, url: str, model: str, out: Path) -> 
     return await ae.run(
         items.task, model=f"compatible/{model}", base_url=url, out=folder, limit=items.limit,
         conditions=list(items.conditions), options=list(items.options), where=list(items.where),
-        temperature=0.0, max_output_tokens=128, stream=True, concurrency=1, progress=False,
+        temperature=0.0, max_output_tokens=96, stream=True, concurrency=1, progress=False,
         preflight="off", **more,
     )  # fmt: skip
 

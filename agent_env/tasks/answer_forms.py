@@ -20,7 +20,10 @@ from agent_env.records.schema import Message
 
 AnswerFormat = Literal["free", "schema", "schema-last"]
 FORMATS: tuple[AnswerFormat, ...] = ("free", "schema", "schema-last")
-NOTE = "\n\nGive the final answer, in place of any other form, as one JSON object: {shape}"
+NOTE = (
+    "\n\nGive the final answer, in place of any other form, as one JSON object with the key "
+    '"answer"{value}.'
+)
 LAST = Message(
     role="user",
     content="Now give your final answer: the JSON object asked for, and nothing else.",
@@ -47,7 +50,7 @@ class AnswerForm:
     @property
     def note(self) -> str:
         """What the prompt says of the form."""
-        return NOTE.format(shape=f'{{"answer": {_shape(self.answer)}}}')
+        return NOTE.format(value=_described(self.answer))
 
     def read(self, reply: str) -> str | None:
         """The answer's text; None for a reply that is no such object, as one that was cut."""
@@ -69,21 +72,22 @@ FormOf = Callable[[Any], AnswerForm | None]
 """The form of the answer to a sample; None where its answer has none."""
 
 
-def _shape(schema: Mapping[str, Any]) -> str:
-    """An example of the schema, with words in place of values."""
+def _described(schema: Mapping[str, Any]) -> str:
+    """The value in words. No example: a weak model would copy it as its answer."""
     if "anyOf" in schema:
-        return " or ".join(_shape(each) for each in schema["anyOf"])
+        words = _described(schema["anyOf"][0])
+        return f"{words or ': a text'}, or null"
     if "enum" in schema:
         few = len(schema["enum"]) <= _SHOWN
-        return " or ".join(json.dumps(each) for each in schema["enum"]) if few else '"NAME"'
+        return f": {' or '.join(map(json.dumps, schema['enum']))}" if few else ""
     match schema["type"]:
         case "object":
-            inner = (f'"{name}": {_shape(each)}' for name, each in schema["properties"].items())
-            return "{" + ", ".join(inner) + "}"
+            return f": an object with the keys {', '.join(map(json.dumps, schema['properties']))}"
         case "array":
-            return f"[{_shape(schema['items'])}, …]"
-        case "string":
-            return '"YYYY-MM-DD"' if schema.get("format") == "date" else '"TEXT"'
+            words = _described(schema["items"]).removeprefix(": ")
+            return f": a list, each {words}" if words else ": a list of texts"
+        case "string" if schema.get("format") == "date":
+            return ": a date as YYYY-MM-DD"
         case "integer" | "number":
-            return "NUMBER"
-    return "null"
+            return ": a number"
+    return ""

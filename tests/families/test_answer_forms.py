@@ -66,6 +66,7 @@ def test_the_gold_answer_in_its_form_scores_one(family, options, value):
         form = task.form(sample)
         assert list(faults(form.schema, (), is_root=True)) == []
         assert form.note.startswith("\n\nGive the final answer, in place of any other form, as one")
+        assert "anyOf" not in form.note
         text = form.read(json.dumps({"answer": value(sample)}))
         assert score(task, sample, text) == 1, (sample.id, text)
 

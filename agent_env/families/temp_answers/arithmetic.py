@@ -20,6 +20,13 @@ def make(rng: Random, number_of: int) -> Draft:
     return MAKERS[number_of % len(MAKERS)](rng)
 
 
+def few_days(rng: Random) -> Draft:
+    """Days within a month, one to nine."""
+    start, days = _day(rng).replace(day=rng.randrange(1, 20)), rng.randrange(1, 10)
+    text = f"How many days after {start} is {start + timedelta(days=days)}?"
+    return number("duration", text, "days", days, "json")
+
+
 def _voyage(rng: Random) -> Draft:
     departure, days = _day(rng), rng.randrange(5, 900)
     ship = rng.choice(SHIPS)

@@ -38,6 +38,9 @@ class AnswerOptions(Record):
     """Answered examples before the question."""
     turns: Literal["chat", "one"] = "chat"
     """System, user and assistant messages, or everything in one user message."""
+    level: Literal["all", "easy"] = "all"
+    """easy: one entry of a table or graph of three is to be read, or days of one month counted; for
+    weak models."""
     prefill: bool = False
     """Write the start of the answer's object into the prompt; for servers that continue it."""
 
@@ -46,7 +49,8 @@ def make_samples(count: int, seed: int, options: AnswerOptions) -> SampleSet:
     """`count` questions, splits in turn; the same seed gives the same bytes."""
     splits = options.splits or SPLITS
     share = -(-count // len(splits))
-    drafts = {split: list(islice(_drafts(split, seed, share), share)) for split in splits}
+    easy = options.level == "easy"
+    drafts = {split: list(islice(_drafts(split, seed, share, easy), share)) for split in splits}
     ordered = [
         (split, drafts[split][n])
         for n in range(share)
@@ -59,9 +63,9 @@ def make_samples(count: int, seed: int, options: AnswerOptions) -> SampleSet:
     return SampleSet(tuple(questions), tuple(used_tables.values()))
 
 
-def _drafts(split: Split, seed: object, count: int) -> Iterator[Draft]:
+def _drafts(split: Split, seed: object, count: int, easy: bool) -> Iterator[Draft]:
     """`count` questions, all different for the same table."""
-    rng = Random(f"{NAME}/{split}/{seed}")
+    rng = Random(f"{NAME}/{split}/{seed}{'/easy' if easy else ''}")
     keys: set[tuple[str, str]] = set()
     people = _people(seed, count) if split == "table" else ()
     table: MaterialTable | None = None
@@ -71,7 +75,7 @@ def _drafts(split: Split, seed: object, count: int) -> Iterator[Draft]:
         elif split == "table":
             table = people[n // tables.PER_TABLE % len(people)]
         for attempt in range(ATTEMPTS):
-            draft = _draft(rng, split, table, n + attempt)
+            draft = _draft(rng, split, table, n + attempt, easy)
             key = (draft.question, draft.table.digest if draft.table else "")
             if key not in keys:
                 keys.add(key)
@@ -79,11 +83,14 @@ def _drafts(split: Split, seed: object, count: int) -> Iterator[Draft]:
                 break
 
 
-def _draft(rng: Random, split: Split, table: MaterialTable | None, number: int) -> Draft:
+def _draft(
+    rng: Random, split: Split, table: MaterialTable | None, number: int, easy: bool
+) -> Draft:
     if table is None:
-        return arithmetic.make(rng, number)
-    maker = semantic.make if split == "semantic" else tables.make
-    return maker(rng, table, number)
+        return arithmetic.few_days(rng) if easy else arithmetic.make(rng, number)
+    if split == "semantic":
+        return semantic.make_easy(rng, table) if easy else semantic.make(rng, table, number)
+    return tables.make_easy(rng, table) if easy else tables.make(rng, table, number)
 
 
 def _people(seed: object, count: int) -> tuple[MaterialTable, ...]:
@@ -127,13 +134,16 @@ def _scaled(questions: Sequence[TimeQuestion]) -> list[TimeQuestion]:
 
 
 def examples(
-    question: TimeQuestion, table: MaterialTable | None, shots: int
+    question: TimeQuestion, table: MaterialTable | None, shots: int, easy: bool = False
 ) -> tuple[AnsweredQuestion, ...]:
     """Answered questions with the same keys, about other tables or the same graph (whose facts are
     in the system message once)."""
     if not shots:
         return ()
-    pool = _graph_pool(table) if question.split == "semantic" else _example_pool(question.split)
+    if question.split == "semantic":
+        pool = _graph_pool(table, easy)
+    else:
+        pool = _example_pool(question.split, easy)
     matching = [
         (each, own)
         for each, own in pool
@@ -143,14 +153,15 @@ def examples(
 
 
 @lru_cache(maxsize=4)
-def _example_pool(split: Split) -> tuple[AnsweredQuestion, ...]:
-    drafts = _drafts(split, EXAMPLE_SEED, 80)
+def _example_pool(split: Split, easy: bool) -> tuple[AnsweredQuestion, ...]:
+    drafts = _drafts(split, EXAMPLE_SEED, 80, easy)
     return tuple((_question(n, 0, split, d), d.table) for n, d in enumerate(drafts, start=1))
 
 
-def _graph_pool(graph: MaterialTable | None) -> tuple[AnsweredQuestion, ...]:
+def _graph_pool(graph: MaterialTable | None, easy: bool) -> tuple[AnsweredQuestion, ...]:
     assert graph is not None  # semantic questions have one
     rng = Random(f"{EXAMPLE_SEED}/{graph.digest}")
-    drafts = {d.question: d for d in (semantic.make(rng, graph, n) for n in range(24))}
+    made = (_draft(rng, "semantic", graph, n, easy) for n in range(24))
+    drafts = {draft.question: draft for draft in made}
     pool = [_question(n, 0, "semantic", d) for n, d in enumerate(drafts.values(), start=1)]
     return tuple((each, graph) for each in pool)

@@ -70,6 +70,18 @@ def make(rng: Random, table: MaterialTable, number_of: int) -> Draft:
     return makers[number_of % len(makers)](rng, person)
 
 
+def make_easy(rng: Random, table: MaterialTable) -> Draft:
+    """The year or date of one of three entries."""
+    name, *rows = table.rows
+    career = [row for row in rows if row[1] not in ("Born", "Died")]
+    kept = rng.sample(career, min(2, len(career)))
+    short = [row for row in rows if row[1] == "Born" or row in kept]
+    table = MaterialTable(name=table.name, columns=COLUMNS, rows=(name, *short))
+    entries = {str(entry): read_date(str(when)) for _, entry, when in short}
+    person = Person(str(name[1]), table, entries, isinstance(entries["Born"], date))
+    return rng.choice((_year_of, _date_of) if person.exact else (_year_of,))(rng, person)
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """A table, parsed."""

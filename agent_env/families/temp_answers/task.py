@@ -37,7 +37,7 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         return messages(
             question,
             table,
-            examples(question, table, options.shots),
+            examples(question, table, options.shots, options.level == "easy"),
             options.turns,
             is_prefilled(question, condition, options),
         )

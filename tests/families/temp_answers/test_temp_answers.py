@@ -99,6 +99,17 @@ def test_a_second_solver_agrees_whatever_the_prompt(turns: str, shots: int) -> N
         assert (question.question, metrics["exact_match"]) == (question.question, 1.0)
 
 
+def test_an_easy_question_has_three_entries_at_most_and_a_second_solver_agrees() -> None:
+    found, task = made(60, level="easy", shots=2)
+    sizes = {len(table.rows) for table in found.tables}
+    assert sizes == {3, 4}  # facts of a graph; the person's name and the entries
+    for question in questions(found):
+        step = next_step(Turn(task.prompt(question, BASE), (), True))
+        assert step is not None
+        metrics = score(question, episode(question, step[0])).metrics
+        assert (question.question, metrics["exact_match"]) == (question.question, 1.0)
+
+
 def test_prompts_do_not_hold_their_answer_in_what_is_asked() -> None:
     found, task = made(60, shots=2)
     for question in questions(found):
