@@ -117,6 +117,8 @@ async def _forked_manifest(
     before = update.get("model_parameters", manifest.model_parameters)
     update |= {
         "parent": parent,
+        "study": None,  # neither its study nor its test goes over the fork
+        "until": None,
         "model_parameters": moved(before, model, url, options.api_key_env, False),
         "conditions": (chosen,),
         "repeats": options.repeats,

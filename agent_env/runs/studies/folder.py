@@ -169,10 +169,16 @@ class StudyFolder:
                     f"{self.path} was begun at {record.begun_at}; go on with: agent-env study "
                     f"resume {self.path}"
                 )
-            await self._prepare(note)
             now = datetime.now(UTC).isoformat(timespec="seconds")
             use = self.use
-            self._write(StudyRecord(name=use.name, digest=use.digest, begun_at=now, text=self.text))
+            self._write(
+                StudyRecord(name=use.name, digest=use.digest, begun_at=now, text=self.text)
+            )
+            try:
+                await self._prepare(note)
+            except BaseException:  # nothing was begun; where we are killed, resume makes the rest
+                (self.path / RECORD).unlink()
+                raise
             return await self._run(listener_for, course)
 
     async def resume(
