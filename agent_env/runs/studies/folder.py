@@ -171,9 +171,7 @@ class StudyFolder:
                 )
             now = datetime.now(UTC).isoformat(timespec="seconds")
             use = self.use
-            self._write(
-                StudyRecord(name=use.name, digest=use.digest, begun_at=now, text=self.text)
-            )
+            self._write(StudyRecord(name=use.name, digest=use.digest, begun_at=now, text=self.text))
             try:
                 await self._prepare(note)
             except BaseException:  # nothing was begun; where we are killed, resume makes the rest
