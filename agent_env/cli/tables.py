@@ -29,14 +29,12 @@ def print_table(table: ResultTable, wide: bool = False) -> None:
     from rich.segment import Segment, Segments
 
     filled = table.without_empty()
-    room = Console().width if sys.stdout.isatty() else _width(filled) if wide else ROOM
+    unbounded = max(ROOM, _width(filled))
+    room = Console().width if sys.stdout.isatty() else unbounded if wide else ROOM
     shown = filled if wide else _fitting(filled, room)
     print(table.title)
     if shown.is_list:
-        for (text,) in shown.texts():
-            print(
-                textwrap.fill(visible(text), room, initial_indent="  - ", subsequent_indent="    ")
-            )
+        print("\n".join(_lines(text, room, "  - ") for (text,) in shown.texts()))
     for part, is_dense in [] if shown.is_list else in_parts(shown, room):
         rich = part.terminal(is_dense)
         width = part.dense_width() if is_dense else _width(part)
@@ -44,12 +42,14 @@ def print_table(table: ResultTable, wide: bool = False) -> None:
         segments = console.render(rich)
         console.print(Segments(Segment(visible(s.text), s.style, s.control) for s in segments))
     for note in [*table.notes, *_hidden(filled, shown)]:
-        print(
-            textwrap.fill(
-                visible(note), max(room, ROOM), initial_indent="  ", subsequent_indent="  "
-            )
-        )
+        print(_lines(note, room, "  "))
     print()
+
+
+def _lines(text: str, room: int, mark: str) -> str:
+    return textwrap.fill(
+        visible(text), room, initial_indent=mark, subsequent_indent=" " * len(mark)
+    )
 
 
 def _fitting(table: ResultTable, room: int) -> ResultTable:
