@@ -92,8 +92,8 @@ class Contrast:
 def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[PlannedContrast, ...]:
     """With the label of one arm as baseline, every other arm against it; with the name of a
     condition, in each run every other condition against its own. Without, in each run every
-    condition against the run's first, and every condition of a later run against the same of the
-    first run. Then the Web × CI interactions."""
+    condition against the run's first (in a forced form against the same in free form), and every
+    condition of a later run against the same of the first run. Then the Web × CI interactions."""
     runs: dict[str, list[Arm]] = {}
     for arm in arms:
         runs.setdefault(arm.run, []).append(arm)
@@ -104,7 +104,7 @@ def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[PlannedContrast, ..
 
 def _pairs(runs: Mapping[str, Sequence[Arm]]) -> list[tuple[Arm, Arm]]:
     first, *others = runs.values()
-    pairs = [(arm, own[0]) for own in runs.values() for arm in own[1:]]
+    pairs = [(arm, _free(arm, own) or own[0]) for own in runs.values() for arm in own[1:]]
     by_name = {arm.condition.name: arm for arm in first}
     return pairs + [
         (arm, by_name[arm.condition.name])
@@ -112,6 +112,13 @@ def _pairs(runs: Mapping[str, Sequence[Arm]]) -> list[tuple[Arm, Arm]]:
         for arm in own
         if arm.condition.name in by_name
     ]
+
+
+def _free(arm: Arm, own: Sequence[Arm]) -> Arm | None:
+    """The arm of the same condition whose answers are free; None for an arm that is one."""
+    condition = arm.condition
+    name = condition.name.removesuffix(f"~{condition.answer_format}")
+    return next((each for each in own if each is not arm and each.condition.name == name), None)
 
 
 def _against(baseline: str, arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
@@ -145,7 +152,8 @@ def contrast_name(arms: Sequence[Arm], weights: Sequence[float]) -> str:
 
 def _interactions(arms: Sequence[Arm]) -> list[PlannedContrast]:
     """(both − web) − (ci − neither) for every set of other parts that has all four."""
-    by_parts = {frozenset(arm.condition.name.split("+")) - {"base"}: arm.label for arm in arms}
+    free = [arm for arm in arms if arm.condition.answer_format == "free"]
+    by_parts = {frozenset(arm.condition.name.split("+")) - {"base"}: arm.label for arm in free}
     interactions = []
     for rest in by_parts:
         for web in ("web", "web-once"):
