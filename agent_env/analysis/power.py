@@ -89,7 +89,7 @@ def _earlier_error(
         return None, f"{clusters} pairs in {', '.join(names)} are too few"
     error = float(standard_errors(values[:, None], earlier.clusters)[0])
     if error == 0:
-        return None, f"no pair differed in {', '.join(names)}"
+        return None, f"all pairs alike in {', '.join(names)}"
     scale = (clusters / planned.cluster_count) ** 0.5
     pairs = int((~np.isnan(values)).sum())
     return error * scale, f"{', '.join(names)}, {pairs} pairs"

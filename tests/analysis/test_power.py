@@ -55,7 +55,7 @@ def test_the_variance_of_earlier_pairs_is_taken_to_the_planned_number() -> None:
 @pytest.mark.parametrize(
     ("scores", "why"),
     [
-        ({"base": [1.0] * 20, "web": [1.0] * 20}, "no pair differed in run"),
+        ({"base": [1.0] * 20, "web": [1.0] * 20}, "all pairs alike in run"),
         ({"base": [1.0] * 20}, "no earlier run has web"),
         ({"base": [1.0] * 9, "web": [0.0] * 8 + [1.0]}, "9 pairs in run are too few"),
     ],
