@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import WebSettings
@@ -12,7 +14,7 @@ from agent_env.registry import NO_PLUGINS, Plugins
 from agent_env.runs.options import RunOptions
 from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.task import Task
-from agent_env.tasks.tool_registry import needs_web, open_tool, traits_of
+from agent_env.tasks.tool_registry import needs_web, open_tool, tool_names, traits_of
 from agent_env.wiring.models import api_of
 
 
@@ -139,3 +141,17 @@ def _addresses(settings: WebSettings, tables: Sequence[MaterialTable]) -> set[st
         return set(pages.urls())
     finally:
         pages.close()
+
+
+def episode_limits(
+    options: RunOptions, task: Task, conditions: Sequence[Condition]
+) -> dict[str, Any]:
+    """The task's limits, overridden by those of the options; ConfigError for a limit of a tool that
+    there is not."""
+    limits: dict[str, Any] = asdict(task.limits)
+    overrides = {name: options.limits[name] for name in limits if name in options.limits}
+    known = sorted({*tool_names(), *(tool for each in conditions for tool in each.tools)})
+    for tool in overrides.get("per_tool") or ():
+        if tool not in known:
+            raise ConfigError(f"--tool-limit: no tool '{tool}'; known: {', '.join(known)}")
+    return limits | overrides

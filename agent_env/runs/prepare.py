@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -25,6 +25,7 @@ from agent_env.runs.checks import (
     check_proofs,
     check_tables,
     check_wordings,
+    episode_limits,
 )
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
@@ -34,7 +35,7 @@ from agent_env.tasks.conditions import Tools, parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest, read_options
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
-from agent_env.tasks.tool_registry import needs_sandbox, needs_web, tool_names
+from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.tasks.where import select
 from agent_env.wiring.local_models import find_local, is_local
 from agent_env.wiring.mcp import read_servers
@@ -95,7 +96,7 @@ async def prepare_run(
     own = tools_named(options.tools)
     servers = await read_servers(servers_of(options.mcp), note, own)
     conditions, sandbox = await _conditions(options, task, {**own, **mcp_traits(servers)}, note)
-    limits = _limits(options, task, conditions)
+    limits = episode_limits(options, task, conditions)
     about_calls = manifest_fields(options.calls, options.model, limits, note)
     about_calls |= {} if server is None else {"server": server}
     until = stopping_settings(options.stop, options.model, task, conditions, options.seed)
@@ -395,14 +396,3 @@ def _web(options: RunOptions) -> str:
 def _free_name(parent: Path, name: str) -> Path:
     numbers = (f"{name}-{n}" if n > 1 else name for n in range(1, 1000))
     return next(parent / free for free in numbers if not (parent / free).exists())
-
-
-def _limits(options: RunOptions, task: Task, conditions: Sequence[Condition]) -> dict[str, Any]:
-    """The task's limits, overridden by those of the options."""
-    limits: dict[str, Any] = asdict(task.limits)
-    overrides = {name: options.limits[name] for name in limits if name in options.limits}
-    known = sorted({*tool_names(), *(tool for each in conditions for tool in each.tools)})
-    for tool in overrides.get("per_tool") or ():
-        if tool not in known:
-            raise ConfigError(f"--tool-limit: no tool '{tool}'; known: {', '.join(known)}")
-    return limits | overrides

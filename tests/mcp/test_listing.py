@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_env.mcp.listing import keep_names, with_names
@@ -40,6 +40,7 @@ def test_what_models_cannot_call_is_written_with_underscores() -> None:
     ]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.text(string.printable, max_size=80), max_size=6), max_size=4))
 def test_all_names_are_valid_and_different(tools: list[list[str]]) -> None:
     servers = [listed(f"s{at}", *each) for at, each in enumerate(tools)]
