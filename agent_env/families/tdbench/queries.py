@@ -8,7 +8,8 @@ every value is a literal, so a quote in a value or a column called `order` chang
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from agent_env.errors import ConfigError
@@ -65,23 +66,22 @@ def ends_after(end: Any, day: Any) -> Any:
 
 def holds(target: Relation, start: Any, end: Any, b_start: Any, b_end: Any) -> Any:
     """That the row from `start` to `end` stands in the relation to b."""
-    ends_later = ends_after(end, b_end)
-    tests: dict[Relation, list[Any]] = {
-        "before": [end < b_start],
-        "meets": [end.eq(b_start)],
-        "overlaps": [start < b_start, end > b_start, end < b_end],
-        "finished-by": [start < b_start, end.eq(b_end)],
-        "contains": [start < b_start, ends_later],
-        "starts": [start.eq(b_start), end < b_end],
-        "equals": [start.eq(b_start), end.eq(b_end)],
-        "started-by": [start.eq(b_start), ends_later],
-        "during": [start > b_start, end < b_end],
-        "finishes": [start > b_start, end.eq(b_end)],
-        "overlapped-by": [start > b_start, start < b_end, ends_later],
-        "met-by": [start.eq(b_end)],
-        "after": [start > b_end],
+    tests: dict[Relation, Callable[[], list[Any]]] = {
+        "before": lambda: [end < b_start],
+        "meets": lambda: [end.eq(b_start)],
+        "overlaps": lambda: [start < b_start, end > b_start, end < b_end],
+        "finished-by": lambda: [start < b_start, end.eq(b_end)],
+        "contains": lambda: [start < b_start, ends_after(end, b_end)],
+        "starts": lambda: [start.eq(b_start), end < b_end],
+        "equals": lambda: [start.eq(b_start), end.eq(b_end)],
+        "started-by": lambda: [start.eq(b_start), ends_after(end, b_end)],
+        "during": lambda: [start > b_start, end < b_end],
+        "finishes": lambda: [start > b_start, end.eq(b_end)],
+        "overlapped-by": lambda: [start > b_start, start < b_end, ends_after(end, b_end)],
+        "met-by": lambda: [start.eq(b_end)],
+        "after": lambda: [start > b_end],
     }
-    return exp.and_(*tests[target])
+    return exp.and_(*tests[target]())
 
 
 def key_marks(keys: Sequence[str]) -> tuple[str, ...]:
@@ -107,8 +107,9 @@ def _base(table: str, keys: Sequence[str], answers: Sequence[str]) -> Any:
     return _select(answers).from_(exp.Table(this=_quoted(table))).where(*tests)
 
 
+@lru_cache(maxsize=1000)
 def relation_sql(
-    table: str, keys: Sequence[str], answers: Sequence[str], target: Relation
+    table: str, keys: tuple[str, ...], answers: tuple[str, ...], target: Relation
 ) -> SqlTemplate:
     """The query for one relation; its values are `asked_N`, `b_start` and `b_end`."""
     b = (placeholder("b_start"), placeholder("b_end"))
@@ -116,7 +117,8 @@ def relation_sql(
     return SqlTemplate(_base(table, keys, answers).where(test), (*key_marks(keys), *BOUNDS))
 
 
-def batch_sql(table: str, keys: Sequence[str], answers: Sequence[str]) -> str:
+@lru_cache(maxsize=100)
+def batch_sql(table: str, keys: tuple[str, ...], answers: tuple[str, ...]) -> str:
     """The same for all queries of BATCH_TABLE that have the number of this batch, in DuckDB: the
     literals of the thirteen conditions have become columns of that table, and each row of the
     result begins with its query's number. Its one value is the batch."""
