@@ -10,7 +10,7 @@ import numpy as np
 
 from agent_env.analysis import resampling
 from agent_env.analysis.contrast_estimates import Scale, contrast_values, measure
-from agent_env.analysis.contrast_text import contrast_mistakes, parse_contrasts
+from agent_env.analysis.contrast_text import parse_contrasts, readable_contrasts
 from agent_env.analysis.contrasts import Contrast, PlannedContrast, plan
 from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
 from agent_env.analysis.observations import QUANTITIES, Observation
@@ -241,12 +241,17 @@ class Comparison:
     @cached_property
     def plans(self) -> tuple[PlannedContrast, ...]:
         """The contrasts to estimate."""
-        arms, planned = self.study.arms, self.options.planned
-        lacking = contrast_mistakes(planned, arms)
-        if texts := self.options.contrasts or [text for text in planned if text not in lacking]:
-            until = [text for rule in self.study.until.values() for text in rule.contrasts]
+        arms, options = self.study.arms, self.options
+        until = [text for rule in self.study.until.values() for text in rule.contrasts]
+        planned = readable_contrasts(options.planned, arms)
+        texts = options.contrasts or (planned if options.baseline is None else ())
+        if texts:
             return parse_contrasts(texts, arms, (*planned, *until))
-        return plan(self.study.arms, self.options.baseline)
+        made = plan(arms, options.baseline)
+        if not options.planned:
+            return made
+        keys = {each.key for each in parse_contrasts(planned, arms)}
+        return tuple(replace(each, is_exploratory=each.key not in keys) for each in made)
 
     def dose(self, name: str) -> Floats:
         """A quantity, or `tokens`, samples by arms, in the unit of a trend's slope."""

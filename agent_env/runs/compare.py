@@ -150,7 +150,7 @@ def compare_folders(
             metric=options.metric,
             baseline=options.baseline,
             contrasts=own,
-            planned=() if options.baseline is not None else planned,
+            planned=planned,
             margin=options.margin,
             target_effect=options.wanted,
             resamples=options.resamples,

@@ -95,6 +95,16 @@ def test_runs_are_compared_condition_by_condition_and_within_themselves() -> Non
     assert names == ["a base − a web", "b base − b web"]
 
 
+def test_a_baseline_that_the_plan_does_not_have_makes_its_differences_exploratory() -> None:
+    made = study(Plant(samples=20), {"base": 0.0, "web": 0.1, "ci": 0.1}, ("m",), seed=1)
+    plans = compared(made, baseline="web", planned=("ci:web", "web:base")).plans
+    assert [(each.name, each.is_exploratory) for each in plans] == [
+        ("base − web", True), ("ci − web", False),
+    ]  # fmt: skip
+    planned = compared(made, planned=("ci:web", "cal:base")).plans
+    assert [(each.name, each.is_exploratory) for each in planned] == [("ci − web", False)]
+
+
 def test_mcnemar_is_given_only_where_each_sample_has_one_episode(planted: Study) -> None:
     assert compared(planted).contrasts[0].p_mcnemar is None
     single = study(Plant(samples=100), {"base": 0.0, "web": 0.2}, ("m",), seed=2)
