@@ -79,7 +79,7 @@ def test_a_killed_run_leaves_no_server_and_is_resumed_without_asking_twice(tmp_p
     assert server.file is not None
     assert (server.file.quantisation, server.file.licence) == ("Q4_1", "apache-2.0")
     assert (server.models, server.context_tokens) == ((NAME,), 8192)
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120  # a niced process on a busy machine frees its memory slowly
     while (left := _processes(server.file.path)) and time.monotonic() < until:
         time.sleep(0.1)
     assert left == []
