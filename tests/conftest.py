@@ -39,5 +39,13 @@ os.environ["XDG_STATE_HOME"] = _STATE.name  # the user's own records are left al
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = _STATE.name  # reading all certificates takes longer than most tests
 
+
+def pytest_collection_finish() -> None:
+    """From here on no bytecode is written: a plug-in that a test imports would leave some beside
+    it. The tests and the package have theirs by now."""
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
