@@ -118,13 +118,15 @@ def contents(paper: Reproduction) -> tuple[ResultTable, ResultTable]:
         for each in paper.experiments
     )  # fmt: skip
     heads = ("name", "the paper's", "questions", "conditions", "not reproduced because")
-    experiments = ResultTable("experiments", paper.title, tuple(map(Column, heads)), rows)
+    columns = tuple(Column(name, is_secondary=name == "questions") for name in heads)
+    experiments = ResultTable("experiments", paper.title, columns, rows)
     questions = tuple(
         (each.name, each.about, each.count, "printed" if each.printed else _can(each))
         for each in paper.questions
     )
-    columns = tuple(map(Column, ("--file NAME", "what it is", "in the paper", "can be generated")))
-    return experiments, ResultTable("files", "Questions", columns, questions)
+    of_files = ("--file NAME", "what it is", "in the paper", "can be generated")
+    files = ResultTable("files", "Questions", tuple(map(Column, of_files)), questions)
+    return experiments, files
 
 
 def _can(questions: Questions) -> str:

@@ -222,5 +222,5 @@ def test_what_cannot_be_run_says_why_and_keeps_nothing_else(tmp_path: Path) -> N
     refused = reproduce(tmp_path, "--responses", str(no_such))
     assert refused.returncode == 2
     assert "no experiment of the paper has the condition 'with_web_search_with" in refused.stderr
-    listed = agent_env("reproduce", "time-puzzles", "--list").stdout
+    listed = agent_env("reproduce", "time-puzzles", "--list", "--wide").stdout
     assert "Table 3: exact match against F1 and Jaccard" in listed
