@@ -33,6 +33,21 @@ def check_tables(
                 raise ConfigError(f"condition '{condition}' {needed}")
 
 
+def check_questions(
+    task: Task,
+    conditions: Sequence[Condition],
+    samples: Sequence[Sample],
+    options: RunOptions,
+    is_asked: bool,
+) -> None:
+    """ConfigError where a condition cannot ask the samples, or would ask nothing else than another.
+    `is_asked`: false if another program replies for the model."""
+    check_prompt(task, conditions, samples)
+    check_forms(task, conditions, samples, options, is_asked)
+    if options.conditions:
+        check_wordings(task, conditions, samples)
+
+
 def check_prompt(task: Task, conditions: Sequence[Condition], samples: Sequence[Sample]) -> None:
     """ConfigError where the task cannot word the first sample's prompt."""
     for condition in conditions:

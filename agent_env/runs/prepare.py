@@ -19,14 +19,7 @@ from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.registry import Plugins, use_of
-from agent_env.runs.checks import (
-    check_forms,
-    check_prompt,
-    check_proofs,
-    check_tables,
-    check_wordings,
-    episode_limits,
-)
+from agent_env.runs.checks import check_proofs, check_questions, check_tables, episode_limits
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.serving import with_server
@@ -106,10 +99,7 @@ async def prepare_run(
     if made.tables:
         tables = by_digest(made.tables)
         task = _task(options, family, chosen, tables, texts)
-    check_prompt(task, conditions, made.samples)
-    check_forms(task, conditions, made.samples, options, is_asked)
-    if options.conditions:
-        check_wordings(task, conditions, made.samples)
+    check_questions(task, conditions, made.samples, options, is_asked)
     if _web(options) == "sealed":
         check_proofs(conditions, made, settings_of(options.web), note)
     copies = _copies(options, made.samples, note)
