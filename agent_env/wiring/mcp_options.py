@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from agent_env.errors import ConfigError
 from agent_env.records.mcp import Isolation, McpServer
 from agent_env.records.options import MCP, Opt
+from agent_env.records.tool_traits import ToolTraits
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 """As in records.mcp.McpServer."""
@@ -108,6 +109,19 @@ def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
         )
         for name, command in commands.items()
     )
+
+
+def unread_tools(options: McpOptions, conditions: Iterable[str]) -> dict[str, ToolTraits]:
+    """Stand-ins for the tools of servers that are not asked yet, so that conditions can be checked
+    by their names: one for each server, and each tool that a condition names."""
+    parts = [part.strip() for text in conditions for part in text.partition("~")[0].split("+")]
+    tools: dict[str, ToolTraits] = {}
+    for server in commands_by_name(options.servers):
+        named = (re.fullmatch(rf"mcp:{re.escape(server)}[/.](.+)", part) for part in parts)
+        for tool in (f"{server}_tools", *(match[1] for match in named if match is not None)):
+            name = re.sub(r"[^A-Za-z0-9_-]+", "_", tool)
+            tools[name] = ToolTraits.model_construct(name=name, mcp=f"{server}/{tool}")
+    return tools
 
 
 def server_at(name: str, command: str | Sequence[str], like: McpServer) -> McpServer:

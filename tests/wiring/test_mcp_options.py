@@ -7,7 +7,13 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.runs.keywords import from_arguments
 from agent_env.runs.options import RunOptions
-from agent_env.wiring.mcp_options import McpOptions, commands_by_name, servers_of
+from agent_env.tasks.conditions import parse_conditions
+from agent_env.wiring.mcp_options import (
+    McpOptions,
+    commands_by_name,
+    servers_of,
+    unread_tools,
+)
 
 
 def test_a_command_or_a_url_by_name() -> None:
@@ -54,3 +60,19 @@ def test_mistakes_are_named(options: McpOptions, reason: str) -> None:
 
 def test_texts_are_read_by_name() -> None:
     assert commands_by_name(["a=x=y"]) == {"a": "x=y"}
+
+
+def test_conditions_of_a_study_are_known_before_its_servers_are_asked() -> None:
+    options = McpOptions({"time": "mcp-server-time", "db": "db"})
+    names = ["base", "web+mcp:time", "mcp:time/my tool~auto", "mcp:db"]
+    parsed = parse_conditions(names, (), unread_tools(options, names))
+    assert [condition.name for condition in parsed] == [
+        "base",
+        "web+mcp:time",
+        "mcp:time.my_tool~auto",
+        "mcp:db",
+    ]
+    with pytest.raises(
+        ConfigError, match="there is no MCP server 'clock'; known: mcp:time, mcp:db"
+    ):
+        parse_conditions(["mcp:clock"], (), unread_tools(options, ["mcp:clock"]))

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from agent_env.errors import AgentEnvError, ConfigError, DatasetErrors, user_problem
 from agent_env.records.model_facts import ModelFacts
-from agent_env.records.options import SERVER, STOPPING, WHAT, WORDS
+from agent_env.records.options import MCP, SERVER, STOPPING, WHAT, WORDS
 from agent_env.records.schema import Condition
 from agent_env.runs.keywords import keyword_problem, keywords_of
 from agent_env.runs.options import RunOptions
@@ -184,6 +184,7 @@ class _Reading:
         from agent_env.episodes.contexts.copies import parse_context_options
         from agent_env.tasks.conditions import parse_conditions, with_first_steps
         from agent_env.tasks.family import read_options
+        from agent_env.wiring.mcp_options import unread_tools
         from agent_env.wiring.plugins import tools_named
         from agent_env.wiring.registry import FAMILIES
 
@@ -197,7 +198,9 @@ class _Reading:
                 )
                 with self._noted("tasks", task, "conditions"):
                     contexts = [given.name for given in parse_context_options(options.cited_from)]
-                    parsed = parse_conditions(names, contexts, tools_named(options.tools))
+                    texts = [each for each in names if isinstance(each, str)]
+                    tools = tools_named(options.tools) | unread_tools(options.mcp, texts)
+                    parsed = parse_conditions(names, contexts, tools)
                     return with_first_steps(parsed, options.first_steps)
         return ()
 
@@ -241,7 +244,7 @@ def _option_problem(place: Place, name: str, value: Any) -> str | None:
         hint = f"; did you mean '{near[0]}'?" if near else "; known: the options of run, with _"
         return f"unknown field '{where}{name}'{hint}"
     panel = known[name].option.opt.panel
-    if place[:1] == ("models",) and panel in (WHAT, WORDS, STOPPING):
+    if place[:1] == ("models",) and panel in (WHAT, WORDS, STOPPING, MCP):
         return (
             f"{where}{name} belongs to a task or to the top, so that all models are asked the same"
         )
