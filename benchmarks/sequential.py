@@ -24,6 +24,9 @@ from agent_env.analysis.resampling import Floats
 from agent_env.analysis.sequential.capital import FRACTIONS, LOG_SHARES, Look
 from agent_env.analysis.sequential.rule import SequentialTest, StoppingRule
 from agent_env.analysis.sequential.unbiased import mean_after_stopping
+from agent_env.analysis.sequential.walk import order_of
+from agent_env.records.manifest import StoppingSettings
+from agent_env.records.schema import Sample
 
 MOST = 600
 Plant = Callable[[np.random.Generator, int, int], Floats]
@@ -196,6 +199,43 @@ def bias(rng: np.random.Generator, runs: int) -> None:
         print(f"  {name:45} corrected {figures[0]}   plain {figures[1]}")
 
 
+def orders(rng: np.random.Generator, runs: int) -> None:
+    """600 questions of a spread of difficulty (logits), asked with and without a gain; three other
+    models of like ability answered them under both conditions before."""
+    print("\nSamples looked at until a difference is decided, median (mean) of 600")
+    print(f"  {'':38}{'any order':>14}{'difficulty-from':>20}")
+    for spread, gain in ((1.0, 0.5), (1.0, 1.0), (3.0, 1.2), (3.0, 2.4), (6.0, 2.1)):
+        stop, truths = np.empty((2, runs)), []
+        for run in range(runs):
+            hardness = rng.normal(0, spread, MOST)
+
+            def right(ability: Floats) -> Floats:
+                answers: Floats = rng.random(ability.shape) < 1 / (1 + np.exp(-ability))
+                return answers * 1.0
+
+            ability = np.repeat([[0.0], [gain]], 3, axis=0) + rng.normal(0, 0.5, 6)[:, None]
+            rates = (right(ability - hardness).sum(axis=0) + 0.5) / 7
+            values = right(gain - hardness) - right(-hardness)
+            truths.append(values.mean())
+            names = [f"{run}/{n}" for n in range(MOST)]
+            samples = [Sample(id=name, task="t", gold=()) for name in names]
+            for place, given in enumerate(({}, dict(zip(names, rates, strict=True)))):
+                settings = StoppingSettings(contrasts=(), pass_rates=given, seed=run)
+                order = order_of(samples, names, settings)
+                test, before = SequentialTest(StoppingRule()), 0.0
+                for n, (row,) in enumerate(order.clusters):
+                    value = float(values[row])
+                    draw = order.draws[n] if order.draws else None
+                    test.look(0, draw.look(before, value) if draw else Look(value))
+                    before += value
+                    if test.is_decided(0):
+                        break
+                stop[place, run] = len(test.evidence[0].looks)
+        figures = [f"{np.median(own):.0f} ({own.mean():.0f})" for own in stop]
+        name = f"spread {spread:g}, difference {np.mean(truths):.2f}"
+        print(f"  {name:38}{figures[0]:>14}{figures[1]:>20}")
+
+
 def cost() -> None:
     rule = StoppingRule(margin=0.05)
     test = SequentialTest(rule, (1.0, 1.0, 2.0))
@@ -247,15 +287,16 @@ def whole_runs(runs: int) -> None:
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     rng = np.random.default_rng(1)
     check_against_the_package(rng)
     false_alarms(rng, runs)
     power(rng, runs)
     coverage(rng, runs)
     bias(rng, min(runs, 2000))
+    orders(rng, min(runs // 20, 100))
     cost()
-    whole_runs(min(runs // 200, 20))
+    whole_runs(min(runs // 100, 10))
 
 
 if __name__ == "__main__":

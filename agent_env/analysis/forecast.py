@@ -44,7 +44,7 @@ class Mean:
 
 def forecast_run(manifest: Manifest, earlier: Sequence[RunData]) -> Forecast:
     """The forecast of a run; its own model's earlier run goes before another's."""
-    repeats = manifest.samples * manifest.repeats
+    repeats = manifest.planned_episodes // len(manifest.conditions)
     conditions = tuple(_condition(manifest, c, repeats, earlier) for c in manifest.conditions)
     episodes = repeats * len(conditions)
     at_once = max(1, min(manifest.concurrency, episodes))
