@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+import agent_env as ae
 from agent_env.analysis.resampling import Floats
 from agent_env.analysis.sequential.capital import FRACTIONS, LOG_SHARES, Look
 from agent_env.analysis.sequential.rule import SequentialTest, StoppingRule
@@ -217,7 +218,7 @@ def orders(rng: np.random.Generator, runs: int) -> None:
             rates = (right(ability - hardness).sum(axis=0) + 0.5) / 7
             values = right(gain - hardness) - right(-hardness)
             truths.append(values.mean())
-            names = [f"{run}/{n}" for n in range(MOST)]
+            names = [f"{run}-{n}" for n in range(MOST)]
             samples = [Sample(id=name, task="t", gold=()) for name in names]
             for place, given in enumerate(({}, dict(zip(names, rates, strict=True)))):
                 settings = StoppingSettings(contrasts=(), pass_rates=given, seed=run)
@@ -249,40 +250,40 @@ def cost() -> None:
     print(f"\nThree contrasts with a margin: {each_ms:.2f} ms CPU a sample (below 1 wanted)")
 
 
-def whole_runs(runs: int) -> None:
-    """Through `agent-env run --until`: a model that is right by planted chances."""
-    import agent_env as ae
+def planted_model(run: int, gain: float, loss: float) -> Callable[..., str]:
+    """Right on 42 % of the questions without tools; with them on `gain` more and `loss` fewer."""
 
-    print(f"\n{runs} whole runs of 250 questions each, planted difference, 8 at once")
+    def model(messages: list[ae.Message], tools: list[object]) -> str:
+        drawn = random.Random(f"{run}/{messages[-1].content}").random()
+        is_right = loss <= drawn < 0.42 + gain if tools else drawn < 0.42
+        return "MY ANSWER: yes" if is_right else "MY ANSWER: no"
+
+    return model
+
+
+def whole_runs(runs: int) -> None:
+    """Through `agent-env run --until`, with a model that is right by planted chances."""
+    print(f"\n{runs} whole runs of at most 250 questions each, 8 at once")
     with TemporaryDirectory() as folder:
         questions = Path(folder) / "questions.jsonl"
         lines = ({"id": f"q{n}", "question": f"Number {n}?", "answer": "yes"} for n in range(250))
         questions.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        for gain, loss in ((0.22, 0.02), (0.15, 0.15)):
-            results = []
+        for gain, loss in ((0.22, 0.02), (0.1, 0.1)):
+            rows = []
             for run in range(runs):
-
-                def model(messages: list[ae.Message], tools: list[object], run: int = run) -> str:
-                    number = messages[-1].content
-                    drawn = random.Random(f"{run}/{number}").random()
-                    is_right = drawn < 0.4 + (gain if tools else loss) and not (  # noqa: B023
-                        tools and drawn < loss  # noqa: B023
-                    )
-                    return "MY ANSWER: yes" if is_right else "MY ANSWER: no"
-
                 made = ae.run_sync(
-                    "qa", dataset=questions, model=model, conditions=["base", "cal"],
-                    until=["cal-base"], out=Path(folder) / f"{gain}-{run}", seed=run,
-                    progress=False, fsync="none",
+                    "qa", dataset=questions, model=planted_model(run, gain, loss),
+                    conditions=["base", "cal"], until=["cal-base"], seed=run, progress=False,
+                    out=Path(folder) / f"{gain}-{run}", fsync="none",
                 )  # fmt: skip
-                (row,) = ae.compare(made, resamples=1000).table("sequential").rows
-                results.append(row)
-            decided = [row for row in results if row[1] == "difference"]
-            looked = sorted(int(row[4]) for row in results)
-            estimates = [row[2][0] for row in results]
+                table = ae.compare(made, resamples=1000).table("sequential").as_json()
+                rows += table["rows"]  # type: ignore[operator]
+            decided = [row for row in rows if row["decision"] == "difference"]
+            looked = np.median([row["looked"] for row in rows])
+            estimate = np.mean([row["estimate"]["value"] for row in rows])
             print(
-                f"  +{gain:.2f} −{loss:.2f}: decided {len(decided)} of {runs}, looked at "
-                f"{looked[runs // 2]} samples (median); mean estimate {np.mean(estimates):+.3f}"
+                f"  planted {gain - loss:+.2f}: decided {len(decided)} of {runs}, looked at "
+                f"{looked:.0f} samples (median), mean estimate {estimate:+.3f}"
             )
 
 
