@@ -169,7 +169,7 @@ def _run(folder: Path, samples: int) -> int:
                 time.sleep(0.1)
             process.send_signal(signal.SIGKILL)
             process.wait()
-        elif (code := process.wait()) == 0:
+        elif (code := process.wait()) == 0 and not _failed(folder):
             return start
         elif code == 2:
             raise SystemExit("the study was refused")
@@ -178,6 +178,12 @@ def _run(folder: Path, samples: int) -> int:
 
 def _traces(folder: Path) -> int:
     return sum(1 for _ in folder.glob("*/*/episodes/*/*.jsonl"))
+
+
+def _failed(folder: Path) -> int:
+    """Episodes without an answer, which the next start runs again."""
+    files = folder.glob("*/*/episodes/*/*.jsonl")
+    return sum('"episode_finished"' not in file.read_text().splitlines()[-1] for file in files)
 
 
 # The plain computation ---------------------------------------------------------------------------

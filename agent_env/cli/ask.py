@@ -179,5 +179,5 @@ def _tell(
         except SystemExit:
             outcomes.setdefault(str(folder.relative_to(parent)), "no episode came to its end")
     again, last = f"agent-env resume {parent}", f"agent-env compare {parent} compares the models."
-    names = [str(folder.relative_to(parent)) for folder in folders]
+    names = dict.fromkeys((str(folder.relative_to(parent)) for folder in folders), "done")
     tell_outcomes(names, outcomes, again, last)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -191,16 +191,24 @@ def _go(opened: StudyFolder, go: Go) -> None:
 
     again = f"agent-env study resume {opened.path}"
     failures = run_side_by_side(go, again)
-    print_table(status_table(opened.path, status_of(opened)))
+    rows = status_of(opened)
+    print_table(status_table(opened.path, rows))
     report = f"agent-env study report {opened.path} writes one page over all runs."
-    tell_outcomes([place.name for place in opened.places()], failures, again, report)
+    endings = {
+        row.run: f"done but for {row.failed} failed episodes" if row.failed else "done"
+        for row in rows
+    }
+    tell_outcomes(endings, failures, again, report)
 
 
-def tell_outcomes(names: Iterable[str], failures: Mapping[str, str], again: str, last: str) -> None:
-    """Tell what became of each run, and what can be done next; exit 1 where any failed."""
-    for name in names:
-        say(f"{name}: {failures.get(name, 'done')}")
-    if failures:
+def tell_outcomes(
+    endings: Mapping[str, str], failures: Mapping[str, str], again: str, last: str
+) -> None:
+    """Tell what became of each run, by name, and what can be done next; exit 1 where any failed."""
+    outcomes = {**endings, **failures}
+    for name in endings:
+        say(f"{name}: {outcomes[name]}")
+    if set(outcomes.values()) != {"done"}:
         say(f"{again} goes on with all of them.")
     say(last)
     if failures:
