@@ -1,6 +1,6 @@
 """`run --model local`: CPU time of the server and of ours, memory, wall time, one thread.
 
-python benchmarks/local_model.py [SAMPLES]     two samples under the five default conditions
+python benchmarks/local_model.py [SAMPLES [OUT]]     two samples under the five default conditions
 
 CPU time is read from /proc every 0.2 s, so that a loaded machine does not matter so much.
 """
@@ -21,7 +21,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 def main() -> None:
     count = sys.argv[1] if len(sys.argv) > 1 else "2"
     with TemporaryDirectory() as folder:
-        out = Path(folder) / "run"
+        out = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(folder) / "run"
         command = (sys.executable, "-m", "agent_env", "run", "time-puzzles", "--model", "local")
         begun = time.monotonic()
         with subprocess.Popen([*command, "--limit", count, "--out", str(out)]) as ours:

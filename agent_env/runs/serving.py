@@ -16,6 +16,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.wiring.local_models import (
     LOCAL,
     SMALL_FORMATS,
+    SMALL_LIMITS,
     SMALL_MODEL,
     is_local,
     local_server,
@@ -62,9 +63,13 @@ def _with_local(options: RunOptions, note: Callable[[str], None]) -> tuple[RunOp
     slots = min(options.concurrency, LOCAL_SLOTS)
     name, server = local_server(options.model, slots)
     assert server.file is not None
-    parameters, formats = options.parameters, options.answer_formats
     if options.model == LOCAL:
-        parameters, formats = {**SMALL_MODEL, **parameters}, formats or SMALL_FORMATS
+        options = replace(
+            options,
+            parameters={**SMALL_MODEL, **options.parameters},
+            limits={**SMALL_LIMITS, **options.limits},
+            answer_formats=options.answer_formats or SMALL_FORMATS,
+        )
     file = server.file
     licence = f", licence {file.licence}" if file.licence else ""
     note(f"{name}: {file.quantisation or 'unknown quantisation'}{licence}, by {server.build}")
@@ -72,8 +77,6 @@ def _with_local(options: RunOptions, note: Callable[[str], None]) -> tuple[RunOp
         options,
         model=name,
         base_url=_address(free_port()),
-        parameters=parameters,
-        answer_formats=formats,
         concurrency=slots,
     )
     return changed, server

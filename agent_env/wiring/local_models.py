@@ -36,6 +36,8 @@ SMALL_MODEL: Mapping[str, JsonValue] = {
 }
 """Parameters of the packaged models, where the user gives none: their templates know no tools, they
 talk without end, and they repeat themselves, against which llama.cpp has the sampler DRY."""
+SMALL_LIMITS = {"steps": 3}
+"""Of their episodes: a search, a page and an answer; more only repeats."""
 SMALL_FORMATS = ("schema",)
 """In which their answers and calls come: free ones have no form that could be read."""
 MOST_CONTEXT = 16_384
