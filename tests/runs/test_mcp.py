@@ -118,6 +118,21 @@ def test_resume_refuses_changed_tools_or_names_them(home: Path) -> None:
     assert agent_env("replay", "run", cwd=home).stdout.startswith("1 episodes replayed: 1 same")
 
 
+def test_an_episode_that_was_cut_off_goes_on_with_a_server_of_its_own(home: Path) -> None:
+    """Its earlier calls are made again, so that the new server is where the old one was."""
+    run(home, "--mcp-isolation", "episode")
+    (trace,) = (home / "run").glob("episodes/*/*.jsonl")
+    lines = trace.read_text().splitlines(keepends=True)
+    trace.write_text("".join(lines[:4]))  # the start, a reply, the results of its two calls
+    log = home / "run" / "mcp" / "hand.log"
+    assert log.read_text().count("to the log") == 1
+    done = agent_env("resume", "run", cwd=home)
+    assert done.returncode == 0, done.stderr
+    assert log.read_text().count("to the log") == 2
+    assert [name for name, _ in results(home / "run")] == ["echo", "hand_python", "refuse"]
+    assert agent_env("replay", "run", cwd=home).stdout.startswith("1 episodes replayed: 1 same")
+
+
 def test_what_a_server_may_do_here_is_to_be_confirmed_by_who_did_not_make_the_run(
     home: Path,
 ) -> None:
