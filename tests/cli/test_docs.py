@@ -20,8 +20,11 @@ PAGES = {file.stem for file in (ROOT / "docs").glob("*.md")}
 
 
 def texts(file: Path) -> Iterator[str]:
-    """The string literals of a module that are no docstrings."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    """The string literals of a module that are no docstrings, where any names a page."""
+    source = file.read_text(encoding="utf-8")
+    if "docs" not in source:
+        return
+    tree = ast.parse(source)
     plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in plain:

@@ -218,7 +218,8 @@ def read_some(body, fault):
     async def script(client, server):
         pieces = []
         try:
-            async with client.stream("POST", CHAT, json=body, timeout=0.5) as response:
+            patience = httpx.Timeout(60, read=2.0 if fault == "stall" else 60)
+            async with client.stream("POST", CHAT, json=body, timeout=patience) as response:
                 async for piece in response.aiter_text():
                     pieces.append(piece)
         except httpx.ReadTimeout:
