@@ -5,33 +5,28 @@ All problems of a file are reported at once, by line and field.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from io import StringIO
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import regex
 
-from agent_env.errors import ConfigError, DatasetError, DatasetErrors
+from agent_env.errors import DatasetError, DatasetErrors
 from agent_env.families.qa.sample import NAME, QaOptions, Question, as_number, letter_of
 from agent_env.tasks.family import SampleSet
-from agent_env.tasks.json_rows import json_rows
+from agent_env.tasks.file_rows import Row, TableRow, file_rows
 from agent_env.temporal.partial import PartialDate
 
-TABLES = {".csv": ",", ".tsv": "\t"}
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-
-Row = Mapping[str, Any]
 
 
 def read_questions(file: Path, options: Any) -> SampleSet | None:
     """The questions of the file; None for a file of samples that this project wrote. DatasetError
     names each problem with its line and field."""
     assert isinstance(options, QaOptions)
-    rows = list(_rows(file))
+    rows = list(file_rows(file))
     if rows and rows[0][1].get("task") == NAME and "gold" in rows[0][1]:
         return None
     if not rows:
@@ -41,7 +36,7 @@ def read_questions(file: Path, options: Any) -> SampleSet | None:
     questions: list[Question] = []
     lines_by_id: dict[str, int] = {}
     for number, (line, row) in enumerate(rows, start=1):
-        if isinstance(row, _TableRow) and not row.is_whole:
+        if isinstance(row, TableRow) and not row.is_whole:
             defects.append((line, row.problem))
             continue
         draft = _Draft(row, options)
@@ -156,7 +151,7 @@ class _Draft:
 
     @property
     def _is_table(self) -> bool:
-        return isinstance(self.row, _TableRow)
+        return isinstance(self.row, TableRow)
 
     def _checked(self, answer: str, choices: tuple[str, ...]) -> str:
         """The right answer in the scorer's form."""
@@ -176,59 +171,3 @@ class _Draft:
         except (ValueError, regex.error) as exc:
             self.problems.append(f"field '{field}': {exc}")
         return answer
-
-
-class _TableRow(dict[str, Any]):
-    """A row of CSV or TSV, where lists are texts."""
-
-    def __init__(self, head: Sequence[str], cells: Sequence[str]) -> None:
-        super().__init__(zip(head, cells, strict=False))
-        self.problem = f"has {len(cells)} cells under {len(head)} columns"
-        self.is_whole = len(head) == len(cells)
-
-
-# Rows --------------------------------------------------------------------------------------------
-
-
-def _rows(file: Path) -> Iterator[tuple[int, Row]]:
-    """Rows with line numbers (Parquet and JSON arrays: the row's number, from 1)."""
-    if file.suffix == ".parquet":
-        yield from enumerate(_parquet(file), start=1)
-        return
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as exc:
-        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
-    except UnicodeDecodeError:
-        raise DatasetError(file, None, "is not UTF-8 text") from None
-    if file.suffix in TABLES:
-        yield from _table(file, text)
-    else:
-        yield from json_rows(file, text)
-
-
-def _table(file: Path, text: str) -> Iterator[tuple[int, Row]]:
-    reader = csv.reader(StringIO(text, newline=""), delimiter=TABLES[file.suffix], strict=True)
-    try:
-        head = next(reader, None) or []
-        if len(set(head)) < len(head):
-            raise DatasetError(file, 1, "two columns have the same name")
-        before = reader.line_num
-        for cells in reader:
-            line, before = before + 1, reader.line_num
-            if not cells:
-                continue
-            yield line, _TableRow(head, cells)
-    except csv.Error as exc:
-        raise DatasetError(file, reader.line_num, f"is not CSV: {exc}") from exc
-
-
-def _parquet(file: Path) -> Iterator[Row]:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ConfigError(f"{file} needs pyarrow: pip install 'agent-env[parquet]'") from None
-    try:
-        yield from pyarrow.parquet.read_table(file).to_pylist()
-    except (OSError, ValueError) as exc:
-        raise DatasetError(file, None, f"is not a Parquet file: {exc}") from exc

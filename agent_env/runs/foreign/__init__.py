@@ -1,0 +1,1 @@
+"""Results of other tools, read into the records that comparisons are made of."""

@@ -1,0 +1,108 @@
+"""Logs of Inspect, `.eval` and JSON, by Inspect's own reader. Needs the extra `inspect`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
+
+EXTRA = "logs of Inspect need the extra: pip install 'agent-env[inspect]'"
+
+
+def read_inspect(file: Path) -> ForeignLog:
+    """The log; DatasetError where Inspect cannot read it."""
+    try:
+        from inspect_ai.log import read_eval_log
+    except ImportError as exc:
+        raise ConfigError(EXTRA) from exc
+    try:
+        log = read_eval_log(str(file), resolve_attachments=False)
+    except Exception as exc:  # Inspect's reader raises what its parts raise
+        raise DatasetError(file, None, f"is no log that Inspect reads: {exc}") from exc
+    samples = log.samples or []
+    unread: dict[str, int] = {}
+    episodes = tuple(_episode(sample, unread) for sample in samples)
+    notes = [
+        f"{count} scores are no numbers and left out: {name}" for name, count in unread.items()
+    ]
+    if log.status != "success":
+        notes.append(f"its status is {log.status}: {len(samples)} episodes are there")
+    return ForeignLog(
+        file=file,
+        source=f"inspect_ai {log.eval.packages.get('inspect_ai', 'of unknown version')}",
+        task=log.eval.task,
+        model=log.eval.model,
+        episodes=episodes,
+        samples={str(s.id): _texts(s.metadata or {}) for s in samples},
+        contents={str(s.id): _digest(s.input) for s in samples},
+        settings=_texts({**log.eval.task_args, **log.eval.model_args}),
+        notes=tuple(notes),
+    )
+
+
+def _episode(sample: Any, unread: dict[str, int]) -> ForeignEpisode:
+    failure = sample.error.message.strip().splitlines()[-1][:300] if sample.error else None
+    return ForeignEpisode(
+        sample=str(sample.id),
+        repeat=sample.epoch,
+        metrics={} if failure else dict(_metrics(sample.scores or {}, unread)),
+        failure=failure,
+        used=_used(sample),
+        stop_reason=sample.limit.type if sample.limit else None,
+    )
+
+
+def _metrics(scores: Mapping[str, Any], unread: dict[str, int]) -> Iterator[tuple[str, float]]:
+    """By scorer; a score of several values by scorer and part."""
+    from inspect_ai.scorer import value_to_float
+
+    number = value_to_float()
+    for scorer, score in scores.items():
+        parts = score.value if isinstance(score.value, dict) else {"": score.value}
+        for part, value in parts.items():
+            name = f"{scorer}/{part}" if part else scorer
+            if value in ("C", "I", "P", "N") or _is_number(value):
+                yield name, float(number(value))
+            else:
+                unread[name] = unread.get(name, 0) + 1
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, bool | int | float) and value == value
+
+
+def _used(sample: Any) -> dict[str, float]:
+    """Over all models that the sample used."""
+    usages = list((sample.model_usage or {}).values())
+    totals: dict[str, float] = {}
+    for name, attribute in (
+        ("input_tokens", "input_tokens"),
+        ("output_tokens", "output_tokens"),
+        ("cached_tokens", "input_tokens_cache_read"),
+        ("reasoning_tokens", "reasoning_tokens"),
+    ):
+        values = [getattr(usage, attribute, None) for usage in usages]
+        if values and None not in values:
+            totals[name] = float(sum(values))
+    if sample.working_time is not None:
+        totals["duration_s"] = float(sample.working_time)
+    return totals
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: str(value)
+        for name, value in values.items()
+        if isinstance(value, str | bool | int | float)
+    }
+
+
+def _digest(content: Any) -> str:
+    if not isinstance(content, str):
+        content = json.dumps([(m.role, m.text) for m in content], ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
