@@ -32,6 +32,8 @@ class RunData:
     """Traces that could not be read."""
     spent: Mapping[str, Totals] = field(default_factory=dict)
     """By condition name: what it used in all."""
+    is_log: bool = False
+    """Whether it is the log of another tool, which has one condition and is called by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,8 @@ def _labels(runs: Sequence[RunData]) -> dict[tuple[str, str], str]:
     for run in runs:
         before = "" if len(runs) == 1 else f"{run.manifest.model if by_model else run.name} "
         for c in run.manifest.conditions:
-            labels[run.name, c.name] = before + with_mark(c.name, run.manifest.problems)
+            name = run.name if run.is_log else before + with_mark(c.name, run.manifest.problems)
+            labels[run.name, c.name] = name
     return labels
 
 

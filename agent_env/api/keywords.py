@@ -132,5 +132,7 @@ class CompareKeywords(TypedDict, total=False):
     sequential: bool
     alpha: float
     margin: float | None
+    columns: Path | str | None
+    cluster: str | None
     strict: bool
     resamples: int

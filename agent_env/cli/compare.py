@@ -86,8 +86,7 @@ def _print(
 
     for each in tables:
         print_table(each, wide)
-    if with_spending:
-        spent = [(arm.label, arm.spent) for arm in comparison.study.arms if arm.spent]
+    if spent := [(a.label, a.spent) for a in comparison.study.arms if a.spent and with_spending]:
         print_table(spent_table(spent), wide)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,7 @@ from agent_env.records.manifest import StoppingSettings
 from agent_env.records.options import Opt
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.run import Run
-from agent_env.runs.study import find_runs, read_study
+from agent_env.runs.study import find_runs, read_manifests, read_study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.diagnosis_tables import RunDiagnosis
     from agent_env.analysis.result_tables import Format, ResultTable
+    from agent_env.analysis.study import Study
+    from agent_env.records.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,11 @@ class CompareOptions:
 
     runs: Annotated[
         tuple[Path, ...],
-        Opt("Folders of runs, or of several runs.", metavar="RUN...", argument=True),
+        Opt(
+            "Folders of runs, or of several runs; or logs of Inspect, of lm-eval, tables.",
+            metavar="RUN...",
+            argument=True,
+        ),
     ]
     metric: Annotated[str | None, Opt("Default: the task's main one.")] = None
     baseline: Annotated[
@@ -85,6 +91,12 @@ class CompareOptions:
         float | None,
         Opt("Test that no difference is larger than this.", min=0.001, max=1),
     ] = None
+    columns: Annotated[
+        Path | None, Opt("A TOML file that says what the columns of a table of results are.")
+    ] = None
+    cluster: Annotated[
+        str | None, Opt("Of logs: draw samples of the same value of this field together.")
+    ] = None
     strict: Annotated[bool, Opt("Refuse runs over different samples.")] = False
     resamples: Annotated[int, Opt("Of the bootstrap and the tests.", min=1000, max=1_000_000)] = (
         10_000
@@ -101,13 +113,21 @@ class TaskComparison:
     name: str
     """Of the task in its study; else the task."""
     paths: tuple[Path, ...]
+    """Of its runs; none of logs of other tools."""
     comparison: Comparison
+    manifests: Mapping[str, Manifest]
+    """Of its runs, by name."""
 
 
 def compare_tasks(
     options: CompareOptions, note: Callable[[str], None], objects: Objects = NO_OBJECTS
 ) -> list[TaskComparison]:
-    """Compares all conditions of all runs, each task by itself."""
+    """Compares all conditions of all runs, each task by itself; or logs of other tools."""
+    from agent_env.runs.foreign.read import split_name
+
+    files = [split_name(path)[1] for path in options.runs]
+    if options.columns is not None or any(file.is_file() for file in files):
+        return [_compare_logs(options, note)]
     folders: dict[str, list[Path]] = {}
     for path in find_runs(options.runs, note):
         folders.setdefault(_task_name(path, objects), []).append(path)
@@ -115,10 +135,22 @@ def compare_tasks(
     for name, paths in folders.items():
         own = replace(options, runs=tuple(paths))
         try:
-            tasks.append(TaskComparison(name, tuple(paths), compare_folders(own, note, objects)))
+            comparison = compare_folders(own, note, objects)
+            tasks.append(TaskComparison(name, tuple(paths), comparison, read_manifests(paths)))
         except ConfigError as exc:
             raise ConfigError(f"{name}: {exc}" if len(folders) > 1 else str(exc)) from exc
     return tasks
+
+
+def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskComparison:
+    from agent_env.runs.foreign.log import foreign_study
+    from agent_env.runs.foreign.read import read_logs
+
+    if folders := [path for path in options.runs if path.is_dir()]:
+        raise ConfigError(f"{folders[0]} is a folder: compare runs with runs, and logs with logs")
+    logs = read_logs(options.runs, options.columns)
+    study, manifests = foreign_study(logs, options.cluster, options.strict, note)
+    return TaskComparison(study.task, (), _comparison(options, study), manifests)
 
 
 def _task_name(path: Path, objects: Objects) -> str:
@@ -131,16 +163,26 @@ def compare_folders(
     options: CompareOptions, note: Callable[[str], None], objects: Objects = NO_OBJECTS
 ) -> Comparison:
     """Compares all conditions of all runs; ConfigError for a single one, and for several tasks."""
+    from agent_env.runs.studies.folder import contrasts_of
+
+    study = read_study(options.runs, options.strict, note, objects)
+    return _comparison(options, study, *contrasts_of(find_runs(options.runs)))
+
+
+def _comparison(
+    options: CompareOptions,
+    study: Study,
+    planned: tuple[str, ...] = (),
+    added: tuple[str, ...] = (),
+) -> Comparison:
+    """With the contrasts that were planned before the data, and those added later."""
     from agent_env.analysis.comparison import Comparison, Options
     from agent_env.analysis.contrast_text import readable_contrasts
-    from agent_env.runs.studies.folder import contrasts_of
 
     if options.baseline is not None and options.contrasts:
         raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
-    study = read_study(options.runs, options.strict, note, objects)
     if len(study.arms) < 2:
         raise ConfigError(ONE_CONDITION)
-    planned, added = contrasts_of(find_runs(options.runs))
     own = options.contrasts
     if not own and added and options.baseline is None:
         own = readable_contrasts((*planned, *added), study.arms)
@@ -250,13 +292,12 @@ def write_report(
     task where there are several."""
     need_extra(*FOR_REPORT)
     from agent_env.analysis.report import chapter_of, report_of
-    from agent_env.runs.study import read_manifests
 
     chapters = [
         chapter_of(
             each.comparison,
-            read_manifests(each.paths),
-            diagnose_folders(each.paths, (), note, objects),
+            each.manifests,
+            diagnose_folders(each.paths, (), note, objects) if each.paths else [],
             each.name if len(tasks) > 1 else "",
         )
         for each in tasks

@@ -77,21 +77,31 @@ def _is_number(value: Any) -> bool:
 
 
 def _used(sample: Any) -> dict[str, float]:
-    """Over all models that the sample used."""
+    """Over all models that the sample used. Inspect's input tokens leave the cached ones out, ours
+    hold them."""
     usages = list((sample.model_usage or {}).values())
-    totals: dict[str, float] = {}
-    for name, attribute in (
-        ("input_tokens", "input_tokens"),
-        ("output_tokens", "output_tokens"),
+    used: dict[str, float] = {}
+    if usages:
+        used["output_tokens"] = float(sum(usage.output_tokens for usage in usages))
+        used["input_tokens"] = float(
+            sum(
+                usage.input_tokens
+                + (usage.input_tokens_cache_read or 0)
+                + (usage.input_tokens_cache_write or 0)
+                for usage in usages
+            )
+        )
+    for quantity, field in (
         ("cached_tokens", "input_tokens_cache_read"),
         ("reasoning_tokens", "reasoning_tokens"),
+        ("cost_usd", "total_cost"),
     ):
-        values = [getattr(usage, attribute, None) for usage in usages]
+        values = [getattr(usage, field, None) for usage in usages]
         if values and None not in values:
-            totals[name] = float(sum(values))
+            used[quantity] = float(sum(values))
     if sample.working_time is not None:
-        totals["duration_s"] = float(sample.working_time)
-    return totals
+        used["duration_s"] = float(sample.working_time)
+    return used
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:

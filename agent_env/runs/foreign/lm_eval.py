@@ -27,9 +27,7 @@ def read_lm_eval(file: Path, text: str) -> ForeignLog:
     unread = 0
     for line, row in rows:
         if missing := sorted(FIELDS - row.keys()):
-            raise DatasetError(
-                file, line, f"is no sample of lm-eval: it lacks {', '.join(missing)}"
-            )
+            raise DatasetError(file, line, f"is no lm-eval sample: it lacks {', '.join(missing)}")
         sample = str(row["doc_id"])
         samples[sample] = {"subtask": str(row["task_name"])} if "task_name" in row else {}
         contents[sample] = str(row.get("doc_hash", ""))

@@ -55,6 +55,8 @@ class ForeignLog:
     """Digest of what each sample asks, where the source has it."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """What else it was made with, as texts."""
+    name: str = ""
+    """In tables; "" where the user gave none."""
     notes: tuple[str, ...] = ()
     """What could not be read, counted, and what the source lacks."""
 
@@ -74,9 +76,9 @@ class ForeignSample(Sample):
 
 def foreign_study(
     logs: Sequence[ForeignLog], cluster: str | None, strict: bool, note: Callable[[str], None]
-) -> Study:
-    """The logs as a study. `cluster` is the metadata field whose values are drawn together.
-    ConfigError where they have no metric, no task or no sample in common."""
+) -> tuple[Study, dict[str, Manifest]]:
+    """The logs as a study, and by name what is known of each. `cluster` is the metadata field whose
+    values are drawn together. ConfigError where they have no metric or no sample in common."""
     for log in logs:
         for text in log.notes:
             note(f"{log.file}: {text}")
@@ -87,20 +89,28 @@ def foreign_study(
     if not metrics:
         own = "; ".join(f"{log.file}: {', '.join(log.metrics) or 'none'}" for log in logs)
         raise ConfigError(f"the logs have no score in common: {own}")
-    names = _names(logs)
     fields = {s: values for log in logs for s, values in log.samples.items()}
     if cluster is not None and not any(cluster in values for values in fields.values()):
         known = sorted({name for values in fields.values() for name in values})
         raise ConfigError(f"no sample has the field '{cluster}'; known: {', '.join(known) or '-'}")
-    runs = [_run_data(log, names[log.file], logs[0].task) for log in logs]
-    return assemble(runs, tuple(metrics), strict, hooks=_hooks(fields, cluster))
+    runs = [
+        _run_data(log, name, logs[0].task) for log, name in zip(logs, _names(logs), strict=True)
+    ]
+    study = assemble(runs, tuple(metrics), strict, hooks=_hooks(fields, cluster))
+    return study, {run.name: run.manifest for run in runs}
 
 
-def _names(logs: Sequence[ForeignLog]) -> dict[Path, str]:
-    """The files' names without suffix where they are distinct, else their paths."""
-    stems = [log.file.stem for log in logs]
-    unique = len(set(stems)) == len(stems)
-    return {log.file: log.file.stem if unique else str(log.file) for log in logs}
+def _names(logs: Sequence[ForeignLog]) -> list[str]:
+    """What tells the logs apart: their names, models, folders or files; at last their paths."""
+    for names in (
+        [log.name for log in logs],
+        [log.model for log in logs],
+        [log.file.resolve().parent.name for log in logs],
+        [log.file.stem for log in logs],
+    ):
+        if len(set(names)) == len(names) and all(names):
+            return names
+    return [f"{log.file} {log.name}".strip() for log in logs]
 
 
 def _hooks(fields: Mapping[str, Mapping[str, str]], cluster: str | None) -> AnalysisHooks:
@@ -135,7 +145,7 @@ def _run_data(log: ForeignLog, name: str, task: str) -> RunData:
         created_at="",
     )
     observations = {CONDITION: tuple(_observation(each, log.model) for each in log.episodes)}
-    return RunData(name, manifest, samples, observations, is_foreign=True)
+    return RunData(name, manifest, samples, observations, is_log=True)
 
 
 def _observation(episode: ForeignEpisode, model: str) -> Observation:

@@ -98,8 +98,8 @@ def _log(file: Path, model: str, rows: list[tuple[int, Row]], columns: Columns) 
                 used=dict(_used(file, line, row, columns)),
             )
         )
-    path = file if columns.model is None else file.with_name(f"{file.stem}:{model}")
-    return ForeignLog(path, "a table", file.stem, model, tuple(episodes), samples)
+    name = model if columns.model else ""
+    return ForeignLog(file, "a table", file.stem, model, tuple(episodes), samples, name=name)
 
 
 def _scores(file: Path, line: int, row: Row, columns: Columns) -> Iterator[tuple[str, float]]:

@@ -1,0 +1,140 @@
+"""Results of other tools go through the same comparison as ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.runs.compare import CompareOptions, TaskComparison, compare_tasks
+
+MAPPING = """
+[columns]
+sample = "question"
+model = "model"
+scores = ["right"]
+output_tokens = "tokens"
+failure = "error"
+metadata = ["topic"]
+"""
+TABLE = """question,model,right,topic,tokens,error
+1,a,1,x,10,
+2,a,0,x,12,
+3,a,1,y,9,
+4,a,no,y,8,
+5,a,,z,,connection lost
+1,b,1,x,20,
+2,b,1,x,22,
+3,b,1,y,19,
+4,b,yes,y,,
+5,b,1,z,7,
+"""
+
+
+def _compare(*paths: Path, **changes: object) -> tuple[TaskComparison, list[str]]:
+    notes: list[str] = []
+    options = CompareOptions(runs=paths, resamples=1000, **changes)  # type: ignore[arg-type]
+    (task,) = compare_tasks(options, notes.append)
+    return task, notes
+
+
+def _table(folder: Path, text: str = TABLE, mapping: str = MAPPING) -> dict[str, Path]:
+    (folder / "results.csv").write_text(text)
+    (folder / "columns.toml").write_text(mapping)
+    return {"columns": folder / "columns.toml"}
+
+
+def _lm_eval(folder: Path, values: list[float], **more: object) -> Path:
+    folder.mkdir()
+    file = folder / "samples_addition_2026-11-22T10-00-00.000000.jsonl"
+    lines = [
+        {"doc_id": n, "doc": {"q": n}, "target": "4", "arguments": {}, "resps": [["4"]],
+         "filtered_resps": ["4"], "filter": "none", "metrics": ["exact_match"],
+         "exact_match": value, "doc_hash": f"hash{n}", **more}
+        for n, value in enumerate(values)
+    ]  # fmt: skip
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
+
+
+def test_a_table_is_compared_by_model(tmp_path: Path) -> None:
+    task, _ = _compare(tmp_path / "results.csv", **_table(tmp_path))
+    assert task.name == "results"
+    assert [arm.label for arm in task.comparison.study.arms] == ["a", "b"]
+    assert task.comparison.values_of("right") == [0.5, 1.0]
+    (difference,) = task.comparison.contrasts
+    assert (difference.name, difference.pairs, difference.unpaired) == ("b − a", 4, 1)
+    assert difference.difference.value == 0.5
+
+
+def test_a_failed_row_is_counted_and_is_no_wrong_answer(tmp_path: Path) -> None:
+    task, _ = _compare(tmp_path / "results.csv", **_table(tmp_path))
+    first = task.comparison.study.arms[0]
+    assert [(o.sample, o.trouble) for o in first.observations if not o.counts] == [
+        ("5", "connection lost")
+    ]
+
+
+def test_an_unknown_quantity_is_unknown(tmp_path: Path) -> None:
+    task, _ = _compare(tmp_path / "results.csv", **_table(tmp_path))
+    assert task.comparison.values_of("output_tokens")[1] is None
+
+
+def test_samples_of_one_field_are_drawn_together(tmp_path: Path) -> None:
+    task, _ = _compare(tmp_path / "results.csv", cluster="topic", **_table(tmp_path))
+    assert task.comparison.cluster_count == 3
+    with pytest.raises(ConfigError, match="no sample has the field 'colour'; known: topic"):
+        _compare(tmp_path / "results.csv", cluster="colour", **_table(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "mapping", "message"),
+    [
+        (TABLE.replace("2,a,0", "2,a,maybe"), MAPPING, "results.csv:3: right: 'maybe' is no num"),
+        (TABLE.replace("right", "wrong"), MAPPING, "results.csv:2: has no column 'right'; it has"),
+        (TABLE, MAPPING + 'colour = "x"\n', "columns.toml: .*colour"),
+        (TABLE, MAPPING.replace("[columns]", "[column]"), "unknown entry 'column'"),
+    ],
+)
+def test_mistakes_are_named_with_file_and_field(
+    tmp_path: Path, text: str, mapping: str, message: str
+) -> None:
+    changes = _table(tmp_path, text, mapping)
+    with pytest.raises((ConfigError, DatasetError), match=message):
+        _compare(tmp_path / "results.csv", **changes)
+
+
+def test_samples_of_lm_eval_are_paired_by_document(tmp_path: Path) -> None:
+    plain = _lm_eval(tmp_path / "small", [0, 0, 1, 1, 0, 1])
+    tools = _lm_eval(tmp_path / "large", [1, 0, 1, 1, 1, 1])
+    task, notes = _compare(plain, tools)
+    assert task.name == "addition"
+    assert [arm.label for arm in task.comparison.study.arms] == ["small", "large"]
+    assert task.comparison.contrasts[0].difference.value == pytest.approx(1 / 3)
+    assert notes[0].endswith("the file tells no tokens and no errors")
+
+
+def test_documents_that_changed_are_left_out_and_counted(tmp_path: Path) -> None:
+    plain = _lm_eval(tmp_path / "small", [0, 0, 1])
+    tools = _lm_eval(tmp_path / "large", [1, 0, 1], doc_hash="another")
+    tools.write_text(tools.read_text().replace("another", "hash0", 1))
+    task, _ = _compare(plain, tools)
+    assert len(task.comparison.study.samples) == 1
+    assert "2 samples bear the same id but differ" in task.comparison.study.notes[0]
+
+
+def test_logs_without_a_score_in_common_are_refused(tmp_path: Path) -> None:
+    plain = _lm_eval(tmp_path / "small", [0])
+    other = _lm_eval(tmp_path / "large", [0], metrics=["f1"], f1=0.5)
+    with pytest.raises(ConfigError, match=r"no score in common: .*exact_match; .*f1"):
+        _compare(plain, other)
+
+
+def test_what_is_no_log_is_refused_with_what_is_known(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(DatasetError, match=r"is no log that is known; known: logs of Inspect"):
+        _compare(tmp_path / "x.jsonl", tmp_path / "x.jsonl")
+    with pytest.raises(ConfigError, match="compare runs with runs, and logs with logs"):
+        _compare(tmp_path / "x.jsonl", tmp_path)

@@ -1,0 +1,37 @@
+"""A log that Inspect wrote is read by its own reader, and says what it says there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.export.inspect_log import write
+from agent_env.errors import DatasetError
+from agent_env.runs.foreign.inspect_log import read_inspect
+from tests.episodes.export.runs import a_run, source_of
+
+inspect_log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
+
+
+def test_scores_tokens_and_errors_are_those_of_the_log(tmp_path: Path) -> None:
+    write(source_of(a_run(tmp_path / "run")), tmp_path)
+    theirs = inspect_log.read_eval_log(str(tmp_path / "web.eval"))
+    ours = read_inspect(tmp_path / "web.eval")
+    assert [each.sample for each in ours.episodes] == [sample.id for sample in theirs.samples]
+    for episode, sample in zip(ours.episodes, theirs.samples, strict=True):
+        assert (episode.failure is None) == (sample.error is None)
+        assert episode.repeat == sample.epoch
+        usage = next(iter((sample.model_usage or {}).values()), None)
+        if usage is not None:
+            assert episode.used["output_tokens"] == usage.output_tokens
+    right = next(each for each in ours.episodes if each.sample == "right")
+    assert set(right.metrics.values()) >= {1.0}
+
+
+def test_a_truncated_log_is_named(tmp_path: Path) -> None:
+    write(source_of(a_run(tmp_path / "run")), tmp_path)
+    whole = (tmp_path / "web.eval").read_bytes()
+    (tmp_path / "cut.eval").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DatasetError, match=r"cut\.eval: is no log that Inspect reads"):
+        read_inspect(tmp_path / "cut.eval")
