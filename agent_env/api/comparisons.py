@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from agent_env.api.runs import Run
+from agent_env.errors import ConfigError
 from agent_env.registry import NO_OBJECTS, Objects
-from agent_env.runs.compare import CompareOptions
+from agent_env.runs.compare import CompareOptions, TaskComparison
 from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.terminal import say
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from agent_env.analysis.comparison import Comparison as Figures
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.api.keywords import CompareKeywords
 
@@ -26,8 +26,8 @@ WRITTEN = ("by", "tables", "to", "out", "figures", "html")
 
 @with_keywords(CompareOptions, without=("runs", *WRITTEN))
 def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Comparison:
-    """The conditions of all runs, paired by sample. A run is an opened one, a folder, or a folder
-    of runs. The keywords are the options of `agent-env compare` that say what is estimated.
+    """The conditions of all runs, paired by sample. A run is an opened one, a folder, a folder of
+    runs of one task, or the log of another tool (`agent-env docs analysis`). The keywords are the options of `agent-env compare` that say what is estimated.
 
     Examples:
         >>> import agent_env as ae
@@ -35,23 +35,25 @@ def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Comp
         >>> comparison.differences.rows[0][0]
         'explicit − base'
     """
-    from agent_env.runs.compare import compare_folders
+    from agent_env.runs.compare import compare_tasks
 
     paths = tuple(run.path if isinstance(run, Run) else Path(run) for run in runs)
     chosen = from_arguments(CompareOptions, {**options, "runs": paths}, "compare")
     opened = [run.folder.objects for run in runs if isinstance(run, Run)]
     objects = {key: thing for each in opened for key, thing in each.items()}
-    return Comparison(compare_folders(chosen, say, objects), paths, objects)
+    tasks = compare_tasks(chosen, say, objects)
+    if len(tasks) > 1:
+        names = ", ".join(task.name for task in tasks)
+        raise ConfigError(f"runs of different tasks cannot be compared: {names}; name those of one")
+    return Comparison(tasks[0], objects)
 
 
 class Comparison:
     """Conditions over the same samples. Each statistic is a table and an attribute: `conditions`,
     `differences`, `treatment`, `use`, `outcomes` and those of the task; `dir()` lists them."""
 
-    def __init__(
-        self, comparison: Figures, paths: tuple[Path, ...], objects: Objects = NO_OBJECTS
-    ) -> None:
-        self._comparison, self._paths, self._objects = comparison, paths, objects
+    def __init__(self, task: TaskComparison, objects: Objects = NO_OBJECTS) -> None:
+        self._task, self._comparison, self._objects = task, task.comparison, objects
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,12 +93,11 @@ class Comparison:
     def save(self, file: Path | str) -> None:
         """Writes everything: `.html` a report with figures, `.md`, `.json`, `.tex` the tables,
         `.csv` a folder with a file for each."""
-        from agent_env.runs.compare import TaskComparison, select_tables, write, write_report
+        from agent_env.runs.compare import select_tables, write, write_report
 
         out = Path(file)
         if out.suffix == ".html":
-            one = TaskComparison(self._comparison.study.task, self._paths, self._comparison)
-            write_report([one], out, say, self._objects)
+            write_report([self._task], out, say, self._objects)
         else:
             write(select_tables(self._comparison, ["all"], ()), None, out, say)
 

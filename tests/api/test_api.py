@@ -71,7 +71,7 @@ def test_the_signature_shows_the_options_of_the_command() -> None:
     assert (shown["repeats"].default, shown["run_tokens"].default) == (1, None)
     assert list(signature(ae.compare).parameters) == [
         "runs", "metric", "baseline", "contrasts", "wanted", "sequential", "alpha",
-        "margin", "strict", "resamples",
+        "margin", "columns", "cluster", "strict", "resamples",
     ]  # fmt: skip
 
 

@@ -97,8 +97,9 @@ def _used(sample: Any) -> dict[str, float]:
         ("cost_usd", "total_cost"),
     ):
         values = [getattr(usage, field, None) for usage in usages]
-        if values and None not in values:
-            used[quantity] = float(sum(values))
+        known = [float(value) for value in values if value is not None]
+        if values and len(known) == len(values):
+            used[quantity] = sum(known)
     if sample.working_time is not None:
         used["duration_s"] = float(sample.working_time)
     return used
