@@ -27,7 +27,8 @@ WRITTEN = ("by", "tables", "to", "out", "figures", "html")
 @with_keywords(CompareOptions, without=("runs", *WRITTEN))
 def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Comparison:
     """The conditions of all runs, paired by sample. A run is an opened one, a folder, a folder of
-    runs of one task, or the log of another tool (`agent-env docs analysis`). The keywords are the options of `agent-env compare` that say what is estimated.
+    runs of one task, or the log of another tool (`agent-env docs analysis`). The keywords are the
+    options of `agent-env compare` that say what is estimated.
 
     Examples:
         >>> import agent_env as ae
