@@ -181,8 +181,8 @@ def _traces(folder: Path) -> int:
 
 
 def _failed(folder: Path) -> int:
-    """Episodes without an answer, which the next start runs again."""
-    files = folder.glob("*/*/episodes/*/*.jsonl")
+    """Episodes without an answer, which the next start runs again; a decided task needs none."""
+    files = folder.glob("sums/*/episodes/*/*.jsonl")
     return sum('"episode_finished"' not in file.read_text().splitlines()[-1] for file in files)
 
 

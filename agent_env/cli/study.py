@@ -195,7 +195,9 @@ def _go(opened: StudyFolder, go: Go) -> None:
     print_table(status_table(opened.path, rows))
     report = f"agent-env study report {opened.path} writes one page over all runs."
     endings = {
-        row.run: f"done but for {row.failed} failed episodes" if row.failed else "done"
+        row.run: f"done but for {row.failed} failed episodes"
+        if row.failed and row.state == "unfinished"
+        else "done"
         for row in rows
     }
     tell_outcomes(endings, failures, again, report)
