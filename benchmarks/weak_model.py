@@ -54,7 +54,7 @@ ITEMS = (
           options=("facts=4", "solutions=1")),
     Items("traveler", "5 events by tool, text protocol", 2, ("events", "events~schema"),
           options=("sizes=5", "categories=explicit", "sets=40"),
-          more={"tool_protocol": "text", "steps": 3}),
+          more={"tool_protocol": "text", "steps": 2, "max_output_tokens": 256}),
 )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ async def run_of(items: Items, number: int, url: str, model: str, out: Path) -> 
     folder = out / f"{number:02}-{items.task}"
     if (folder / "run.json").exists():
         return await ae.open(folder).resume(progress=False)
-    more = dict(items.more)
+    more = {"max_output_tokens": 96} | items.more
     if items.task == "qa":
         file = out / "questions.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ async def run_of(items: Items, number: int, url: str, model: str, out: Path) -> 
     return await ae.run(
         items.task, model=f"compatible/{model}", base_url=url, out=folder, limit=items.limit,
         conditions=list(items.conditions), options=list(items.options), where=list(items.where),
-        temperature=0.0, max_output_tokens=96, stream=True, concurrency=1, progress=False,
+        temperature=0.0, stream=True, concurrency=1, progress=False,
         preflight="off", **more,
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from typing import Literal
 RUN = 600
 BARE_RUN = 3_000
 TIMES = 4
-WORDS = 3
+WORDS = 2
 WINDOW = 8_000
 """Characters at the end that are read."""
 EVERY = 100
