@@ -8,7 +8,7 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.runs.studies.example import EXAMPLE
-from agent_env.runs.studies.read import read_plan
+from agent_env.runs.studies.read import plan_of, read_plan
 from agent_env.runs.studies.toml_lines import TomlLines, toml_text
 
 GOOD = """\
@@ -154,3 +154,11 @@ def test_a_text_of_entries_is_read_as_these_entries() -> None:
         "t": {"one": {"k": "v"}, "two.x": {"k": {"l": False}}},
     }  # fmt: skip
     assert TomlLines(Path("x"), toml_text(data)).data == data
+
+
+def test_the_example_of_the_page_is_a_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TEAM_KEY", "x")
+    page = (Path(__file__).parents[3] / "docs/studies.md").read_text()
+    text = page.partition("```toml\n")[2].partition("```")[0]
+    plan = plan_of(tmp_path / "study.toml", text)
+    assert (list(plan.tasks), list(plan.models)) == (["puzzles", "facts"], ["qwen", "gpt"])
