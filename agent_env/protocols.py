@@ -11,13 +11,12 @@ from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
 from agent_env.records.options import EPISODE, Opt
+from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import (
     Episode,
     ExecResult,
-    Hit,
     MaterialTable,
     Message,
-    Page,
     Reply,
     Sample,
     Score,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
-from agent_env.records.schema import Page
+from agent_env.records.pages import Page
 from agent_env.testing import puzzle
 from agent_env.web.extract import extract
 from agent_env.web.full_text import FullText

@@ -1,6 +1,6 @@
 """The records that reach a file or the network: the nouns of the system.
 
-Trace events are in trace_events, the fields of run.json in manifest.
+Trace events are in trace_events, the fields of run.json in manifest, what the web gives in pages.
 
 We or a user write a Record: it refuses unknown fields, for they are mistakes.
 A Stored record is read back from traces, perhaps of a later version: it keeps unknown fields.
@@ -226,49 +226,6 @@ class Reply(Stored):
 
 
 # Results of tools -------------------------------------------------------------------------------
-
-
-class Page(Record):
-    """One fetched document; its digest is that of its bytes."""
-
-    url: str
-    status: int
-    """HTTP status."""
-    content_type: str
-    body: bytes
-    title: str
-    text: str
-    """Main text as a model reads it."""
-    fetched_at: str
-    """ISO 8601, UTC."""
-    headers: dict[str, str] = {}
-    """Of the response, names in lower case; cookies left out."""
-    language: str | None = None
-    """As the page names it, such as `en` or `pt-br`."""
-    published: str | None = None
-    """YYYY-MM-DD, as the page states it."""
-    modified: str | None = None
-    """YYYY-MM-DD, as the page or its server states it."""
-    extractor: str = ""
-    """Name and version of the program that extracted the text."""
-    flags: tuple[str, ...] = ()
-    """Findings of the guards; they belong to one episode and are not stored with the page."""
-    withheld: str | None = None
-    """Why a guard withholds the page from the model; not stored either."""
-
-
-class Hit(Record):
-    """One search result."""
-
-    url: str
-    title: str
-    snippet: str
-    published: str | None = None
-    """YYYY-MM-DD, as the provider states it."""
-    flags: tuple[str, ...] = ()
-    """Findings of the guards; they belong to one episode and are not stored."""
-    withheld: str | None = None
-    """Why a guard withholds the result from the model; not stored either."""
 
 
 class PageRef(Stored):

@@ -10,11 +10,10 @@ from typing import Self
 from agent_env.errors import ToolError
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.protocols import ReplyOptions
+from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import (
     ExecResult,
-    Hit,
     Message,
-    Page,
     Reply,
     ToolCall,
     ToolResult,

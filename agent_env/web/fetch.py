@@ -26,7 +26,7 @@ from typing import Literal
 import httpx
 
 from agent_env.errors import ToolError
-from agent_env.records.schema import Page
+from agent_env.records.pages import Page
 from agent_env.web.addresses import (
     Address,
     Allow,

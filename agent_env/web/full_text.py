@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 
 from agent_env.errors import SearchError
-from agent_env.records.schema import Hit, Page
+from agent_env.records.pages import Hit, Page
 
 SNIPPET = 240
 """Characters of a page's beginning that a hit shows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_env.protocols import Fetcher, SearchProvider
-from agent_env.records.schema import Hit, Page
+from agent_env.records.pages import Hit, Page
 from agent_env.web.guards import Guard
 
 

@@ -17,7 +17,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent_env.records.schema import Hit, Page, Sample
+from agent_env.records.pages import Hit, Page
+from agent_env.records.schema import Sample
 
 _TEXT_FIELDS = ("constraints", "explicit_constraints", "question")
 _RUN = 7

@@ -19,7 +19,7 @@ import httpx
 
 from agent_env.errors import SearchError, ToolError
 from agent_env.protocols import Fetcher, SearchProvider
-from agent_env.records.schema import Hit, Page
+from agent_env.records.pages import Hit, Page
 from agent_env.web.addresses import shortened_url
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_rows import Failure

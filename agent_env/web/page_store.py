@@ -19,7 +19,7 @@ from pathlib import Path
 import zstandard
 
 from agent_env.errors import StorageError
-from agent_env.records.schema import Hit, Page
+from agent_env.records.pages import Hit, Page
 from agent_env.web.store_file import open_store
 from agent_env.web.store_rows import (
     COLUMNS,

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from agent_env.errors import AgentEnvError, EpisodeError, SearchError, ToolError, place_of
 from agent_env.foreign_calls import Overdue, call
-from agent_env.records.schema import Hit, Page
+from agent_env.records.pages import Hit, Page
 
 TIMEOUT_S = 60.0
 

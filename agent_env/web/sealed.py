@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from agent_env.errors import ConfigError, ToolError
-from agent_env.records.schema import MaterialTable, Page
+from agent_env.records.pages import Page
+from agent_env.records.schema import MaterialTable
 from agent_env.temporal.facts.tables import FactTables, shipped_tables
 from agent_env.web.full_text import FullText
 from agent_env.web.page_store import SqlitePages

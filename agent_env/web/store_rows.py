@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent_env.records.schema import Hit
+from agent_env.records.pages import Hit
 
 COLUMNS = (
     "asked, url, fetched_at, status, content_type, headers, fetches.body, fetches.text, "

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.errors import SearchError, StorageError
+from agent_env.records.pages import Hit
 from agent_env.records.safe_files import new_folder
-from agent_env.records.schema import Hit
 from agent_env.web.full_text import CANDIDATES, COVERAGE, lead, titled_first, words_of
 
 TITLE_BOOST = 4.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from agent_env.records.schema import Hit
+from agent_env.records.pages import Hit
 from agent_env.testing import FakeSearch, Nonconformance, check_search
 from tests.web.providers.services import NAMES, Service, provider_at, reply, two_results
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import pytest
 
 from agent_env.errors import ToolError
-from agent_env.records.schema import Page
+from agent_env.records.pages import Page
 from agent_env.web.addresses import Address
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.fetch_body import FetchLimits

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agent_env.records.schema import Hit, Page
+from agent_env.records.pages import Hit, Page
 from agent_env.testing import FakeSearch, MemoryPages, page, puzzle
 from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.builtin.web_search import WebSearch

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import SearchError, ToolError
-from agent_env.records.schema import Hit, Page
+from agent_env.records.pages import Hit, Page
 from agent_env.testing import page
 from agent_env.web.kept import KeptFetcher, KeptSearch, Remembered, ToldSearch, page_key
 from agent_env.web.page_store import SqlitePages

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.errors import ConfigError, StorageError
-from agent_env.records.schema import Hit, Page
+from agent_env.records.pages import Hit, Page
 from agent_env.testing import page
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_care import merge, problems

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import StorageError
-from agent_env.records.schema import Hit, Page
+from agent_env.records.pages import Hit, Page
 from agent_env.temporal.fiction.world import make_world
 from agent_env.web import sealed_index
 from agent_env.web.full_text import FullText

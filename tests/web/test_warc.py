@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.records.schema import Hit
+from agent_env.records.pages import Hit
 from agent_env.testing import page
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_care import problems

@@ -17,7 +17,8 @@ from agent_env.episodes.trace.reader import read_trace
 from agent_env.errors import DatasetError
 from agent_env.protocols import PageStore, Tokenizer
 from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Page, Sample
+from agent_env.records.pages import Page
+from agent_env.records.schema import Sample
 from agent_env.records.trace_events import EpisodeFailed, EpisodeFinished, Event
 from agent_env.tasks.context_text import PageText, write_context
 from agent_env.tasks.contexts import (

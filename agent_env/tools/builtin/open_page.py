@@ -7,7 +7,8 @@ import hashlib
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.protocols import Fetcher, Supplies, ToolDeclaration
-from agent_env.records.schema import Page, PageRef, ToolResult
+from agent_env.records.pages import Page
+from agent_env.records.schema import PageRef, ToolResult
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tools.markers import with_markers
 from agent_env.tools.page_search import find

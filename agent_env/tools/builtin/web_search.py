@@ -7,7 +7,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.protocols import SearchProvider, Supplies, ToolDeclaration
-from agent_env.records.schema import Hit, PageRef, ToolResult
+from agent_env.records.pages import Hit
+from agent_env.records.schema import PageRef, ToolResult
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 

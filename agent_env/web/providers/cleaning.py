@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from agent_env.records.schema import Hit
+from agent_env.records.pages import Hit
 from agent_env.web.metadata import day_of
 from agent_env.web.providers.api import RawHit
 

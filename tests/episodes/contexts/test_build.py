@@ -16,7 +16,7 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
-from agent_env.records.schema import Page
+from agent_env.records.pages import Page
 from agent_env.runs.context import BuildOptions, BuildResult, build
 from agent_env.tasks.contexts import MissingPage, read_contexts
 from agent_env.testing import page

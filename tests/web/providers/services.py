@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
-from agent_env.records.schema import Hit
+from agent_env.records.pages import Hit
 from agent_env.web.providers import catalogue
 from agent_env.web.providers.api import Pace
 from agent_env.web.providers.client import LiveSearch, Patience

@@ -11,7 +11,7 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import SearchProvider
-from agent_env.records.schema import Hit
+from agent_env.records.pages import Hit
 from agent_env.web.providers.api import Pace
 from agent_env.web.providers.catalogue import make_provider
 from agent_env.web.providers.cleaning import plain, shortened

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agent_env.errors import SearchError, ToolError
-from agent_env.records.schema import Hit
+from agent_env.records.pages import Hit
 from tests.web.providers.services import (
     KEY,
     NAMES,
