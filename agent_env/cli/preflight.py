@@ -41,6 +41,8 @@ def print_checks(
         name = str(options.out or options.model)
         checks[name] = asyncio.run(check_run(options, say))
         if not as_json:
+            if len(runs) > 1:
+                print(f"== {name}")
             _print_check(checks[name].manifest)
     own = limits or RunLimits()
     forecast = forecast_plan(checks, like, say, contrasts, own, models_at_once)

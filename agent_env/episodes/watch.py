@@ -18,6 +18,8 @@ class Watch:
     note: Callable[[str], None]
     served_model: str | None = None
     """The model of earlier replies, as the server names it; None before the first."""
+    remedy: str = "Take --tool-protocol text, or a parser of the server that fits the model"
+    """What to do about a call in the text."""
     _told_model: bool = False
     _told_call: bool = False
 
@@ -43,8 +45,7 @@ class Watch:
             self._told_call = True
             self.note(
                 f"{episode} ended with a tool call as text ({form}), which nobody ran; score "
-                "counts these. Take --tool-protocol text, or a parser of the server that fits the "
-                "model"
+                f"counts these. {self.remedy}"
             )
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget, RunLimits
     from agent_env.episodes.pending import StoppingCondition
     from agent_env.episodes.run_folder import EpisodeKey
+    from agent_env.episodes.watch import Watch
     from agent_env.records.schema import Condition, Sample, ToolSpec
     from agent_env.tasks.task import Task
 
@@ -259,7 +260,6 @@ async def run_episodes(
         if next(pending(run, *asked, stopping), None) is None:
             return
         from agent_env.episodes.runner import Runner
-        from agent_env.episodes.watch import Watch
 
         manifest = await begin_server(run, listener.note, stack)
         rooms = run.rooms or await open_rooms(
@@ -286,7 +286,16 @@ async def run_episodes(
             run_id=manifest.id,
             strict=strict,
             note=listener.note,
-            watch=Watch(listener.note, manifest.served_model),
+            watch=_watch(manifest, listener.note),
             stopping=stopping,
         )
         await runner.run(*asked, listener.end)
+
+
+def _watch(manifest: Manifest, note: Callable[[str], None]) -> Watch:
+    from agent_env.episodes.watch import Watch
+
+    watch = Watch(note, manifest.served_model)
+    if manifest.model_parameters.get("tool_protocol") == "text":
+        watch.remedy = "It is no valid call, perhaps as the reply was cut: try --max-output-tokens"
+    return watch
