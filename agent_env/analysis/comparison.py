@@ -244,13 +244,14 @@ class Comparison:
         arms, options = self.study.arms, self.options
         until = [text for rule in self.study.until.values() for text in rule.contrasts]
         planned = readable_contrasts(options.planned, arms)
+        sequential = readable_contrasts(until, arms)
         texts = options.contrasts or (planned if options.baseline is None else ())
         if texts:
             return parse_contrasts(texts, arms, (*planned, *until))
         made = plan(arms, options.baseline)
         if not options.planned:
             return made
-        keys = {each.key for each in parse_contrasts(planned, arms)}
+        keys = {each.key for each in parse_contrasts((*planned, *sequential), arms)}
         return tuple(replace(each, is_exploratory=each.key not in keys) for each in made)
 
     def dose(self, name: str) -> Floats:

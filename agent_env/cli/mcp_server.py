@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,6 +30,7 @@ Http = Annotated[
 def serve(
     options: RunOptions,
     http: Http = None,
+    agent: Annotated[str, typer.Option(help="The agent's name in tables.")] = "policy",
     many: Annotated[
         bool, typer.Option("--many", help="Several open episodes, each by its handle.")
     ] = False,
@@ -48,7 +50,7 @@ def serve(
 
     async def main() -> None:
         async with AsyncExitStack() as stack:
-            folder = await exam_folder(options, say)
+            folder = await exam_folder(replace(options, model=agent), say)
             environment = await stack.enter_async_context(open_environment(folder, note=say))
             exam = await stack.enter_async_context(open_exam(environment, _told))
             await _serve(ExamServer(exam, many, tell_score).server(), http)

@@ -151,9 +151,11 @@ class ExamServer:
 
     def _submitted(self, submission: Submission) -> tuple[str, dict[str, Any]]:
         facts: dict[str, Any] = {"accepted": submission.episode is not None}
-        if submission.score is not None and self._tells_score:
-            facts["score"] = dict(submission.score.metrics)
-        return submission.text, facts
+        if submission.score is None or not self._tells_score:
+            return submission.text, facts
+        scores = dict(submission.score.metrics)
+        text = ", ".join(f"{name} {value:g}" for name, value in scores.items())
+        return f"{submission.text} {text}", facts | {"score": scores}
 
     def _handle(self, arguments: dict[str, Any]) -> str:
         """The episode that is meant; taken out of the arguments."""
@@ -217,7 +219,7 @@ async def serve_http(lowlevel: Server[Any], port: int, note: Callable[[str], Non
             bound.bind(("127.0.0.1", port))
         except OSError as exc:
             raise ConfigError(f"cannot listen on port {port}: {exc.strerror or exc}") from exc
-        note(f"MCP server: http://127.0.0.1:{bound.getsockname()[1]}/mcp; Ctrl-C ends it")
+        note(f"MCP server: http://127.0.0.1:{bound.getsockname()[1]}/mcp (Ctrl-C ends it)")
         await uvicorn.Server(config).serve(sockets=[bound])
 
 

@@ -39,7 +39,7 @@ class RunningMean:
     """A mean over episodes with its cluster-robust variance; takes one value at a time."""
 
     def __init__(self, can_be_share: bool) -> None:
-        self._is_share = can_be_share
+        self._is_share, self._is_unit = can_be_share, True
         self._clusters: dict[str, tuple[float, int]] = {}
         self._sum, self._number = 0.0, 0
         self._squares = self._products = self._sizes = 0.0  # ΣS², ΣSn, Σn² over clusters
@@ -51,6 +51,7 @@ class RunningMean:
         now, more = total + value, size + 1
         self._clusters[cluster] = (now, more)
         self._sum, self._number = self._sum + value, self._number + 1
+        self._is_unit &= 0 <= value <= 1
         self._squares += now * now - total * total
         self._products += now * more - total * size
         self._sizes += more * more - size * size
@@ -73,7 +74,10 @@ class RunningMean:
             low, high = share_interval(mean, variance, groups)
             return Estimate(mean, low, high, "Wilson", n, groups)
         half = 1.959964 * sqrt(variance * groups / (groups - 1))
-        return Estimate(mean, mean - half, mean + half, "normal", n, groups)
+        low, high = mean - half, mean + half
+        if self._is_unit:
+            low, high = max(0.0, low), min(1.0, high)
+        return Estimate(mean, low, high, "normal", n, groups)
 
 
 class SoFar:

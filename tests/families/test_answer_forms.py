@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -100,15 +101,17 @@ def test_a_users_questions_have_the_form_that_their_scorer_compares(scorer, valu
 
 @pytest.mark.parametrize("reply", ["", "Rome", '{"answer": ["1999-0', "[1]", '{"answer": 3}', "{}"])
 def test_what_has_not_the_form_is_no_answer(reply):
-    form = load_family("time-puzzles").make_task("default", _options(), {}).form(None)
-    assert form.read(reply) is None
+    assert _form_of_a_puzzle().read(reply) is None
 
 
 def test_the_answer_stands_behind_thoughts_and_in_a_step_of_the_text_protocol():
-    form = load_family("time-puzzles").make_task("default", _options(), {}).form(None)
     reply = '<think>\n{"answer": []}</think>{"step": {"answer": ["1999-03-01"]}}'
-    assert form.read(reply) == "MY ANSWER: 1999-03-01"
+    assert _form_of_a_puzzle().read(reply) == "MY ANSWER: 1999-03-01"
 
 
-def _options() -> Any:
-    return checked_options(load_family("time-puzzles"), {})
+@cache
+def _form_of_a_puzzle() -> Any:
+    family = load_family("time-puzzles")
+    options = checked_options(family, {})
+    (puzzle,) = family.make_samples(1, 1, options).samples
+    return family.make_task("default", options, {}).form(puzzle)

@@ -12,7 +12,7 @@ from .raw_server import LOOKUP, USER, ChatCompletions, RawServer, ask, events, f
 SIGNATURE = {"google": {"thought_signature": "AY89a18"}}
 CALL = {"id": "a", "type": "function", "function": {"name": "lookup", "arguments": '{"word": "x"}'}}
 ENTRY = Message(role="tool", content="an entry", tool_call_id="a")
-THOUGHTS = "First the year, then the month. " * 20
+THOUGHTS = "".join(f"First the year {n}, then the month. " for n in range(20))
 DETAILS = [
     {"type": "reasoning.text", "format": "x-v1", "index": 0, "text": THOUGHTS, "signature": "s1"},
     {"type": "reasoning.encrypted", "format": "x-v1", "index": 0, "data": "gAAA"},

@@ -182,7 +182,7 @@ def test_the_report_sorts_filters_and_loads_nothing(browser: Browser, tmp_path: 
     page.goto(file.as_uri())
     assert seen == [file.as_uri()]
     assert page.evaluate("window.hacked") is None
-    assert page.locator("figure svg").count() == 3
+    assert page.locator("figure svg").count() == 5
     wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
     assert page.evaluate(f"{wide}.map(e => e.parentElement.id)") == []
     heads = page.locator("#differences-2 th").all_inner_texts()

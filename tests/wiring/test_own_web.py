@@ -13,7 +13,8 @@ from tests.plugged_in import make_foreign
 FILE = '''
 """Everything of one user."""
 
-from agent_env.records.schema import Hit, Message, Page, Reply, ToolCall
+from agent_env.records.pages import Hit, Page
+from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 
 

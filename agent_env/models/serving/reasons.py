@@ -21,7 +21,7 @@ _ADVICE = (
 )  # fmt: skip
 """What to do, by a pattern of the line that tells the reason."""
 _TROUBLE = re.compile(r"\berror\b|exception|failed|fatal| E ", re.IGNORECASE)
-_STAMP = re.compile(r"^[\d.:\-T ]+\s+(?=[A-Z] )")
+_STAMP = re.compile(r"^[\d.:\-T\s]++(?<=\s)(?=[A-Z] )")
 
 
 def reason_of_end(code: int, log: str) -> str:

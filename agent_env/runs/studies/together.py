@@ -67,7 +67,7 @@ async def prepare_all(each: Iterable[RunOptions], note: Callable[[str], None]) -
             note(text)
 
     try:
-        for options in _with_one_rule(list(each)):
+        for options in with_one_rule(list(each)):
             try:
                 async with AsyncExitStack() as stack:
                     runs.append(await prepare_run(options, note_once, stack))
@@ -89,7 +89,7 @@ async def prepare_all(each: Iterable[RunOptions], note: Callable[[str], None]) -
     return runs
 
 
-def _with_one_rule(each: Sequence[RunOptions]) -> list[RunOptions]:
+def with_one_rule(each: Sequence[RunOptions]) -> list[RunOptions]:
     """The options, in which runs side by side that may stop early have one test together, with
     those that are there already."""
     names: dict[Path, list[str]] = {}
