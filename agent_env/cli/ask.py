@@ -21,47 +21,51 @@ if TYPE_CHECKING:
     from agent_env.runs.start import Engine
 
 SERVER = "The model"
+WithPreflight = Annotated[
+    bool,
+    typer.Option(
+        "--preflight/--no-preflight",
+        help="Try the server by a few short calls first: which model answers, whether tools "
+        "reach it.",
+        rich_help_panel=SERVER,
+    ),
+]
+Anyway = Annotated[
+    bool,
+    typer.Option(
+        "--anyway",
+        help="Run conditions that the preflight finds meaningless; tables mark them.",
+        rich_help_panel=SERVER,
+    ),
+]
+Check = Annotated[
+    bool,
+    typer.Option(
+        "--check",
+        help="Only the preflight and a forecast of tokens, money, time and detectable "
+        "differences: run nothing.",
+        rich_help_panel=SERVER,
+    ),
+]
+Like = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--like",
+        help="With --check: an earlier run, or a folder of runs, to forecast from. Repeatable.",
+        metavar="RUN",
+        rich_help_panel=SERVER,
+    ),
+]
 
 
 @with_options("agent_env.runs.options:RunOptions")
 def run(
     options: RunOptions,
     model: list[str] | None = None,
-    preflight: Annotated[
-        bool,
-        typer.Option(
-            "--preflight/--no-preflight",
-            help="Try the server by a few short calls first: which model answers, whether tools "
-            "reach it.",
-            rich_help_panel=SERVER,
-        ),
-    ] = True,
-    anyway: Annotated[
-        bool,
-        typer.Option(
-            "--anyway",
-            help="Run conditions that the preflight finds meaningless; tables mark them.",
-            rich_help_panel=SERVER,
-        ),
-    ] = False,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check",
-            help="Only the preflight and a forecast of tokens, money, time and detectable "
-            "differences: run nothing.",
-            rich_help_panel=SERVER,
-        ),
-    ] = False,
-    like: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--like",
-            help="With --check: an earlier run, or a folder of runs, to forecast from. Repeatable.",
-            metavar="RUN",
-            rich_help_panel=SERVER,
-        ),
-    ] = None,
+    preflight: WithPreflight = True,
+    anyway: Anyway = False,
+    check: Check = False,
+    like: Like = None,
     engine: scale.EngineName = "local",
     address: scale.Address = None,
     workers: scale.Workers = None,

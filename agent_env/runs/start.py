@@ -251,11 +251,7 @@ async def run_episodes(
     listener.begin(run, manifest.planned_episodes)
     async with AsyncExitStack() as stack:
         stack.enter_context(run.locked())
-        if stopping is None and manifest.until is not None:
-            from agent_env.runs.stopping import stopping_of
-
-            rule = stopping_of(run, listener.note)
-            stopping = rule.of(run) if rule is not None else None
+        stopping = stopping or _own_rule(run, manifest, listener.note)
         asked = samples, manifest.conditions, manifest.repeats
         if next(pending(run, *asked, stopping), None) is None:
             return
@@ -290,6 +286,18 @@ async def run_episodes(
             stopping=stopping,
         )
         await runner.run(*asked, listener.end)
+
+
+def _own_rule(
+    run: Run, manifest: Manifest, note: Callable[[str], None]
+) -> StoppingCondition | None:
+    """What run.json says of stopping early."""
+    if manifest.until is None:
+        return None
+    from agent_env.runs.stopping import stopping_of
+
+    rule = stopping_of(run, note)
+    return rule.of(run) if rule is not None else None
 
 
 def _watch(manifest: Manifest, note: Callable[[str], None]) -> Watch:
