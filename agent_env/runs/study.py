@@ -62,7 +62,7 @@ def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = silent)
     folders: dict[Path, Path] = {}
     for path in map(Path, paths):
         below = list(runs_below(path, note))
-        if not path.exists():
+        if path.suffix and not path.exists():
             raise ConfigError(f"{path}: there is no such file or folder")
         if not below:
             raise ConfigError(f"{path} is no run and holds none: there is no run.json")
