@@ -22,6 +22,7 @@ from agent_env.runs.options import ResumeOptions, RunOptions
 from agent_env.runs.prepare import addressed
 from agent_env.runs.resume import check_resumed
 from agent_env.runs.run import Run
+from agent_env.runs.stop_options import StopOptions
 from agent_env.runs.studies.plan import Budget, StudyPlan, Texts
 from agent_env.runs.studies.read import FILE, plan_of, read_text
 from agent_env.runs.studies.together import Course, Lane, ListenerFor, prepare_all, run_lanes
@@ -255,7 +256,13 @@ class StudyFolder:
                 record_run(run, note)
 
     def _options(self, place: RunPlace, use: StudyUse | None) -> tuple[RunOptions, list[str]]:
-        options = self.plan.run_options(place.task, place.model, self.path.absolute(), use)
+        by_task = {
+            task: self.plan.run_options(task, place.model, self.path.absolute(), use)
+            for task in self.plan.tasks
+        }
+        options = by_task[place.task]
+        if not options.stop.until and any(each.stop.until for each in by_task.values()):
+            options = replace(options, stop=StopOptions())  # its margin is for the other tasks
         return replace(options, out=place.path), [options.model]
 
     async def _run(self, listener_for: ListenerFor, course: Course) -> dict[str, str]:
