@@ -15,8 +15,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, user_problem
+from agent_env.protocols import Limits, Scorer
 from agent_env.records.schema import MaterialTable, Record, Sample
-from agent_env.tasks.task import Task
+from agent_env.tasks.task import Prompt, Task
 
 Materials = Mapping[str, MaterialTable]
 """Tables by digest, as samples name them."""
@@ -87,19 +88,33 @@ def family_of(task: Task, samples: Sequence[Sample] = ()) -> Family:
     )
 
 
-def inner_family(task: Task, made_by: str) -> Family:
-    """A family of one task and one prompt whose samples another command makes; ConfigError says
-    `made_by` where they are asked for by themselves."""
+def wording_family(
+    name: str,
+    sample_type: type[Sample],
+    prompt: Prompt,
+    scorer: Scorer,
+    made_by: str,
+) -> Family:
+    """The inner task of a `Rewording`: one reply without tools. Another command makes its samples;
+    ConfigError says `made_by` where they are asked for by themselves."""
 
-    def make_task(prompt: str, options: Any, materials: Materials) -> Task:
-        if prompt != "default":
-            raise ConfigError(f"unknown prompt '{prompt}'; known: default")
-        return task
+    def make_task(prompt_name: str, options: Any, materials: Materials) -> Task:
+        if prompt_name != "default":
+            raise ConfigError(f"unknown prompt '{prompt_name}'; known: default")
+        return Task(
+            name=name,
+            sample_type=sample_type,
+            prompt=prompt,
+            scorer=scorer,
+            metrics=("kept",),
+            default_conditions=("base",),
+            limits=Limits(steps=1, tool_calls=0),
+        )
 
     def make_samples(count: int, seed: int, options: Any) -> SampleSet:
         raise ConfigError(made_by)
 
-    return Family(task.name, make_task, make_samples)
+    return Family(name, make_task, make_samples)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,12 @@ def statistics_of(comparison: Comparison) -> list[Statistic]:
 
 
 def statistics_named(comparison: Comparison, names: Sequence[str]) -> list[Statistic]:
-    """Those of these names (`all` for every one); ConfigError lists the by_name ones."""
+    """Those of these names (`all` for every one); ConfigError lists the known ones."""
     by_name = {statistic.name: statistic for statistic in statistics_of(comparison)}
     if "all" in names:
         return list(by_name.values())
-    if unby_name := [name for name in names if name not in by_name]:
-        raise ConfigError(f"unknown table '{unby_name[0]}'; known: {', '.join(by_name)}, all")
+    if unknown := [name for name in names if name not in by_name]:
+        raise ConfigError(f"unknown table '{unknown[0]}'; known: {', '.join(by_name)}, all")
     return [by_name[name] for name in names]
 
 

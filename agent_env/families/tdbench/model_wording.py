@@ -22,11 +22,9 @@ from agent_env.families.tdbench.rewording import (
     words,
 )
 from agent_env.families.tdbench.sample import tdbench_sample
-from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.family import Rewording, RewordingResult, inner_family
-from agent_env.tasks.task import Task
+from agent_env.tasks.family import Rewording, RewordingResult, wording_family
 
 NAME = "tdbench-wording"
 
@@ -154,16 +152,11 @@ def _wording_sample(sample: Sample) -> WordingSample:
     return sample
 
 
-TASK = Task(
-    name=NAME,
-    sample_type=WordingSample,
-    prompt=_prompt,
-    scorer=score,
-    metrics=("kept",),
-    default_conditions=("base",),
-    limits=Limits(steps=1, tool_calls=0),
-)
-FAMILY = inner_family(
-    TASK, "queries are worded by: agent-env generate tdbench --wording model:NAME"
+FAMILY = wording_family(
+    NAME,
+    WordingSample,
+    _prompt,
+    score,
+    "queries are worded by: agent-env generate tdbench --wording model:NAME",
 )
 REWORDING = Rewording(NAME, PROMPT, PROMPT_DIGEST, wording_samples, reworded)

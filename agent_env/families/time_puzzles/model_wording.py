@@ -17,11 +17,9 @@ from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.generator import digest_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.texts.grammar import compile_text
-from agent_env.protocols import Limits
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.episode_score import episode_score
-from agent_env.tasks.family import Rewording, RewordingResult, inner_family
-from agent_env.tasks.task import Task
+from agent_env.tasks.family import Rewording, RewordingResult, wording_family
 
 NAME = "time-puzzles-wording"
 PROMPT = """\
@@ -143,16 +141,11 @@ def _wording_sample(sample: Sample) -> WordingSample:
     return sample
 
 
-TASK = Task(
-    name=NAME,
-    sample_type=WordingSample,
-    prompt=_prompt,
-    scorer=score,
-    metrics=("kept",),
-    default_conditions=("base",),
-    limits=Limits(steps=1, tool_calls=0),
-)
-FAMILY = inner_family(
-    TASK, "puzzles are worded by: agent-env generate time-puzzles --wording model:NAME"
+FAMILY = wording_family(
+    NAME,
+    WordingSample,
+    _prompt,
+    score,
+    "puzzles are worded by: agent-env generate time-puzzles --wording model:NAME",
 )
 REWORDING = Rewording(NAME, PROMPT, PROMPT_DIGEST, wording_samples, reworded)
