@@ -104,7 +104,7 @@ def plan(arms: Sequence[Arm], baseline: str | None) -> tuple[PlannedContrast, ..
 
 def _pairs(runs: Mapping[str, Sequence[Arm]]) -> list[tuple[Arm, Arm]]:
     first, *others = runs.values()
-    pairs = [(arm, _free(arm, own) or own[0]) for own in runs.values() for arm in own[1:]]
+    pairs = [(arm, _plain(arm, own) or own[0]) for own in runs.values() for arm in own[1:]]
     by_name = {arm.condition.name: arm for arm in first}
     return pairs + [
         (arm, by_name[arm.condition.name])
@@ -114,10 +114,13 @@ def _pairs(runs: Mapping[str, Sequence[Arm]]) -> list[tuple[Arm, Arm]]:
     ]
 
 
-def _free(arm: Arm, own: Sequence[Arm]) -> Arm | None:
-    """The arm of the same condition whose answers are free; None for an arm that is one."""
+def _plain(arm: Arm, own: Sequence[Arm]) -> Arm | None:
+    """The arm of the same condition whose answers are free, or, where they are, whose world is not
+    disturbed; None for an arm that is one."""
     condition = arm.condition
     name = condition.name.removesuffix(f"~{condition.answer_format}")
+    if name == condition.name and condition.disturbance is not None:
+        name = name.removesuffix(f"~{condition.disturbance.suffix}")
     return next((each for each in own if each is not arm and each.condition.name == name), None)
 
 
@@ -152,7 +155,7 @@ def contrast_name(arms: Sequence[Arm], weights: Sequence[float]) -> str:
 
 def _interactions(arms: Sequence[Arm]) -> list[PlannedContrast]:
     """(both − web) − (ci − neither) for every set of other parts that has all four."""
-    free = [arm for arm in arms if arm.condition.answer_format == "free"]
+    free = [arm for arm in arms if "~" not in arm.condition.name]
     by_parts = {frozenset(arm.condition.name.split("+")) - {"base"}: arm.label for arm in free}
     interactions = []
     for rest in by_parts:

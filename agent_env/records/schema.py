@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from agent_env.records.disturbance import Disturbance
 from agent_env.records.tool_traits import ToolTraits
 
 
@@ -92,8 +93,7 @@ class Condition(Record):
     """A named way of answering: wording of the constraints, tools, context, strategy."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:+~-]{0,199}$")
-    """Parts joined by `+` in a fixed order, optionally `~` and the first step's tool choice; also
-    the name of its folder of episodes."""
+    """Parts joined by `+`, then `~` and each thing that is special; also its folder's name."""
     wording: Wording = "implicit"
     """Whether the constraints spell their dates out; `explicit-paper` leaves those of other
     calendars to the model. `facts` says beside implicit constraints what a look-up gives."""
@@ -110,6 +110,7 @@ class Condition(Record):
         default="free", exclude_if=lambda name: name == "free"
     )
     """Whether the server holds the final answer to a JSON schema; see `tasks.answer_forms`."""
+    disturbance: Disturbance | None = Field(default=None, exclude_if=lambda its: its is None)
 
 
 # Messages between model and harness ---------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Conditions by name: parts joined by `+`, such as `web+ci`, and optionally the first step's tool
-choice, `web~auto`, where a run has the same condition with several choices, and the answer's
-format, `web~schema`."""
+choice, `web~auto`, where a run has the same condition with several choices, what is disturbed in
+its world, `web~shifted`, and the answer's format, `web~schema`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from types import MappingProxyType
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import ToolChoice
+from agent_env.records.disturbance import Disturbance
 from agent_env.records.schema import Condition, Wording
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.answer_forms import FORMATS, AnswerFormat
-from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names
+from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names, traits_of
 
 WORDINGS: tuple[Wording, ...] = ("facts", "explicit", "explicit-paper")
 PARTS = ("base", *WORDINGS, "cited", "web", "web-once", "cal", "events", "ci", "sql")
@@ -265,6 +266,32 @@ def with_formats(conditions: Sequence[Condition], formats: Sequence[str]) -> tup
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigError(f"condition '{twice}' is there twice by --answer-format; name it once")
     return tuple(result)
+
+
+def with_disturbances(
+    conditions: Sequence[Condition], disturbances: Sequence[Disturbance]
+) -> tuple[Condition, ...]:
+    """Each condition, and behind it its twin for each disturbance that concerns its tools."""
+    return tuple(
+        each
+        for condition in conditions
+        for each in (
+            condition,
+            *(_disturbed(condition, its) for its in disturbances if _concerns(its, condition)),
+        )
+    )
+
+
+def _concerns(disturbance: Disturbance, condition: Condition) -> bool:
+    """Whether it has a tool for which anything would change."""
+    if disturbance.ablation is not None or disturbance.attacks:
+        return any(traits.needs_web for traits in traits_of(condition))
+    return any(fault.tool in condition.tools for fault in disturbance.faults)
+
+
+def _disturbed(condition: Condition, disturbance: Disturbance) -> Condition:
+    name = f"{condition.name}~{disturbance.suffix}"
+    return condition.model_copy(update={"name": name, "disturbance": disturbance})
 
 
 def with_first_steps(

@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
+from agent_env.tasks.conditions import (
+    parse_condition,
+    parse_conditions,
+    with_disturbances,
+    with_first_steps,
+)
 
 
 def test_parts_come_in_one_order_whatever_the_user_writes() -> None:
@@ -218,3 +224,17 @@ def test_a_server_of_too_many_tools_is_to_be_named_by_tool() -> None:
     ):
         parse_condition("mcp:big", many)
     assert parse_condition("mcp:big/t7+mcp:big/t8", many).tools == ("t7", "t8")
+
+
+def test_a_disturbance_makes_a_twin_of_each_condition_that_it_concerns() -> None:
+    shifted = Disturbance(suffix="shifted", ablation="shifted")
+    faults = Disturbance(suffix="faults", faults=(Fault(tool="python", kind="crash", rate=0.1),))
+    made = with_disturbances(parse_conditions(["base", "web+ci", "ci"]), [shifted, faults])
+    assert [(c.name, c.disturbance) for c in made] == [
+        ("base", None),
+        ("web+ci", None),
+        ("web+ci~shifted", shifted),
+        ("web+ci~faults", faults),
+        ("ci", None),
+        ("ci~faults", faults),
+    ]
