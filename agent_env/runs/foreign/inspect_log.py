@@ -14,7 +14,7 @@ from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
 EXTRA = "logs of Inspect need the extra: pip install 'agent-env[inspect]'"
 
 
-def read_inspect(file: Path) -> ForeignLog:
+def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
     """The log; DatasetError where Inspect cannot read it."""
     try:
         from inspect_ai.log import read_eval_log

@@ -18,6 +18,7 @@ from agent_env.analysis.study import RunData, Study, assemble
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Sample
+from agent_env.runs.foreign.transcript import Transcript
 from agent_env.tasks.task import AnalysisHooks
 
 CONDITION = "log"
@@ -37,6 +38,8 @@ class ForeignEpisode:
     used: Mapping[str, float] = field(default_factory=dict)
     """By `observations.QUANTITIES`, what is known."""
     stop_reason: str | None = None
+    transcript: Transcript | None = None
+    """None where the source has none, or where nobody asked for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,21 +25,26 @@ def split_name(path: Path) -> tuple[str, Path]:
     return (name, Path(file)) if equals and not path.exists() else ("", path)
 
 
-def read_logs(paths: Sequence[Path], columns: Path | None) -> list[ForeignLog]:
-    """The logs of these files, or of NAME=FILE; `columns` maps those of tables. ConfigError or
-    DatasetError names the file and what is wrong with it."""
+def read_logs(
+    paths: Sequence[Path], columns: Path | None, with_transcripts: bool = False
+) -> list[ForeignLog]:
+    """The logs of these files, or of NAME=FILE; `columns` maps those of tables. Conversations are
+    read `with_transcripts` alone. ConfigError or DatasetError names the file and what is wrong with
+    it."""
     mapping = None if columns is None else read_columns(columns)
     logs: list[ForeignLog] = []
     for name, file in map(split_name, paths):
         if not file.is_file():
             raise ConfigError(f"{file}: there is no such file")
-        own = [_read_log(file)] if mapping is None else read_table(file, mapping)
+        own = [_read_log(file, with_transcripts)] if mapping is None else read_table(file, mapping)
         logs += [replace(log, name=" ".join(filter(None, (name, log.name)))) for log in own]
     return logs
 
 
-def _read_log(file: Path) -> ForeignLog:
-    return read_inspect(file) if file.suffix in (".eval", ".json") else _read_lines(file)
+def _read_log(file: Path, with_transcripts: bool) -> ForeignLog:
+    if file.suffix in (".eval", ".json"):
+        return read_inspect(file, with_transcripts)
+    return _read_lines(file)
 
 
 def _read_lines(file: Path) -> ForeignLog:
