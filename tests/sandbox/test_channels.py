@@ -70,8 +70,8 @@ def test_bits_pass_where_nothing_holds_them(
         async with UnsafeSubprocess(SandboxLimits()) as backend:
             return await hearings(backend, CHANNELS[name])
 
-    heard = asyncio.run(unheld())
-    assert heard[0] != heard[1], "some bits at least: a busy machine hides others"
+    tries = (asyncio.run(unheld()) for _ in range(5))  # a busy machine hides some bits
+    assert any(heard[0] != heard[1] for heard in tries)
 
 
 def test_docker_shows_no_counts_of_the_machine(bench: Bench) -> None:
