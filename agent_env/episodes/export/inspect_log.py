@@ -15,15 +15,20 @@ from typing import Any
 
 from agent_env.episodes.export.chat import storable
 from agent_env.episodes.export.source import EpisodeRecord, Source
+from agent_env.episodes.inspect_chat import (
+    STOPS,
+    arguments_of,
+    call_error,
+    to_inspect,
+    to_tools,
+    to_usage,
+)
 from agent_env.episodes.trace.fold import gave_nothing
 from agent_env.models.prices import cost_usd
 from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage
+from agent_env.records.schema import Message, Usage
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 
-STOPS = {
-    "stop": "stop", "tool_calls": "tool_calls", "length": "max_tokens", "refused": "content_filter"
-}  # fmt: skip
 LIMITS = {
     "steps": "turn", "tool_calls": "custom", "tokens": "token", "input_tokens": "token",
     "output_tokens": "token", "cost": "cost", "time": "working",
@@ -147,7 +152,7 @@ def _sample(record: EpisodeRecord, manifest: Manifest) -> Any:
         output_tokens=episode.output_tokens,
         reasoning_tokens=episode.reasoning_tokens,
     )
-    known = _usage(usage, cost_usd(episode.paid, manifest.model_facts))
+    known = to_usage(usage, cost_usd(episode.paid, manifest.model_facts))
     answer = None if score.answer is None else ", ".join(score.answer)
     limit = LIMITS.get(episode.stop_reason or "")
     problem = episode.failure or ("unfinished" if episode.status == "unfinished" else None)
@@ -194,90 +199,16 @@ def _most(record: EpisodeRecord) -> float:
     return float(value) if isinstance(value, int | float) else -1.0
 
 
-def _usage(usage: Usage, cost: float | None = None) -> Any:
-    """None where a count is unknown. Inspect counts cached input apart from the other input."""
-    from inspect_ai.model import ModelUsage
-
-    if usage.input_tokens is None or usage.output_tokens is None:
-        return None
-    return ModelUsage(
-        input_tokens=usage.input_tokens - (usage.cached_tokens or 0),
-        input_tokens_cache_read=usage.cached_tokens,
-        output_tokens=usage.output_tokens,
-        total_tokens=usage.input_tokens + usage.output_tokens,
-        reasoning_tokens=usage.reasoning_tokens,
-        total_cost=cost,
-    )
-
-
 def _message(message: Message, record: EpisodeRecord) -> Any:
-    from inspect_ai.model import (
-        ChatMessageAssistant,
-        ChatMessageSystem,
-        ChatMessageTool,
-        ChatMessageUser,
-        ContentReasoning,
-        ContentText,
-    )
-
-    if message.role == "assistant":
-        content: Any = message.content
-        if message.reasoning:
-            content = [
-                ContentReasoning(reasoning=message.reasoning),
-                ContentText(text=message.content),
-            ]
-        calls = [_call(call) for call in message.tool_calls]
-        return ChatMessageAssistant(
-            content=content,
-            tool_calls=calls or None,
-            model=record.episode.model,
-            source="generate",
-            metadata=_metadata(message),
-        )
-    if message.role == "tool":
-        event = _ran(record, message.tool_call_id)
-        return ChatMessageTool(
-            content=storable(message.content),
-            tool_call_id=message.tool_call_id,
-            function=None if event is None else event.call.name,
-            error=None if event is None else _error(event),
-        )
-    kind = ChatMessageSystem if message.role == "system" else ChatMessageUser
-    return kind(content=message.content)
+    event = _ran(record, message.tool_call_id) if message.role == "tool" else None
+    if event is None:
+        return to_inspect(message, record.episode.model)
+    return to_inspect(message, function=event.call.name, error=event.result.error)
 
 
 def _ran(record: EpisodeRecord, call_id: str | None) -> ToolCalled | None:
     found = (e for e in record.events if isinstance(e, ToolCalled) and e.call.id == call_id)
     return next(found, None)
-
-
-def _error(event: ToolCalled) -> Any:
-    from inspect_ai.tool import ToolCallError
-
-    if event.result.error is None:
-        return None
-    return ToolCallError(type="unknown", message=event.result.error)
-
-
-def _call(call: ToolCall) -> Any:
-    from inspect_ai.tool import ToolCall as InspectCall
-
-    arguments, problem = _arguments(call)
-    return InspectCall(
-        id=call.id, function=call.name, arguments=arguments, parse_error=call.problem or problem
-    )
-
-
-def _arguments(call: ToolCall) -> tuple[dict[str, Any], str | None]:
-    """The arguments as an object; what is none is kept as text, with the reason."""
-    try:
-        found = json.loads(call.arguments)
-    except (ValueError, RecursionError) as exc:
-        return {"arguments": call.arguments}, f"not JSON: {exc}"
-    if not isinstance(found, dict):
-        return {"arguments": call.arguments}, "not a JSON object"
-    return found, None
 
 
 def _output(event: ModelCalled, manifest: Manifest) -> Any:
@@ -287,37 +218,15 @@ def _output(event: ModelCalled, manifest: Manifest) -> Any:
     if reply is None:
         return ModelOutput(model=manifest.model, choices=[], error=event.error)
     choice = ChatCompletionChoice(
-        message=_said(reply, manifest.model),
+        message=to_inspect(reply.message, manifest.model),
         stop_reason=STOPS.get(reply.finish_reason or "", "unknown"),
     )
     return ModelOutput(
         model=reply.model or manifest.model,
         choices=[choice],
-        usage=_usage(reply.usage, cost_usd(reply.usage, manifest.model_facts)),
+        usage=to_usage(reply.usage, cost_usd(reply.usage, manifest.model_facts)),
         time=event.latency_s,
     )
-
-
-def _said(reply: Reply, model: str) -> Any:
-    from inspect_ai.model import ChatMessageAssistant, ContentReasoning, ContentText
-
-    message, content = reply.message, None
-    if message.reasoning:
-        content = [ContentReasoning(reasoning=message.reasoning), ContentText(text=message.content)]
-    calls = [_call(call) for call in message.tool_calls]
-    return ChatMessageAssistant(
-        content=content or message.content,
-        tool_calls=calls or None,
-        model=model,
-        source="generate",
-        metadata=_metadata(message),
-    )
-
-
-def _metadata(message: Message) -> dict[str, Any] | None:
-    """What the server said beside what Inspect has fields for."""
-    kept = message.provider_fields
-    return None if kept is None else {"provider_fields": kept.model_dump(mode="json")}
 
 
 def _when(at: str) -> datetime:
@@ -343,7 +252,7 @@ def _events(record: EpisodeRecord, manifest: Manifest) -> list[Any]:
                 ModelEvent(
                     timestamp=start, completed=at, working_time=event.latency_s,
                     working_start=(start - began).total_seconds(), model=manifest.model,
-                    input=[_message(m, record) for m in sent], tools=_tools(record.start.tools),
+                    input=[_message(m, record) for m in sent], tools=to_tools(record.start.tools),
                     tool_choice="auto", config=GenerateConfig(), output=_output(event, manifest),
                     error=event.error, retries=event.attempt - 1 or None,
                 )
@@ -361,25 +270,10 @@ def _events(record: EpisodeRecord, manifest: Manifest) -> list[Any]:
                 ToolEvent(
                     timestamp=start, completed=at, working_time=event.duration_s,
                     working_start=(start - began).total_seconds(), id=event.call.id,
-                    function=event.call.name, arguments=_arguments(event.call)[0],
-                    result=storable(event.result.output), error=_error(event), events=[],
+                    function=event.call.name, arguments=arguments_of(event.call)[0],
+                    result=storable(event.result.output), error=call_error(event.result.error),
+                    events=[],
                     failed=True if gave_nothing(event) else None,
                 )
             )  # fmt: skip
     return events
-
-
-def _tools(specs: Sequence[ToolSpec]) -> list[Any]:
-    from inspect_ai.tool import ToolInfo, ToolParams
-
-    return [
-        ToolInfo(
-            name=spec.name,
-            description=spec.description,
-            parameters=ToolParams(
-                properties=spec.parameters.get("properties") or {},
-                required=spec.parameters.get("required") or [],
-            ),
-        )
-        for spec in specs
-    ]
