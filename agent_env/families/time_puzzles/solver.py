@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import lru_cache, reduce
-from operator import or_
+from functools import lru_cache
 
 from agent_env.temporal.days import DayRange, DaySet
 
@@ -52,8 +51,3 @@ def _year_bounds(days: DayRange) -> tuple[tuple[int, int, int], ...]:
     """Each year with the index of its first day and that behind its last."""
     firsts = [max(0, days.index(date(year, 1, 1))) for year in days.years]
     return tuple(zip(days.years, firsts, [*firsts[1:], len(days)], strict=True))
-
-
-def whole_years(years: Iterable[int], all_days: DayRange) -> DaySet:
-    """All days of some years."""
-    return reduce(or_, map(all_days.year, years), 0)
