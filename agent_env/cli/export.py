@@ -13,7 +13,7 @@ from agent_env.cli.run import AsJson, RunPath, for_each_run, say
 
 def export(
     folder: RunPath,
-    to: Annotated[str, typer.Option(help="jsonl, parquet, inspect, otel, verifiers or sft.")],
+    to: Annotated[str, typer.Option(help="jsonl, parquet, inspect, otel, verifiers, sft or atif.")],
     out: Annotated[
         Path | None,
         typer.Option(

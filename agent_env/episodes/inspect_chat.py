@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agent_env.episodes.export.chat import storable
+from agent_env.episodes.export.chat import arguments_of, storable
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage
 
 STOPS = {
@@ -89,17 +89,6 @@ def call_error(text: str | None) -> Any:
     from inspect_ai.tool import ToolCallError
 
     return None if text is None else ToolCallError(type="unknown", message=text)
-
-
-def arguments_of(call: ToolCall) -> tuple[dict[str, Any], str | None]:
-    """The arguments as an object; what is none is kept as text, with the reason."""
-    try:
-        value = json.loads(call.arguments)
-    except (ValueError, RecursionError) as exc:
-        return {"arguments": call.arguments}, f"not JSON: {exc}"
-    if not isinstance(value, dict):
-        return {"arguments": call.arguments}, "not a JSON object"
-    return value, None
 
 
 def to_tools(specs: Sequence[ToolSpec]) -> list[Any]:

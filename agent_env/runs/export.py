@@ -22,6 +22,7 @@ WRITERS = {
     "inspect": ("inspect_log", "inspect_ai", "inspect"),
     "verifiers": ("rollouts", None, None),
     "sft": ("sft", None, None),
+    "atif": ("atif", None, None),
 }
 """By format: our module, the package that it needs, and its extra."""
 FORMATS = (*WRITERS, "otel")

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic_core import from_json
+
 from agent_env.records.schema import Message, ToolCall, ToolSpec
 
 
@@ -46,6 +48,24 @@ def chat_tools(specs: Sequence[ToolSpec]) -> list[dict[str, Any]]:
 def as_line(value: dict[str, Any]) -> str:
     """One JSON line; characters beyond ASCII are escaped, so any text can be written."""
     return json.dumps(value, ensure_ascii=True) + "\n"
+
+
+def as_document(value: object) -> bytes:
+    """A JSON file as strict readers take it: UTF-8, and no numbers that JSON does not have."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+def arguments_of(call: ToolCall) -> tuple[dict[str, Any], str | None]:
+    """The arguments as an object; what is none is kept as text, with the reason."""
+    try:
+        value = from_json(storable(call.arguments), allow_inf_nan=False)
+        json.dumps(value, allow_nan=False)  # 1e999 is read as infinite
+    except ValueError as exc:
+        return {"arguments": call.arguments}, f"not JSON: {exc}"
+    if not isinstance(value, dict):
+        return {"arguments": call.arguments}, "not a JSON object"
+    return value, None
 
 
 def storable(text: str) -> str:

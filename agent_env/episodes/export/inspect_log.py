@@ -13,11 +13,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from agent_env.episodes.export.chat import storable
+from agent_env.episodes.export.chat import arguments_of, storable
 from agent_env.episodes.export.source import EpisodeRecord, Source
 from agent_env.episodes.inspect_chat import (
     STOPS,
-    arguments_of,
     call_error,
     to_inspect,
     to_tools,
@@ -26,7 +25,7 @@ from agent_env.episodes.inspect_chat import (
 from agent_env.episodes.trace.fold import gave_nothing
 from agent_env.models.prices import cost_usd
 from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Message, Usage
+from agent_env.records.schema import Message
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
 
 LIMITS = {
@@ -146,13 +145,7 @@ def _sample(record: EpisodeRecord, manifest: Manifest) -> Any:
     messages = [_message(m, record) for m in episode.messages]
     prompt = len(record.start.messages)
     replies = [e for e in record.events if isinstance(e, ModelCalled) and e.reply is not None]
-    usage = Usage(
-        input_tokens=episode.input_tokens,
-        cached_tokens=episode.cached_tokens,
-        output_tokens=episode.output_tokens,
-        reasoning_tokens=episode.reasoning_tokens,
-    )
-    known = to_usage(usage, cost_usd(episode.paid, manifest.model_facts))
+    known = to_usage(episode.usage, cost_usd(episode.paid, manifest.model_facts))
     answer = None if score.answer is None else ", ".join(score.answer)
     limit = LIMITS.get(episode.stop_reason or "")
     problem = episode.failure or ("unfinished" if episode.status == "unfinished" else None)

@@ -220,14 +220,7 @@ def _agent(record: EpisodeRecord, source: Source) -> Attributes:
         "agent_env.repeat": episode.repeat,
         "agent_env.steps": episode.steps,
         "agent_env.tool_calls": episode.tool_calls,
-        **_usage(
-            Usage(
-                input_tokens=episode.input_tokens,
-                cached_tokens=episode.cached_tokens,
-                output_tokens=episode.output_tokens,
-                reasoning_tokens=episode.reasoning_tokens,
-            )
-        ),
+        **_usage(episode.usage),
     }
     return {name: value for name, value in found.items() if value is not None}
 

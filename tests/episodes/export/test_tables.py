@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from agent_env.episodes.export import inspect_log, jsonl, parquet, sft
+from agent_env.episodes.export import atif, inspect_log, jsonl, parquet, sft
 from agent_env.episodes.export.source import Choice, Source
 from agent_env.episodes.export.tables import rows
 from agent_env.episodes.run_folder import RunFolder
@@ -89,7 +89,7 @@ def test_a_broken_trace_is_named_and_the_others_are_there(tmp_path: Path) -> Non
 def test_a_page_with_half_a_character_can_be_written_in_any_format(tmp_path: Path) -> None:
     folder = a_run(tmp_path / "run")
     page = "It began on 1982-04-02. \ud83d " + "and so on " * 50
-    for writer in (jsonl, parquet, sft, inspect_log):
+    for writer in (jsonl, parquet, sft, inspect_log, atif):
         source, out = _with_output(folder, page), tmp_path / writer.__name__
         out.mkdir()
         writer.write(source, out)
