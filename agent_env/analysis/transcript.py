@@ -179,6 +179,12 @@ def _tool_lines(event: ToolCalled, number: int | None, width: int | None) -> str
     size = f"{_count(event.output_tokens)} tokens"
     source = f" ({event.tokens_source})" if event.tokens_source else ""
     head = f"-- tool {_cut(event.call.name, None)}: {event.duration_s:.3f} s, {size}{source}"
+    if (fault := event.result.fault) is not None:
+        head += f" · fault: {fault.kind}, " + (
+            f"the tool gave:\n{_cut(fault.true_output or '', width)}\n-- the model read:"
+            if fault.landed
+            else "without effect"
+        )
     output = event.result.output
     if number is not None:
         output = result_block(number, event.call.name, output)

@@ -61,6 +61,8 @@ class RunKeywords(TypedDict, total=False):
     system: Path | str | None
     first_steps: Sequence[str] | str
     answer_formats: Sequence[str] | str
+    faults: Sequence[str] | str
+    faults_in_a_row: int
     steps: int | None
     tool_calls: int | None
     tokens: int | None

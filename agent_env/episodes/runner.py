@@ -35,8 +35,9 @@ from agent_env.graph.fitting import Fit
 from agent_env.graph.loop import AgentLoop, Attempt, Outcome
 from agent_env.graph.meter import Meter
 from agent_env.protocols import Limits, Model, RemoteTokenizer, Strategy, Tokenizer, Toolbox
-from agent_env.records.schema import Condition, Sample
+from agent_env.records.schema import Condition, Sample, ToolResult
 from agent_env.records.trace_events import EpisodeFailed, EpisodeFinished, EpisodeStarted
+from agent_env.tools.faults import FaultDraws
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class Seams:
     strategy: Strategy
     context: str | None = None
     """Digest of the pages' text before the question, under a `cited` condition."""
+    faults: FaultDraws | None = None
+    """What gives the tools faults, once it has begun."""
 
 
 UNPACED = 1_000_000
@@ -187,6 +190,7 @@ class Runner:
             if past is not None:
                 outcome = await self._go_on(sample, loop, attempt, seams, trace, past)
             else:
+                self._begin_faults(seams, key.sample, key.repeat)
                 trace.write(
                     EpisodeStarted,
                     **self._start(key, condition),
@@ -222,6 +226,13 @@ class Runner:
             "limits": asdict(self.limits),
         }
 
+    def _begin_faults(
+        self, seams: Seams, sample: str, repeat: int, past: Iterable[tuple[str, ToolResult]] = ()
+    ) -> None:
+        """The tools' faults, the same for every model and condition."""
+        if seams.faults is not None:
+            seams.faults.begin(f"{self.seed}/{sample}/{repeat}", past)
+
     async def _go_on(
         self,
         sample: Sample,
@@ -234,6 +245,7 @@ class Runner:
         """Replays the recording, then continues live."""
         attempt.strategy, attempt.fit = with_recorded_start(seams.strategy, past), Fit(past.kept)
         back = await resume_episode(past, trace, seams.toolbox, seams.model.name, self.strict)
+        self._begin_faults(seams, past.start.sample, past.start.repeat, past.results)
         attempt.model = back.model(attempt.model, attempt.meter.count)
         attempt.toolbox = back.toolbox(attempt.toolbox)
         attempt.meter.clock = back.clock()

@@ -19,7 +19,8 @@ FaultKind = Literal[
     "other",
     "wrong",
 ]
-"""Up to `crash` the model is told of the fault; `empty` and what follows look like results."""
+IMPLICIT: frozenset[FaultKind] = frozenset({"empty", "stale", "other", "wrong"})
+"""These look like results; of the others the model is told."""
 
 
 class Fault(BaseModel):
@@ -28,10 +29,28 @@ class Fault(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tool: str
-    """As models call it, or `calendars`-like part of a condition that stands for it."""
+    """As models call it."""
     kind: FaultKind
     rate: float = Field(gt=0, le=1)
     """Share of the tool's calls that it is drawn for."""
+
+
+class DrawnFault(BaseModel):
+    """A fault that was drawn for a call, as the trace has it; no model sees it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    kind: FaultKind
+    draw: str
+    """SEED/SAMPLE/REPEAT/TOOL/CALL, from which its kind and its text come."""
+    true_output: str | None = None
+    """What the tool gave; None where the fault did not land: it would have changed nothing, or the
+    call failed by itself."""
+
+    @property
+    def landed(self) -> bool:
+        """Whether the model read something else than the tool gave."""
+        return self.true_output is not None
 
 
 class Disturbance(BaseModel):
@@ -44,5 +63,7 @@ class Disturbance(BaseModel):
     ablation: WebAblation | None = None
     """Whether the proving pages are gone, or say other dates."""
     faults: tuple[Fault, ...] = ()
+    faults_in_a_row: int = Field(default=2, ge=1)
+    """Faults drawn for successive calls of one tool, at most."""
     attacks: tuple[str, ...] = ()
     """Names of the attacks on the pages."""

@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 WHAT = "What is asked"
 WORDS = "In which words"
+DISTURBANCES = "What is done to the tools and the web"
 SERVER = "The model"
 CALLS = "Model calls"
 WEB = "The web"

@@ -13,7 +13,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from agent_env.records.disturbance import Disturbance
+from agent_env.records.disturbance import Disturbance, DrawnFault, FaultKind
 from agent_env.records.tool_traits import ToolTraits
 
 
@@ -251,6 +251,19 @@ class ToolResult(Stored):
     pages: tuple[PageRef, ...] = ()
     duration_s: float | None = None
     """The tool's own time, if it measures it; calls of one step may wait for each other."""
+    fault: DrawnFault | None = Field(default=None, exclude_if=lambda its: its is None)
+    """What was done to it on purpose; in the trace only."""
+
+
+class CallFault(Stored):
+    """A fault that was drawn for a call of an episode."""
+
+    call: str
+    """The call's id."""
+    tool: str
+    kind: FaultKind
+    landed: bool
+    """Whether the model read something else than the tool gave."""
 
 
 class ExecResult(Stored):
@@ -332,6 +345,8 @@ class Episode(Stored):
     failure: str | None = None
     citations: tuple[str, ...] = ()
     pages: tuple[PageRef, ...] = ()
+    faults: tuple[CallFault, ...] = Field(default=(), exclude_if=lambda drawn: not drawn)
+    """Faults of tools that were drawn for its calls."""
     steps: int = 0
     """Model calls that returned a reply."""
     tool_calls: int = 0

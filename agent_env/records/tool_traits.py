@@ -28,6 +28,8 @@ class ToolTraits(BaseModel):
     """Whether a call changes what later calls give: such calls are run again on resume."""
     shows_web: bool = False
     """Whether its results are evidence of the web, and its arguments no words of the answer."""
+    opens_pages: bool = False
+    """Whether its argument `url` names the page that it shows."""
     gives_dates: bool = False
     """Whether its output can hold the dates of the answer, so that their use can be checked."""
     hosted: str | None = None

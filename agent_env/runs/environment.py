@@ -69,6 +69,7 @@ async def open_environment(
             tokenizer=rooms.tokenizer,
             limits=limits_of(manifest),
             concurrency=manifest.concurrency,
+            seed=manifest.seed or 0,
             fsync=manifest.fsync,
             run_id=manifest.id,
             silence_fails=False,

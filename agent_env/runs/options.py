@@ -18,7 +18,7 @@ from agent_env.episodes.calls.options import CallOptions
 from agent_env.models.parameters import ModelParameters
 from agent_env.protocols import Limits
 from agent_env.records.manifest import StudyUse
-from agent_env.records.options import RUNNING, SERVER, WHAT, WORDS, Opt, Part
+from agent_env.records.options import DISTURBANCES, RUNNING, SERVER, WHAT, WORDS, Opt, Part
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.stop_options import StopOptions
@@ -247,6 +247,27 @@ class RunOptions:
             manifest="conditions",
         ),
     ] = ()
+    faults: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Each condition again with faults of its tools, as web~faults: "
+            "web_search=empty:0.2,open_page=timeout:0.1,python=crash:0.05. Kinds: error, timeout, "
+            "rate-limit, truncated, malformed, crash; empty, stale, other, wrong. Repeatable: a "
+            "twin for each, named by its highest rate.",
+            DISTURBANCES,
+            metavar="TOOL=KIND:RATE,…",
+            manifest="conditions",
+        ),
+    ] = ()
+    faults_in_a_row: Annotated[
+        int,
+        Opt(
+            "Faults of successive calls of one tool, at most.",
+            DISTURBANCES,
+            min=1,
+            manifest="conditions",
+        ),
+    ] = 2
     limits: Annotated[Mapping[str, Any], Part(Limits, manifest="limits")] = field(
         default_factory=dict
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agent_env.episodes.calls.options import allow_open_files, manifest_fields
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import base_urls, key_variables, with_variable
+from agent_env.records.disturbance import Disturbance
 from agent_env.records.manifest import Manifest, PluginUse, TextFile
 from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
@@ -24,7 +25,13 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.serving import with_server
 from agent_env.runs.stop_options import stopping_settings, with_pass_rates
-from agent_env.tasks.conditions import Tools, parse_conditions, with_first_steps, with_formats
+from agent_env.tasks.conditions import (
+    Tools,
+    parse_conditions,
+    with_disturbances,
+    with_first_steps,
+    with_formats,
+)
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest, read_options
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
@@ -201,6 +208,7 @@ async def _conditions(
     names = options.conditions or task.default_conditions
     parsed = parse_conditions(names, contexts, tools)
     chosen = with_first_steps(parsed, options.first_steps)
+    chosen = with_disturbances(chosen, _disturbances(options, chosen))
     chosen = with_formats(chosen, options.answer_formats or ("free",))
     conditions = tuple(_with_strategy(condition, options, task) for condition in chosen)
     if _hosts(options) or not any(needs_sandbox(condition) for condition in conditions):
@@ -213,6 +221,13 @@ async def _conditions(
         note(f"left out the conditions with ci: {exc}")
         return tuple(c for c in conditions if not needs_sandbox(c)), None
     return conditions, backend
+
+
+def _disturbances(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
+    """What the options do to the worlds of the conditions."""
+    from agent_env.tasks.disturbances import fault_levels
+
+    return fault_levels(options.faults, options.faults_in_a_row, conditions, _hosts(options))
 
 
 def _check_web(

@@ -141,8 +141,10 @@ async def _live_tools(run: Run, stack: AsyncExitStack) -> OpenTools:
     rooms = await open_rooms(run, run.manifest(), run.task, stack, parts=parts, plugins=run.plugins)
 
     @asynccontextmanager
-    async def open_tools(sample: Sample, condition: Condition) -> AsyncIterator[Toolbox]:
-        async with rooms.open_seams(sample, condition) as seams:
+    async def open_tools(sample: Sample, recording: Recording) -> AsyncIterator[Toolbox]:
+        async with rooms.open_seams(sample, recording.start.condition) as seams:
+            if seams.faults is not None:
+                seams.faults.follow(recording.results)
             yield seams.toolbox
 
     return open_tools

@@ -31,8 +31,7 @@ class ToolSet:
                 raise ToolError(call.problem)
             result = await self._find(call.name, offered).run(parse_json(call.arguments))
         except ToolError as exc:
-            error = _writable(str(exc))
-            return ToolResult(output=f"Error: {error}", error=error)
+            return failure(exc)
         output = _writable(result.output)
         return result if output == result.output else result.model_copy(update={"output": output})
 
@@ -41,6 +40,12 @@ class ToolSet:
             return self._tools[name]
         names = ", ".join(tool for tool in self._tools if tool in offered) or "none"
         raise ToolError(f"there is no tool '{name}' here; tools you can call: {names}")
+
+
+def failure(problem: object) -> ToolResult:
+    """What the model reads of a call that gave nothing but this problem."""
+    error = _writable(str(problem))
+    return ToolResult(output=f"Error: {error}", error=error)
 
 
 def _writable(text: str) -> str:

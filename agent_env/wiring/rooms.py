@@ -134,6 +134,7 @@ class Rooms:
         from agent_env.models.held import HeldModel
         from agent_env.protocols import Tokenizer
         from agent_env.tasks.answer_forms import LAST
+        from agent_env.tools.faults import FaultDraws, FaultyTool
         from agent_env.tools.toolbox import ToolSet
 
         async with AsyncExitStack() as stack:
@@ -147,6 +148,10 @@ class Rooms:
                 for traits in self._offered(condition)
             ]
             tools = [tool for tool in opened if tool is not None]
+            faults = None
+            if condition.disturbance is not None and condition.disturbance.faults:
+                faults = FaultDraws(condition.disturbance)
+                tools = [FaultyTool(tool, faults) for tool in tools]
             model = self.model
             own = self.tokenizer if isinstance(self.tokenizer, Tokenizer) else None
             if own is not None and own.name != "estimate":  # a mere estimate stays unknown
@@ -157,7 +162,7 @@ class Rooms:
             strategy, pages = strategy_of(
                 self.task, self.contexts, sample, condition, self.calls_in_text, self.plugins
             )
-            yield Seams(model, ToolSet(tools), strategy, pages)
+            yield Seams(model, ToolSet(tools), strategy, pages, faults)
 
     def _offered(self, condition: Condition) -> list[ToolTraits]:
         """The condition's tools, each tool of the provider's once."""

@@ -165,7 +165,9 @@ def _write_prefix(
             fields = _fields(event)
             if number == parent.step and event.call.id in edits:
                 output = edits[event.call.id]
-                fields["result"] = event.result.model_copy(update={"output": output, "error": None})
+                fields["result"] = event.result.model_copy(
+                    update={"output": output, "error": None, "fault": None}
+                )
                 fields["output_tokens"] = fields["tokens_source"] = None
             trace.write(ToolCalled, **fields, replayed=True)
 

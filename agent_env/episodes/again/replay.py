@@ -67,7 +67,7 @@ class ReplayResult:
         }
 
 
-OpenTools = Callable[[Sample, Condition], AbstractAsyncContextManager[Toolbox]]
+OpenTools = Callable[[Sample, Recording], AbstractAsyncContextManager[Toolbox]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,7 @@ class Replayer:
         if self.open_tools is None:
             yield RecordedToolbox(tape)
             return
-        start = tape.recording.start
-        async with self.open_tools(sample, start.condition) as live:
+        async with self.open_tools(sample, tape.recording) as live:
             before, now = _specs_text(tape.recording.tools), _specs_text(live.specs)
             if before != now:
                 tape.note(0, "tools", text_diff(before, now))

@@ -29,6 +29,7 @@ from agent_env.records.safe_files import replace_file
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from agent_env.records.trace_events import Drift, EpisodeResumed, ToolCalled
 from agent_env.tasks.tool_registry import traits_of
+from agent_env.tools.faults import without_fault
 
 
 @dataclass(slots=True)
@@ -176,8 +177,9 @@ async def rebuild(steps: Sequence[Step], live: Toolbox, stateful: Container[str]
         if event.call.name not in offered:
             continue
         result = await live.run(event.call, offered)
-        if result.output != event.result.output:
-            diff = text_diff(event.result.output, result.output)
+        before = without_fault(event.result).output
+        if result.output != before:
+            diff = text_diff(before, result.output)
             drift.append(Drift(step=number, what=event.call.name, diff=diff))
     return drift
 

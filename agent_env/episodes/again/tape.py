@@ -7,7 +7,7 @@ recorded one; a difference is a Drift, and a strict tape stops at the first.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 
@@ -92,6 +92,11 @@ class Recording:
     def kept(self) -> tuple[Mapping[str, int], ...]:
         """Of each step, the tool outputs that were sent cut."""
         return tuple(step.call.kept or {} for step in self.steps)
+
+    @property
+    def results(self) -> Iterator[tuple[str, ToolResult]]:
+        """The tools that were called, and what the model read."""
+        return ((event.call.name, event.result) for step in self.steps for event in step.results)
 
     def sent(self, step: Step) -> tuple[Message, ...]:
         """The messages that the step's reply answers."""

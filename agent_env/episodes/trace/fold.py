@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_env.episodes.calls.first_call import first_call
 from agent_env.episodes.calls.spending import token_totals
-from agent_env.records.schema import Episode, Message, Repetition, Usage
+from agent_env.records.schema import CallFault, Episode, Message, Repetition, Usage
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
@@ -42,6 +42,11 @@ def fold(all_events: Sequence[Event]) -> Episode:
         model=start.model,
         messages=trajectory(events),
         pages=tuple(ref for e in tools for ref in e.result.pages),
+        faults=tuple(
+            CallFault(call=e.call.id, tool=e.call.name, kind=its.kind, landed=its.landed)
+            for e in tools
+            if (its := e.result.fault) is not None
+        ),
         steps=len(calls),
         tool_calls=len(tools),
         tool_errors=sum(e.result.error is not None for e in tools),

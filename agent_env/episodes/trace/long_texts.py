@@ -43,14 +43,18 @@ def _with_call_stored(event: ToolCalled, texts: Texts) -> ToolCalled:
     """Long arguments, mostly code, are in the reply too; so they are not written twice."""
     moved: dict[str, str] = {}
     update: dict[str, object] = {"texts": moved}
-    if len(event.result.output) >= LONG:
-        moved["output"] = texts.put(event.result.output)
-    refs = _refs.dump_json(event.result.pages, exclude_none=True).decode()
+    short: dict[str, object] = {}
+    result = event.result
+    if len(result.output) >= LONG:
+        moved["output"], short["output"] = texts.put(result.output), ""
+    refs = _refs.dump_json(result.pages, exclude_none=True).decode()
     if len(refs) >= LONG:
-        moved["pages"] = texts.put(refs)
-    empty = {name: value for name, value in (("output", ""), ("pages", ())) if name in moved}
-    if empty:
-        update["result"] = event.result.model_copy(update=empty)
+        moved["pages"], short["pages"] = texts.put(refs), ()
+    if (fault := result.fault) is not None and len(fault.true_output or "") >= LONG:
+        moved["true_output"] = texts.put(fault.true_output or "")
+        short["fault"] = fault.model_copy(update={"true_output": ""})
+    if short:
+        update["result"] = result.model_copy(update=short)
     if len(event.call.arguments) >= LONG:
         moved["arguments"] = texts.put(event.call.arguments)
         update["call"] = event.call.model_copy(update={"arguments": ""})
@@ -64,6 +68,9 @@ def with_texts(event: Event, texts: Texts) -> Event:
         result: dict[str, Any] = {k: found[k] for k in ("output",) if k in found}
         if "pages" in found:
             result["pages"] = _refs.validate_json(found["pages"])
+        if "true_output" in found and event.result.fault is not None:
+            fault = {"true_output": found["true_output"]}
+            result["fault"] = event.result.fault.model_copy(update=fault)
         fields["result"] = event.result.model_copy(update=result)
         if "arguments" in found:
             fields["call"] = event.call.model_copy(update={"arguments": found["arguments"]})

@@ -16,6 +16,7 @@ from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 WINDOW = 6000
 """Characters of text in one window."""
+NO_TEXT = "(The page has no text.)"
 
 
 class OpenArguments(BaseModel):
@@ -60,12 +61,15 @@ class OpenPage:
             text = _with_markers(text, page, digest)
         return ToolResult(output=text, pages=(ref,))
 
+    def empty_output(self, arguments: dict[str, object]) -> str:
+        return f"{arguments['url']}\n\n{NO_TEXT}"
+
     def _part(self, page: Page, request: OpenArguments) -> str:
         count = max(1, -(-len(page.text) // self._window))
         number = min(request.window, count)
         text = page.text[(number - 1) * self._window : number * self._window]
         more = f"\n\n[Window {number} of {count}.]" if count > 1 else ""
-        return f"{_head(page)}\n\n{text or '(The page has no text.)'}{more}"
+        return f"{_head(page)}\n\n{text or NO_TEXT}{more}"
 
     def _matches(self, page: Page, words: str) -> str:
         places = find(page.text, words)
@@ -83,7 +87,10 @@ def _open(supplies: Supplies) -> OpenPage:
 
 
 TOOL = ToolDeclaration(
-    ToolTraits(name="open_page", needs_web=True, shows_web=True, hosted="web_search"), _open
+    ToolTraits(
+        name="open_page", needs_web=True, shows_web=True, opens_pages=True, hosted="web_search"
+    ),
+    _open,
 )
 
 

@@ -13,6 +13,7 @@ from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 MAX_CODE = 200_000
 """Characters of code in one call."""
+NO_OUTPUT = "(no output)"
 
 
 class PythonArguments(BaseModel):
@@ -46,6 +47,18 @@ class Interpreter:
             output=_as_text(result), error=_error_of(result), duration_s=result.duration_s
         )
 
+    async def lose_session(self, is_timeout: bool) -> ToolResult:
+        async with self._one_at_a_time:
+            await self._sandbox.run("import os\nos._exit(1)", self._timeout_s)
+        text = (
+            f"the call took more than {self._timeout_s:g} s" if is_timeout else "the process ended"
+        )
+        result = ExecResult(status="timeout" if is_timeout else "crashed", error=text)
+        return ToolResult(output=_as_text(result), error=_error_of(result))
+
+    def empty_output(self, arguments: dict[str, object]) -> str:
+        return NO_OUTPUT
+
 
 def _open(supplies: Supplies) -> Interpreter:
     assert supplies.sandbox is not None  # a tool that needs one gets it
@@ -74,7 +87,7 @@ def _as_text(result: ExecResult) -> str:
         parts.append(result.error.rstrip())
     if result.status in ("timeout", "crashed"):
         parts.append("[The session was lost with its variables; the next call starts afresh.]")
-    return "\n".join(part for part in parts if part) or "(no output)"
+    return "\n".join(part for part in parts if part) or NO_OUTPUT
 
 
 def _error_of(result: ExecResult) -> str | None:

@@ -46,8 +46,11 @@ class WebSearch:
         if len(allowed) < len(hits):
             parts.append(f"[{len(hits) - len(allowed)} more found, which may not be shown.]")
         if not parts:
-            parts = [f"No results for: {request.query}\nTry fewer or other words."]
+            parts = [self.empty_output(arguments)]
         return ToolResult(output="\n\n".join(parts), pages=refs)
+
+    def empty_output(self, arguments: dict[str, object]) -> str:
+        return f"No results for: {arguments['query']}\nTry fewer or other words."
 
 
 def _open(supplies: Supplies) -> WebSearch:

@@ -120,8 +120,8 @@ def test_live_tools_are_held_against_the_recording(tmp_path: Path) -> None:
     replayer = Replayer(lambda _, c: make_strategy(c, make_task().prompt), Limits())
 
     def with_tools(world: World) -> ReplayResult:
-        def open_tools(sample, condition):  # type: ignore[no-untyped-def]
-            return _ToolsOf(world, sample, condition)
+        def open_tools(sample, recording):  # type: ignore[no-untyped-def]
+            return _ToolsOf(world, sample, recording.start.condition)
 
         live = replace(replayer, open_tools=open_tools)
         return asyncio.run(live.play(recording, puzzle("a"), AgentLoop()))

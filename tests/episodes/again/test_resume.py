@@ -23,10 +23,12 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
+from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Condition, Episode, Reply, Sample
 from agent_env.records.trace_events import EpisodeResumed, Event, ModelCalled, ToolCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
+from agent_env.tools.faults import FaultDraws, FaultyTool
 from agent_env.tools.toolbox import ToolSet
 
 CONDITION = parse_condition("web+ci")
@@ -48,6 +50,7 @@ class World:
     broken: bool = False
     prompt: str = "default"
     noise: str = ""
+    faults: Disturbance | None = None
 
     @asynccontextmanager
     async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
@@ -71,7 +74,9 @@ class World:
 
         tools = [FakeTool("web_search", search), FakeTool("python", python)]
         strategy = make_strategy(condition, make_task(self.prompt).prompt)
-        yield Seams(Counted(self.replies), ToolSet(tools), strategy)
+        draws = None if self.faults is None else FaultDraws(self.faults)
+        faulty = tools if draws is None else [FaultyTool(tool, draws) for tool in tools]
+        yield Seams(Counted(self.replies), ToolSet(faulty), strategy, faults=draws)
 
 
 def run(
@@ -124,6 +129,25 @@ def test_an_episode_cut_anywhere_ends_as_if_it_had_not_been(
     assert [e.seq for e in events] == list(range(9))
     (mark,) = [e for e in events if isinstance(e, EpisodeResumed)]
     assert (mark.seq, mark.drift) == (kept, ())
+
+
+@pytest.mark.parametrize("kept", [3, 4, 5])
+def test_an_episode_with_faults_gets_the_same_ones_after_a_cut(tmp_path: Path, kept: int) -> None:
+    """Code is run again without the fault, so that the variables are what they were."""
+    faults = (
+        Fault(tool="web_search", kind="timeout", rate=0.5),
+        Fault(tool="python", kind="empty", rate=1),
+    )
+    its = Disturbance(suffix="faults", faults=faults, faults_in_a_row=1)
+    whole, episode = run(World(faults=its), tmp_path)
+    truth = {e.call.id: e.result.fault for e in whole if isinstance(e, ToolCalled)}
+    assert truth["call_2"] is not None
+    assert (truth["call_2"].true_output, truth["call_3"]) == ("1", None)
+    assert [fault.kind for fault in episode.faults if fault.tool == "python"] == ["empty"]
+    cut(tmp_path, kept)
+    events, again = run(World(faults=its), tmp_path)
+    assert (again.messages, again.faults) == (episode.messages, episode.faults)
+    assert [e.drift for e in events if isinstance(e, EpisodeResumed)] == [()]
 
 
 def test_a_failed_episode_goes_on_from_its_last_good_event(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""Faults as a user names them, and those that no call could have."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Condition
+from agent_env.records.tool_traits import ToolTraits
+from agent_env.tasks.conditions import parse_conditions
+from agent_env.tasks.disturbances import fault_levels
+
+CONDITIONS = parse_conditions(["web+cal+ci"])
+
+
+def test_a_text_names_tools_by_their_names_or_parts() -> None:
+    (level,) = fault_levels(["cal=wrong:0.1,web=error:0.2"], 3, CONDITIONS)
+    assert (level.suffix, level.faults_in_a_row) == ("faults", 3)
+    assert [(f.tool, f.kind, f.rate) for f in level.faults] == [
+        ("calendars", "wrong", 0.1),
+        ("web_search", "error", 0.2),
+        ("open_page", "error", 0.2),
+    ]
+
+
+def test_several_levels_are_named_by_their_highest_rate_or_their_number() -> None:
+    def suffixes(*texts: str) -> list[str]:
+        return [each.suffix for each in fault_levels(texts, 2, CONDITIONS)]
+
+    assert suffixes("ci=empty:0.1,ci=stale:0.2", "ci=empty:0.05") == ["faults-0.3", "faults-0.05"]
+    assert suffixes("ci=empty:0.1", "ci=stale:0.1") == ["faults-1", "faults-2"]
+
+
+def test_the_tools_of_a_server_are_named_together() -> None:
+    own = tuple(ToolTraits(name=f"t{n}", mcp=f"srv/t{n}") for n in (1, 2))
+    condition = Condition(name="mcp:srv", tools=("t1", "t2"), own_tools=own)
+    (level,) = fault_levels(["mcp:srv=stale:0.5"], 2, [condition])
+    assert [f.tool for f in level.faults] == ["t1", "t2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sql=error:0.1", "no condition has the tool 'sql'; they have web_search, open_page"),
+        ("ci=slow:0.1", "unknown kind 'slow'; write one of error, timeout,"),
+        ("ci=error:1.2", "rate '1.2'; write TOOL=KIND:RATE with 0 < RATE <= 1"),
+        ("ci=error", "rate ''; write TOOL=KIND:RATE"),
+        ("ci=error:nan", "rate 'nan'"),
+        ("ci=error:0.7,ci=empty:0.4", "the rates of python sum to 1.1; at most 1"),
+        ("cal=crash:0.1", "calendars runs no program that could crash; write error"),
+        ("web_search=other:0.1", "web_search opens no page by its address"),
+    ],
+)
+def test_faults_that_no_call_could_have_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        fault_levels([text], 2, CONDITIONS)
+    assert message in str(refusal.value)
+
+
+def test_tools_of_the_provider_have_no_faults() -> None:
+    with pytest.raises(ConfigError, match="runs at the provider"):
+        fault_levels(["web_search=error:0.1"], 2, CONDITIONS, is_hosted=True)

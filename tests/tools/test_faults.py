@@ -1,0 +1,168 @@
+"""Faults of tools: which calls get them, what they make of a result, what the trace keeps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+
+from agent_env.errors import ToolError
+from agent_env.records.disturbance import Disturbance, Fault, FaultKind
+from agent_env.records.schema import ExecResult, PageRef, ToolResult, ToolSpec
+from agent_env.testing import FakeSandbox, FakeTool
+from agent_env.tools.builtin.python import Interpreter
+from agent_env.tools.faults import FaultDraws, FaultyTool, cut, drawn_kind, garbled, shifted
+
+
+def disturbed(
+    kind: FaultKind, rate: float = 1.0, tool: str = "t", in_a_row: int = 9
+) -> Disturbance:
+    return Disturbance(
+        suffix="faults",
+        faults=(Fault(tool=tool, kind=kind, rate=rate),),
+        faults_in_a_row=in_a_row,
+    )
+
+
+def ask(
+    kind: FaultKind, outputs: Sequence[str], arguments: dict[str, object] | None = None
+) -> list[ToolResult]:
+    """The results of one call for each output, all of which get the fault."""
+    draws, left = FaultDraws(disturbed(kind)), list(outputs)
+    draws.begin("1/a/1")
+    tool = FaultyTool(FakeTool("t", lambda arguments: left.pop(0)), draws)
+
+    async def all_calls() -> list[ToolResult]:
+        return [await tool.run(arguments or {}) for _ in outputs]
+
+    return asyncio.run(all_calls())
+
+
+@pytest.mark.parametrize(
+    ("kind", "output", "error"),
+    [
+        ("error", "Error: HTTP 503: the service is not available", True),
+        ("timeout", "Error: no response within 30 s", True),
+        ("rate-limit", "Error: HTTP 429: too many requests", True),
+        ("truncated", "Born i\n[end of data before the end of the response]", False),
+        ("malformed", garbled("Born in 1950, a Monday."), False),
+        ("empty", "", False),
+        ("wrong", "Born in 1950, a Sunday.", False),
+    ],
+)
+def test_each_kind_hides_the_result_and_the_trace_keeps_it(
+    kind: FaultKind, output: str, error: bool
+) -> None:
+    (result,) = ask(kind, ["Born in 1950, a Monday."])
+    assert result.output == output
+    assert (result.error is not None) is error
+    assert result.fault is not None
+    assert (result.fault.kind, result.fault.draw) == (kind, "1/a/1/t/1")
+    assert result.fault.true_output == "Born in 1950, a Monday."
+
+
+def test_a_stale_result_is_that_of_the_call_before_and_the_first_call_has_none() -> None:
+    first, second, third = ask("stale", ["one", "two", "two"])
+    assert [each.output for each in (first, second, third)] == ["one", "one", "two"]
+    assert [each.fault and each.fault.landed for each in (first, second, third)] == [
+        False, True, False,
+    ]  # fmt: skip
+
+
+def test_a_fault_that_changes_nothing_did_not_land() -> None:
+    (result,) = ask("empty", [""])
+    assert result.fault is not None
+    assert (result.output, result.fault.landed) == ("", False)
+
+
+def test_a_call_that_fails_by_itself_keeps_its_own_error() -> None:
+    def refuse(arguments: dict[str, object]) -> str:
+        raise ToolError("no such page")
+
+    draws = FaultDraws(disturbed("timeout"))
+    tool = FaultyTool(FakeTool("t", refuse), draws)
+    with pytest.raises(ToolError, match="no such page"):
+        asyncio.run(tool.run({}))  # nothing is drawn before the episode began
+    draws.begin("1/a/1")
+    result = asyncio.run(tool.run({}))
+    assert (result.output, result.error) == ("Error: no such page", "no such page")
+    assert result.fault is not None
+    assert not result.fault.landed
+
+
+class Opener:
+    """Opens what it is asked for."""
+
+    spec = ToolSpec(name="t", description="", parameters={})
+
+    async def run(self, arguments: dict[str, object]) -> ToolResult:
+        url = str(arguments["url"])
+        return ToolResult(output=f"page {url}", pages=(PageRef(url=url, how="opened"),))
+
+
+def test_another_page_is_one_that_the_episode_has_seen() -> None:
+    draws = FaultDraws(disturbed("other"))
+    draws.begin("1/a/1")
+    tool = FaultyTool(Opener(), draws)
+    first = asyncio.run(tool.run({"url": "A"}))
+    second = asyncio.run(tool.run({"url": "B"}))
+    assert (first.output, second.output) == ("page A", "page A")
+    assert (second.pages[0].url, second.fault and second.fault.true_output) == ("A", "page B")
+
+
+def test_a_crash_takes_the_variables_of_the_session() -> None:
+    sandbox = FakeSandbox([ExecResult(stdout="7\n"), ExecResult(status="crashed")])
+    draws = FaultDraws(disturbed("crash", tool="python"))
+    draws.begin("1/a/1")
+    result = asyncio.run(FaultyTool(Interpreter(sandbox, (), 5), draws).run({"code": "print(7)"}))
+    assert sandbox.code == ["print(7)", "import os\nos._exit(1)"]
+    assert result.error == "crashed: the process ended"
+    assert result.output.endswith(
+        "[The session was lost with its variables; the next call starts afresh.]"
+    )
+    assert result.fault is not None
+    assert result.fault.true_output == "7"
+
+
+def test_draws_depend_on_seed_sample_repeat_tool_and_number_alone() -> None:
+    its = disturbed("error", 0.3, in_a_row=2)
+    drawn = [drawn_kind(its, "1/a/1/t", "t", number) is not None for number in range(1, 2001)]
+    assert 0.24 < sum(drawn) / 2000 < 0.31  # two in a row, and none after them
+    assert not any(all(drawn[at : at + 3]) for at in range(1998))
+    assert drawn_kind(its, "1/a/1/u", "u", 1) is None
+    draws = FaultDraws(its)
+    plain = ToolResult(output="x")
+    draws.begin("1/a/1", [("t", plain)] * 7)  # an episode that goes on
+    assert (draws.draw("t") is not None) is drawn[7]
+
+
+def test_a_higher_rate_adds_faults_and_takes_none_away() -> None:
+    low, high = (disturbed("error", rate) for rate in (0.1, 0.4))
+    for number in range(1, 200):
+        if drawn_kind(low, "1/a/1/t", "t", number):
+            assert drawn_kind(high, "1/a/1/t", "t", number) == "error"
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "result"),
+    [
+        ("2001-03-05 (Monday)", "", "2001-03-04 (Sunday)"),
+        ("2001-03-05 is a Monday, day 64", "2001-03-05", "2001-03-05 is a Sunday, day 64"),
+        ("1 May 1999 or March 1, 2000", "", "30 April 1999 or February 29, 2000"),
+        ("14 days from 2001-03-05", "2001-03-05", "13 days from 2001-03-05"),
+        ("[1] Title\nhttps://a.example/1999/x", "", "[1] Title\nhttps://a.example/1999/x"),
+        ("0001-01-01 and 2001-02-30", "", "0001-01-01 and 2001-02-30"),
+    ],
+)  # fmt: skip
+def test_a_wrong_result_is_one_day_or_one_off(text: str, known: str, result: str) -> None:
+    rng = Random(1)
+    assert Random(1).choice((-1, 1)) == -1
+    assert shifted(text, known, rng) == result
+
+
+def test_a_text_that_broke_off_has_less_than_the_whole() -> None:
+    for seed in range(20):
+        beginning = cut("x" * 100, Random(seed)).partition("\n")[0]
+        assert 20 <= len(beginning) <= 60
