@@ -12,8 +12,10 @@ Each finished episode falls into one kind, by the first rule that fits:
   knowledge    a constraint that must be looked up, and no web tool was offered
   retrieval    such a constraint, with the web offered, and the page that proves it not opened;
                stage: `not searched`, `not found` (in no result), `not opened` (listed only),
-               `blocked by a guard`
-  reading      such a constraint, though the proving page was opened: it was read wrongly
+               `blocked by a guard`; or where the wrong date was read (analysis.date_sources):
+               `stopped at a snippet`, `trusted another page`
+  reading      such a constraint, though the proving page was opened: it was read wrongly; stage:
+               as above, `newest date of the page` or `another date of the page`
   lookup       such a constraint, with the web offered, but the sample names no proving page; or
                with pages given before the question (stage `given pages`)
   reasoning    the faults point to constraints that need only calculation, or to none
@@ -37,6 +39,7 @@ from agent_env.analysis.conduct import (
     is_without_call,
     repeated,
 )
+from agent_env.analysis.date_sources import DateSource, date_source
 from agent_env.records.schema import Condition, Episode, Record, Sample, Score
 from agent_env.tasks.faults import Faults
 from agent_env.tasks.task import FaultFinder
@@ -74,6 +77,8 @@ class Diagnosis(Record):
     stage: str = ""
     """The limit reached, why the text could not be read, or how far retrieval came."""
     faults: Faults = Faults()
+    source: DateSource | None = None
+    """What date a wrong answer took, where one of the web fits."""
     uses: tuple[Use, ...] = ()
     repeated: tuple[Repeated, ...] = ()
     tool_errors: int = 0
@@ -99,6 +104,9 @@ def diagnose(
     calls = calls_of(episode.messages)
     again = tuple(repeated(calls))
     kind, stage = _kind(sample, episode, score, condition, right, faults, find_faults is not None)
+    source = date_source(sample, episode, faults, calls, web_tools(condition))
+    if source is not None and kind in ("retrieval", "reading"):
+        stage = source.place
     if kind not in ("right", "refused", *UNFINISHED):
         went = conduct(episode, score, calls, again)
         if went is not None:
@@ -112,6 +120,7 @@ def diagnose(
         kind=kind,
         stage=stage,
         faults=faults,
+        source=source,
         uses=tuple(_uses(sample, episode, score, condition, faults, calls)),
         repeated=again,
         tool_errors=episode.tool_errors,

@@ -140,6 +140,10 @@ def in_lines(each: Diagnosis) -> Iterator[str]:
         ref = miss.misread
         cause = f"[{ref.type}] {ref.text}" if ref else "no constraint stands out"
         yield f"  {miss.date} is missing; most likely misread ({miss.rule}): {cause}"
+    if (source := each.source) is not None:
+        where = f", {source.url}" if source.url else ""
+        its = "; the model wrote it down" if source.is_written else ""
+        yield f"  likely source: {source.date} ({source.place}{where}){its}"
     for use in each.uses:
         usage = {True: "used", False: "not used", None: "cannot tell whether used"}[use.used]
         extra = "; it held the right dates" if use.right_but_unused else ""

@@ -32,6 +32,7 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
+_NAMES = "|".join(rf"{name[:3]}(?:{name[3:]}|t)?" if name[3:] else name for name in MONTHS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Trail:
 def trail_of(sample: Sample, episode: Episode, score: Score, web_tools: Container[str]) -> Trail:
     """The episode's trail; `score`: by the sample's task; `web_tools`: names of the tools whose
     results show the web."""
-    shown, own = _tool_text(episode, web_tools), _model_text(episode, web_tools)
+    shown, own = _tool_text(episode, web_tools), model_text(episode, web_tools)
     lookups = tuple(_lookup(proof, episode, score, shown, own) for proof in sample.proofs)
     verdict = None
     if lookups and episode.status == "finished" and score.outcome != "scorer_failed":
@@ -101,7 +102,7 @@ def _lookup(proof: Proof, episode: Episode, score: Score, shown: str, own: str) 
         opened=bool(urls & by["opened"]),
         cited=bool(cited),
         shown=all(stands_in(date, shown) for date in proof.dates),
-        used=is_used or (proof.used is None and _agrees(proof, score.answer)),
+        used=is_used or (proof.used is None and agrees(proof, score.answer)),
     )
 
 
@@ -116,7 +117,7 @@ def _tool_text(episode: Episode, web_tools: Container[str]) -> str:
     return "\n".join(texts)
 
 
-def _model_text(episode: Episode, web_tools: Container[str]) -> str:
+def model_text(episode: Episode, web_tools: Container[str]) -> str:
     """The model's text, reasoning and code; without searches."""
     parts: list[str] = []
     for message in episode.messages:
@@ -137,6 +138,28 @@ def stands_in(date: str, text: str) -> bool:
     return re.search(_pattern(date), text, re.I) is not None
 
 
+_WRITTEN = re.compile(
+    r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d)(?![\d-])"
+    rf"|(?:(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?\b(?P<month>{_NAMES})\b\.?"
+    r"(?: (?P<after>\d{1,2})(?:st|nd|rd|th)?(?=,? \d{4}))?,? (?P<year>\d{4})(?!\d)"
+    r"|(?<![\d-])(?P<alone>\d{4})(?![\d-])",
+    re.I,
+)
+
+
+def dates_in(text: str) -> set[str]:
+    """The dates that stand in the text in a usual notation: YYYY, YYYY-MM or YYYY-MM-DD."""
+    found = set()
+    for match in _WRITTEN.finditer(text):
+        year = match["iso"] or match["year"] or match["alone"]
+        day = match["day"] or match["after"]
+        if match["month"]:
+            number = [name[:3] for name in MONTHS].index(match["month"][:3].title()) + 1
+            year += f"-{number:02}" + (f"-{int(day):02}" if day else "")
+        found.add(year)
+    return found
+
+
 def _pattern(date: str) -> str:
     year, month, day = [*date.split("-"), "", ""][:3]
     if not month:
@@ -152,7 +175,7 @@ def _pattern(date: str) -> str:
     )
 
 
-def _agrees(proof: Proof, answer: Iterable[str] | None) -> bool:
+def agrees(proof: Proof, answer: Iterable[str] | None) -> bool:
     """Whether the answer has dates and all of them satisfy the constraint."""
     dates = tuple(answer or ())
     return bool(dates) and all(_satisfies(proof, date) for date in dates)

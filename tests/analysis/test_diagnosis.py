@@ -14,7 +14,7 @@ from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, 
 from agent_env.families.time_puzzles.hooks import fault_finder
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import score
-from agent_env.records.schema import Episode, Message, PageRef, Sample, ToolCall
+from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, ToolCall
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeSandbox
 from agent_env.tools.builtin.python import Interpreter
@@ -26,6 +26,7 @@ PUZZLE = TimePuzzle(
     id="p",
     gold=("1960-07-18",),
     evidence=(PROOF,),
+    proofs=(Proof(constraint=0, urls=(PROOF,), dates=("1899-05-18",), shares="day"),),
     constraints=("on the day of the month on which the conference began", "1960", "July", "Monday"),
     explicit_constraints=("on day 18", "1960", "July", "Monday"),
     facts=(EVENT, ExplicitYear(year=1960), Month(month=7), OnWeekday(weekday="Monday")),
@@ -94,6 +95,51 @@ def test_with_the_web_retrieval_and_reading_are_told_apart(
 ) -> None:
     found = told("web+ci", "1960-07-25", **fields)
     assert (found.kind, found.stage) == (kind, stage)
+
+
+COPY = "https://copies.example/page/First_Hague_Peace_Conference"
+
+
+@pytest.mark.parametrize(
+    ("calls", "opened", "told_as"),
+    [
+        ([("web_search", "{}", "[1] expected from 25 May 1899")], "",
+         ("retrieval", "1899-05-25", "stopped at a snippet")),
+        ([("web_search", "{}", "[1] May 25th, 1899"), ("open_page", COPY, "on 1899-05-25")], COPY,
+         ("retrieval", "1899-05-25", "trusted another page")),
+        ([("open_page", PROOF, "18 May 1899 to 25 July 1899; first told on 12 June 1898")], PROOF,
+         ("reading", "1899-07-25", "newest date of the page")),
+        ([("open_page", PROOF, "18 May 1899; a plan of 25 Jan. 1898; 1 July 1907")], PROOF,
+         ("reading", "1898-01-25", "another date of the page")),
+    ],
+)  # fmt: skip
+def test_the_date_that_a_wrong_answer_took_is_found_in_what_was_shown(
+    calls: list[tuple[str, str, str]], opened: str, told_as: tuple[str, str, str]
+) -> None:
+    pages = (*LISTED, *([PageRef(url=opened, how="opened", digest="d")] if opened else []))
+    found = told("web", "1960-07-25", messages=called(*calls), pages=pages)
+    assert found.source is not None
+    assert (found.kind, found.source.date, found.stage) == told_as
+    assert found.source.is_written is False
+
+
+def test_a_date_that_the_model_wrote_down_is_the_likelier_source() -> None:
+    shown = called(("open_page", PROOF, "18 May 1899; 25 July 1899; a plan of 25 January 1898"))
+    said = Message(role="assistant", content="The plan was of January 25, 1898, so day 25.")
+    pages = (PageRef(url=PROOF, how="opened", digest="d"),)
+    found = told("web", "1960-07-25", messages=(*shown, said), pages=pages)
+    assert found.source is not None
+    assert (found.source.date, found.source.is_written) == ("1898-01-25", True)
+    line = (
+        f"  likely source: 1898-01-25 (another date of the page, {PROOF}); the model wrote it down"
+    )
+    assert line in in_lines(found)
+
+
+def test_no_source_is_told_where_no_date_that_was_shown_fits() -> None:
+    shown = called(("open_page", PROOF, "18 May 1899 to 29 July 1899, in the year 1925"))
+    found = told("web", "1960-07-25", messages=shown, pages=OPENED)
+    assert (found.kind, found.stage, found.source) == ("reading", "", None)
 
 
 def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched() -> None:
