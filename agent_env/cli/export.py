@@ -13,7 +13,10 @@ from agent_env.cli.run import AsJson, RunPath, for_each_run, say
 
 def export(
     folder: RunPath,
-    to: Annotated[str, typer.Option(help="jsonl, parquet, inspect, otel, verifiers, sft or atif.")],
+    to: Annotated[
+        str,
+        typer.Option(help="jsonl, parquet, inspect, otel, verifiers, sft, atif, eee or hf."),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -38,9 +41,21 @@ def export(
     content: Annotated[
         bool, typer.Option("--content", help="otel: send messages and tool results too.")
     ] = False,
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORG/DATASET[:TASK]",
+            help="hf, eee: the dataset of the Hugging Face Hub that was asked; TASK as in its "
+            "eval.yaml, else default.",
+        ),
+    ] = None,
+    organization: Annotated[
+        str | None, typer.Option(help="eee: who evaluated; default: unknown.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's episodes as tables, Inspect logs, spans, or training data.
+    """Write a run's episodes as tables, logs, spans, trajectories or training data, or its results
+    for Every Eval Ever (eee) or a model repository (hf).
 
     Example: agent-env export runs/first --to sft --min-score 1 --where condition=web
     """
@@ -52,7 +67,9 @@ def export(
 
     def write(path: Path, name: str) -> None:
         own = out and out / name
-        options = ExportOptions(to, own, where or (), metric, min_score, endpoint, content)
+        options = ExportOptions(
+            to, own, where or (), metric, min_score, endpoint, content, benchmark, organization
+        )
         result = export_run(Run(path), options, say)
         if as_json:
             print(json.dumps({"run": str(path), "to": to, **asdict(result)}))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,8 @@ from agent_env.records.safe_files import new_folder
 from agent_env.tasks.where import parse_where
 
 if TYPE_CHECKING:
+    from agent_env.analysis.comparison import Comparison
+    from agent_env.episodes.export.means import MeanScore, Results
     from agent_env.episodes.export.source import Choice
     from agent_env.runs.run import Run
 
@@ -23,9 +26,14 @@ WRITERS = {
     "verifiers": ("rollouts", None, None),
     "sft": ("sft", None, None),
     "atif": ("atif", None, None),
+    "eee": ("every_eval_ever", None, None),
+    "hf": ("hub_results", None, None),
 }
 """By format: our module, the package that it needs, and its extra."""
 FORMATS = (*WRITERS, "otel")
+OF_RESULTS = ("eee", "hf")
+"""Formats of means, which are those of `score`."""
+_BENCHMARK = re.compile(r"([A-Za-z0-9][\w.-]*/[\w.-]+)(?::([\w.-]+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,10 @@ class ExportOptions:
     """Of the collector, for otel."""
     content: bool = False
     """Whether otel spans have the messages."""
+    benchmark: str | None = None
+    """ORG/DATASET[:TASK] on the Hugging Face Hub, for eee and hf."""
+    organization: str | None = None
+    """Who evaluated, for eee."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,7 @@ class ExportResult:
 def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> ExportResult:
     """Writes the export, replacing the folder of an earlier one. ConfigError if the format's
     package is not installed."""
+    from agent_env.episodes.export.means import Results
     from agent_env.episodes.export.source import Source
 
     if options.to not in FORMATS:
@@ -70,12 +83,63 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
         broken.append(reason)
         note(f"left out: {reason}")
 
-    source = Source(run, run.task, on_broken, _choice(run, options))
+    results, choice = Results(), _choice(run, options)
+    if options.to in OF_RESULTS:  # traces are read for the means first, and complained of then
+        results = _results(run, options, on_broken)
+        source = Source(run, run.task, lambda reason: None, choice, results)
+    else:
+        source = Source(run, run.task, on_broken, choice)
     if options.to == "otel":
         where, counts = _send(source, options)
     else:
         where, counts = _write_folder(source, options)
     return ExportResult(where, counts, source.left_out, len(broken))
+
+
+def _results(run: Run, options: ExportOptions, on_broken: Callable[[str], None]) -> Results:
+    """The means of whole conditions, with the intervals of `score`."""
+    from agent_env.episodes.export.means import Results
+    from agent_env.runs.study import comparison_of
+
+    fields = [parse_where(text).field for text in options.where]
+    if options.min_score is not None or set(fields) - {"condition"}:
+        raise ConfigError(
+            f"--to {options.to} has the means of whole conditions: of the filters it takes "
+            "--where condition=NAME alone"
+        )
+    benchmark = _BENCHMARK.fullmatch(options.benchmark or "")
+    if benchmark is None and (options.benchmark is not None or options.to == "hf"):
+        raise ConfigError(
+            f"--benchmark {options.benchmark or 'is needed'}: write the dataset of the Hugging "
+            "Face Hub that was asked, ORG/DATASET or ORG/DATASET:TASK, TASK as in its eval.yaml"
+        )
+    comparison = comparison_of(run, lambda text: on_broken(text.removeprefix("left out: ")))
+    conditions = {v for text in options.where for v in parse_where(text).values}
+    return Results(
+        means=tuple(_means(comparison, conditions)),
+        notes=comparison.study.notes,
+        benchmark=benchmark and benchmark[1],
+        benchmark_task=(benchmark and benchmark[2]) or "default",
+        organization=options.organization or "unknown",
+    )
+
+
+def _means(comparison: Comparison, conditions: Collection[str]) -> Iterator[MeanScore]:
+    """Of these conditions; none named: of all."""
+    from agent_env.episodes.export.means import MeanScore
+
+    study = comparison.study
+    for metric in study.metrics:
+        is_error = metric in study.error_metrics
+        for arm, mean in zip(study.arms, comparison.estimates_of(metric), strict=True):
+            finished = [each for each in arm.observations if each.counts]
+            if mean.value is not None and (not conditions or arm.condition.name in conditions):
+                yield MeanScore(
+                    arm.condition.name, metric, mean.value, mean.low, mean.high, mean.method,
+                    mean.samples, len(finished), is_error,
+                    not is_error and all(0 <= o.metrics.get(metric, 0) <= 1 for o in finished),
+                    arm.problem,
+                )  # fmt: skip
 
 
 def _choice(run: Run, options: ExportOptions) -> Choice:

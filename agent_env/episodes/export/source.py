@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
+from agent_env.episodes.export.means import Results
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold, own_events
 from agent_env.episodes.trace.reader import read_trace
@@ -58,6 +59,8 @@ class Source:
     on_broken: Callable[[str], None]
     """Hears why a trace cannot be read; it is left out."""
     choice: Choice = field(default_factory=Choice)
+    results: Results = field(default_factory=Results)
+    """For files of results."""
     left_out: int = 0
     """Episodes that were read and not chosen, the last time it was gone through."""
 
