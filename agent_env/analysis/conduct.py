@@ -131,7 +131,7 @@ def calls_of(messages: Iterable[Message]) -> list[Call]:
             calls.append(
                 Call(
                     name=call.name,
-                    arguments=_one_form(call.arguments),
+                    arguments=one_form(call.arguments),
                     output=output,
                     is_malformed=call.problem is not None or _is_rejection(output),
                 )
@@ -158,7 +158,8 @@ def _outputs_after(messages: Sequence[Message], place: int) -> dict[str, str]:
     return outputs
 
 
-def _one_form(arguments: str) -> str:
+def one_form(arguments: str) -> str:
+    """Equal for arguments that differ in the order of names and in white space alone."""
     try:
         return json.dumps(json.loads(arguments), sort_keys=True, ensure_ascii=False)
     except (ValueError, RecursionError):

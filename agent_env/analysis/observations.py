@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agent_env.analysis.fault_trails import FaultTrail, fault_trail
 from agent_env.analysis.totals import episode_cost
 from agent_env.analysis.treatment import Arrival, arrival
 from agent_env.records.model_facts import ModelFacts
@@ -45,6 +46,8 @@ class Observation:
     cut_outputs: int = 0
     saved_tokens: int | None = 0
     """Tool outputs that were cut to fit into the context."""
+    faults: FaultTrail | None = None
+    """Faults of its tools and what followed them; None where none were drawn on purpose."""
     trouble: str | None = None
     """Why the episode, or its scorer, failed."""
 
@@ -80,5 +83,6 @@ def observe(
         hosted_calls=episode.hosted_calls,
         cut_outputs=episode.cut_outputs,
         saved_tokens=episode.saved_tokens,
+        faults=fault_trail(episode) if "~faults" in episode.condition else None,
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
     )

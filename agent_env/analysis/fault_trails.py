@@ -1,0 +1,100 @@
+"""What an episode did after faults of its tools, told from its messages by rules.
+
+  says so        a reply after the fault names trouble: one of the words of TROUBLE
+  retries        the same tool is called again with the same arguments
+  asks otherwise another call, of whatever tool, has half of the words of the faulty call's
+                 arguments: a reworded query, the thing's page on another site
+
+Each looks at what follows a fault that landed; the first two can be seen of explicit faults mostly,
+the last also happens without any fault, as agents look twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_env.analysis.conduct import one_form
+from agent_env.records.disturbance import IMPLICIT
+from agent_env.records.schema import Episode, Message, ToolCall
+
+TROUBLE = re.compile(
+    r"\b(errors?|fail(s|ed|ure|ures)?|timed out|time-?out|rate[ -]limit(ed)?|unavailable|crash(ed)?"
+    r"|cut off|broke off|garbled|corrupt(ed)?|unreadable|malformed|outdated|stale|inconsistent"
+    r"|contradict(s|ory|ion|ions)?|does not match|did not return|returned nothing|suspicious"
+    r"|wrong page|another page|unexpected(ly)?)\b",
+    re.I,
+)
+_WORD = re.compile(r"[^\W_]{3,}")
+_COMMON = frozenset({"https", "http", "www", "example", "article", "page", "query", "url", "the"})
+
+
+@dataclass(frozen=True, slots=True)
+class FaultTrail:
+    """Faults of one episode and what followed them."""
+
+    explicit: int
+    """Faults that landed and of which the model was told."""
+    implicit: int
+    """Faults that landed and looked like results."""
+    without_effect: int
+    """Faults that were drawn and changed nothing."""
+    says_so: bool
+    retries: bool
+    asks_otherwise: bool
+
+    @property
+    def landed(self) -> bool:
+        return self.explicit + self.implicit > 0
+
+    @property
+    def notices(self) -> bool:
+        """Whether any of the three."""
+        return self.says_so or self.retries or self.asks_otherwise
+
+
+def fault_trail(episode: Episode) -> FaultTrail:
+    """The trail of an episode whose tools may have had faults."""
+    landed = [fault for fault in episode.faults if fault.landed]
+    ids = {fault.call for fault in landed}
+    places = [
+        (place, call)
+        for place, message in enumerate(episode.messages)
+        for call in message.tool_calls
+        if call.id in ids
+    ]
+    after = [(call, episode.messages[place + 1 :]) for place, call in places]
+    return FaultTrail(
+        explicit=sum(fault.kind not in IMPLICIT for fault in landed),
+        implicit=sum(fault.kind in IMPLICIT for fault in landed),
+        without_effect=len(episode.faults) - len(landed),
+        says_so=any(_says_so(later) for _, later in after),
+        retries=any(_same(call, each) for call, later in after for each in _calls(later)),
+        asks_otherwise=any(
+            not _same(call, each) and _is_akin(call, each)
+            for call, later in after
+            for each in _calls(later)
+        ),
+    )
+
+
+def _says_so(messages: Sequence[Message]) -> bool:
+    return any(m.role == "assistant" and TROUBLE.search(m.content) for m in messages)
+
+
+def _calls(messages: Sequence[Message]) -> list[ToolCall]:
+    return [call for message in messages for call in message.tool_calls]
+
+
+def _same(one: ToolCall, other: ToolCall) -> bool:
+    return one.name == other.name and one_form(one.arguments) == one_form(other.arguments)
+
+
+def _is_akin(one: ToolCall, other: ToolCall) -> bool:
+    words = _words(one)
+    return bool(words) and 2 * len(words & _words(other)) >= len(words)
+
+
+def _words(call: ToolCall) -> set[str]:
+    return set(_WORD.findall(call.arguments.casefold())) - _COMMON

@@ -1,0 +1,111 @@
+"""What is told of an episode whose tools had faults, and the figures of many of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.fault_trails import FaultTrail, fault_trail
+from agent_env.analysis.observations import QUANTITIES, Observation
+from agent_env.analysis.statistics.faults import faults
+from agent_env.analysis.study import Arm, Study
+from agent_env.records.disturbance import Disturbance, Fault, FaultKind
+from agent_env.records.schema import CallFault, Condition, Episode, Message, Sample
+from agent_env.tasks.conditions import parse_condition, with_disturbances
+from agent_env.testing import answer, calls
+
+FIRST = calls(("web_search", '{"query": "Falklands War begins"}'), first_id=1).message
+RESULT = Message(role="tool", tool_call_id="call_1", content="No results")
+
+
+def trail(*after: Message, kind: FaultKind = "empty", landed: bool = True) -> FaultTrail:
+    fault = CallFault(call="call_1", tool="web_search", kind=kind, landed=landed)
+    return fault_trail(
+        Episode(
+            sample="a", condition="web~faults", repeat=1, model="m", status="finished",
+            messages=(FIRST, RESULT, *after), faults=(fault,),
+        )
+    )  # fmt: skip
+
+
+def call(name: str, arguments: str) -> Message:
+    return calls((name, arguments), first_id=2).message
+
+
+def test_a_fault_that_nobody_minds_leaves_no_trace() -> None:
+    told = trail(answer("MY ANSWER: None").message)
+    assert (told.explicit, told.implicit, told.without_effect) == (0, 1, 0)
+    assert not told.notices
+
+
+@pytest.mark.parametrize(
+    ("after", "seen"),
+    [
+        (answer("The search failed, so I rely on memory.").message, (True, False, False)),
+        (call("web_search", '{"query":"Falklands War begins"}'), (False, True, False)),
+        (call("web_search", '{"query": "Falklands War 1982"}'), (False, False, True)),
+        (call("open_page", '{"url": "https://x.example/Falklands_War"}'), (False, False, True)),
+        (call("open_page", '{"url": "https://x.example/Albert_Einstein"}'), (False, False, False)),
+    ],
+)
+def test_words_the_same_call_and_one_akin_are_told_apart(
+    after: Message, seen: tuple[bool, bool, bool]
+) -> None:
+    told = trail(after)
+    assert (told.says_so, told.retries, told.asks_otherwise) == seen
+    assert told.notices is any(seen)
+
+
+def test_a_fault_without_effect_is_counted_apart() -> None:
+    told = trail(call("web_search", '{"query":"Falklands War begins"}'), kind="error", landed=False)
+    assert told == FaultTrail(0, 0, 1, False, False, False)
+
+
+# Figures ----------------------------------------------------------------------------------------
+
+PLAIN, TWIN = with_disturbances(
+    [parse_condition("web")],
+    [Disturbance(suffix="faults", faults=(Fault(tool="web_search", kind="empty", rate=0.2),))],
+)
+
+
+def arm(condition: Condition, scores: list[float], trails: list[FaultTrail | None]) -> Arm:
+    observations = tuple(
+        Observation(
+            sample=f"s{number}", repeat=1, outcome="read", metrics={"exact_match": score},
+            used=dict.fromkeys(QUANTITIES) | {"tool_calls": 2.0 + (trail is not None)},
+            absent=0, extra=0, stop_reason="answered", usage_sources=(), faults=trail,
+        )
+        for number, (score, trail) in enumerate(zip(scores, trails, strict=True))
+    )  # fmt: skip
+    return Arm(condition.name, "r", "m", condition, observations, len(observations))
+
+
+def test_a_twin_stands_below_its_plain_condition_with_loss_recovery_and_use() -> None:
+    landed = FaultTrail(1, 0, 0, says_so=False, retries=True, asks_otherwise=False)
+    hidden = FaultTrail(0, 1, 0, says_so=False, retries=False, asks_otherwise=False)
+    none = FaultTrail(0, 0, 2, says_so=False, retries=False, asks_otherwise=False)
+    arms = (
+        arm(PLAIN, [1.0] * 8, [None] * 8),
+        arm(TWIN, [1, 1, 1, 0, 1, 0, 0, 0], [landed] * 4 + [hidden] * 2 + [none] * 2),
+    )
+    samples = tuple(Sample(id=f"s{n}", task="t", gold=()) for n in range(8))
+    table = faults(Comparison(Study("t", ("exact_match",), arms, samples, ())))
+    heads = [column.name for column in table.columns]
+    plain, twin = (dict(zip(heads, row, strict=True)) for row in table.rows)
+    assert (plain["condition"], plain["rate"], plain["lost"], plain["n"]) == ("web", 0.0, None, 8)
+    values = {k: v[0] if isinstance(v, tuple) else v for k, v in twin.items()}
+    assert values == {
+        "condition": "web~faults", "rate": 0.2, "lost": 0.5, "landed": 0.75,
+        "recovery": pytest.approx(4 / 6), "after explicit": 0.75, "after implicit": 0.5,
+        "notices": pytest.approx(4 / 6), "says so": 0.0, "retries": pytest.approx(4 / 6),
+        "asks otherwise": 0.0, "more calls": 1.0, "more tokens": None, "no effect": 4, "n": 8,
+        "pass^1": 0.5,
+    }  # fmt: skip
+    assert twin["landed"] == pytest.approx((0.75, 0.409, 0.929), abs=0.001)  # Wilson
+
+
+def test_without_a_twin_there_is_no_table() -> None:
+    samples = (Sample(id="s0", task="t", gold=()),)
+    made = Study("t", ("exact_match",), (arm(PLAIN, [1.0], [None]),), samples, ())
+    assert faults(Comparison(made)).rows == ()
