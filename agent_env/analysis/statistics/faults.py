@@ -76,7 +76,9 @@ def twins_of(
 
 def _row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ...]:
     def share(value: Value) -> Cell:
-        return share_of(comparison, twin, lambda o: o.faults and value(o, o.faults)).cell
+        return share_of(
+            comparison, twin, lambda o: None if o.faults is None else value(o, o.faults)
+        ).cell
 
     def right(observation: Observation, trail: FaultTrail) -> float:
         return is_right(comparison, observation)
