@@ -115,11 +115,13 @@ def _pairs(runs: Mapping[str, Sequence[Arm]]) -> list[tuple[Arm, Arm]]:
 
 
 def _plain(arm: Arm, own: Sequence[Arm]) -> Arm | None:
-    """The arm of the same condition whose answers are free, or, where they are, whose world is not
-    disturbed; None for an arm that is one."""
+    """The arm of the same condition whose answer is not forced; else whose answers are free; else
+    whose world is not disturbed; None for an arm that is one."""
     condition = arm.condition
     name = condition.name.removesuffix(f"~{condition.answer_format}")
-    if name == condition.name and condition.disturbance is not None:
+    if condition.answer_at is not None:
+        name = condition.name.removesuffix(f"~at{condition.answer_at}")
+    elif name == condition.name and condition.disturbance is not None:
         name = name.removesuffix(f"~{condition.disturbance.suffix}")
     return next((each for each in own if each is not arm and each.condition.name == name), None)
 

@@ -160,7 +160,7 @@ def _arm(run: RunData, condition: Condition, label: str, sample_ids: set[str]) -
         model=run.manifest.model,
         condition=condition,
         observations=observations,
-        asked=asked if run.manifest.until is None else len(observations),
+        asked=asked if run.manifest.asks_every_sample else len(observations),
         spent=run.spent.get(condition.name),
     )
 

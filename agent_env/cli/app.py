@@ -47,6 +47,7 @@ class Commands(CommandTable):
             "replay": "episodes:replay",
             "fork": "episodes:fork",
             "forks": "episodes:forks",
+            "curve": "curve:curve",
             "mcp": "mcp:mcp",
         },
         "Make questions, facts and pages": {

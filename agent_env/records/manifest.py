@@ -267,6 +267,9 @@ class Manifest(Stored):
     created_at: str
     parent: Parent | None = None
     """The episode that this run forks."""
+    forks_of: str | None = Field(default=None, exclude_if=lambda run: run is None)
+    """The run whose episodes this one forks, by its identity: it has the episodes that were begun
+    for it, and asks for no others."""
     until: StoppingSettings | None = Field(default=None, exclude_if=lambda rule: rule is None)
     """What ends the run early; None where nothing does, and for a study, which has it itself."""
     study: StudyUse | None = Field(default=None, exclude_if=lambda use: use is None)
@@ -277,6 +280,11 @@ class Manifest(Stored):
     """The model's server, where the run starts it itself."""
     preflights: tuple[Preflight, ...] = ()
     """One before the first episode, and one more for each other server of a resumed run."""
+
+    @property
+    def asks_every_sample(self) -> bool:
+        """Whether an episode without a trace is missing; else it may not have been asked for."""
+        return self.until is None and self.forks_of is None
 
     @property
     def planned_episodes(self) -> int:

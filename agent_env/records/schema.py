@@ -111,6 +111,8 @@ class Condition(Record):
     )
     """Whether the server holds the final answer to a JSON schema; see `tasks.answer_forms`."""
     disturbance: Disturbance | None = Field(default=None, exclude_if=lambda its: its is None)
+    answer_at: int | None = Field(default=None, ge=1, exclude_if=lambda step: step is None)
+    """In a fork: the reply that must be the answer, with no tool offered; None for no such one."""
 
 
 # Messages between model and harness ---------------------------------------------------------------

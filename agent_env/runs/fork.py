@@ -35,14 +35,15 @@ async def fork(
     trace: Path, options: ForkOptions, listener: Listener, objects: Objects = NO_OBJECTS
 ) -> Run:
     """Creates the run of the forks, runs its episodes and returns it."""
-    from agent_env.episodes.again.fork import make_fork, read_edits, step_of
+    from agent_env.episodes.again.fork import Beginning, make_forks, read_edits, step_of
     from agent_env.episodes.again.tape import Recording
     from agent_env.episodes.contexts.copies import copied_files
+    from agent_env.episodes.run_folder import EpisodeKey
     from agent_env.episodes.runner import utc_now
     from agent_env.episodes.trace.reader import read_trace
     from agent_env.records.trace_events import Parent
 
-    source, events = _run_of(trace, objects), read_trace(trace)
+    source, events = run_of(trace, objects), read_trace(trace)
     manifest = source.manifest()
     try:
         recording = Recording.of(events)
@@ -76,15 +77,21 @@ async def fork(
             await open_counted(fork_manifest, listener.note, stack, plugins)
         )  # fails before a folder
         materials, files = source.materials_bytes(), copied_files(source, manifest)
-        make_fork(
-            out, fork_manifest, recording, edits, sample, materials, source.pages, utc_now, files
-        )
+        condition = fork_manifest.conditions[0]
+        beginnings = [
+            Beginning(EpisodeKey(name, condition.name, n), condition, recording, parent, edits)
+            for n in range(1, options.repeats + 1)
+        ]
+        make_forks(
+            out, fork_manifest, beginnings, [sample], materials, source.pages, utc_now, files,
+            recording,
+        )  # fmt: skip
         record_run(out, listener.note)
         await run_episodes(out, None, listener)
     return out
 
 
-def _run_of(trace: Path, objects: Objects) -> Run:
+def run_of(trace: Path, objects: Objects) -> Run:
     """The run of a trace, by its path."""
     return Run(trace.resolve().parents[2], objects)
 

@@ -249,8 +249,8 @@ def preflight_totals(manifest: Manifest, facts: ModelFacts | None) -> dict[str, 
 
 def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
     """Numbers of missing and of planned episodes, by condition with missing ones; none of a run
-    that could stop early."""
-    if manifest.until is not None:
+    that need not ask every sample."""
+    if not manifest.asks_every_sample:
         return {}
     planned = manifest.samples * manifest.repeats
     started = Counter(trace.parent.name for trace in folder.traces())

@@ -175,7 +175,7 @@ async def _preflight(
         model, _ = await open_counted(brief, note, stack, rooms.plugins)
         offers: dict[tuple[str, ...], Sequence[ToolSpec]] = {}
         for condition in manifest.conditions:
-            if condition.tools and condition.tools not in offers:
+            if condition.answer_at is None and condition.tools and condition.tools not in offers:
                 async with rooms.open_seams(samples[0], condition) as seams:
                     specs = seams.toolbox.specs
                 if not any(spec.hosted for spec in specs):  # these run, and cost, at the provider
@@ -248,7 +248,8 @@ async def run_episodes(
     manifest, samples = run.manifest(), run.samples
     at_once = concurrency or manifest.concurrency
     allow_open_files(at_once)
-    listener.begin(run, manifest.planned_episodes)
+    begun = manifest.forks_of is not None
+    listener.begin(run, len(list(run.traces())) if begun else manifest.planned_episodes)
     async with AsyncExitStack() as stack:
         stack.enter_context(run.locked())
         stopping = stopping or _own_rule(run, manifest, listener.note)
@@ -291,7 +292,11 @@ async def run_episodes(
 def _own_rule(
     run: Run, manifest: Manifest, note: Callable[[str], None]
 ) -> StoppingCondition | None:
-    """What run.json says of stopping early."""
+    """What run.json says of stopping early, and of episodes that nobody asked for."""
+    if manifest.forks_of is not None:
+        from agent_env.episodes.pending import BegunEpisodes
+
+        return BegunEpisodes(run, run.samples)
     if manifest.until is None:
         return None
     from agent_env.runs.stopping import stopping_of

@@ -21,6 +21,12 @@ class FaultFinder(Protocol):
     def __call__(self, sample: Sample, answer: tuple[str, ...]) -> Faults: ...
 
 
+class Determined(Protocol):
+    """Tells whether texts that were read determine a sample's answer."""
+
+    def __call__(self, sample: Sample, texts: Sequence[str]) -> bool | None: ...
+
+
 def _no_groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
     return {}
 
@@ -41,6 +47,9 @@ class AnalysisHooks:
     """What the samples of a cluster share, as a noun."""
     fault_finder: Callable[[], FaultFinder] | None = None
     """Makes the finder, which may load tables; None for a family without one."""
+    determined: Callable[[], Determined] | None = None
+    """Makes the solver that tells whether results of look-ups determine the gold, with what needs
+    none; it gives None where it cannot tell. None for a family without one."""
     statistics: tuple[str, ...] = ()
     """The family's own: MODULE:NAME of an `analysis.statistics.Statistic` each."""
 

@@ -165,9 +165,11 @@ class Rooms:
             yield Seams(model, ToolSet(tools), strategy, pages, faults)
 
     def _offered(self, condition: Condition) -> list[ToolTraits]:
-        """The condition's tools, each tool of the provider's once."""
+        """The condition's tools, each tool of the provider's once; none where the answer is due."""
         from agent_env.tasks.tool_registry import traits_of
 
+        if condition.answer_at is not None:
+            return []
         offered = {
             (traits.hosted or traits.name) if self.hosted else traits.name: traits
             for traits in reversed(traits_of(condition))

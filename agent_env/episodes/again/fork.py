@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder, digest, samples
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import Clock, TraceWriter
-from agent_env.errors import ConfigError, DatasetError, first_problem
+from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import check_database, new_folder
-from agent_env.records.schema import Episode, Sample
+from agent_env.records.schema import Condition, Episode, Sample
 from agent_env.records.trace_events import EpisodeStarted, Event, ModelCalled, Parent, ToolCalled
 from agent_env.web.store_file import reading
 
@@ -81,53 +82,71 @@ def step_of(recording: Recording, number: int) -> Step | None:
     return step
 
 
-def make_fork(
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a fork takes over of its parent."""
+
+    key: EpisodeKey
+    """Of the fork."""
+    condition: Condition
+    recording: Recording
+    parent: Parent
+    edits: Mapping[str, str] = field(default_factory=dict)
+    """New results of the last step, by call id."""
+    is_whole: bool = False
+    """Whether it is taken over to its end, so that nothing is asked anew."""
+
+
+def make_forks(
     folder: RunFolder,
     manifest: Manifest,
-    recording: Recording,
-    edits: Mapping[str, str],
-    sample: Sample,
+    beginnings: Iterable[Beginning],
+    samples: Sequence[Sample],
     materials: bytes,
     pages: Path,
     clock: Clock,
     files: Mapping[str, bytes] | None = None,
+    parent: Recording | None = None,
 ) -> None:
-    """Create the run of the forks, `manifest.repeats` of them; it appears whole or not at all.
-    `manifest` names the parent, the model, the one condition; `files` by their paths in the run."""
+    """Creates the run of the forks; it appears whole or not at all. `manifest` names the model and
+    the conditions; `files` by their paths in the run; `parent`: of all of them, if it is one."""
     if folder.path.exists() and any(folder.path.iterdir()):
         raise ConfigError(f"{folder.path} is not empty; name a new folder with --out")
-    samples = samples_bytes([sample])
-    asked = {"samples_digest": digest(samples), "samples": 1}
+    lines = samples_bytes(samples)
+    asked = {"samples_digest": digest(lines), "samples": len(samples)}
     with new_folder(folder.path) as path:
         part = RunFolder(path)
-        part.create(manifest.model_copy(update=asked), samples, materials, files)
-        parent: Episode = fold(recording.events)
-        part.write(PARENT, (parent.model_dump_json(indent=2) + "\n").encode())
+        part.create(manifest.model_copy(update=asked), lines, materials, files)
+        if parent is not None:
+            episode: Episode = fold(parent.events)
+            part.write(PARENT, (episode.model_dump_json(indent=2) + "\n").encode())
         if pages.exists():
             try:
                 check_database(pages.parent, pages)
             except OSError as exc:
                 raise DatasetError(pages, None, f"cannot be copied: {exc.strerror}") from exc
             _copy_database(pages, part.pages)
-        _write_prefixes(part, sample, manifest, recording, edits, clock)
+        begin_forks(part, manifest, beginnings, clock)
 
 
-def _write_prefixes(
-    run: RunFolder,
-    sample: Sample,
-    manifest: Manifest,
-    recording: Recording,
-    edits: Mapping[str, str],
-    clock: Clock,
+def begin_forks(
+    run: RunFolder, manifest: Manifest, beginnings: Iterable[Beginning], clock: Clock
 ) -> None:
-    """The beginning of each fork's trace."""
+    """Writes the beginning of each fork that has none; each appears whole or not at all."""
     texts = Texts(run.texts)
     try:
-        for repeat in range(1, manifest.repeats + 1):
-            key = EpisodeKey(sample.id, manifest.conditions[0].name, repeat)
-            trace = TraceWriter(run.trace(key), key.name, clock, texts)
-            _write_prefix(trace, key, manifest, recording, edits)
+        for each in beginnings:
+            file = run.trace(each.key)
+            if file.exists():
+                continue
+            part = file.with_suffix(".part")
+            part.unlink(missing_ok=True)
+            trace = TraceWriter(part, each.key.name, clock, texts)
+            _write(trace, each, manifest)
             trace.close()
+            part.rename(file)
+    except OSError as exc:
+        raise StorageError(f"cannot write to {run.path}: {exc.strerror}") from exc
     finally:
         texts.close()
 
@@ -141,35 +160,36 @@ def read_parent(folder: RunFolder) -> Episode:
         raise DatasetError(file, None, first_problem(exc.errors())) from exc
 
 
-def _write_prefix(
-    trace: TraceWriter,
-    key: EpisodeKey,
-    manifest: Manifest,
-    recording: Recording,
-    edits: Mapping[str, str],
-) -> None:
-    parent: Parent | None = manifest.parent
-    assert parent is not None  # a fork's manifest names it
+def _write(trace: TraceWriter, fork: Beginning, manifest: Manifest) -> None:
+    from agent_env.graph.loop import near_end_notice
+
+    recording, parent = fork.recording, fork.parent
+    first = recording.start.messages
+    if fork.condition.answer_at == 1 and not fork.is_whole:  # later the loop says so itself
+        first = (*first, near_end_notice(1))
     start = _fields(recording.start) | {
         "run": manifest.id,
-        "condition": manifest.conditions[0],
-        "repeat": key.repeat,
+        "condition": fork.condition,
+        "repeat": fork.key.repeat,
         "model": manifest.model,
         "limits": manifest.limits,
         "parent": parent,
+        "messages": first,
     }
     trace.write(EpisodeStarted, **start)
     for number, step in enumerate(recording.steps[: parent.step], start=1):
         trace.write(ModelCalled, **_fields(step.call), replayed=True)
         for event in step.results:
             fields = _fields(event)
-            if number == parent.step and event.call.id in edits:
-                output = edits[event.call.id]
+            if number == parent.step and event.call.id in fork.edits:
+                output = fork.edits[event.call.id]
                 fields["result"] = event.result.model_copy(
                     update={"output": output, "error": None, "fault": None}
                 )
                 fields["output_tokens"] = fields["tokens_source"] = None
             trace.write(ToolCalled, **fields, replayed=True)
+    if fork.is_whole and recording.end is not None:
+        trace.write(type(recording.end), **_fields(recording.end))
 
 
 def _fields(event: Event) -> dict[str, Any]:

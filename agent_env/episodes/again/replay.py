@@ -112,6 +112,7 @@ class Replayer:
             fit=Fit(tape.recording.kept),
             first_step=start.condition.first_step,
             must_answer=start.condition.answer_format != "free",
+            answer_at=start.condition.answer_at,
             seed=episode_seed(self.model_seed, key),
         )
         try:

@@ -109,7 +109,7 @@ class TraceWriter:
             episode=self._episode,
             seq=self._seq,
             at=stamp(self._clock()),
-            **{name: value for name, value in fields.items() if value != ()},
+            **{name: value for name, value in fields.items() if not _is_default(kind, name, value)},
         )
         if self._texts is not None:
             event = with_texts_stored(event, self._texts)
@@ -174,3 +174,8 @@ def _write_all(fd: int, data: bytes) -> None:
 def stamp(at: datetime) -> str:
     """The time as events have it: ISO 8601, UTC, milliseconds."""
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _is_default(kind: type[Event], name: str, value: Any) -> bool:
+    """Whether it is an empty tuple that need not be written: none where the default is None."""
+    return value == () and (name not in (its := kind.model_fields) or its[name].default is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_env.families.time_puzzles.facts import CalendarMonth, Fact
 from agent_env.families.time_puzzles.faults import PuzzleFaults
+from agent_env.families.time_puzzles.proved_answer import ProvedAnswer
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import Sample
 from agent_env.tasks.task import AnalysisHooks
@@ -60,6 +61,13 @@ def fault_finder() -> PuzzleFaults:
     return PuzzleFaults(shipped_tables())
 
 
+def determined() -> ProvedAnswer:
+    """The solver with the packaged fact tables."""
+    from agent_env.temporal.facts.tables import shipped_tables
+
+    return ProvedAnswer(shipped_tables())
+
+
 def _calendar(fact: Fact) -> str | None:
     return fact.calendar if isinstance(fact, CalendarMonth) else CALENDARS.get(fact.type)
 
@@ -70,4 +78,4 @@ STATISTICS = (
     "agent_env.families.time_puzzles.paper_tables:TABLE_3",
     "agent_env.families.time_puzzles.paper_tables:FIGURE_4",
 )
-HOOKS = AnalysisHooks(groups, cluster, "event", fault_finder, STATISTICS)
+HOOKS = AnalysisHooks(groups, cluster, "event", fault_finder, determined, STATISTICS)

@@ -1,0 +1,69 @@
+"""Commands that ask a model anew from recorded steps: `curve` and `attribute`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent_env.cli.options import with_options
+from agent_env.cli.run import AsJson, RunPath, for_each_run, listening, say
+from agent_env.cli.tables import Wide, print_table
+
+if TYPE_CHECKING:
+    from agent_env.runs.curve import CurveOptions
+
+Check = Annotated[
+    bool, typer.Option("--check", help="Only say what the forks will use: ask nothing.")
+]
+
+
+@with_options("agent_env.runs.curve:CurveOptions")
+def curve(
+    options: CurveOptions,
+    folder: RunPath,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the tables and the figure as one HTML file.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Draw the figure into this folder, SVG, PNG and PDF.")
+    ] = None,
+    check: Check = False,
+    as_json: AsJson = False,
+    wide: Wide = False,
+) -> None:
+    """Accuracy against steps, tokens and cost from one run: each episode is forked where its budget
+    ends, and must answer there.
+
+    Example: agent-env curve runs/first --at 1,2,4,8 --html curve.html
+    """
+    import asyncio
+    from dataclasses import asdict, replace
+
+    from agent_env.analysis.extra import FOR_FIGURES, FOR_REPORT, need_extra
+    from agent_env.runs.curve import ask_and_read, draw_curves, plan_curve
+    from agent_env.runs.run import Run
+
+    if html or figures:
+        need_extra(*(FOR_REPORT if html else FOR_FIGURES))
+
+    def show(path: Path, name: str) -> None:
+        calls = options.calls
+        own = replace(options, calls=replace(calls, out=calls.out and calls.out / name))
+        plan = plan_curve(Run.open(path), own, say)
+        if check:
+            print(json.dumps(asdict(plan.forecast)) if as_json else plan.forecast)
+            return
+        with listening() as (listener, _):
+            result = asyncio.run(ask_and_read(plan, listener))
+        if as_json:
+            print(json.dumps(result.as_json(), allow_nan=False))
+        for table in [] if as_json else result.tables():
+            print_table(table, wide)
+        page = html and (html if not name else html.with_name(f"{html.stem}-{path.name}.html"))
+        for file in draw_curves(result, page, figures and figures / name):
+            say(f"wrote {file}")
+
+    for_each_run(folder, show, as_json)

@@ -1,0 +1,113 @@
+"""Budget curves: what is forked and what counts by its own answer, what is asked once only, and
+what the tables say."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_env.episodes.runner import utc_now
+from agent_env.episodes.trace.reader import read_trace
+from agent_env.episodes.trace.writer import TraceWriter
+from agent_env.errors import ConfigError
+from agent_env.records.trace_events import (
+    EpisodeFailed,
+    EpisodeResumed,
+    EpisodeStarted,
+    ModelCalled,
+)
+from agent_env.runs.curve import CurveOptions, CurveResult, ask_and_read, budgets, plan_curve
+from agent_env.runs.fork_runs import ForkCalls
+from agent_env.runs.options import ReplayOptions
+from agent_env.runs.replay import replay
+from agent_env.runs.run import Run
+from agent_env.runs.start import Listener
+from tests import TESTS
+
+LIVE = "web~at2/tp-3-00001.1"
+"""A fork: the recorded episode has more steps."""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    shutil.copytree(TESTS / "data/runs/version-1", tmp_path / "run")
+    run = Run(tmp_path / "run")
+    run.change(conditions=tuple(c for c in run.manifest().conditions if c.name in ("base", "web")))
+    return run
+
+
+def curve(run: Run, *at: int, note: Callable[[str], None] = print) -> CurveResult:
+    listener = Listener(note=note, begin=lambda *a: None, end=lambda *a: None)
+    plan = plan_curve(run, CurveOptions(at, ForkCalls(preflight=False)), note)
+    return asyncio.run(ask_and_read(plan, listener))
+
+
+def test_the_last_call_of_a_budget_must_be_the_answer_and_gets_no_tools(run: Run) -> None:
+    result = curve(run, 1, 2, 4)
+    web = next(each for each in result.curves.curves if each.condition == "web")
+    assert [(p.budget, p.forced, p.accuracy.value) for p in web.points] == [
+        (1, 1, 0.0), (2, 1, 1.0), (4, 0, 1.0), (None, 0, 1.0)
+    ]  # fmt: skip
+    events = read_trace(result.folder / f"episodes/{LIVE}.jsonl")
+    called = [event for event in events if isinstance(event, ModelCalled)]
+    assert [event.replayed for event in called] == [True, None]
+    assert called[1].added[-1].content.startswith("This is your last reply: call no tool")
+    assert [event.tools for event in events if isinstance(event, EpisodeResumed)] == [()]
+    assert {each.verdict for each in asyncio.run(replay(Run(result.folder), ReplayOptions(), print))
+            } == {"same"}  # fmt: skip
+
+
+def test_at_one_call_the_notice_stands_behind_the_question(run: Run) -> None:
+    first = read_trace(curve(run, 1).folder / "episodes/web~at1/tp-3-00001.1.jsonl")[0]
+    assert isinstance(first, EpisodeStarted)
+    assert first.messages[-1].content.startswith("This is your last reply")
+
+
+def test_what_was_asked_is_not_asked_again_and_other_budgets_join(run: Run) -> None:
+    notes: list[str] = []
+    folder = curve(run, 2, note=notes.append).folder
+    trace = folder / f"episodes/{LIVE}.jsonl"
+    whole = trace.read_bytes()
+    trace.write_bytes(b"".join(whole.splitlines(keepends=True)[:-3]))  # killed before the reply
+    others = {
+        file: file.read_bytes() for file in folder.glob("episodes/*/*.jsonl") if file != trace
+    }
+    result = curve(run, 2, 3, note=notes.append)
+    assert [n.partition(" forks")[0] for n in notes if "to ask" in n] == ["1", "2"]
+    assert all(file.read_bytes() == before for file, before in others.items())
+    assert sum(isinstance(e, ModelCalled) and not e.replayed for e in read_trace(trace)) == 1
+    assert result.curves.budgets == [2, 3]
+
+
+def test_a_failed_episode_is_in_no_point_and_counted(run: Run) -> None:
+    trace = run.path / "episodes/web/tp-3-00001.1.jsonl"
+    trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:-1]))
+    writer, _ = TraceWriter.reopen(trace, utc_now)
+    writer.write(EpisodeFailed, error="ModelError", message="gone")
+    writer.close()
+    result = curve(run, 1)
+    web = next(each for each in result.curves.curves if each.condition == "web")
+    assert (result.failed, web.points[0].accuracy.value) == (1, None)
+    assert not (result.folder / "episodes/web~at1/tp-3-00001.1.jsonl").exists()
+
+
+@pytest.mark.parametrize("text", ["0", "1,x", "", "-2"])
+def test_a_budget_that_is_no_number_of_calls_is_said(text: str) -> None:
+    with pytest.raises(ConfigError, match="write numbers of model calls from 1"):
+        budgets(text)
+
+
+def test_what_has_no_curve_is_said(run: Run) -> None:
+    with pytest.raises(ConfigError, match=r"--at 31: an episode of .* has at most 30 steps"):
+        curve(run, 31)
+    base = tuple(c for c in run.manifest().conditions if not c.tools)
+    folder = curve(run, 1).folder
+    with pytest.raises(ConfigError, match="holds forks of another run"):
+        curve(Run(folder), 1)
+    run.change(conditions=base)
+    with pytest.raises(ConfigError, match="has no condition with tools"):
+        curve(run, 1)
