@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, ModelError
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
 from agent_env.records.schema import Episode, Message, Reply, Score, ToolSpec
 
@@ -82,15 +82,19 @@ class DrivenEpisode:
         self._task = asyncio.ensure_future(self._run(self._model))
         return await self._next(0)
 
-    async def step(self, reply: Reply | Message | str) -> Turn:
-        """Sends the policy's reply and returns the next turn. Raises the error that stopped the
-        episode, if it is no fault of its own, such as a full disk."""
-        message, request = _as_reply(reply), self._request
+    async def step(self, reply: Reply | Message | str | ModelError) -> Turn:
+        """Sends the policy's reply, or why there is none, and returns the next turn. Raises the
+        error that stopped the episode, if it is no fault of its own, such as a full disk."""
+        outcome = reply if isinstance(reply, ModelError) else _as_reply(reply)
+        request = self._request
         if request is None:
             raise ConfigError("there is nothing to answer: the episode is over, or has not begun")
         self._request = None
         if not request.reply.done():  # else the time is up
-            request.reply.set_result(message)
+            if isinstance(outcome, ModelError):
+                request.reply.set_exception(outcome)
+            else:
+                request.reply.set_result(outcome)
         return await self._next(len(request.messages) + 1)
 
     async def close(self) -> None:

@@ -119,20 +119,50 @@ class Environment:
             raise ConfigError(f"{self.folder.path} has no sample {sample} under {condition}")
         return self.attempt(self._free_key(chosen, under), chosen, under)
 
+    def fresh(
+        self, sample: str, condition: Condition, repeat: int, policy: str
+    ) -> tuple[EpisodeKey, DrivenEpisode]:
+        """A new attempt of this repeat by the policy, whatever was recorded of an earlier one; the
+        policy is spoken to by the run's tool protocol."""
+        from agent_env.episodes.run_folder import EpisodeKey
+        from agent_env.wiring.models import model_settings
+
+        key = EpisodeKey(sample, condition.name, repeat)
+        self.folder.trace(key).unlink(missing_ok=True)
+        parameters = self.folder.manifest().model_parameters
+        settings = model_settings({k: v for k, v in parameters.items() if k != "base_url"})
+        asked = self.folder.samples_by_id[sample]
+        return key, self.attempt(key, asked, condition, policy, settings.with_protocol)
+
     def attempt(
-        self, key: EpisodeKey, sample: Sample, condition: Condition, policy: str | None = None
+        self,
+        key: EpisodeKey,
+        sample: Sample,
+        condition: Condition,
+        policy: str | None = None,
+        protocol: Callable[[Model], Model] = lambda model: model,
     ) -> DrivenEpisode:
         """The attempt of this key, by the policy of this name: a new one, or what is left of one
-        that was interrupted."""
+        that was interrupted. `protocol` makes the loop's model of the one that hands requests
+        out."""
         from agent_env.episodes.driven import DrivenEpisode
 
         async def run(model: Model) -> None:
-            await self._run(key, sample, condition, model)
+            await self._run(key, sample, condition, protocol(model))
 
         def judge() -> tuple[Episode, Score]:
             return self._judge(key, sample)
 
         return DrivenEpisode(policy or self.name, run, judge, self.task.metrics[0])
+
+    def recorded(self, key: EpisodeKey) -> Episode | None:
+        """The episode as far as it is recorded; None where it was not begun."""
+        from agent_env.episodes.trace.fold import fold
+        from agent_env.episodes.trace.reader import read_trace
+
+        if not self.folder.trace(key).exists():
+            return None
+        return fold(read_trace(self.folder.trace(key), self.opener.texts))
 
     def _free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
         """The next repeat without a trace."""
@@ -155,10 +185,8 @@ class Environment:
         await runner.episode(key, sample, condition, self.loop, *opened)
 
     def _judge(self, key: EpisodeKey, sample: Sample) -> tuple[Episode, Score]:
-        from agent_env.episodes.trace.fold import fold
-        from agent_env.episodes.trace.reader import read_trace
-
-        episode = fold(read_trace(self.folder.trace(key), self.opener.texts))
+        episode = self.recorded(key)
+        assert episode is not None  # it ended
         return episode, self.task.score(sample, episode)
 
 
