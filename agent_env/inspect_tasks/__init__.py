@@ -6,6 +6,7 @@ prompts, tools, limits and scores are those of `agent-env run` (docs/inspect.md)
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from inspect_ai import Task, task
@@ -14,15 +15,17 @@ from agent_env.inspect_tasks.scorer import episode_score as episode_score  # reg
 from agent_env.wiring.registry import FAMILIES
 
 
-def _register(family: str) -> None:
+def _registered(family: str) -> Callable[..., Task]:
     def make(**parameters: Any) -> Task:
         from agent_env.inspect_tasks.task import make_task
 
         return make_task(family, parameters)
 
     make.__doc__ = f"The questions of {family}."
-    task(name=family.replace("-", "_"))(make)
+    return task(name=family.replace("-", "_"))(make)
 
 
-for _family in FAMILIES.names():
-    _register(_family)
+TASKS: Mapping[str, Callable[..., Task]] = {
+    family: _registered(family) for family in FAMILIES.names()
+}
+"""The task of each family, built in or installed, from parameters as `-T` gives them."""
