@@ -31,9 +31,6 @@ FLAGS_AT = {"compile": 1, "search": 2, "match": 2, "fullmatch": 2, "finditer": 2
 """Where a call of `re` has its flags, unless by name."""
 WORD = "Ab"
 """Stands for what a function is given, in a pattern that it writes."""
-NEEDS_AN_EXTRA = ("agent_env.runs.verifiers",)
-"""Not importable with the packages of the extra `dev`; it has no pattern."""
-
 PLAIN = (str, bytes, int, float, date, ModuleType, FunctionType, type(None))
 """Values that hold no pattern."""
 
@@ -101,7 +98,7 @@ def _nodes(source: str) -> list[ast.AST]:
 
 def _modules() -> Iterator[ModuleType]:
     for found in pkgutil.walk_packages(agent_env.__path__, "agent_env."):
-        if not found.name.endswith("__main__") and found.name not in NEEDS_AN_EXTRA:
+        if not found.name.endswith("__main__"):
             yield importlib.import_module(found.name)
 
 

@@ -25,6 +25,7 @@ class Commands(CommandTable):
             "resume": "ask:resume",
             "study": "study:study",
             "models": "local:models",
+            "serve": "serve:serve",
             "serve-model": "local:serve_model",
             "probe": "probe:probe",
             "fake-server": "server:fake_server",

@@ -45,15 +45,16 @@ def serve(
     Example: agent-env mcp serve time-puzzles --condition web+ci --out runs/exam
     """
     from agent_env.runs.environment import open_environment
-    from agent_env.runs.exam import exam_folder, open_exam
+    from agent_env.runs.exam import exam_folder, open_exam, tools_of
     from agent_env.runs.mcp_server import ExamServer
 
     async def main() -> None:
         async with AsyncExitStack() as stack:
             folder = await exam_folder(replace(options, model=agent), say)
             environment = await stack.enter_async_context(open_environment(folder, note=say))
-            exam = await stack.enter_async_context(open_exam(environment, _told))
-            await _serve(ExamServer(exam, many, tell_score).server(), http)
+            specs = await tools_of(environment)
+            exam = await stack.enter_async_context(open_exam(environment, told))
+            await _serve(ExamServer(exam, specs, many, tell_score).server(), http)
         say(f"agent-env score {folder.path} scores the answers.")
 
     _run(main())
@@ -95,6 +96,6 @@ def _run(main: Any) -> None:
         asyncio.run(main)
 
 
-def _told(key: Any, score: Any) -> None:
+def told(key: Any, score: Any) -> None:
     metric, value = next(iter(score.metrics.items()))
     say(f"{key.name}: {metric} {value:g}")

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agent_env.errors import ConfigError, ModelError
+from agent_env.errors import ConfigError, EpisodeError
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
 from agent_env.records.schema import Episode, Message, Reply, Score, ToolSpec
 
@@ -82,16 +82,16 @@ class DrivenEpisode:
         self._task = asyncio.ensure_future(self._run(self._model))
         return await self._next(0)
 
-    async def step(self, reply: Reply | Message | str | ModelError) -> Turn:
+    async def step(self, reply: Reply | Message | str | EpisodeError) -> Turn:
         """Sends the policy's reply, or why there is none, and returns the next turn. Raises the
         error that stopped the episode, if it is no fault of its own, such as a full disk."""
-        outcome = reply if isinstance(reply, ModelError) else _as_reply(reply)
+        outcome = reply if isinstance(reply, EpisodeError) else _as_reply(reply)
         request = self._request
         if request is None:
             raise ConfigError("there is nothing to answer: the episode is over, or has not begun")
         self._request = None
         if not request.reply.done():  # else the time is up
-            if isinstance(outcome, ModelError):
+            if isinstance(outcome, EpisodeError):
                 request.reply.set_exception(outcome)
             else:
                 request.reply.set_result(outcome)

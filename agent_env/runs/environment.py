@@ -117,7 +117,7 @@ class Environment:
         under = next((c for c in self.conditions if condition in (None, c.name)), None)
         if chosen is None or under is None:
             raise ConfigError(f"{self.folder.path} has no sample {sample} under {condition}")
-        return self.attempt(self._free_key(chosen, under), chosen, under)
+        return self.attempt(self.free_key(chosen, under), chosen, under)
 
     def fresh(
         self, sample: str, condition: Condition, repeat: int, policy: str
@@ -164,7 +164,7 @@ class Environment:
             return None
         return fold(read_trace(self.folder.trace(key), self.opener.texts))
 
-    def _free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
+    def free_key(self, sample: Sample, condition: Condition) -> EpisodeKey:
         """The next repeat without a trace."""
         from agent_env.episodes.run_folder import EpisodeKey
 

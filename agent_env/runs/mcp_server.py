@@ -8,7 +8,6 @@ Needs the extra `mcp`.
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -21,13 +20,14 @@ from agent_env.errors import ConfigError
 from agent_env.records.schema import ToolCall
 from agent_env.runs.environment import make_environment, open_environment
 from agent_env.runs.exam import Exam, ExamError, Question, Submission
+from agent_env.runs.hosting import LOOPBACK, listening, serve_app
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from mcp_types import CallToolResult, GetPromptResult, Tool
 
     from agent_env.protocols import Toolbox
-    from agent_env.records.schema import Message
+    from agent_env.records.schema import Message, ToolSpec
     from agent_env.runs.options import RunOptions
 
 NEXT, SUBMIT, HANDLE = "next_question", "submit_answer", "episode"
@@ -38,10 +38,12 @@ class ExamServer:
     """Hands out an exam's questions, one open at a time or `many`, each by its handle; tells the
     score of an answer where it `tells_score`."""
 
-    def __init__(self, exam: Exam, many: bool = False, tells_score: bool = False) -> None:
-        if taken := {spec.name for spec in exam.tools} & {NEXT, SUBMIT}:
+    def __init__(
+        self, exam: Exam, specs: Sequence[ToolSpec], many: bool = False, tells_score: bool = False
+    ) -> None:
+        if taken := {spec.name for spec in specs} & {NEXT, SUBMIT}:
             raise ConfigError(f"the condition has a tool of a name that the exam needs: {taken}")
-        self._exam = exam
+        self._exam, self._specs = exam, specs
         self._many = many
         self._tells_score = tells_score
 
@@ -97,7 +99,7 @@ class ExamServer:
                     ),
                 },
             )
-            for spec in self._exam.tools
+            for spec in self._specs
         ]
         empty: dict[str, Any] = {"type": "object", "properties": {}}
         return [
@@ -209,18 +211,9 @@ async def serve_stdio(lowlevel: Server[Any]) -> None:
 async def serve_http(lowlevel: Server[Any], port: int, note: Callable[[str], None]) -> None:
     """Serves any number of clients at http://127.0.0.1:PORT/mcp, until a signal ends it; a free
     port for 0. ConfigError where the port is taken."""
-    import uvicorn
-
-    app = lowlevel.streamable_http_app()
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
-    with socket.socket() as bound:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            bound.bind(("127.0.0.1", port))
-        except OSError as exc:
-            raise ConfigError(f"cannot listen on port {port}: {exc.strerror or exc}") from exc
-        note(f"MCP server: http://127.0.0.1:{bound.getsockname()[1]}/mcp (Ctrl-C ends it)")
-        await uvicorn.Server(config).serve(sockets=[bound])
+    with listening(port) as bound:
+        note(f"MCP server: http://{LOOPBACK}:{bound.getsockname()[1]}/mcp (Ctrl-C ends it)")
+        await serve_app(lowlevel.streamable_http_app(), bound)
 
 
 @asynccontextmanager

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 from agent_env.errors import ConfigError
+from agent_env.runs.hosting import check_packages
 
 
 def view_folder(root: Path, port: int, ready: Callable[[str], None]) -> None:
@@ -15,11 +15,7 @@ def view_folder(root: Path, port: int, ready: Callable[[str], None]) -> None:
     may come."""
     if not root.is_dir():
         raise ConfigError(f"{root} is no folder; name a run or a folder of runs")
-    for name in ("starlette", "uvicorn", "jinja2"):
-        try:
-            import_module(name)
-        except ImportError:
-            raise ConfigError(f"this needs {name}: pip install 'agent-env[viewer]'") from None
+    check_packages("viewer", "starlette", "uvicorn", "jinja2")
     from agent_env.viewer.serve import serve
 
     serve(root.resolve(), port, ready)

@@ -12,7 +12,7 @@ EXTRAS = {
     "tokenizers": "bpe_openai", "analysis": "pandas", "answers": "datefinder",
     "tdbench": "sqlglot", "search": "tantivy", "viewer": "starlette", "pdf": "pypdf",
     "warc": "warcio", "parquet": "pyarrow", "inspect": "inspect_ai", "otel": "opentelemetry",
-    "mcp": "mcp", "local": "xllamacpp", "ray": "ray", "verifiers": "verifiers", "dev": "hypothesis",
+    "mcp": "mcp", "local": "xllamacpp", "ray": "ray", "serve": "uvicorn", "dev": "hypothesis",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.runs.environment import open_environment
-from agent_env.runs.exam import Exam, ExamError, exam_folder, open_exam
+from agent_env.runs.exam import Exam, ExamError, exam_folder, open_exam, tools_of
 from agent_env.runs.mcp_server import ExamServer
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
@@ -146,12 +146,12 @@ def test_a_call_that_nobody_waits_for_is_recorded_to_its_end(tmp_path: Path) -> 
     assert [m.role for m in episode.messages][-3:] == ["assistant", "tool", "assistant"]
 
 
-def test_an_exam_has_one_condition(tmp_path: Path) -> None:
+def test_an_exam_over_mcp_has_one_condition(tmp_path: Path) -> None:
     async def agent(exam: Exam) -> None:
-        raise AssertionError("not reached")
+        with pytest.raises(ConfigError, match="one --condition, not base, explicit\\+cal"):
+            await tools_of(exam.environment)
 
-    with pytest.raises(ConfigError, match="one --condition, not base, explicit\\+cal"):
-        _sit(tmp_path / "run", agent, conditions=("base", "explicit+cal"))
+    _sit(tmp_path / "run", agent, conditions=("base", "explicit+cal"))
 
 
 def test_an_unknown_handle_is_the_agents_mistake(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_an_mcp_client_sits_the_exam(tmp_path: Path) -> None:
     mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
     async def agent(exam: Exam) -> list[Any]:
-        async with mcp.Client(ExamServer(exam, tells_score=True).server()) as client:
+        async with mcp.Client(ExamServer(exam, await tools_of(exam.environment), tells_score=True).server()) as client:
             early = await client.call_tool("submit_answer", {"answer": "x"})
             prompt = await client.get_prompt("question")
             second = await client.call_tool("next_question", {})
@@ -191,7 +191,7 @@ def test_with_handles_each_tool_names_its_episode(tmp_path: Path) -> None:
     mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
     async def agent(exam: Exam) -> list[Any]:
-        async with mcp.Client(ExamServer(exam, many=True).server()) as client:
+        async with mcp.Client(ExamServer(exam, await tools_of(exam.environment), many=True).server()) as client:
             begun = [await client.call_tool("next_question", {}) for _ in range(3)]
             handles = [b.structured_content.get("episode") for b in begun]
             call = await client.call_tool("calendars", {**HEBREW, "episode": handles[1]})

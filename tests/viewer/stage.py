@@ -23,7 +23,7 @@ from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import puzzle
 from agent_env.viewer.app import make_app
 from agent_env.viewer.library import Library
-from agent_env.viewer.serve import listening
+from agent_env.runs.hosting import listening
 
 RIGHT, WRONG = "MY ANSWER: 1982-04-02", "MY ANSWER: 1982-04-03"
 
