@@ -166,7 +166,9 @@ def test_an_mcp_client_sits_the_exam(tmp_path: Path) -> None:
     mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
     async def agent(exam: Exam) -> list[Any]:
-        async with mcp.Client(ExamServer(exam, await tools_of(exam.environment), tells_score=True).server()) as client:
+        async with mcp.Client(
+            ExamServer(exam, await tools_of(exam.environment), tells_score=True).server()
+        ) as client:
             early = await client.call_tool("submit_answer", {"answer": "x"})
             prompt = await client.get_prompt("question")
             second = await client.call_tool("next_question", {})
@@ -191,7 +193,9 @@ def test_with_handles_each_tool_names_its_episode(tmp_path: Path) -> None:
     mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
     async def agent(exam: Exam) -> list[Any]:
-        async with mcp.Client(ExamServer(exam, await tools_of(exam.environment), many=True).server()) as client:
+        async with mcp.Client(
+            ExamServer(exam, await tools_of(exam.environment), many=True).server()
+        ) as client:
             begun = [await client.call_tool("next_question", {}) for _ in range(3)]
             handles = [b.structured_content.get("episode") for b in begun]
             call = await client.call_tool("calendars", {**HEBREW, "episode": handles[1]})

@@ -17,13 +17,13 @@ from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, Usage
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.runs.hosting import listening
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import puzzle
 from agent_env.viewer.app import make_app
 from agent_env.viewer.library import Library
-from agent_env.runs.hosting import listening
 
 RIGHT, WRONG = "MY ANSWER: 1982-04-02", "MY ANSWER: 1982-04-03"
 
