@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,6 +78,10 @@ def no_shortcuts(samples: Sequence[Sample]) -> tuple[Arm, ...]:
     return ()
 
 
+NAMED = 5
+"""Samples that a remark names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Study:
     """Arms over the same samples."""
@@ -144,7 +149,7 @@ def assemble(
         for condition in run.manifest.conditions
     )
     remarks = (*notes, *_problems(arms), *_served(runs), *_differences(runs), *_gaps(arms))
-    remarks = (*remarks, *_broken(runs), *_early(runs))
+    remarks = (*remarks, *_broken(runs), *_early(runs), *_left_out(runs))
     until = {run.name: run.manifest.until for run in runs if run.manifest.until is not None}
     return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks, until, shortcuts)
 
@@ -209,8 +214,20 @@ def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], 
     return tuple(s for name, s in runs[0].samples.items() if name in shared), notes
 
 
+def _left_out(runs: Sequence[RunData]) -> Iterable[str]:
+    """The samples that a web ablation could not ask."""
+    for run in runs:
+        for reason, number in Counter(run.manifest.left_out.values()).items():
+            names = [name for name, why in run.manifest.left_out.items() if why == reason]
+            yield (
+                f"{run.name}: {number} samples were asked under no condition, as {reason}: "
+                f"{', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}."
+            )
+
+
 def _digest(sample: Sample) -> str:
-    return hashlib.sha256(sample.model_dump_json().encode()).hexdigest()
+    """Of what is asked in the plain world."""
+    return hashlib.sha256(sample.model_dump_json(exclude={"ablation"}).encode()).hexdigest()
 
 
 _COMPARED = {

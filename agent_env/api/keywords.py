@@ -63,6 +63,7 @@ class RunKeywords(TypedDict, total=False):
     answer_formats: Sequence[str] | str
     faults: Sequence[str] | str
     faults_in_a_row: int
+    web_ablations: Sequence[str] | str
     steps: int | None
     tool_calls: int | None
     tokens: int | None

@@ -245,6 +245,8 @@ class Manifest(Stored):
     """Filters as given."""
     samples: int
     samples_digest: str
+    left_out: dict[str, str] = Field(default_factory=dict, exclude_if=lambda names: not names)
+    """Samples that not every condition could ask, with the reason; asked under none."""
     materials_digest: str | None = None
     """Of materials.jsonl; None where the samples name no table."""
     sandbox: str | None = None

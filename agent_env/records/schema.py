@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from agent_env.records.ablation import SampleAblation
 from agent_env.records.disturbance import Disturbance, DrawnFault, FaultKind
 from agent_env.records.tool_traits import ToolTraits
 
@@ -68,11 +69,21 @@ class Sample(Record):
     """The evidence by constraint; empty where it is not recorded."""
     materials: tuple[str, ...] = ()
     """Digests of the tables for the tools; in the prompt only where the condition says so."""
+    ablation: SampleAblation | None = Field(default=None, exclude_if=lambda its: its is None)
+    """What the run's web ablations change for it; None in a run without any."""
 
     def worded(self, wording: Wording) -> Self:
         """The sample as conditions of this wording ask it: with that wording's gold, where a family
         has one for each."""
         return self
+
+    def in_shifted_world(self) -> Self:
+        """The sample with the gold and texts of its shifted world; itself where it has none."""
+        if self.ablation is None or self.ablation.shifted is None:
+            return self
+        plain = self.model_dump(mode="json", exclude={"ablation"})
+        twin = type(self).model_validate(plain | self.ablation.shifted.sample)
+        return twin.model_copy(update={"ablation": self.ablation})
 
 
 class MaterialTable(Record):

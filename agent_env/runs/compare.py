@@ -327,6 +327,7 @@ def _diagnose_run(run: Run, names: frozenset[str], note: Callable[[str], None]) 
     from agent_env.analysis.diagnosis import diagnose
     from agent_env.analysis.diagnosis_tables import RunDiagnosis
     from agent_env.episodes.results import episodes_of
+    from agent_env.tasks.conditions import sample_under
 
     manifest, task, samples = run.manifest(), run.task, run.samples_by_id
     conditions = {condition.name: condition for condition in manifest.conditions}
@@ -342,8 +343,8 @@ def _diagnose_run(run: Run, names: frozenset[str], note: Callable[[str], None]) 
             note(f"left out: {name} belongs to no sample or condition of the run")
             continue
         score = task.score(sample, episode)
-        worded = sample.worded(condition.wording)
-        diagnoses.append(diagnose(worded, episode, score, condition, task.right_metric, finder))
+        asked = sample_under(sample, condition)
+        diagnoses.append(diagnose(asked, episode, score, condition, task.right_metric, finder))
     return RunDiagnosis(
         run.path.resolve().name, manifest.model, tuple(conditions), tuple(diagnoses)
     )

@@ -24,6 +24,7 @@ from agent_env.records.schema import Sample, Score
 from agent_env.records.trace_events import Event
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.run import Run
+from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.faults import ConstraintRef
 from agent_env.tasks.task import FaultFinder, Task
 
@@ -277,7 +278,7 @@ class OpenRun:
             condition = conditions.get(episode.condition)
             if condition is None:
                 return Assessment(score, None, f"run.json has no condition '{episode.condition}'")
-            metric, sample = task.right_metric, sample.worded(condition.wording)
+            metric, sample = task.right_metric, sample_under(sample, condition)
             diagnosis = diagnose(sample, episode, score, condition, metric, self._find_faults)
         except (AgentEnvError, ValueError) as exc:
             return Assessment(None, None, str(exc))

@@ -56,7 +56,8 @@ class RunOptions:
     model: Annotated[
         str,
         Opt(
-            "reference (the default), reference-static, local (a small packaged model), "
+            "reference (the default), reference-static, reader, rememberer, guesser (scripts), "
+            "local (a small packaged model), "
             "local/FILE.gguf, openai/NAME, compatible/NAME, compatible/NAME@URL, an installed "
             "model, or MODULE:NAME or file.py:NAME of a function that answers. Repeatable: each "
             "model gets a run of its own below --out.",
@@ -268,6 +269,18 @@ class RunOptions:
             manifest="conditions",
         ),
     ] = 2
+    web_ablations: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Beside each condition that looks up on our web, the same without the pages that "
+            "prove the answer (blocked, as web~blocked), or in a world where these things have "
+            "other dates (shifted, as web~shifted). Repeatable.",
+            DISTURBANCES,
+            "--web-ablation",
+            metavar="WORLD",
+            manifest="conditions",
+        ),
+    ] = ()
     limits: Annotated[Mapping[str, Any], Part(Limits, manifest="limits")] = field(
         default_factory=dict
     )
@@ -286,6 +299,11 @@ class RunOptions:
     def plugins(self) -> Plugins:
         """What finds the plug-ins that these options name."""
         return Plugins(objects=self.objects, from_user=True)
+
+    @property
+    def web_mode(self) -> str:
+        """The web's mode, or `hosted` where the provider's own tools stand for ours."""
+        return "hosted" if self.parameters.get("hosted_tools") is True else self.web.mode
 
     @property
     def condition_names(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.registry import Plugins, use_of
+from agent_env.runs.ablation import check_ablations, with_ablations
 from agent_env.runs.checks import check_proofs, check_questions, check_tables, episode_limits
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
@@ -49,7 +50,7 @@ from agent_env.wiring.models import (
 )
 from agent_env.wiring.plugins import tools_named, uses_in
 from agent_env.wiring.registry import FAMILIES, SCRIPTS
-from agent_env.wiring.rooms import HOSTED_WEB, Parts, choose_sandbox, versions
+from agent_env.wiring.rooms import Parts, choose_sandbox, versions
 from agent_env.wiring.trust import record_run
 from agent_env.wiring.web_options import WebOptions, settings_of
 
@@ -106,15 +107,18 @@ async def prepare_run(
     if made.tables:
         tables = by_digest(made.tables)
         task = _task(options, family, chosen, tables, texts)
+    check_ablations(options, task, conditions, note)
     check_questions(task, conditions, made.samples, options, is_asked)
-    if _web(options) == "sealed":
+    if options.web_mode == "sealed":
         check_proofs(conditions, made, settings_of(options.web), note)
+    ablated = with_ablations(made, options, task, note)
+    made = ablated.made
     copies = _copies(options, made.samples, note)
     if until is not None:
         until = with_pass_rates(until, options.stop, options.model, made.samples, note)
     run = _create(
         options, task, chosen, conditions, sandbox, made, limits,
-        about_calls | {"until": until, "mcp": servers},
+        about_calls | {"until": until, "mcp": servers, "left_out": ablated.left_out},
         uses, copies, texts,
     )  # fmt: skip
     run.task, run.parts, run.objects = task, Parts(counted, sandbox), options.objects
@@ -125,10 +129,12 @@ async def prepare_run(
 
 def _check_script(options: RunOptions, family: Family) -> None:
     """ConfigError for a scripted model that has no policy for the family."""
-    if options.model in SCRIPTS and family.reference is None:
+    known = family.policies if family.reference is not None else ()
+    if options.model in SCRIPTS and options.model not in known:
+        others = f"take --model {' or '.join(known)}, or name" if known else "name"
         raise ConfigError(
-            f"the scripted model {options.model} has no policy for {family.name}; name a model: "
-            "--model openai/NAME or compatible/NAME@URL"
+            f"the scripted model {options.model} has no policy for {family.name}; {others} a "
+            "model: --model openai/NAME or compatible/NAME@URL"
         )
 
 
@@ -208,7 +214,7 @@ async def _conditions(
     names = options.conditions or task.default_conditions
     parsed = parse_conditions(names, contexts, tools)
     chosen = with_first_steps(parsed, options.first_steps)
-    chosen = with_disturbances(chosen, _disturbances(options, chosen))
+    chosen = with_disturbances(chosen, disturbances_of(options, chosen))
     chosen = with_formats(chosen, options.answer_formats or ("free",))
     conditions = tuple(_with_strategy(condition, options, task) for condition in chosen)
     if _hosts(options) or not any(needs_sandbox(condition) for condition in conditions):
@@ -223,11 +229,14 @@ async def _conditions(
     return conditions, backend
 
 
-def _disturbances(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
+def disturbances_of(
+    options: RunOptions, conditions: Sequence[Condition]
+) -> tuple[Disturbance, ...]:
     """What the options do to the worlds of the conditions."""
-    from agent_env.tasks.disturbances import fault_levels
+    from agent_env.tasks.disturbances import fault_levels, web_ablations
 
-    return fault_levels(options.faults, options.faults_in_a_row, conditions, _hosts(options))
+    levels = fault_levels(options.faults, options.faults_in_a_row, conditions, _hosts(options))
+    return (*web_ablations(options.web_ablations), *levels)
 
 
 def _check_web(
@@ -380,7 +389,7 @@ def _create(
         "samples_digest": digest(data),
         "materials_digest": digest(tables) if tables else None,
         "sandbox": None if sandbox is None else sandbox.name,
-        "web": _web(options) if needs_web(conditions) else None,
+        "web": options.web_mode if needs_web(conditions) else None,
         "web_settings": settings_of(options.web),
         "contexts": tuple(copy.use for copy in copies),
         "versions": versions(),
@@ -392,10 +401,6 @@ def _create(
     run = Run(path)
     run.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
     return run
-
-
-def _web(options: RunOptions) -> str:
-    return HOSTED_WEB if _hosts(options) else options.web.mode
 
 
 def _free_name(parent: Path, name: str) -> Path:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
-from agent_env.tasks.conditions import wording_of
+from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest, checked_options
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import with_texts
@@ -69,8 +69,8 @@ class Run(RunFolder):
         return {sample.id: sample for sample in self.samples}
 
     def asked_sample(self, episode: Episode) -> Sample:
-        """The episode's sample, with the gold of its wording."""
-        return self.samples_by_id[episode.sample].worded(wording_of(episode.condition))
+        """The episode's sample, as its condition asks it."""
+        return sample_under(self.samples_by_id[episode.sample], episode.condition)
 
     def let_go(self) -> None:
         """Drops the objects that were opened to check the run, before they are closed."""

@@ -198,6 +198,7 @@ def trace_context(trace: Path, events: list[Event], objects: Objects = NO_OBJECT
     """The manifest, sample and assessment of a trace in a run's folder; the assessment names what
     is missing."""
     from agent_env.runs.opened import Assessment, OpenRun
+    from agent_env.tasks.conditions import sample_under
 
     path = trace.absolute().parent.parent.parent
     if not (path / "run.json").exists():
@@ -211,8 +212,8 @@ def trace_context(trace: Path, events: list[Event], objects: Objects = NO_OBJECT
         return TraceContext(manifest, None, Assessment(None, None, "the trace has no beginning"))
     verdict = run.judge(events)
     sample = run.sample(events[0].sample) if verdict.score else None
-    worded = sample and sample.worded(events[0].condition.wording)
-    return TraceContext(manifest, worded, verdict)
+    asked = sample and sample_under(sample, events[0].condition)
+    return TraceContext(manifest, asked, verdict)
 
 
 def _unknown(why: str) -> TraceContext:
@@ -284,7 +285,7 @@ def follow_run(run: Run, note: Callable[[str], None]) -> tuple[tuple[str, ...], 
     if not searching:
         raise ConfigError(f"{run.path} has no condition in which a model looks something up")
     trails = [
-        trail_of(run.samples_by_id[e.sample], e, s, searching[e.condition])
+        trail_of(run.asked_sample(e), e, s, searching[e.condition])
         for e, s in scored
         if e.condition in searching
     ]

@@ -112,13 +112,13 @@ def run_data(
     from agent_env.analysis.observations import observe
     from agent_env.analysis.study import RunData
     from agent_env.analysis.totals import totals
-    from agent_env.tasks.conditions import wording_of
+    from agent_env.tasks.conditions import sample_under
 
     by_id = {sample.id: sample for sample in samples}
     observed: dict[str, list[Observation]] = defaultdict(list)
     episodes: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
     for episode, score in scored:
-        sample = by_id[episode.sample].worded(wording_of(episode.condition))
+        sample = sample_under(by_id[episode.sample], episode.condition)
         observed[episode.condition].append(observe(sample, episode, score, facts))
         episodes.setdefault(episode.condition, []).append(
             episode.model_copy(update={"messages": (), "pages": ()})

@@ -7,11 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TypeVar
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import ToolChoice
 from agent_env.records.disturbance import Disturbance
-from agent_env.records.schema import Condition, Wording
+from agent_env.records.schema import Condition, Sample, Wording
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.answer_forms import FORMATS, AnswerFormat
 from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names, traits_of
@@ -42,6 +43,7 @@ CONTEXT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 Tools = Mapping[str, ToolTraits]
 """Plugged-in tools by name."""
 NO_TOOLS: Tools = MappingProxyType({})
+AnySample = TypeVar("AnySample", bound=Sample)
 
 
 def parse_conditions(
@@ -82,6 +84,18 @@ def wording_of(name: str) -> Wording:
     """The wording of the condition of this name."""
     parts = name.partition("~")[0].split("+")
     return next((wording for wording in WORDINGS if wording in parts), "implicit")
+
+
+def sample_under(sample: AnySample, condition: Condition | str) -> AnySample:
+    """The sample as the condition, or the one of this name, asks it: in its shifted world where the
+    web is shifted, with the gold of the wording."""
+    name, wording = (
+        (condition, wording_of(condition))
+        if isinstance(condition, str)
+        else (condition.name, condition.wording)
+    )
+    its_world = sample.in_shifted_world() if "shifted" in name.split("~")[1:] else sample
+    return its_world.worded(wording)
 
 
 def _for_each_context(name: str, contexts: Sequence[str]) -> list[str]:
@@ -283,9 +297,14 @@ def with_disturbances(
 
 
 def _concerns(disturbance: Disturbance, condition: Condition) -> bool:
-    """Whether it has a tool for which anything would change."""
-    if disturbance.ablation is not None or disturbance.attacks:
-        return any(traits.needs_web for traits in traits_of(condition))
+    """Whether it has a tool for which anything would change. An ablation takes the evidence away,
+    which a prompt with the dates or a tool that reads the tables would give again."""
+    tools = traits_of(condition)
+    if disturbance.ablation is not None:
+        gives = condition.wording != "implicit" or any(traits.needs_table for traits in tools)
+        return not gives and any(traits.needs_web for traits in tools)
+    if disturbance.attacks:
+        return any(traits.needs_web for traits in tools)
     return any(fault.tool in condition.tools for fault in disturbance.faults)
 
 

@@ -7,13 +7,21 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from agent_env.errors import ConfigError
-from agent_env.records.disturbance import Disturbance, Fault, FaultKind
+from agent_env.records.disturbance import Disturbance, Fault, FaultKind, WebAblation
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.conditions import ALIASES, MCP
 from agent_env.tasks.tool_registry import traits_of
 
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+
+
+def web_ablations(names: Sequence[str]) -> tuple[Disturbance, ...]:
+    """The ablations of these names, each once; ConfigError for an unknown one."""
+    known: tuple[WebAblation, ...] = get_args(WebAblation)
+    if unknown := next((name for name in names if name not in known), None):
+        raise ConfigError(f"--web-ablation {unknown}: write {' or '.join(known)}")
+    return tuple(Disturbance(suffix=name, ablation=name) for name in known if name in names)
 
 
 def fault_levels(

@@ -69,6 +69,8 @@ class Family:
     reference: str | Callable[[Any], Any] | None = None
     """The scripted policies' function, or its MODULE:NAME: from a `Turn` to a `Step`, or to None if
     the question is of another family."""
+    policies: tuple[str, ...] = ("reference", "reference-static")
+    """The scripted models that this function plays."""
     rewording: str | None = None
     """MODULE:NAME of a `Rewording`; None if a model cannot reword the questions."""
     screening: str | None = None

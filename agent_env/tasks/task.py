@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol
+from typing import Protocol, get_args
 
 from agent_env.errors import ConfigError, place_of
 from agent_env.protocols import Limits, Scorer, Strategy
+from agent_env.records.ablation import ShiftedWorld
+from agent_env.records.disturbance import WebAblation
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
-from agent_env.tasks.conditions import wording_of
+from agent_env.tasks.conditions import sample_under, wording_of
 from agent_env.tasks.faults import Faults
+
+ORIGINAL = "original"
+"""Metric of episodes in a shifted world: whether the answer is right in the plain one."""
+PAGES_SHOWN = "pages_shown"
+"""Metric of episodes under a web ablation: search results and pages that the model was shown."""
 
 
 class FaultFinder(Protocol):
@@ -29,6 +36,10 @@ class Determined(Protocol):
 
 def _no_groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
     return {}
+
+
+def _no_chance(sample: Sample) -> float | None:
+    return None
 
 
 def _no_cluster(sample: Sample) -> str:
@@ -52,6 +63,8 @@ class AnalysisHooks:
     none; it gives None where it cannot tell. None for a family without one."""
     statistics: tuple[str, ...] = ()
     """The family's own: MODULE:NAME of an `analysis.statistics.Statistic` each."""
+    chance: Callable[[Sample], float | None] = _no_chance
+    """How often a guess among the possible values answers a sample right; None where unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +111,16 @@ class StrategyParts:
     """Worked examples as turns of user and assistant; None for a family without any."""
 
 
+TextAt = Callable[[str], str | None]
+"""The text that the run's web has at an address; None without a page."""
+Shift = Callable[[Sample, Random, TextAt], ShiftedWorld]
+"""The sample's shifted world, drawn at random; raises CannotShift."""
+
+
+class CannotShift(ValueError):
+    """Why a sample has no shifted world, as a clause."""
+
+
 StrategyMaker = Callable[[StrategyParts], Strategy | None]
 """None for a strategy that changes the prompt only: the tool loop runs it. Raises ConfigError for
 parts that the strategy cannot use."""
@@ -132,6 +155,8 @@ class Task:
     """The form that a server can hold an answer to; None for a family whose answers have none."""
     setup: Callable[[Sample, Condition], str] | None = None
     """Code that opens the sample's Python session; None for none."""
+    shift: Shift | None = None
+    """None for a family whose worlds cannot be shifted."""
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)
     """Strategies of this task alone, beside those of every task."""
     shortcuts: tuple[Shortcut, ...] = ()
@@ -145,7 +170,8 @@ class Task:
         """The episode's score. An error of the scorer becomes the episode's outcome; only
         ConfigError is raised, such as for a missing extra."""
         try:
-            return self.scorer(sample.worded(wording_of(episode.condition)), episode)
+            score = self.scorer(sample_under(sample, episode.condition), episode)
+            return self._with_ablation(score, sample, episode)
         except ConfigError:
             raise
         except Exception as exc:  # a model's text may cause any error
@@ -159,6 +185,22 @@ class Task:
                 outcome="scorer_failed",
                 rule=f"the scorer raised {reason}",
             )
+
+    def _with_ablation(self, score: Score, sample: Sample, episode: Episode) -> Score:
+        """The score; under a web ablation with the pages that the model was shown, and in a shifted
+        world with whether its answer is that of the plain one."""
+        if sample.ablation is None or not score.metrics:
+            return score
+        worlds = {*episode.condition.split("~")[1:]} & {*get_args(WebAblation)}
+        beside = {PAGES_SHOWN: float(len(episode.pages))} if worlds else {}
+        if "shifted" in worlds:
+            plain = self.scorer(sample.worded(wording_of(episode.condition)), episode)
+            beside[ORIGINAL] = plain.metrics.get(self.right_metric, 0.0)
+        return score.model_copy(update={"metrics": score.metrics | beside})
+
+    def prompt_under(self, sample: Sample, condition: Condition) -> tuple[Message, ...]:
+        """The first messages for the sample in the condition's world."""
+        return self.prompt(sample_under(sample, condition), condition)
 
     def form_under(self, condition: Condition, sample: Sample) -> AnswerForm | None:
         """The form that the server holds the answer to; None where it is free. ConfigError where

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from agent_env.errors import SearchError
 from agent_env.records.pages import Hit, Page
@@ -73,6 +73,14 @@ class FullText:
         """Address, title and text of every page, in the order in which they were added."""
         yield from self._db.execute("SELECT url, title, text FROM search ORDER BY rowid")
 
+    def with_words(self, words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+        """Address, title and text of every page that holds all these words."""
+        if words:
+            yield from self._db.execute(
+                "SELECT url, title, text FROM search WHERE search MATCH ? ORDER BY rowid",
+                (" AND ".join(f'"{word}"' for word in words),),
+            ).fetchall()
+
     async def search(self, query: str, limit: int) -> list[Hit]:
         """The pages that hold most of the query's words: first those titled just so, then by BM25
         with titles counting more."""
@@ -87,7 +95,7 @@ class FullText:
             ).fetchall()
         except sqlite3.Error as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
-        hits = [Hit(url=u, title=t, snippet=lead(x)) for u, t, x in rows if _covers(t, x, words)]
+        hits = [Hit(url=u, title=t, snippet=lead(x)) for u, t, x in rows if covers(t, x, words)]
         return titled_first(hits, query)[:limit]
 
     def _telling(self, words: list[str]) -> list[str]:
@@ -112,7 +120,8 @@ class FullText:
         return 0 if row is None else int(row[0])
 
 
-def _covers(title: str, text: str, words: list[str]) -> bool:
+def covers(title: str, text: str, words: list[str]) -> bool:
+    """Whether a page holds enough of a query's words to be a hit."""
     page_words = set(_WORD.findall(f"{title} {text}".lower()))
     return sum(word in page_words for word in words) >= COVERAGE * len(words)
 

@@ -29,6 +29,9 @@ INNER = {
 SCRIPTS = {
     "reference": "agent_env.families.reference.policy:Reference",
     "reference-static": "agent_env.families.reference.policy:ReferenceStatic",
+    "reader": "agent_env.families.reference.policy:Reader",
+    "rememberer": "agent_env.families.reference.policy:Rememberer",
+    "guesser": "agent_env.families.reference.policy:Guesser",
 }
 """Scripted policies by model name."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent_env.records.tool_traits import ToolTraits
     from agent_env.sandbox.probe_records import ProbeRecords
     from agent_env.tasks.contexts import Contexts
-    from agent_env.tasks.task import Task
+    from agent_env.tasks.task import Prompt, Task
     from agent_env.web.opened import Web
 
 PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
@@ -189,7 +189,7 @@ class Rooms:
         if traits.needs_table is not None:
             supplies = replace(supplies, tables=self._tables(traits, sample))
         if traits.needs_web:
-            supplies = self._with_web(supplies, sample)
+            supplies = self._with_web(supplies, sample, condition)
         if traits.needs_sandbox:
             setup = self.task.setup
             code = setup(sample, condition) if setup else None
@@ -210,19 +210,27 @@ class Rooms:
             )
         return tuple(self.materials[digest] for digest in sample.materials)
 
-    def _with_web(self, supplies: Supplies, sample: Sample) -> Supplies:
-        """Each episode's own, as its guard knows the sample."""
+    def _with_web(self, supplies: Supplies, sample: Sample, condition: Condition) -> Supplies:
+        """Each episode's own, as its guard and its overlay know the sample."""
+        from agent_env.tasks.conditions import sample_under
+        from agent_env.web.ablation import overlay_of
         from agent_env.web.guarded import GuardedFetcher, GuardedSearch
         from agent_env.web.guards import Guard
         from agent_env.web.kept import Remembered
+        from agent_env.web.overlay import OverlayFetcher, OverlaySearch
 
         if self.web is None:
             raise ConfigError("a condition needs the web, and the run's 'web' names none")
-        guard = Guard.of(sample, self.web_settings.as_of, self.web_settings.block_leaks)
+        asked = sample_under(sample, condition)
+        guard = Guard.of(asked, self.web_settings.as_of, self.web_settings.block_leaks)
+        search, fetcher = self.web.search, self.web.fetcher
+        if (overlay := overlay_of(asked, condition.disturbance, self.web.store)) is not None:
+            search = OverlaySearch(search, overlay, spare=not self.web.foreign)
+            fetcher = OverlayFetcher(fetcher, overlay)
         return replace(
             supplies,
-            search=GuardedSearch(self.web.search, guard),
-            fetcher=Remembered(GuardedFetcher(self.web.fetcher, guard)),
+            search=GuardedSearch(search, guard),
+            fetcher=Remembered(GuardedFetcher(fetcher, guard)),
             foreign=self.web.foreign,
         )
 
@@ -279,12 +287,13 @@ def _free_strategy(
     from agent_env.tasks.templates import example_turns
 
     examples = example_turns(task)
+    prompt: Prompt = task.prompt_under
     if condition.context is None:
-        return make_strategy(condition, task.prompt, examples, task.strategies, plugins), None
+        return make_strategy(condition, prompt, examples, task.strategies, plugins), None
     pages = contexts[condition.context].by_sample.get(sample.id)
     if pages is None:
         raise ConfigError(f"{condition.context} has no pages for sample '{sample.id}'")
-    prompt = with_context(task.prompt, pages.text)
+    prompt = with_context(prompt, pages.text)
     return make_strategy(condition, prompt, examples, task.strategies, plugins), pages.digest
 
 

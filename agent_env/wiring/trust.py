@@ -33,12 +33,10 @@ from agent_env.records.safe_files import read_own_file, replace_file
 from agent_env.records.schema import Record
 from agent_env.wiring.models import api_of, head_of
 from agent_env.wiring.plugins import named_in
-from agent_env.wiring.registry import MODELS
+from agent_env.wiring.registry import MODELS, SCRIPTS
 
 CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
 """Sandboxes that keep code from the host."""
-SCRIPTED = ("reference", "reference-static")
-"""Models that are asked in this process."""
 WITHOUT_MODEL: Mapping[str, Any] = {
     "model": "reference",
     "model_parameters": {},
@@ -125,9 +123,9 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
         settings.append(OutsideSetting("sandbox", manifest.sandbox, " (runs code on this machine)"))
     settings += [OutsideSetting(kind, path, CODE) for kind, path in sorted(_code(manifest))]
     settings += [_of_server(server) for server in manifest.mcp]
-    if manifest.model not in SCRIPTED:
+    if manifest.model not in SCRIPTS:
         settings += _of_model(manifest)
-    if manifest.model not in SCRIPTED and manifest.server is not None:
+    if manifest.model not in SCRIPTS and manifest.server is not None:
         file, command = manifest.server.file, manifest.server.command
         settings.append(OutsideSetting("server", command, " (runs on this machine)"))
         settings += [] if file is None else [OutsideSetting("model file", file.path)]

@@ -14,7 +14,7 @@ from agent_env.errors import DatasetError
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.records.trace_events import EpisodeStarted, Event
-from agent_env.tasks.conditions import wording_of
+from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.task import Task
 
 
@@ -107,7 +107,7 @@ class Source:
             name,
             tuple(own_events(events)),
             episode,
-            sample.worded(wording_of(episode.condition)),
+            sample_under(sample, episode.condition),
             self.task.score(sample, episode),
         )
 

@@ -1,4 +1,5 @@
-"""The two scripted policies: one that searches until it is sure, one that searches once.
+"""The scripted policies: one that searches until it is sure, one that searches once, and some with
+a single known fault or source, with which measures are tried.
 
 Each family has its own step function, which `Family.reference` names.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from agent_env.families.reference.turns import Call, Step, Turn
+from agent_env.families.reference.turns import Call, Source, Step, Turn
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage
@@ -24,6 +25,7 @@ class Reference:
     name = "reference"
     thorough = True
     """Whether it looks until it is sure, or takes the first that fits."""
+    source: Source = "pages"
 
     def __init__(self, steps: Sequence[str | StepMaker] | None = None) -> None:
         """`steps` are the families' functions, or where they are; None: those of every task."""
@@ -36,7 +38,8 @@ class Reference:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         """The next step, from the messages alone."""
-        turn = Turn(messages, () if options.tool_choice == "none" else tools, self.thorough)
+        offered = () if options.tool_choice == "none" else tools
+        turn = Turn(messages, offered, self.thorough, self.source)
         return _reply(messages, *next(self._turns(turn)))
 
     def _turns(self, turn: Turn) -> Iterator[Step]:
@@ -55,6 +58,26 @@ class ReferenceStatic(Reference):
 
     name = "reference-static"
     thorough = False
+
+
+class Reader(Reference):
+    """The reference policy by the name of what it answers from."""
+
+    name = "reader"
+
+
+class Rememberer(Reference):
+    """Searches once and answers from what it remembers, whatever the pages say."""
+
+    name = "rememberer"
+    source = "memory"
+
+
+class Guesser(Reference):
+    """Searches once and guesses among the values that the other constraints allow."""
+
+    name = "guesser"
+    source = "chance"
 
 
 def steps_of(tasks: Iterable[str]) -> list[str | StepMaker]:

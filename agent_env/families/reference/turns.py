@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agent_env.families.reference.context_pages import split_pages
 from agent_env.records.schema import Message, ToolCall, ToolSpec
@@ -16,6 +17,9 @@ Step = tuple[str, Sequence[Call]]
 """The text of the reply, and its calls."""
 
 
+Source = Literal["pages", "memory", "chance"]
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """The input of a policy."""
@@ -24,6 +28,8 @@ class Turn:
     tools: Sequence[ToolSpec]
     thorough: bool
     """Whether it looks until it is sure, or takes the first that fits."""
+    source: Source = "pages"
+    """What it answers from: the pages, what it remembers of the shipped tables, or a guess."""
 
     @property
     def offered(self) -> set[str]:

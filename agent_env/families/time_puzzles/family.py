@@ -13,6 +13,7 @@ from agent_env.families.time_puzzles.options import (
     processes_of,
     set_options,
     tables_of,
+    world_of,
 )
 from agent_env.families.time_puzzles.published import read_published, write_published
 from agent_env.families.time_puzzles.puzzle_sets import make_set
@@ -64,13 +65,16 @@ def _is_array(file: Path) -> bool:
 
 FAMILY = Family(
     NAME,
-    lambda prompt, options, tables: make_task(prompt, lambda: tables_of(options)),
+    lambda prompt, options, tables: make_task(
+        prompt, lambda: tables_of(options), lambda: world_of(options)
+    ),
     _make,
     PuzzleOptions,
     read_foreign=_read_foreign,
     write_foreign=_write_foreign,
     screening="agent_env.families.time_puzzles.screening:screen_events",
     reference="agent_env.families.time_puzzles.reference:next_step",
+    policies=("reference", "reference-static", "reader", "rememberer", "guesser"),
     rewording="agent_env.families.time_puzzles.model_wording:REWORDING",
     reproduction="agent_env.families.time_puzzles.reproduction:PAPER",
 )

@@ -15,22 +15,19 @@ from random import Random
 
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.candidates import Candidates, Entry, FactKind
-from agent_env.families.time_puzzles.checks import Checker
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.difficulty import ANY, Target, difficulty_of
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
+from agent_env.families.time_puzzles.guarantees import Guarantees
 from agent_env.families.time_puzzles.plan import Outline, draw_outline, plan_kinds
 from agent_env.families.time_puzzles.proofs import proofs_of
 from agent_env.families.time_puzzles.sample import Checks, Difficulty, TimePuzzle
-from agent_env.families.time_puzzles.solver import information_gain, rests_of, solve
-from agent_env.families.time_puzzles.spelled_out import SpelledOut, TooManySpans
+from agent_env.families.time_puzzles.solver import information_gain, rests_of
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange, DaySet
 from agent_env.temporal.facts.articles import article_url, event_title, presidency_title
 from agent_env.temporal.facts.tables import FactTables
 
-MIN_EVENT_VALUES = 10
-"""Least number of values of the event, so that guessing it rarely succeeds."""
 MAX_TRIES = 4000
 """Plans tried for one puzzle."""
 MANY_FACTS = 6
@@ -99,9 +96,8 @@ class Generator:
         self._checked = checked
         self._sets = DaySets(days, tables)
         self._wording = Wording(tables, self._sets)
-        self._spelled_out = SpelledOut(self._sets)
         self._candidates = Candidates(tables, self._sets, calendars)
-        self._checker = Checker(self._sets, tables)
+        self._guarantees = Guarantees(self._sets, tables)
 
     def puzzle(self, shape: Shape, rng: Random, name: str) -> TimePuzzle:
         """One puzzle of the shape. Raises NotFound after MAX_TRIES plans."""
@@ -240,14 +236,11 @@ class Generator:
         facts = [entry.fact for entry in entries]
         rests = rests_of([entry.days for entry in entries], self._days.everything)
         answer = rests[0] & entries[0].days
-        checks = self._check(facts, rests, answer) if self._checked else None
-        if (self._checked and checks is None) or self._checker.needs_open_end(facts, answer):
+        checks = self._guarantees.checks(facts, rests, answer) if self._checked else None
+        if (self._checked and checks is None) or self._guarantees.needs_open_end(facts, answer):
             return None
-        try:
-            listed = self._spelled_out.listed(facts, rests, answer, rng)
-        except TooManySpans:
-            return None
-        if self._checked and not self._is_explicit_sound(listed, answer):
+        listed = self._guarantees.listed(facts, rests, answer, rng, self._checked)
+        if listed is None:
             return None
         order = rng.sample(range(len(facts)), len(facts))
         explicit = tuple(self._wording.explicit(facts[i], listed[i]) for i in order)
@@ -255,13 +248,6 @@ class Generator:
 
     def _difficulty(self, entries: Sequence[Entry]) -> Difficulty:
         return difficulty_of(entries, self._sets.events, self._days.everything)
-
-    def _is_explicit_sound(self, listed: Sequence[DaySet], answer: DaySet) -> bool:
-        """Whether the explicit wording has the same answer and no fact that it could do without."""
-        rests = rests_of(listed, self._days.everything)
-        if solve(listed, self._days.everything) != answer:
-            return False
-        return not self._checker.unnecessary(rests, answer)
 
     def _puzzle(
         self,
@@ -296,28 +282,6 @@ class Generator:
             years=f"{self._days.first.year}-{self._days.last.year}",
             checks=checks,
             digest=digest_of(facts, constraints, explicit, gold),
-        )
-
-    def _check(self, facts: list[Fact], rests: list[DaySet], answer: DaySet) -> Checks | None:
-        """The checks, cheap ones first; None if any fails."""
-        checker, event = self._checker, facts[0]
-        assert isinstance(event, KbEvent)
-        if checker.unnecessary(rests, answer) or checker.other_answers(facts, rests, answer):
-            return None
-        bits = checker.event_bits(rests[0], answer)
-        if bits is not None and bits < 1:
-            return None
-        values = checker.event_values(event, rests[0])
-        if values < MIN_EVENT_VALUES or not checker.is_closed(facts, answer):
-            return None
-        return Checks(
-            closed=True,
-            necessary=True,
-            event_bits=None if bits is None else round(bits, 3),
-            event_values=values,
-            robust=True,
-            faithful=True,
-            explicit_necessary=True,
         )
 
 

@@ -116,18 +116,18 @@ def chance_of(case: Case, sets: DaySets) -> float:
     value = {"year": first.year, "month": first.month, "day": first.day}[case.event.level]
     if _having(case.event, value, case.rest, sets) != case.gold:
         return 0.0
-    return 1 / len(_values(case.event, case.rest, sets))
+    return 1 / len(values_of(case.event, case.rest, sets))
 
 
 def draw_value(case: Case, sets: DaySets, rng: Random) -> DaySet:
     """The days left by a random value of the event that the other facts allow."""
     if case.event is None or not case.rest:
         return case.rest
-    value = rng.choice(_values(case.event, case.rest, sets))
+    value = rng.choice(values_of(case.event, case.rest, sets))
     return _having(case.event, value, case.rest, sets)
 
 
-def _values(event: KbEvent, rest: DaySet, sets: DaySets) -> list[int]:
+def values_of(event: KbEvent, rest: DaySet, sets: DaySets) -> list[int]:
     """The years, months or days of the month that occur in the rest, by the event's level."""
     if event.level == "year":
         return list(years_in(rest, sets.days))

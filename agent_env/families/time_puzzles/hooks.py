@@ -54,6 +54,12 @@ def cluster(sample: Sample) -> str:
     return getattr(sample, "event", "")
 
 
+def chance(sample: Sample) -> float | None:
+    """Of a guess among the values of the event that the other facts allow."""
+    checks = sample.checks if isinstance(sample, TimePuzzle) else None
+    return None if checks is None else 1 / max(1, checks.event_values)
+
+
 def fault_finder() -> PuzzleFaults:
     """A finder with the packaged fact tables."""
     from agent_env.temporal.facts.tables import shipped_tables
@@ -78,4 +84,4 @@ STATISTICS = (
     "agent_env.families.time_puzzles.paper_tables:TABLE_3",
     "agent_env.families.time_puzzles.paper_tables:FIGURE_4",
 )
-HOOKS = AnalysisHooks(groups, cluster, "event", fault_finder, determined, STATISTICS)
+HOOKS = AnalysisHooks(groups, cluster, "event", fault_finder, determined, STATISTICS, chance)

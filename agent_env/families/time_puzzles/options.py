@@ -62,13 +62,16 @@ def set_options(count: int, seed: int, options: PuzzleOptions) -> SetOptions:
 
 def tables_of(options: PuzzleOptions) -> FactTables:
     """The packaged tables; a user's table replaces the events, and adds its people."""
-    tables = shipped_tables()
-    file = options.facts_table
-    if file is not None:
-        tables = read_world(file, tables)
+    tables, file = world_of(options), options.facts_table
     if options.after:
         tables = _after(tables, options.after, file)
     return _obscure(tables, options.obscurity) if options.obscurity else tables
+
+
+def world_of(options: PuzzleOptions) -> FactTables:
+    """The tables with the events that are asked of no puzzle, too."""
+    tables, file = shipped_tables(), options.facts_table
+    return tables if file is None else read_world(file, tables)
 
 
 def _obscure(tables: FactTables, least: float) -> FactTables:

@@ -19,6 +19,7 @@ from agent_env.families.time_puzzles.reference_evidence import (
     is_titled,
     words,
 )
+from agent_env.families.time_puzzles.reference_memory import recalled
 from agent_env.families.time_puzzles.reference_reading import (
     Clause,
     Lookup,
@@ -69,6 +70,8 @@ def next_step(turn: Turn) -> Step | None:
         return None
     if prompt.unread:  # an answer from the other constraints would be a guess
         return f"I did not understand: {'; '.join(prompt.unread)}\nI give no answer.", []
+    if turn.source != "pages":
+        return answer_without_pages(turn, prompt, history)
     states = [
         context_fact(lookup, history) or find(lookup, history, tools) for lookup in prompt.lookups
     ]
@@ -144,6 +147,27 @@ def queries(lookup: Lookup) -> list[str]:
     return list(dict.fromkeys(query for query in [*tries, *singles] if query))
 
 
+def answer_without_pages(turn: Turn, prompt: ParsedPrompt, history: History) -> Step:
+    """Searches until something is found, then the answer from memory, or by guessing the event's
+    value; lives and terms in office are remembered either way."""
+    for query in queries(prompt.lookups[0]) if prompt.lookups else ():
+        if any(history.searches.values()) or "web_search" not in turn.offered:
+            break
+        if query not in history.searches:
+            return "I look that up.", [("web_search", {"query": query})]
+    is_guess = turn.source == "chance"
+    states = [
+        LookupState(None if is_guess and lookup.what == "event" else recalled(lookup))
+        for lookup in prompt.lookups
+    ]
+    clauses = [*prompt.clauses, *(state.clause for state in states if state.clause is not None)]
+    dates = list(_solve(json.dumps(clauses), prompt.first, prompt.last))
+    missing = [k for k, f in zip(prompt.lookups, states, strict=True) if f.clause is None]
+    # what it was shown decides the draw, so that two worlds give two independent guesses
+    dates = _guess(dates, missing, "\n".join(each.content for each in turn.messages))
+    return _answer(dates, missing, []), []
+
+
 def _finish(
     tools: set[str],
     history: History,
@@ -189,14 +213,14 @@ def _printed_dates(printed: str | None) -> list[str] | None:
     return re.findall(r"\d{4}-\d{2}-\d{2}", printed) if lines else None
 
 
-def _guess(dates: list[str], missing: list[Lookup], prompt: str) -> list[str]:
+def _guess(dates: list[str], missing: list[Lookup], chance: str) -> list[str]:
     """The dates of one pseudo-randomly drawn value of each unknown event."""
     for lookup in missing:
         if lookup.shares == "span" or not dates:
             continue
         part = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}[lookup.shares]
         values = sorted({day[part] for day in dates})
-        draw = int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:4], "big")
+        draw = int.from_bytes(hashlib.sha256(chance.encode()).digest()[:4], "big")
         value = values[draw % len(values)]
         dates = [day for day in dates if day[part] == value]
     return dates

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.examples import WORKED
@@ -11,6 +12,7 @@ from agent_env.families.time_puzzles.known_facts import HEAD, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.shortcuts import shortcuts
 from agent_env.families.time_puzzles.spelled_out import SPELLED_OUT
+from agent_env.records.ablation import ShiftedWorld
 from agent_env.records.json_schema import DATE, list_of
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.scoring.date_answers import parse_date_answer
@@ -18,7 +20,7 @@ from agent_env.scoring.date_matching import days_off
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 from agent_env.scoring.episode_score import episode_score
 from agent_env.tasks.answer_forms import AnswerForm
-from agent_env.tasks.task import Example, Task
+from agent_env.tasks.task import Example, Task, TextAt
 from agent_env.temporal.facts.tables import FactTables, shipped_tables
 
 NAME = "time-puzzles"
@@ -67,11 +69,21 @@ DAYS_OFF = "days_off"
 """Defined where gold and answer both have dates, or neither; see `scoring.date_matching`."""
 
 
-def make_task(prompt: str = "default", tables: Callable[[], FactTables] = shipped_tables) -> Task:
-    """The task with one of the PROMPTS; `tables` date the facts for shortcuts."""
+def make_task(
+    prompt: str = "default",
+    tables: Callable[[], FactTables] = shipped_tables,
+    world: Callable[[], FactTables] = shipped_tables,
+) -> Task:
+    """The task with one of the PROMPTS; `tables` date the facts for shortcuts, `world` has all
+    events of the web."""
     if prompt not in PROMPTS:
         raise ConfigError(f"unknown prompt '{prompt}'; known: {', '.join(PROMPTS)}")
     template = PROMPTS[prompt]
+
+    def shift(sample: Sample, rng: Random, text_at: TextAt) -> ShiftedWorld:
+        from agent_env.families.time_puzzles.shift import shifted_world
+
+        return shifted_world(_puzzle(sample), world(), rng, text_at)
 
     def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         return (Message(role="user", content=template.format(**prompt_fields(sample, condition))),)
@@ -92,6 +104,7 @@ def make_task(prompt: str = "default", tables: Callable[[], FactTables] = shippe
         wording=lambda values: template.format(**values),
         examples=lambda sample, condition: examples(_puzzle(sample)),
         form=lambda sample: answer_form(_puzzle(sample)),
+        shift=shift,
         analysis=HOOKS,
         shortcuts=shortcuts(tables),
     )

@@ -18,7 +18,7 @@ from agent_env.records.options import MCP, SERVER, STOPPING, WHAT, WORDS
 from agent_env.records.schema import Condition
 from agent_env.runs.keywords import keyword_problem, keywords_of
 from agent_env.runs.options import RunOptions
-from agent_env.runs.prepare import addressed
+from agent_env.runs.prepare import addressed, disturbances_of
 from agent_env.runs.studies.plan import Budget, StudyPlan, budget_problem
 from agent_env.runs.studies.toml_lines import Place, TomlLines
 
@@ -182,7 +182,11 @@ class _Reading:
         """The conditions of a run with these options; none where a mistake keeps them from being
         known, which is noted."""
         from agent_env.episodes.contexts.copies import parse_context_options
-        from agent_env.tasks.conditions import parse_conditions, with_first_steps
+        from agent_env.tasks.conditions import (
+            parse_conditions,
+            with_disturbances,
+            with_first_steps,
+        )
         from agent_env.tasks.family import read_options
         from agent_env.wiring.mcp_options import unread_tools
         from agent_env.wiring.plugins import tools_named
@@ -201,7 +205,8 @@ class _Reading:
                     texts = [each for each in names if isinstance(each, str)]
                     tools = tools_named(options.tools) | unread_tools(options.mcp, texts)
                     parsed = parse_conditions(names, contexts, tools)
-                    return with_first_steps(parsed, options.first_steps)
+                    first = with_first_steps(parsed, options.first_steps)
+                    return with_disturbances(first, disturbances_of(options, first))
         return ()
 
     @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from agent_env.records.schema import MaterialTable
 from agent_env.temporal.facts.tables import EventRow, FactTables, TermRow
@@ -31,11 +31,7 @@ def render_all(
     they are asked for."""
     links = CrossLinks(tables)
     for row in tables.events:
-        yield event_article(row, level, links, tables.invented)
-        yield from reports(row, tables.invented)
-        if (notes := notes_on_event(row)) is not None:
-            yield notes
-        yield from traps(row, level)
+        yield from _event_pages(row, level, links, tables.invented)
     for life in tables.people:
         yield person_article(life, level, links, tables.invented)
         if (notes := notes_on_life(life)) is not None:
@@ -48,6 +44,28 @@ def render_all(
         yield from table_pages(table, level)
 
 
+def render_event(
+    tables: FactTables, row: EventRow, level: Difficulty, decades: Collection[int]
+) -> Iterator[Sheet]:
+    """Every page that states or misstates a date of one event of the tables: its own, and the
+    lists of its kind of these decades."""
+    yield from _event_pages(row, level, CrossLinks(tables), tables.invented)
+    same_kind = [each for each in tables.events if each.kind == row.kind]
+    for decade, rows in sorted(_decades(same_kind).items()):
+        if decade in decades:
+            yield almanac(row.kind, decade, rows)
+
+
+def _event_pages(
+    row: EventRow, level: Difficulty, links: CrossLinks, invented: bool
+) -> Iterator[Sheet]:
+    yield event_article(row, level, links, invented)
+    yield from reports(row, invented)
+    if (notes := notes_on_event(row)) is not None:
+        yield notes
+    yield from traps(row, level)
+
+
 def _presidencies(tables: FactTables, level: Difficulty) -> Iterator[Sheet]:
     terms: dict[str, list[TermRow]] = defaultdict(list)
     for term in tables.presidents:
@@ -58,12 +76,19 @@ def _presidencies(tables: FactTables, level: Difficulty) -> Iterator[Sheet]:
 
 def _lists(tables: FactTables) -> Iterator[Sheet]:
     kinds: dict[str, list[EventRow]] = defaultdict(list)
-    decades: dict[tuple[str, int], list[EventRow]] = defaultdict(list)
     for row in tables.events:
         kinds[row.kind].append(row)
-        if row.start is not None and row.end is not None:
-            decades[row.kind, row.start.year // 10 * 10].append(row)
     for kind, rows in sorted(kinds.items()):
         yield kind_list(kind, rows)
-    for (kind, decade), rows in sorted(decades.items()):
-        yield almanac(kind, decade, rows)
+    for kind in sorted(kinds):
+        for decade, rows in sorted(_decades(kinds[kind]).items()):
+            yield almanac(kind, decade, rows)
+
+
+def _decades(rows: Iterable[EventRow]) -> dict[int, list[EventRow]]:
+    """The events whose both ends are known, by the decade in which they began."""
+    decades: dict[int, list[EventRow]] = defaultdict(list)
+    for row in rows:
+        if row.start is not None and row.end is not None:
+            decades[row.start.year // 10 * 10].append(row)
+    return decades

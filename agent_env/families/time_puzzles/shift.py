@@ -1,0 +1,249 @@
+"""A puzzle's shifted world: its event at other dates, on every page that speaks of it.
+
+Only the event moves, which every puzzle has to look up; names, lives, terms in office and all other
+events stay. Gold and explicit wording are solved anew, and the twin has the guarantees of its
+puzzle: as checked, with one to six answers (or as many as the puzzle) and none of its gold alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+from random import Random
+
+from pydantic import JsonValue
+
+from agent_env.families.time_puzzles.day_sets import DaySets, years_held
+from agent_env.families.time_puzzles.facts import KbEvent
+from agent_env.families.time_puzzles.generator import digest_of
+from agent_env.families.time_puzzles.guarantees import Guarantees
+from agent_env.families.time_puzzles.guessers import event_of, values_of
+from agent_env.families.time_puzzles.proofs import proofs_of
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.solver import information_gain, rests_of
+from agent_env.families.time_puzzles.wording import Wording
+from agent_env.records.ablation import ChangedPage, ShiftedWorld
+from agent_env.tasks.task import CannotShift, TextAt
+from agent_env.temporal.days import DayRange
+from agent_env.temporal.facts.tables import EventRow, FactTables
+from agent_env.temporal.partial import PartialDate
+from agent_env.web.ablation import shifted_from
+from agent_env.web.site.difficulty import LEVELS
+from agent_env.web.site.render import render_event
+
+MOST = 6
+"""Answers of a twin, unless its puzzle has more."""
+TRIES = 200
+NEAR = 40
+"""Years from the event's own within which other years are tried first."""
+FIRST, LAST = 1583, 2024
+"""Years to which events move."""
+
+
+def shifted_world(
+    puzzle: TimePuzzle, tables: FactTables, rng: Random, text_at: TextAt
+) -> ShiftedWorld:
+    """The puzzle's `Task.shift`; `tables` are those that the run's web was rendered from."""
+    event = event_of(puzzle.facts)
+    name = None if event is None else event.event
+    row = next((row for row in tables.events if row.event == name), None)
+    if row is None or len(puzzle.facts) != len(puzzle.constraints):
+        raise CannotShift("the tables of the run do not have its event")
+    if stated := _stated_year(row, puzzle):
+        raise CannotShift(f"its words state the year {stated}")
+    twin, moved = shifted_twin(puzzle, row, tables, rng)
+    return ShiftedWorld(
+        sample=_differences(puzzle, twin), pages=_changed_pages(tables, row, moved, text_at)
+    )
+
+
+def shifted_twin(
+    puzzle: TimePuzzle, row: EventRow, tables: FactTables, rng: Random
+) -> tuple[TimePuzzle, EventRow]:
+    """The puzzle in a world where its event has other dates, and the event there; CannotShift where
+    none was found."""
+    first, last = map(int, puzzle.years.split("-"))
+    days = DayRange(date(first, 1, 1), date(last, 12, 31))
+    sets = DaySets(days, tables)
+    event = event_of(puzzle.facts)
+    assert event is not None
+    others = [sets.of(fact) for fact in puzzle.facts if fact is not event]
+    rest = rests_of([*others, days.everything], days.everything)[-1]
+    for moved in _moved_rows(event, row, values_of(event, rest, sets), rng):
+        twin = _twin(puzzle, event, moved, tables, rng)
+        if twin is not None:
+            return twin, moved
+    raise CannotShift(f"no other dates of its event were found in {TRIES} tries")
+
+
+def _moved_rows(
+    event: KbEvent, row: EventRow, values: list[int], rng: Random
+) -> Iterator[EventRow]:
+    """The event at other dates, at random, near ones first."""
+    latest = max([LAST, *(bound.year for bound in (row.start, row.end) if bound), *row.years[-1:]])
+    if event.aspect == "multi_year":
+        steps = [n for n in range(-NEAR * 2, NEAR * 2 + 1) if n]
+        for step in sorted(steps, key=lambda n: (abs(n) > NEAR, rng.random()))[:TRIES]:
+            moved = moved_by_years(row, step)
+            held = years_held(moved) if moved is not None else ()
+            if moved is not None and held and held[0] >= FIRST and held[-1] <= latest:
+                yield moved
+        return
+    bound = row.start if event.aspect == "start" else row.end
+    if bound is None:
+        return
+    other = [value for value in values if value != event.value]
+    if event.level == "year":
+        other.sort(key=lambda year: (abs(year - bound.year) > NEAR, rng.random()))
+    else:
+        other = [rng.choice(other) for _ in range(TRIES)] if other else []
+    for value in other[:TRIES]:
+        target = _target(event, bound, value, rng)
+        moved = None if target is None else _moved(row, target - bound.first)
+        ends = [each.year for each in (moved.start, moved.end) if each] if moved else []
+        if moved is not None and min(ends) >= FIRST and max(ends) <= latest:
+            yield moved
+
+
+def _target(event: KbEvent, bound: PartialDate, value: int, rng: Random) -> date | None:
+    """A day in the year, month or day of the month; None where the draw is no day."""
+    near = bound.year + rng.choice((-1, 1)) * rng.randint(1, NEAR)
+    year, month, day = near, rng.randint(1, 12), rng.randint(1, 28)
+    if event.level == "year":
+        year = value
+    elif event.level == "month":
+        month = value
+    else:
+        day = value
+    try:
+        return date(year, month if bound.month else 1, day if bound.day else 1)
+    except ValueError:
+        return None
+
+
+def moved_by_years(row: EventRow, step: int) -> EventRow | None:
+    """The event so many years later; None where a date of it is none there."""
+    start, end = (
+        None if bound is None else replace(bound, year=bound.year + step)
+        for bound in (row.start, row.end)
+    )
+    if any((each.month, each.day) == (2, 29) for each in (start, end) if each is not None):
+        return None
+    return replace(row, start=start, end=end, years=tuple(year + step for year in row.years))
+
+
+def _moved(row: EventRow, by: timedelta) -> EventRow | None:
+    """The event with both ends and its listed years moved; None outside the calendar."""
+
+    def later(bound: PartialDate | None) -> PartialDate | None:
+        if bound is None:
+            return None
+        day = bound.first + by
+        return PartialDate(day.year, bound.month and day.month, bound.day and day.day)
+
+    try:
+        start, end = later(row.start), later(row.end)
+    except OverflowError:
+        return None
+    was, now = (row.start or row.end), (start or end)
+    step = now.year - was.year if was and now else 0
+    return replace(row, start=start, end=end, years=tuple(year + step for year in row.years))
+
+
+def _twin(
+    puzzle: TimePuzzle, event: KbEvent, moved: EventRow, tables: FactTables, rng: Random
+) -> TimePuzzle | None:
+    """The puzzle with its event there; None where a guarantee does not hold."""
+    first, last = map(int, puzzle.years.split("-"))
+    days = DayRange(date(first, 1, 1), date(last, 12, 31))
+    world = with_event(tables, moved)
+    sets = DaySets(days, world)
+    facts = [_fact(event, moved) if fact is event else fact for fact in puzzle.facts]
+    rests = rests_of([sets.of(fact) for fact in facts], days.everything)
+    answer = rests[0] & sets.of(facts[0])
+    gold = tuple(day.isoformat() for day in days.dates(answer)) if answer.bit_count() < 999 else ()
+    if not 1 <= len(gold) <= max(MOST, len(puzzle.gold)) or set(gold) == set(puzzle.gold):
+        return None
+    guarantees, is_checked = Guarantees(sets, world), puzzle.checks is not None
+    checks = guarantees.checks(facts, rests, answer) if is_checked else None
+    if (is_checked and checks is None) or guarantees.needs_open_end(facts, answer):
+        return None
+    listed = guarantees.listed(facts, rests, answer, rng, is_checked)
+    if listed is None:
+        return None
+    wording = Wording(world, sets)
+    explicit = tuple(map(wording.explicit, facts, listed))
+    gains = (information_gain(sets.of(fact), len(days)) for fact in facts)
+    update = {
+        "gold": gold,
+        "explicit_gold": None,
+        "proofs": proofs_of(facts, sets),
+        "explicit_constraints": explicit,
+        "facts": tuple(facts),
+        "information_gain": tuple(round(gain, 3) for gain in gains),
+        "solution_count": len(gold),
+        "seed_date": gold[0],
+        "checks": checks,
+        "digest": digest_of(facts, puzzle.constraints, explicit, gold),
+    }
+    return puzzle.model_copy(update=update)
+
+
+def _fact(event: KbEvent, moved: EventRow) -> KbEvent:
+    """What the puzzle says of the event, there."""
+    bound = moved.start if event.aspect == "start" else moved.end
+    if event.aspect == "multi_year" or bound is None:
+        return event
+    value = {"year": bound.year, "month": bound.month, "day": bound.day}[event.level]
+    return event.model_copy(update={"value": value})
+
+
+def with_event(tables: FactTables, row: EventRow) -> FactTables:
+    """The tables with the event of this name as in the row."""
+    events = tuple(row if each.event == row.event else each for each in tables.events)
+    return replace(tables, events=events)
+
+
+def _stated_year(row: EventRow, puzzle: TimePuzzle) -> str | None:
+    """A year of the event that stands in its name or in what is written of it."""
+    bounds = {str(each.year) for each in (row.start, row.end) if each}
+    years = bounds | set(map(str, row.years))
+    at = next(i for i, fact in enumerate(puzzle.facts) if isinstance(fact, KbEvent))
+    texts = (row.event, row.hint, row.summary, puzzle.constraints[at])
+    return next(
+        (
+            year
+            for text in texts
+            for year in re.findall(r"(?<!\d)\d{4}(?!\d)", text)
+            if year in years
+        ),
+        None,
+    )
+
+
+def _differences(puzzle: TimePuzzle, twin: TimePuzzle) -> dict[str, JsonValue]:
+    plain, shifted = (each.model_dump(mode="json") for each in (puzzle, twin))
+    plain.setdefault("explicit_gold", None)
+    fields = {name: value for name, value in shifted.items() if plain.get(name) != value}
+    return fields | ({"explicit_gold": None} if plain["explicit_gold"] is not None else {})
+
+
+# Pages ------------------------------------------------------------------------------------------
+
+
+def _changed_pages(
+    tables: FactTables, row: EventRow, moved: EventRow, text_at: TextAt
+) -> tuple[ChangedPage, ...]:
+    """The pages on the event, rendered as the run's web renders them; CannotShift where that web
+    was not rendered from these tables."""
+    decades = {each.year // 10 * 10 for each in (row.start, moved.start) if each is not None}
+    for level in LEVELS.values():
+        for invented in (tables.invented, not tables.invented):
+            world = replace(tables, invented=invented)
+            plain = [(s.url, s.title, s.text) for s in render_event(world, row, level, decades)]
+            if all(text_at(url) == text for url, _, text in plain):
+                shifted = render_event(with_event(world, moved), moved, level, decades)
+                return shifted_from(plain, [(s.url, s.title, s.text) for s in shifted])
+    raise CannotShift("the run's web has other pages of its event than its tables give")

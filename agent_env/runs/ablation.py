@@ -1,0 +1,170 @@
+"""Web ablations of a new run: what they change for each sample, drawn before the first episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from agent_env.errors import ConfigError
+from agent_env.records.ablation import SampleAblation, ShiftedWorld
+from agent_env.records.disturbance import WebAblation
+from agent_env.records.schema import Condition, MaterialTable, Sample
+from agent_env.runs.options import RunOptions
+from agent_env.tasks.family import SampleSet
+from agent_env.tasks.task import CannotShift, Task
+from agent_env.tasks.tool_registry import needs_web
+from agent_env.wiring.rooms import HOSTED_WEB
+from agent_env.wiring.web_options import settings_of
+
+if TYPE_CHECKING:
+    from agent_env.web.full_text import FullText
+    from agent_env.web.page_store import SqlitePages
+
+NAMED = 5
+"""Samples that a note names."""
+
+
+def check_ablations(
+    options: RunOptions,
+    task: Task,
+    conditions: Sequence[Condition],
+    note: Callable[[str], None],
+) -> None:
+    """ConfigError for an ablation of a web that is not ours to change; a note on conditions that
+    get no twin."""
+    names, mode = options.web_ablations, options.web_mode
+    if not names:
+        return
+    option = f"--web-ablation {names[0]}"
+    if not any(_ablation(condition) for condition in conditions):
+        raise ConfigError(
+            f"{option}: no condition looks anything up on our web (implicit wording, and no tool "
+            "that reads the tables themselves); add --condition web"
+        )
+    if mode in (HOSTED_WEB, "live"):
+        whose = "the provider's own web" if mode == HOSTED_WEB else "the live web"
+        advice = "leave --hosted-tools out" if mode == HOSTED_WEB else "take --web record"
+        raise ConfigError(f"{option}: {whose} cannot be changed by us; {advice}")
+    if "shifted" in names and mode != "sealed":
+        raise ConfigError(
+            f"--web-ablation shifted: recorded pages (--web {mode}) cannot be written anew; take "
+            "--web-ablation blocked, or the sealed web"
+        )
+    if "shifted" in names and task.shift is None:
+        raise ConfigError(
+            f"--web-ablation shifted: {task.name} has no shifted worlds; take --web-ablation "
+            "blocked"
+        )
+    whole = [c.name for c in conditions if needs_web([c]) and _is_plain_without_twin(c, conditions)]
+    if whole:
+        note(
+            f"no ablation of {', '.join(whole)}: the prompt or a tool gives what the web is to be "
+            "searched for"
+        )
+
+
+def _ablation(condition: Condition) -> WebAblation | None:
+    return None if condition.disturbance is None else condition.disturbance.ablation
+
+
+def _is_plain_without_twin(condition: Condition, conditions: Sequence[Condition]) -> bool:
+    twins = (each for each in conditions if _ablation(each))
+    return condition.disturbance is None and not any(
+        each.name.startswith(f"{condition.name}~") for each in twins
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AblatedSet:
+    """The samples that every condition of the run can ask."""
+
+    made: SampleSet
+    left_out: dict[str, str]
+    """Why, by sample."""
+
+
+def with_ablations(
+    made: SampleSet, options: RunOptions, task: Task, note: Callable[[str], None]
+) -> AblatedSet:
+    """The samples with what the ablations change for them, without those that have no proving page
+    or no shifted world; ConfigError where none has."""
+    samples: list[Sample] = []
+    left_out: dict[str, str] = {}
+    with ExitStack() as stack:
+        store, index = _open_web(options, made.tables, stack) if options.web_ablations else _NO_WEB
+        for sample in made.samples:
+            try:
+                changes = _ablation_of(sample, options, task, store, index)
+                samples.append(sample.model_copy(update={"ablation": changes}))
+            except CannotShift as exc:
+                left_out[sample.id] = str(exc)
+    if not samples:
+        first, reason = next(iter(left_out.items()))
+        raise ConfigError(
+            f"--web-ablation {options.web_ablations[0]}: no sample can be asked, such as "
+            f"'{first}': {reason}"
+        )
+    for reason in dict.fromkeys(left_out.values()):
+        own = [name for name, why in left_out.items() if why == reason]
+        names = ", ".join(own[:NAMED]) + (", …" if len(own) > NAMED else "")
+        note(f"left {len(own)} of {len(made.samples)} samples out, as {reason}: {names}")
+    return AblatedSet(replace(made, samples=tuple(samples)), left_out)
+
+
+def _ablation_of(
+    sample: Sample,
+    options: RunOptions,
+    task: Task,
+    store: SqlitePages | None,
+    index: FullText | None,
+) -> SampleAblation | None:
+    """None without ablations; CannotShift where there is nothing to block or no shifted world."""
+    from agent_env.records.pages import Page
+    from agent_env.web.ablation import proving_pages
+
+    if not options.web_ablations:
+        return None
+    blocked = proving_pages(sample, store, index)
+    if not blocked:
+        raise CannotShift("the web has no page that proves their answers")
+
+    def text_at(url: str) -> str | None:
+        outcome = None if store is None else store.outcome(url)
+        return outcome.text if isinstance(outcome, Page) else None
+
+    shifted: ShiftedWorld | None = None
+    if "shifted" in options.web_ablations:
+        assert task.shift is not None  # checked before
+        shifted = task.shift(sample, Random(f"shift/{options.seed}/{sample.id}"), text_at)
+    is_blocked = "blocked" in options.web_ablations
+    return SampleAblation(blocked=blocked if is_blocked else (), shifted=shifted)
+
+
+_NO_WEB: tuple[SqlitePages | None, FullText | None] = (None, None)
+
+
+def _open_web(
+    options: RunOptions, tables: Sequence[MaterialTable], stack: ExitStack
+) -> tuple[SqlitePages | None, FullText | None]:
+    """The store of the run's web, and the index of a sealed one; no store where it is yet to be
+    recorded."""
+    from agent_env.temporal.facts.table_pages import is_temporal
+    from agent_env.web.full_text import FullText
+    from agent_env.web.page_store import SqlitePages
+    from agent_env.web.sealed import SealedWeb
+
+    pages = settings_of(options.web).pages
+    if options.web_mode == "sealed" and pages is None:
+        own = [table for table in tables if is_temporal(table)]
+        web = SealedWeb.shipped(Path(":memory:"), own)
+        stack.callback(web.close)
+        return web.store, FullText(web.store.connection)
+    if pages is None or not Path(pages).exists():
+        return _NO_WEB
+    store = SqlitePages(Path(pages), read_only=True)
+    stack.callback(store.close)
+    return store, FullText(store.connection) if options.web_mode == "sealed" else None

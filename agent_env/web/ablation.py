@@ -1,0 +1,133 @@
+"""Web ablations: which pages prove a sample, and the overlay of its blocked or shifted world.
+
+A page is blocked if it is a proving page, or if it states the same date of the same thing: all
+words of a proving page's title stand in its own title, and the date anywhere on it; or both stand
+in one line, as in a list. A date counts as stated in any usual notation, and a year also as "25
+years after" on a page that tells of it that much later. What states other dates, such as an
+outdated copy, stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from agent_env.records.ablation import ChangedPage
+from agent_env.records.disturbance import Disturbance
+from agent_env.records.pages import Page
+from agent_env.records.schema import Proof, Sample
+from agent_env.scoring.evidence import stands_in
+from agent_env.web.full_text import FullText, words_of
+from agent_env.web.kept import page_key
+from agent_env.web.overlay import Overlay, text_digest
+from agent_env.web.page_store import SqlitePages
+
+RENDERED = "rendered"
+_LATER = re.compile(r"\b(\d{1,3}) years (?:after|later|on|since)\b")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+
+
+def overlay_of(
+    sample: Sample, disturbance: Disturbance | None, store: SqlitePages | None
+) -> Overlay | None:
+    """What the condition's ablation makes of the web for the sample; None where nothing."""
+    its = sample.ablation
+    if disturbance is None or disturbance.ablation is None or its is None:
+        return None
+    if disturbance.ablation == "blocked":
+        return _blocked(its.blocked, store)
+    return None if its.shifted is None else shifted_overlay(its.shifted.pages)
+
+
+def _blocked(urls: Sequence[str], store: SqlitePages | None) -> Overlay:
+    """The overlay without these pages and without copies of what the store has of them."""
+    gone = frozenset(map(page_key, urls))
+    pages = [page for url in gone if (page := _page(store, url)) is not None]
+    leading = frozenset(page_key(page.url) for page in pages)
+    return Overlay(gone | leading, texts=frozenset(text_digest(page.text) for page in pages))
+
+
+def shifted_overlay(pages: Iterable[ChangedPage]) -> Overlay:
+    """The overlay with these pages in place of the web's own."""
+    changed = [page for page in pages if page.url is not None]
+    own = {page_key(page.url or ""): _as_page(page) for page in changed}
+    gone = frozenset(page_key(page.was) for page in pages if page.was is not None) - own.keys()
+    shown = {page_key(page.was): page_key(page.url or "") for page in changed if page.was}
+    return Overlay(gone, own, {was: url for was, url in shown.items() if was != url})
+
+
+def _as_page(changed: ChangedPage) -> Page:
+    return Page(
+        url=changed.url or "",
+        status=200,
+        content_type="text/plain; charset=utf-8",
+        body=changed.text.encode(),
+        title=changed.title,
+        text=changed.text,
+        fetched_at="2026-01-01T00:00:00Z",
+        extractor=RENDERED,
+    )
+
+
+# Which pages prove a sample ---------------------------------------------------------------------
+
+
+def proving_pages(
+    sample: Sample, store: SqlitePages | None, index: FullText | None
+) -> tuple[str, ...]:
+    """Addresses of the store's pages that state what proves the sample; without an index, only
+    those that the sample names, and without a store all of these. Empty where the store has none
+    of them."""
+    proofs = sample.proofs or tuple(
+        Proof(constraint=0, urls=(url,), dates=(), shares="span") for url in sample.evidence
+    )
+    urls = dict.fromkeys((*sample.evidence, *(url for proof in proofs for url in proof.urls)))
+    if store is None:
+        return tuple(urls)
+    own = {url: page for url in urls if (page := _page(store, page_key(url))) is not None}
+    found = dict.fromkeys(own)
+    if index is not None:
+        for proof in proofs:
+            for title in dict.fromkeys(own[url].title for url in proof.urls if url in own):
+                found |= dict.fromkeys(_stating(index, title, proof))
+    return tuple(found)
+
+
+def _page(store: SqlitePages | None, url: str) -> Page | None:
+    outcome = None if store is None else store.outcome(url)
+    return outcome if isinstance(outcome, Page) else None
+
+
+def _stating(index: FullText, title: str, proof: Proof) -> Iterator[str]:
+    """The pages that state one of the proof's dates of what has this title."""
+    words = set(words_of(title))
+    for url, page_title, text in index.with_words(sorted(words)):
+        is_about = words <= set(words_of(page_title))
+        for line in text.splitlines():
+            if (is_about or words <= set(words_of(line))) and _states(proof, line):
+                yield url
+                break
+
+
+def _states(proof: Proof, line: str) -> bool:
+    if any(stands_in(date, line) for date in proof.dates):
+        return True
+    told = {int(n) for n in _LATER.findall(line)}
+    years = {int(year) - n for year in _YEAR.findall(line) for n in told}
+    return any(int(date[:4]) in years for date in proof.dates)
+
+
+def shifted_from(
+    plain: Sequence[tuple[str, str, str]], shifted: Sequence[tuple[str, str, str]]
+) -> tuple[ChangedPage, ...]:
+    """The pages that differ between two renderings, each (address, title, text). A page at another
+    address stands for the one of the same title that is gone."""
+    before, after = ({url: (title, text) for url, title, text in each} for each in (plain, shifted))
+    gone = {title: url for url, (title, _) in before.items() if url not in after}
+    changed = []
+    for url, (title, text) in after.items():
+        if before.get(url) != (title, text):
+            was = url if url in before else gone.pop(title, None)
+            changed.append(ChangedPage(was=was, url=url, title=title, text=text))
+    rest = [ChangedPage(was=url, url=None) for url in gone.values()]
+    return (*changed, *rest)
