@@ -22,7 +22,8 @@ from tests.commands import agent_env
         ),
         (
             ["run", "time-puzzles", "--model", "gpt"],
-            "unknown model 'gpt'; known: reference, reference-static, openai/NAME, compatible/NAME",
+            "unknown model 'gpt'; known: reference, reference-static, reader, rememberer, guesser, "
+            "openai/NAME, compatible/NAME",
         ),
         (["run", "time-puzzles", "--condition", "net"], "unknown condition 'net': no part 'net';"),
         (

@@ -19,7 +19,6 @@ from agent_env.families.time_puzzles.reference_evidence import (
     is_titled,
     words,
 )
-from agent_env.families.time_puzzles.reference_memory import recalled
 from agent_env.families.time_puzzles.reference_reading import (
     Clause,
     Lookup,
@@ -150,6 +149,8 @@ def queries(lookup: Lookup) -> list[str]:
 def answer_without_pages(turn: Turn, prompt: ParsedPrompt, history: History) -> Step:
     """Searches until something is found, then the answer from memory, or by guessing the event's
     value; lives and terms in office are remembered either way."""
+    from agent_env.families.time_puzzles.reference_memory import recalled  # the readers have none
+
     for query in queries(prompt.lookups[0]) if prompt.lookups else ():
         if any(history.searches.values()) or "web_search" not in turn.offered:
             break
