@@ -146,7 +146,7 @@ def _kind(
         return "refused", ""
     if episode.stop_reason not in (None, "answered"):
         return "budget", str(episode.stop_reason)
-    if score.answer is None:
+    if score.answer is None and score.outcome != "read":
         return "formatting", _why_unreadable(sample, episode, score)
     if not can_find:
         return "unexplained", ""

@@ -62,7 +62,8 @@ def observe(
 ) -> Observation:
     """The observation of one scored episode at these prices; what it does not tell is None."""
     gold = set(sample.gold)
-    answer = None if score.answer is None else set(score.answer)
+    is_free = episode.imported is not None  # a text, where our answers are sets of values
+    answer = None if score.answer is None or is_free else set(score.answer)
     return Observation(
         sample=episode.sample,
         repeat=episode.repeat,

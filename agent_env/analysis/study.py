@@ -226,8 +226,11 @@ def _left_out(runs: Sequence[RunData]) -> Iterable[str]:
 
 
 def _digest(sample: Sample) -> str:
-    """Of what is asked in the plain world."""
-    return hashlib.sha256(sample.model_dump_json(exclude={"ablation"}).encode()).hexdigest()
+    """Of what is asked in the plain world; of another tool's sample, of what it says."""
+    content = getattr(sample, "identity", None)
+    if content is None:
+        content = sample.model_dump_json(exclude={"ablation"})
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 _COMPARED = {

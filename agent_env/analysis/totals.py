@@ -65,6 +65,8 @@ def totals(episodes: Iterable[Episode], facts: ModelFacts | None) -> Totals:
 
 def episode_cost(episode: Episode, facts: ModelFacts | None) -> float | None:
     """In USD; None where a price or a count is unknown."""
+    if episode.imported is not None and "cost_usd" in episode.imported.used:
+        return episode.imported.used["cost_usd"]
     return cost_usd(episode.paid, facts)
 
 

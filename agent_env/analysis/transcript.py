@@ -68,8 +68,10 @@ def transcript(
                     f"!! step {d.step}, {d.what}:\n{_cut(d.diff, width)}" for d in event.drift
                 )
             case EpisodeFinished():
+                yield from (_message(message, width) for message in event.added)
                 yield f"== ended: {event.stop_reason}"
             case EpisodeFailed():
+                yield from (_message(message, width) for message in event.added)
                 yield _cut(f"== failed: {event.error}: {event.message}", width)
             case Judged():
                 yield _verdict(event, width)
@@ -106,6 +108,9 @@ def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) 
     first = f"== first step: {event.condition.first_step}"
     if event.condition.answer_format != "free":
         first += f" · answer format: {event.condition.answer_format}"
+    if event.imported is not None:
+        yield "== imported: first step, tool protocol and sampling are not known"
+        return
     if parameters is None:
         yield f"{first} · tool protocol and sampling: not known without run.json"
         return
@@ -171,24 +176,30 @@ def _model_line(event: ModelCalled, facts: ModelFacts | None) -> str:
         problem += f" · {len(event.kept)} tool outputs cut to fit into the context"
     if event.reply is not None and event.reply.cached_at is not None:
         price, problem = "", f" · from the reply cache, first given {event.reply.cached_at}"
-    return f"-- model: {event.latency_s:.3f} s, {tokens} tokens{source}{price}{problem}"
+    return f"-- model: {_seconds(event.latency_s)}, {tokens} tokens{source}{price}{problem}"
 
 
 def _tool_lines(event: ToolCalled, number: int | None, width: int | None) -> str:
     """`number` is the call's within its step where the result was sent as a block of text."""
     size = f"{_count(event.output_tokens)} tokens"
     source = f" ({event.tokens_source})" if event.tokens_source else ""
-    head = f"-- tool {_cut(event.call.name, None)}: {event.duration_s:.3f} s, {size}{source}"
+    head = f"-- tool {_cut(event.call.name, None)}: {_seconds(event.duration_s)}, {size}{source}"
+    output, error = event.result.output, event.result.error
+    if error is not None and error not in output:
+        head += f" · failed: {_cut(error, width)}"
     if (fault := event.result.fault) is not None:
         head += f" · fault: {fault.kind}, " + (
             f"the tool gave:\n{_cut(fault.true_output or '', width)}\n-- the model read:"
             if fault.landed
             else "without effect"
         )
-    output = event.result.output
     if number is not None:
         output = result_block(number, event.call.name, output)
     return f"{head}\n{_cut(output, width)}"
+
+
+def _seconds(value: float | None) -> str:
+    return "time unknown" if value is None else f"{value:.3f} s"
 
 
 def _count(value: int | None) -> str:

@@ -39,6 +39,7 @@ class Commands(CommandTable):
             "view": "view:view",
             "episodes": "episodes:episodes",
             "export": "export:export",
+            "import": "export:import_log",
             "label": "label:label",
             "score-answers": "families.answers:score_answers",
             "judge": "judge:judge",

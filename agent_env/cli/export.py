@@ -1,4 +1,4 @@
-"""`agent-env export`: a run in another tool's format."""
+"""`export`: a run in another tool's format. `import`: another tool's log as a run."""
 
 from __future__ import annotations
 
@@ -79,3 +79,37 @@ def export(
         print(f"{result.where}: {counts or 'nothing'}{skipped}")
 
     for_each_run(folder, write, as_json)
+
+
+def import_log(
+    logs: Annotated[
+        list[Path],
+        typer.Argument(help="As `agent-env compare` reads them; NAME=LOG too.", metavar="LOG..."),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="The new run's folder; of several logs, a folder of runs.")
+    ],
+    columns: Annotated[
+        Path | None,
+        typer.Option(help="A TOML file that says what the columns of a table of results are."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a run of another tool's log, to view, score, compare, diagnose and export it.
+
+    Conversations become traces, where the format has them. Scores are the log's own; an imported
+    run cannot be resumed, replayed or forked.
+
+    Example: agent-env import logs/2026-05-01_gsm8k.eval --out runs/gsm8k
+    """
+    from agent_env.runs.foreign.as_run import import_logs
+
+    runs = import_logs(logs, out, say, columns)
+    if as_json:
+        print(json.dumps({"runs": [run.as_json() for run in runs]}))
+        return
+    for run in runs:
+        print(
+            f"{run.path}: {run.episodes} episodes of {run.log.file.name} ({run.log.source}), "
+            f"{run.transcripts} with their conversation; scores: {', '.join(run.log.metrics)}"
+        )

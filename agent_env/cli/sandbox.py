@@ -30,7 +30,7 @@ def run_file(
     """
     import asyncio
 
-    from agent_env.records.schema import ExecResult
+    from agent_env.records.execution import ExecResult
     from agent_env.sandbox import by_hand
     from agent_env.wiring.rooms import choose_sandbox
 

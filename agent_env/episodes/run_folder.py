@@ -126,7 +126,7 @@ class RunFolder:
             self._check_room()
             (self.path / "episodes").mkdir(exist_ok=True)
             whole = {"samples.jsonl": samples, "materials.jsonl": materials, **(files or {})}
-            whole["run.json"] = _manifest_bytes(manifest)
+            whole["run.json"] = manifest_bytes(manifest)
             sync = manifest.fsync != "none"  # traces are worth nothing without these
             for name, data in whole.items():
                 if name == "materials.jsonl" and not materials:
@@ -200,7 +200,7 @@ class RunFolder:
     def change(self, **update: object) -> None:
         """Replaces these fields of run.json, whole or not at all."""
         manifest = self.manifest().model_copy(update=update)
-        self.write("run.json", _manifest_bytes(manifest))
+        self.write("run.json", manifest_bytes(manifest))
         self._manifest = manifest
 
     def write(self, name: str, data: bytes) -> None:
@@ -301,7 +301,8 @@ class RunFolder:
         self.write("scores.jsonl", lines)
 
 
-def _manifest_bytes(manifest: Manifest) -> bytes:
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """run.json."""
     return (manifest.model_dump_json(indent=2) + "\n").encode()
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from agent_env.records.imported import ImportSource
 from agent_env.records.mcp import McpServer
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.model_server import ModelServer
@@ -276,6 +277,8 @@ class Manifest(Stored):
     """What ends the run early; None where nothing does, and for a study, which has it itself."""
     study: StudyUse | None = Field(default=None, exclude_if=lambda use: use is None)
     """The study that asked for it."""
+    imported: ImportSource | None = Field(default=None, exclude_if=lambda source: source is None)
+    """The log of another tool that the run was imported from; None for a run of our own."""
     changes: tuple[str, ...] = ()
     """What was accepted as changed when the run was resumed, with the time."""
     server: ModelServer | None = Field(default=None, exclude_if=lambda server: server is None)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent_env.records.ablation import SampleAblation
 from agent_env.records.disturbance import Disturbance, DrawnFault, FaultKind
+from agent_env.records.imported import ImportedResult
 from agent_env.records.tool_traits import ToolTraits
 
 
@@ -279,22 +280,6 @@ class CallFault(Stored):
     """Whether the model read something else than the tool gave."""
 
 
-class ExecResult(Stored):
-    """The result of one execution of code in a sandbox."""
-
-    stdout: str = ""
-    stderr: str = ""
-    value: str | None = None
-    """repr of the last expression, as a notebook shows it."""
-    error: str | None = None
-    """Traceback of failing code, or why the session ended."""
-    status: Literal["ok", "error", "timeout", "crashed"] = "ok"
-    """`error`: the code raised. `timeout` and `crashed`: the session and its variables are lost."""
-    duration_s: float = 0.0
-    truncated: bool = False
-    """Whether a text was cut to the output limit."""
-
-
 # Results of episodes ----------------------------------------------------------------------------
 
 StopReason = Literal[
@@ -310,10 +295,10 @@ StopReason = Literal[
     "truncated",
     "refused",
     "repetition",
+    "other",
 ]
 """Why an episode ended; after all but `answered` the last answer stands, if any. `context`: the
-conversation exceeded the model's context window. `repetition`: the reply repeated itself. Failures
-are counted apart."""
+conversation exceeded the context window. `other`: an imported log's. Failures are counted apart."""
 
 
 class JudgeCall(Stored):
@@ -398,6 +383,7 @@ class Episode(Stored):
     """The models that replied, as the server names them."""
     judged: tuple[Verdict, ...] = ()
     """Verdicts of judges; their calls are in no sum above."""
+    imported: ImportedResult | None = None
 
     @property
     def usage(self) -> Usage:

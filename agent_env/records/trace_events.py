@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from agent_env.records.imported import ImportedResult
 from agent_env.records.schema import (
     Condition,
     JudgeCall,
@@ -78,6 +79,8 @@ class EpisodeStarted(Event):
     tools: tuple[ToolSpec, ...] = ()
     context: str | None = None
     """SHA-256 of the pages' text that stands before the question; None where none could."""
+    imported: ImportedResult | None = None
+    """What another tool says of the episode; None for one of our own."""
 
 
 class ModelCalled(Event):
@@ -108,7 +111,8 @@ class ModelCalled(Event):
     """How long the server was away after this call; no time of the episode."""
     queued_s: float | None = None
     """Wait for a place among the calls in flight; None where there was none."""
-    latency_s: float
+    latency_s: float | None = None
+    """None where the source of an imported episode does not tell it."""
     attempt: int = 1
     replayed: bool | None = None
     """Whether this was taken over from a parent, and not asked for."""
@@ -121,7 +125,8 @@ class ToolCalled(Event):
     output_tokens: int | None = None
     """What the output adds to the context."""
     tokens_source: Literal["server tokenizer", "tokenizer", "estimate"] | None = None
-    duration_s: float
+    duration_s: float | None = None
+    """None as for `latency_s`."""
     ended: Literal["failed", "cancelled"] | None = None
     """Set where the call gave nothing that the model could read."""
     replayed: bool | None = None
@@ -148,6 +153,8 @@ class EpisodeFinished(Event):
     """The text that holds the answer; None where no reply stood when a limit was reached."""
     stop_reason: StopReason
     citations: tuple[str, ...] = ()
+    added: tuple[Message, ...] = ()
+    """Messages after the last reply, of an imported episode."""
 
 
 class EpisodeFailed(Event):
@@ -155,6 +162,8 @@ class EpisodeFailed(Event):
     error: str
     """The error's class name."""
     message: str
+    added: tuple[Message, ...] = ()
+    """As of EpisodeFinished."""
 
 
 class Judged(Event):

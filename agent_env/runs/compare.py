@@ -95,7 +95,8 @@ class CompareOptions:
         Path | None, Opt("A TOML file that says what the columns of a table of results are.")
     ] = None
     cluster: Annotated[
-        str | None, Opt("Of logs: draw samples of the same value of this field together.")
+        str | None,
+        Opt("Of logs and imported runs: draw samples of the same value of this field together."),
     ] = None
     strict: Annotated[bool, Opt("Refuse runs over different samples.")] = False
     resamples: Annotated[int, Opt("Of the bootstrap and the tests.", min=1000, max=1_000_000)] = (
@@ -147,7 +148,10 @@ def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskC
     from agent_env.runs.foreign.read import read_logs
 
     if folders := [path for path in options.runs if path.is_dir()]:
-        raise ConfigError(f"{folders[0]} is a folder: compare runs with runs, and logs with logs")
+        raise ConfigError(
+            f"{folders[0]} is a folder: compare runs with runs, and logs with logs; "
+            "agent-env import makes a run of a log"
+        )
     logs = read_logs(options.runs, options.columns)
     study, manifests = foreign_study(logs, options.cluster, options.strict, note)
     return TaskComparison(study.task, (), _comparison(options, study), manifests)
@@ -156,6 +160,8 @@ def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskC
 def _task_name(path: Path, objects: Objects) -> str:
     """What tells the tasks of runs apart."""
     manifest = Run.open(path, objects).manifest()
+    if manifest.imported is not None:
+        return "imported"
     return manifest.task if manifest.study is None else path.resolve().parent.name
 
 
@@ -165,7 +171,7 @@ def compare_folders(
     """Compares all conditions of all runs; ConfigError for a single one, and for several tasks."""
     from agent_env.runs.studies.folder import contrasts_of
 
-    study = read_study(options.runs, options.strict, note, objects)
+    study = read_study(options.runs, options.strict, note, objects, options.cluster)
     return _comparison(options, study, *contrasts_of(find_runs(options.runs)))
 
 

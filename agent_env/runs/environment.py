@@ -54,6 +54,7 @@ async def open_environment(
     from agent_env.episodes.trace.texts import Texts
     from agent_env.graph.loop import AgentLoop
 
+    folder.check_ours("stepped")
     manifest, task = folder.manifest(), folder.task
     async with AsyncExitStack() as stack:
         stack.enter_context(folder.locked())

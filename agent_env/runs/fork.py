@@ -44,6 +44,7 @@ async def fork(
     from agent_env.records.trace_events import Parent
 
     source, events = run_of(trace, objects), read_trace(trace)
+    source.check_ours("forked")
     manifest = source.manifest()
     try:
         recording = Recording.of(events)

@@ -40,6 +40,7 @@ async def replay(
 
     if options.tools_live and options.model_live:
         raise ConfigError("with live tools and a live model nothing is replayed; start a new run")
+    run.check_ours("replayed")
     _check_live(run, options, note)
     report_changes(run.manifest(), note)
     loop = AgentLoop()

@@ -101,6 +101,7 @@ def _server(manifest: Manifest) -> tuple[str, object]:
 def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None]) -> Manifest:
     """The run's manifest with the changes of `options`; ConfigError for a folder that is not
     trusted with its settings."""
+    run.check_ours("resumed")
     manifest = run.manifest()
     changed = _resumed_manifest(manifest, options, run.objects)
     own = own_settings(manifest, options)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from agent_env.episodes.run_folder import RunFolder
+from agent_env.errors import ConfigError
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest, checked_options
@@ -52,6 +53,10 @@ class Run(RunFolder):
         """The task with the run's prompt, options and tables; ConfigError where that takes code
         that is neither built in nor trusted for this folder."""
         manifest = self.manifest()
+        if manifest.imported is not None:
+            from agent_env.runs.foreign.task import imported_task
+
+            return imported_task(manifest, manifest.imported)
         check_code(self, manifest)
         family = load_family(manifest.task, self.plugins)
         options = checked_options(family, manifest.options)
@@ -71,6 +76,16 @@ class Run(RunFolder):
     def asked_sample(self, episode: Episode) -> Sample:
         """The episode's sample, as its condition asks it."""
         return sample_under(self.samples_by_id[episode.sample], episode.condition)
+
+    def check_ours(self, what: str) -> None:
+        """ConfigError for an imported run, which was never asked here."""
+        source = self.manifest().imported
+        if source is not None:
+            raise ConfigError(
+                f"{self.path} was imported from {source.file} ({source.tool}) and cannot be "
+                f"{what}: its model and tools were not run here; view, show, score, compare, "
+                "diagnose, judge and export take it"
+            )
 
     def let_go(self) -> None:
         """Drops the objects that were opened to check the run, before they are closed."""

@@ -123,7 +123,9 @@ class RunScores:
         )
         for reason, number in reasons.most_common(3):
             yield f"failed {number} times: {' '.join((reason or '').split())}"
-        if reasons:
+        if (source := self.manifest.imported) is not None:
+            yield f"scores are those of {source.file} ({source.tool}); nothing was scored here"
+        elif reasons:
             yield "agent-env resume runs the failed episodes again."
         for rule, number in unscored.most_common(3):
             yield f"not scored {number} times, in no mean: {rule}"

@@ -30,18 +30,45 @@ def read_study(
     strict: bool = False,
     note: Callable[[str], None] = silent,
     objects: Objects = NO_OBJECTS,
+    cluster: str | None = None,
 ) -> Study:
     """The runs of these folders, scored by the current scorer, over their common samples; a folder
-    of runs counts as all of them. `note` reports unreadable traces."""
+    of runs counts as all of them. `note` reports unreadable traces; `cluster` is a field of the
+    metadata of imported runs."""
     from agent_env.analysis.study import assemble
 
     folders = find_runs(paths, note)
     names = _names(folders)
     opened = [Run.open(folder, objects) for folder in folders]
     runs = [read_run(run, names[run.path], note) for run in opened]
+    if all(run.is_log for run in runs):
+        return _imported_study(runs, opened, strict, note, cluster)
+    if cluster is not None:
+        raise ConfigError(f"--cluster {cluster}: it is of logs; a run's task has its own clusters")
     task = opened[0].task
     return assemble(
         runs, task.metrics, strict, task.error_metrics, task.analysis, shortcuts_of(task)
+    )
+
+
+def _imported_study(
+    runs: Sequence[RunData],
+    opened: Sequence[Run],
+    strict: bool,
+    note: Callable[[str], None],
+    cluster: str | None,
+) -> Study:
+    """As of the logs that they were imported from."""
+    from agent_env.analysis.study import assemble
+    from agent_env.runs.foreign.log import common_metrics, hooks_of, note_tasks
+
+    note_tasks([run.manifest.task for run in runs], note)
+    same = {"task": runs[0].manifest.task}
+    return assemble(
+        [replace(run, manifest=run.manifest.model_copy(update=same)) for run in runs],
+        common_metrics({str(run.path): run.task.metrics for run in opened}),
+        strict,
+        hooks=hooks_of([sample for run in runs for sample in run.samples.values()], cluster),
     )
 
 
@@ -125,7 +152,8 @@ def run_data(
         )
     spending = {condition: totals(own, facts) for condition, own in episodes.items()}
     observations = {condition: tuple(own) for condition, own in observed.items()}
-    return RunData(name, manifest, by_id, observations, spent=spending)
+    is_log = manifest.imported is not None
+    return RunData(name, manifest, by_id, observations, spent=spending, is_log=is_log)
 
 
 def comparison_of(run: Run, note: Callable[[str], None]) -> Comparison:

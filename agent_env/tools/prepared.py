@@ -8,7 +8,7 @@ from typing import Self
 
 from agent_env.errors import SandboxError
 from agent_env.protocols import Sandbox
-from agent_env.records.schema import ExecResult
+from agent_env.records.execution import ExecResult
 
 CHUNK = 100_000
 """Characters of setup code sent in one call; sandboxes bound the code of a call."""

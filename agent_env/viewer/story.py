@@ -64,11 +64,11 @@ class Step:
 
     @property
     def model_s(self) -> float:
-        return self.model.latency_s if self.model else 0.0
+        return (self.model.latency_s or 0.0) if self.model else 0.0
 
     @property
     def tools_s(self) -> float:
-        return sum(call.done.duration_s for call in self.calls if call.done is not None)
+        return sum(call.done.duration_s or 0.0 for call in self.calls if call.done is not None)
 
     @property
     def input_tokens(self) -> int | None:
@@ -115,7 +115,10 @@ def story(events: Sequence[Event], facts: ModelFacts | None) -> Story | None:
             case ModelCalled() if event.reply is not None:
                 if current.model is not None:
                     current = Step(current.number + 1)
-                current.model, current.starts_s = event, max(0.0, elapsed - event.latency_s)
+                current.model, current.starts_s = (
+                    event,
+                    max(0.0, elapsed - (event.latency_s or 0.0)),
+                )
                 free = event.reply.cached_at is not None
                 current.cost_usd = 0.0 if free else cost_usd(event.reply.usage, facts)
                 current.calls += [

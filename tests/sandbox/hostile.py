@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_env.protocols import Sandbox
-from agent_env.records.schema import ExecResult
+from agent_env.records.execution import ExecResult
 from agent_env.sandbox.limits import SandboxLimits
 
 LIMITS = SandboxLimits(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.protocols import Sandbox, SandboxBackend
-from agent_env.records.schema import ExecResult
+from agent_env.records.execution import ExecResult
 from agent_env.sandbox.docker_profile import MASKED
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.records.schema import ExecResult
+from agent_env.records.execution import ExecResult
 from tests.sandbox.conftest import Bench
 
 PATTERN = Path("/proc/sys/kernel/core_pattern")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.records.schema import ExecResult
+from agent_env.records.execution import ExecResult
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from tests.sandbox.conftest import Bench

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from agent_env.records.schema import ExecResult
+from agent_env.records.execution import ExecResult
 from agent_env.sandbox.packages import importable
 from tests.sandbox.conftest import Bench
 from tests.sandbox.hostile import LIMITS

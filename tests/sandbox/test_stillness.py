@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.records.schema import ExecResult
+from agent_env.records.execution import ExecResult
 from tests.sandbox.conftest import Bench
 from tests.sandbox.hostile import LIMITS, host, read_attacks, run_attack
 

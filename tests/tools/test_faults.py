@@ -10,7 +10,8 @@ import pytest
 
 from agent_env.errors import ToolError
 from agent_env.records.disturbance import Disturbance, Fault, FaultKind
-from agent_env.records.schema import ExecResult, PageRef, ToolResult, ToolSpec
+from agent_env.records.execution import ExecResult
+from agent_env.records.schema import PageRef, ToolResult, ToolSpec
 from agent_env.testing import FakeSandbox, FakeTool
 from agent_env.tools.builtin.python import Interpreter
 from agent_env.tools.faults import FaultDraws, FaultyTool, cut, drawn_kind, garbled, shifted

@@ -16,7 +16,8 @@ from pydantic import BaseModel, Field
 
 from agent_env.errors import ConfigError, EpisodeError
 from agent_env.protocols import Supplies
-from agent_env.records.schema import ExecResult, ToolCall, ToolResult
+from agent_env.records.execution import ExecResult
+from agent_env.records.schema import ToolCall, ToolResult
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agent_env.errors import SandboxError
-from agent_env.records.schema import ExecResult
+from agent_env.records.execution import ExecResult
 from agent_env.testing import FakeSandbox
 from agent_env.tools.prepared import CHUNK, Prepared
 

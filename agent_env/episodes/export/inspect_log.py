@@ -85,7 +85,7 @@ def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[A
             dataset=EvalDataset(
                 name=manifest.dataset or manifest.task,
                 samples=manifest.samples,
-                sample_ids=list(dict.fromkeys(str(sample.id) for sample in samples)),
+                sample_ids=list(dict.fromkeys(sample.id for sample in samples)),
             ),
             model=manifest.model,
             model_base_url=_text(manifest.model_parameters.get("base_url")),
@@ -150,7 +150,7 @@ def _sample(record: EpisodeRecord, manifest: Manifest) -> Any:
     limit = LIMITS.get(episode.stop_reason or "")
     problem = episode.failure or ("unfinished" if episode.status == "unfinished" else None)
     return EvalSample(
-        id=episode.sample,
+        id=getattr(record.sample, "source_id", episode.sample),
         epoch=episode.repeat,
         input=messages[:prompt] or "",
         target=list(record.sample.gold),
@@ -160,7 +160,8 @@ def _sample(record: EpisodeRecord, manifest: Manifest) -> Any:
             name: Score(value=value, answer=answer, explanation=episode.answer)
             for name, value in score.metrics.items()
         },
-        metadata={
+        metadata=getattr(record.sample, "metadata", {})
+        | {
             "condition": episode.condition,
             "outcome": score.outcome,
             "stop_reason": episode.stop_reason,
@@ -239,7 +240,7 @@ def _events(record: EpisodeRecord, manifest: Manifest) -> list[Any]:
         if isinstance(event, EpisodeStarted):
             seen += event.messages
         elif isinstance(event, ModelCalled):
-            start = at - timedelta(seconds=event.latency_s)
+            start = at - timedelta(seconds=event.latency_s or 0.0)
             sent = [*seen, *(results[i] for i in order if i in results), *event.added]
             events.append(
                 ModelEvent(
@@ -254,7 +255,7 @@ def _events(record: EpisodeRecord, manifest: Manifest) -> list[Any]:
                 seen = [*sent, event.reply.message]
                 order, results = [call.id for call in event.reply.message.tool_calls], {}
         elif isinstance(event, ToolCalled):
-            start = at - timedelta(seconds=event.duration_s)
+            start = at - timedelta(seconds=event.duration_s or 0.0)
             if not gave_nothing(event):
                 results[event.call.id] = Message(
                     role="tool", tool_call_id=event.call.id, content=event.result.output

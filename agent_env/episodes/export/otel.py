@@ -125,7 +125,7 @@ def spans_of(record: EpisodeRecord, source: Source, content: bool) -> list[Reada
             name = f"chat {attributes['gen_ai.request.model']}"
             spans.append(
                 make.span(
-                    name, event.latency_s, event.at, at, attributes, SpanKind.CLIENT,
+                    name, event.latency_s or 0.0, event.at, at, attributes, SpanKind.CLIENT,
                     event.error, error_kind=event.error_kind,
                 )
             )  # fmt: skip
@@ -134,7 +134,7 @@ def spans_of(record: EpisodeRecord, source: Source, content: bool) -> list[Reada
             failed = event.result.error if gave_nothing(event) or event.result.error else None
             spans.append(
                 make.span(
-                    name, event.duration_s, event.at, at, _tool(event, content),
+                    name, event.duration_s or 0.0, event.at, at, _tool(event, content),
                     SpanKind.INTERNAL, failed,
                 )
             )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_env.episodes.calls.first_call import first_call
 from agent_env.episodes.calls.spending import token_totals
+from agent_env.records.imported import ImportedResult
 from agent_env.records.schema import CallFault, Episode, Message, Repetition, Usage
 from agent_env.records.trace_events import (
     EpisodeFailed,
@@ -35,7 +36,7 @@ def fold(all_events: Sequence[Event]) -> Episode:
     calls = [e for e in events if isinstance(e, ModelCalled) and e.reply is not None]
     tools = [e for e in events if isinstance(e, ToolCalled) and not gave_nothing(e)]
     totals = token_totals(events)
-    return Episode(
+    episode = Episode(
         sample=start.sample,
         condition=start.condition.name,
         repeat=start.repeat,
@@ -67,8 +68,22 @@ def fold(all_events: Sequence[Event]) -> Episode:
         duration_s=worked_s(events),
         **first_call(start, [e.reply for e in calls if e.reply is not None]),
         judged=tuple(event.told for event in all_events if isinstance(event, Judged)),
+        imported=start.imported,
         **_ending(events[-1]),
     )
+    if start.imported is None:
+        return episode
+    return episode.model_copy(update=_told_sums(start.imported))
+
+
+def _told_sums(imported: ImportedResult) -> dict[str, float | None]:
+    """What the source counts by episode; it may know more calls than its transcript shows."""
+    sums = {
+        name: round(value)
+        for name, value in imported.used.items()
+        if name not in ("cost_usd", "duration_s")
+    }
+    return {**sums, "duration_s": imported.used.get("duration_s")}
 
 
 def _ending(last: Event) -> dict[str, Any]:
@@ -101,6 +116,9 @@ def trajectory(events: Iterable[Event]) -> tuple[Message, ...]:
             messages.extend(event.added)
             messages.append(event.reply.message)
             order, results = [call.id for call in event.reply.message.tool_calls], {}
+        elif isinstance(event, EpisodeFinished | EpisodeFailed):
+            messages.extend(results.pop(i) for i in order if i in results)
+            messages.extend(event.added)
     messages.extend(results[i] for i in order if i in results)
     return tuple(messages)
 

@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.runs.foreign.inspect_transcript import inspect_transcript
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
 
 EXTRA = "logs of Inspect need the extra: pip install 'agent-env[inspect]'"
+TRANSCRIPT = {"messages", "events", "events_data", "output", "store", "attachments", "timelines"}
+"""Fields of a sample that a comparison does not need."""
 
 
 def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
-    """The log; DatasetError where Inspect cannot read it."""
+    """The log; DatasetError where Inspect cannot read it. Transcripts of an `.eval` come by the
+    log's `stream`, those of a JSON log, which Inspect holds whole, in its episodes."""
     try:
         from inspect_ai.log import read_eval_log
     except ImportError as exc:
         raise ConfigError(EXTRA) from exc
+    is_zip = file.suffix == ".eval"
+    unread: Counter[str] = Counter()
+    notes: list[str] = []
     try:
-        log = read_eval_log(str(file), resolve_attachments=False)
+        log = read_eval_log(str(file), header_only=is_zip)
+        samples = list(_light(file, notes.append)) if is_zip else log.samples or []
     except Exception as exc:  # Inspect's reader raises what its parts raise
         raise DatasetError(file, None, f"is no log that Inspect reads: {exc}") from exc
-    samples = log.samples or []
-    unread: dict[str, int] = {}
-    episodes = tuple(_episode(sample, unread) for sample in samples)
-    notes = [
+    whole = with_transcripts and not is_zip
+    episodes = tuple(_episode(sample, unread, whole) for sample in samples)
+    notes += [
         f"{count} scores are no numbers and left out: {name}" for name, count in unread.items()
     ]
     if log.status != "success":
@@ -42,10 +51,39 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
         contents={str(s.id): _digest(s.input) for s in samples},
         settings=_texts({**log.eval.task_args, **log.eval.model_args}),
         notes=tuple(notes),
+        stream=partial(_stream, file) if with_transcripts and is_zip else None,
     )
 
 
-def _episode(sample: Any, unread: dict[str, int]) -> ForeignEpisode:
+def _light(file: Path, note: Callable[[str], None]) -> Iterator[Any]:
+    """All samples without their transcripts; where one is broken, the others."""
+    from inspect_ai.log import read_eval_log
+
+    try:
+        yield from read_eval_log(str(file), exclude_fields=TRANSCRIPT).samples or []
+    except Exception:  # one broken sample fails the whole, so that each is tried by itself
+        yield from _one_by_one(file, TRANSCRIPT, note)
+
+
+def _one_by_one(file: Path, without: set[str], note: Callable[[str], None]) -> Iterator[Any]:
+    from inspect_ai.log import read_eval_log_sample, read_eval_log_sample_summaries
+
+    for each in read_eval_log_sample_summaries(str(file)):
+        try:
+            yield read_eval_log_sample(
+                str(file), each.id, each.epoch, resolve_attachments=True, exclude_fields=without
+            )
+        except Exception as exc:  # as above
+            reason = " ".join(f"{type(exc).__name__}: {exc}".split())[:200]
+            note(f"sample {each.id}, epoch {each.epoch} cannot be read and is left out: {reason}")
+
+
+def _stream(file: Path, note: Callable[[str], None]) -> Iterator[ForeignEpisode]:
+    for sample in _one_by_one(file, {"store"}, note):
+        yield _episode(sample, Counter(), with_transcript=True)
+
+
+def _episode(sample: Any, unread: Counter[str], with_transcript: bool = False) -> ForeignEpisode:
     failure = sample.error.message.strip().splitlines()[-1][:300] if sample.error else None
     return ForeignEpisode(
         sample=str(sample.id),
@@ -54,10 +92,11 @@ def _episode(sample: Any, unread: dict[str, int]) -> ForeignEpisode:
         failure=failure,
         used=_used(sample),
         stop_reason=sample.limit.type if sample.limit else None,
+        transcript=inspect_transcript(sample) if with_transcript else None,
     )
 
 
-def _metrics(scores: Mapping[str, Any], unread: dict[str, int]) -> Iterator[tuple[str, float]]:
+def _metrics(scores: Mapping[str, Any], unread: Counter[str]) -> Iterator[tuple[str, float]]:
     """By scorer; a score of several values by scorer and part."""
     from inspect_ai.scorer import value_to_float
 
@@ -69,7 +108,7 @@ def _metrics(scores: Mapping[str, Any], unread: dict[str, int]) -> Iterator[tupl
             if value in ("C", "I", "P", "N") or _is_number(value):
                 yield name, float(number(value))
             else:
-                unread[name] = unread.get(name, 0) + 1
+                unread[name] += 1
 
 
 def _is_number(value: Any) -> bool:

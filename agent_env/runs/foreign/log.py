@@ -7,7 +7,7 @@ is guessed: an episode without a score counts as failed, never as wrong.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.study import RunData, Study, assemble
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Condition, Sample
+from agent_env.records.schema import Condition, Record, Sample
 from agent_env.runs.foreign.transcript import Transcript
 from agent_env.tasks.task import AnalysisHooks
 
@@ -62,6 +62,9 @@ class ForeignLog:
     """In tables; "" where the user gave none."""
     notes: tuple[str, ...] = ()
     """What could not be read, counted, and what the source lacks."""
+    stream: Callable[[Callable[[str], None]], Iterator[ForeignEpisode]] | None = None
+    """Its episodes with their transcripts, one at a time in memory; told what cannot be read. None
+    where `episodes` have them."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -69,12 +72,23 @@ class ForeignLog:
         return tuple(dict.fromkeys(name for each in self.episodes for name in each.metrics))
 
 
-class ForeignSample(Sample):
+class ForeignFields(Record):
+    """What is known of another tool's sample."""
+
+    metadata: dict[str, str] = Field(default_factory=dict)
+    content: str = ""
+    """Digest of what it asks; empty where that is unknown."""
+
+    @property
+    def identity(self) -> str:
+        """What tells whether two logs ask the same under one id."""
+        return self.content
+
+
+class ForeignSample(ForeignFields, Sample):
     """A sample of another tool."""
 
     id: str = Field(min_length=1)
-    content: str = ""
-    """Digest of what it asks; empty where that is unknown."""
 
 
 def foreign_study(
@@ -85,25 +99,33 @@ def foreign_study(
     for log in logs:
         for text in log.notes:
             note(f"{log.file}: {text}")
-    tasks = {log.task for log in logs}
-    if len(tasks) > 1:
-        note(f"the logs are of different tasks ({', '.join(sorted(tasks))}); paired by sample id")
-    metrics = [name for name in logs[0].metrics if all(name in log.metrics for log in logs)]
-    if not metrics:
-        own = "; ".join(f"{log.file}: {', '.join(log.metrics) or 'none'}" for log in logs)
-        raise ConfigError(f"the logs have no score in common: {own}")
-    fields = {s: values for log in logs for s, values in log.samples.items()}
-    if cluster is not None and not any(cluster in values for values in fields.values()):
-        known = sorted({name for values in fields.values() for name in values})
-        raise ConfigError(f"no sample has the field '{cluster}'; known: {', '.join(known) or '-'}")
     runs = [
-        _run_data(log, name, logs[0].task) for log, name in zip(logs, _names(logs), strict=True)
+        _run_data(log, name, logs[0].task) for log, name in zip(logs, names_of(logs), strict=True)
     ]
-    study = assemble(runs, tuple(metrics), strict, hooks=_hooks(fields, cluster))
+    metrics = common_metrics({str(log.file): log.metrics for log in logs})
+    note_tasks([log.task for log in logs], note)
+    hooks = hooks_of([sample for run in runs for sample in run.samples.values()], cluster)
+    study = assemble(runs, metrics, strict, hooks=hooks)
     return study, {run.name: run.manifest for run in runs}
 
 
-def _names(logs: Sequence[ForeignLog]) -> list[str]:
+def common_metrics(metrics: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Those that all logs have, in the order of the first; ConfigError where there are none."""
+    first = next(iter(metrics.values()))
+    common = tuple(name for name in first if all(name in own for own in metrics.values()))
+    if not common:
+        own = "; ".join(f"{log}: {', '.join(names) or 'none'}" for log, names in metrics.items())
+        raise ConfigError(f"the logs have no score in common: {own}")
+    return common
+
+
+def note_tasks(tasks: Sequence[str], note: Callable[[str], None]) -> None:
+    """Says where logs are of different tasks."""
+    if len(names := sorted(set(tasks))) > 1:
+        note(f"the logs are of different tasks ({', '.join(names)}); paired by sample id")
+
+
+def names_of(logs: Sequence[ForeignLog]) -> list[str]:
     """What tells the logs apart: their names, models, folders or files; at last their paths."""
     for names in (
         [log.name for log in logs],
@@ -116,20 +138,31 @@ def _names(logs: Sequence[ForeignLog]) -> list[str]:
     return [f"{log.file} {log.name}".strip() for log in logs]
 
 
-def _hooks(fields: Mapping[str, Mapping[str, str]], cluster: str | None) -> AnalysisHooks:
-    def groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
-        return {name: (value,) for name, value in fields[sample.id].items()}
+def hooks_of(samples: Sequence[Sample], cluster: str | None = None) -> AnalysisHooks:
+    """Groups by metadata, and clusters of one field; ConfigError where no sample has it."""
+    known = {name for sample in samples for name in _metadata(sample)}
+    if cluster is not None and cluster not in known:
+        raise ConfigError(
+            f"no sample has the field '{cluster}'; known: {', '.join(sorted(known)) or '-'}"
+        )
+    return AnalysisHooks(
+        groups=lambda sample: {name: (value,) for name, value in _metadata(sample).items()},
+        cluster=lambda sample: _metadata(sample).get(cluster or "", ""),
+        shared=cluster or "",
+    )
 
-    def cluster_of(sample: Sample) -> str:
-        return fields[sample.id].get(cluster or "", "")
 
-    return AnalysisHooks(groups=groups, cluster=cluster_of, shared=cluster or "")
+def _metadata(sample: Sample) -> Mapping[str, str]:
+    assert isinstance(sample, ForeignFields)
+    return sample.metadata
 
 
 def _run_data(log: ForeignLog, name: str, task: str) -> RunData:
     samples = {
-        each: ForeignSample(id=each, task=task, gold=(), content=log.contents.get(each, ""))
-        for each in log.samples
+        each: ForeignSample(
+            id=each, task=task, gold=(), metadata=dict(own), content=log.contents.get(each, "")
+        )
+        for each, own in log.samples.items()
     }
     repeats = max((episode.repeat for episode in log.episodes), default=1)
     manifest = Manifest(

@@ -8,8 +8,9 @@ import pytest
 
 from agent_env.errors import ToolError
 from agent_env.protocols import Tool
+from agent_env.records.execution import ExecResult
 from agent_env.records.pages import Hit
-from agent_env.records.schema import ExecResult, ToolResult
+from agent_env.records.schema import ToolResult
 from agent_env.testing import FakeSandbox, FakeSearch, MemoryPages, page
 from agent_env.tools.builtin.calendars import Calendars
 from agent_env.tools.builtin.open_page import OpenPage

@@ -1,0 +1,37 @@
+"""What is kept of another tool's log: where a run came from, what its episodes came to there."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ImportedResult(BaseModel):
+    """What the source says of one episode's end; our own scorers had no part in it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    metrics: dict[str, float] = {}
+    """By scorer, or by scorer and part; empty where it has no score."""
+    answer: str | None = None
+    """As it was scored; None where the source does not tell it."""
+    used: dict[str, float] = {}
+    """By `analysis.observations.QUANTITIES`; stands in the place of sums over the calls."""
+    stop_reason: str | None = None
+    """In the source's words."""
+
+
+class ImportSource(BaseModel):
+    """The log that a run was imported from."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    tool: str
+    """With its version, where the log tells it."""
+    file: str
+    """Its name, without its folder."""
+    digest: str
+    """SHA-256 of the file."""
+    metrics: tuple[str, ...]
+    """Of all episodes, in the log's order."""
+    notes: tuple[str, ...] = ()
+    """What the source lacks, and what of it could not be read, counted."""
