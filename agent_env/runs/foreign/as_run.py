@@ -46,6 +46,8 @@ from agent_env.runs.foreign.log import CONDITION, ForeignEpisode, ForeignLog, na
 from agent_env.runs.foreign.read import read_logs
 from agent_env.runs.foreign.task import ImportedSample
 from agent_env.runs.foreign.transcript import Transcript
+from agent_env.runs.run import Run
+from agent_env.runs.score import score_folder
 
 STOPS: dict[str, StopReason] = {
     "context": "context", "time": "time", "working": "time", "token": "tokens", "cost": "cost",
@@ -89,7 +91,7 @@ def import_logs(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ConfigError(f"{out} is there already and is not empty; name a new folder with --out")
     read = read_logs(logs, columns, with_transcripts=True)
-    names = [""] if len(read) == 1 else [file_name(name) for name in names_of(read)]
+    names = [""] if len(read) == 1 else _folder_names(names_of(read))
     try:
         with new_folder(out) as part:
             return [
@@ -98,6 +100,13 @@ def import_logs(
             ]
     except OSError as exc:
         raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
+
+
+def _folder_names(names: Sequence[str]) -> list[str]:
+    """The names as folders, where these are told apart without digests."""
+    plain = [re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:100] for name in names]
+    is_clear = all(plain) and len(set(plain)) == len(names)
+    return plain if is_clear else [file_name(name) for name in names]
 
 
 def file_name(text: str) -> str:
@@ -142,6 +151,7 @@ class _Import:
         manifest = self._manifest(repeats, digest(data))
         folder.write("samples.jsonl", data)
         folder.write("run.json", manifest_bytes(manifest))
+        score_folder(Run(folder.path), self.problems.append)
         notes = (*log.notes, *self.problems)
         for text in notes:
             self.note(f"{log.file}: {text}")

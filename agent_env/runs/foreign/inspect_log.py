@@ -43,7 +43,7 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
         notes.append(f"its status is {log.status}: {len(samples)} episodes are there")
     return ForeignLog(
         file=file,
-        source=f"inspect_ai {log.eval.packages.get('inspect_ai', 'of unknown version')}",
+        source=" ".join(next(iter(log.eval.packages.items()), ("inspect_ai",))),
         task=log.eval.task,
         model=log.eval.model,
         episodes=episodes,
