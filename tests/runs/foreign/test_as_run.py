@@ -124,9 +124,7 @@ def test_an_imported_run_cannot_be_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, _ = _import(tmp_path, monkeypatch, ForeignEpisode("q 1", 1, {"right": 1.0}))
-    with pytest.raises(
-        ConfigError, match=r"imported from log.json \(a tool 1.0\) and cannot"
-    ):
+    with pytest.raises(ConfigError, match=r"imported from log.json \(a tool 1.0\) and cannot"):
         asyncio.run(replay(run, ReplayOptions(), pytest.fail))
 
 
