@@ -36,7 +36,10 @@ def export(
     ] = None,
     endpoint: Annotated[
         str,
-        typer.Option(help="otel: the collector.", envvar="OTEL_EXPORTER_OTLP_ENDPOINT"),
+        typer.Option(
+            help="otel: the collector; its headers come from OTEL_EXPORTER_OTLP_HEADERS.",
+            envvar=["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
+        ),
     ] = "http://127.0.0.1:4318",
     content: Annotated[
         bool, typer.Option("--content", help="otel: send messages and tool results too.")

@@ -165,7 +165,9 @@ def _choice(run: Run, options: ExportOptions) -> Choice:
 def _send(source: Any, options: ExportOptions) -> tuple[str, dict[str, int]]:
     _needs("opentelemetry.exporter.otlp.proto.http", "otel", "otel")
     from agent_env.episodes.export.otel import Collector, send
+    from agent_env.wiring.collector import check_headers
 
+    check_headers(options.endpoint)
     collector = Collector(options.endpoint, options.content)
     return collector.url, send(source, collector)
 

@@ -3,8 +3,7 @@
 A trace is an episode: a span `invoke_agent` with a span `chat` for each model call and a span
 `execute_tool` for each tool call, at the times at which they happened. Identities are drawn from
 the run's and the episode's, so what is sent twice is the same trace. What people and models wrote
-is sent only where it is asked for. Span names and attributes: OpenTelemetry's semantic conventions
-for generative AI, development stage, as of 2026.
+is sent only where it is asked for. Span names and attributes are those of `SCHEMA_URL`.
 """
 
 from __future__ import annotations
@@ -29,9 +28,12 @@ from agent_env.records.trace_events import ModelCalled, ToolCalled
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
 
+SCHEMA_URL = "https://opentelemetry.io/schemas/1.41.1"
+"""The conventions for generative AI, development stage; from 1.42 on they stand in a repository of
+their own, which has published no schema yet."""
 AT_ONCE = 200
 """Spans of one request."""
-TIMEOUT_S = 10.0
+TIMEOUT_S = 30.0
 """For one request, further tries included."""
 
 Attributes = dict[str, str | int | float | bool | Sequence[str]]
@@ -153,7 +155,7 @@ class _SpanMaker:
         self._resource = Resource(
             {"service.name": "agent-env", "service.version": version, "agent_env.run": source.run}
         )
-        self._scope = InstrumentationScope("agent-env", version)
+        self._scope = InstrumentationScope("agent-env", version, SCHEMA_URL)
 
     def span(
         self,
@@ -220,6 +222,8 @@ def _agent(record: EpisodeRecord, source: Source) -> Attributes:
         "agent_env.repeat": episode.repeat,
         "agent_env.steps": episode.steps,
         "agent_env.tool_calls": episode.tool_calls,
+        "agent_env.outcome": record.score.outcome,
+        **{f"agent_env.score.{name}": value for name, value in record.score.metrics.items()},
         **_usage(episode.usage),
     }
     return {name: value for name, value in found.items() if value is not None}

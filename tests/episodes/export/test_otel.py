@@ -27,6 +27,7 @@ class Stub(HTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.spans: list[Any] = []
+        self.schemas: set[str] = set()
         self.paths: list[str] = []
 
     @property
@@ -43,6 +44,7 @@ class _Handler(BaseHTTPRequestHandler):
         stub.paths.append(self.path)
         for resource in asked.resource_spans:
             for scope in resource.scope_spans:
+                stub.schemas.add(scope.schema_url)
                 stub.spans.extend(scope.spans)
         self.send_response(stub.status)
         self.send_header("content-length", "0")
@@ -96,6 +98,7 @@ def test_usage_and_names_follow_the_conventions(stub: Stub, tmp_path: Path) -> N
     send(source_of(a_run(tmp_path)), Collector(stub.url))
     agent, failed, chat, tool, _ = map(_attributes, _right(stub))
     assert agent["gen_ai.usage.input_tokens"] == 235
+    assert (agent["agent_env.outcome"], agent["agent_env.score.exact_match"]) == ("read", 1.0)
     assert chat["gen_ai.operation.name"] == "chat"
     assert chat["gen_ai.provider.name"] == "openai"
     assert chat["gen_ai.response.model"] == "gpt-5-2026"
@@ -106,6 +109,20 @@ def test_usage_and_names_follow_the_conventions(stub: Stub, tmp_path: Path) -> N
     assert tool["gen_ai.tool.name"] == "web_search"
     assert "gen_ai.tool.call.result" not in tool
     assert "gen_ai.input.messages" not in chat
+
+
+def test_every_span_tells_the_conventions_that_it_follows(stub: Stub, tmp_path: Path) -> None:
+    """Each name is one of theirs, by OpenTelemetry's own list, or begins with ours."""
+    from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
+    from opentelemetry.semconv.schemas import Schemas
+
+    send(source_of(a_run(tmp_path)), Collector(stub.url, content=True))
+    assert stub.schemas == {"https://opentelemetry.io/schemas/1.41.1"}
+    assert stub.schemas <= {schema.value for schema in Schemas}
+    parts = [part for span in stub.spans for part in (span, *span.events)]
+    names = {name for part in parts for name in _attributes(part)}
+    known = {value for value in vars(gen_ai_attributes).values() if isinstance(value, str)}
+    assert {n for n in names - known if not n.startswith("agent_env.")} == {"error.type"}
 
 
 def test_a_chat_span_lasts_as_long_as_the_call(stub: Stub, tmp_path: Path) -> None:

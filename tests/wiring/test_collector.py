@@ -1,0 +1,23 @@
+"""The headers of the environment go to the server that they stand beside."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.wiring.collector import check_headers
+
+
+def test_headers_go_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Basic example")
+    check_headers("http://127.0.0.1:6006")  # no other server is named
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://traces.example/api/otel")
+    check_headers("https://traces.example/v1/traces")
+    for other in ("http://127.0.0.1:6006", "http://traces.example/api/otel"):
+        with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_HEADERS is set for https"):
+            check_headers(other)
+
+
+def test_without_headers_any_server_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://traces.example/api/otel")
+    check_headers("http://127.0.0.1:6006")
