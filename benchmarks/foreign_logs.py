@@ -17,7 +17,7 @@ from typing import Any
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalConfig, read_eval_log, write_eval_log
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, match
 from inspect_ai.solver import generate, use_tools
 from inspect_ai.tool import tool
@@ -48,10 +48,14 @@ def solved(folder: Path) -> Any:
         ModelOutput.for_tool_call("mockllm/model", "add", {"x": 17, "y": 25}),
         ModelOutput.from_content("mockllm/model", "The sum is 42. " * 20 + "42"),
     ]
+    for output in outputs:  # else the mock counts tokens by a file from the network
+        output.usage = ModelUsage(input_tokens=900, output_tokens=90, total_tokens=990)
     sample = Sample(id="1", input="What is 17 + 25? " * 20, target="42", metadata={"topic": "sums"})
     task = Task([sample], name="sums", solver=[use_tools(add()), generate()], scorer=match())
     model = get_model("mockllm/model", custom_outputs=outputs)
     (log,) = eval(task, model=model, log_dir=str(folder / "one"), display="none")
+    if log.status != "success":
+        raise SystemExit(f"Inspect could not solve the sample: {log.error}")
     return log
 
 

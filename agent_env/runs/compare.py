@@ -33,7 +33,8 @@ class CompareOptions:
     runs: Annotated[
         tuple[Path, ...],
         Opt(
-            "Folders of runs, or of several runs; or logs of Inspect, of lm-eval, tables.",
+            "Folders of runs, or of several runs; or what Inspect, lm-eval, verifiers, tau2-bench or "
+            "Harbor wrote; or tables with --columns.",
             metavar="RUN...",
             argument=True,
         ),
@@ -124,10 +125,10 @@ def compare_tasks(
     options: CompareOptions, note: Callable[[str], None], objects: Objects = NO_OBJECTS
 ) -> list[TaskComparison]:
     """Compares all conditions of all runs, each task by itself; or logs of other tools."""
-    from agent_env.runs.foreign.read import split_name
+    from agent_env.runs.foreign.read import is_log, split_name
 
-    files = [split_name(path)[1] for path in options.runs]
-    if options.columns is not None or any(file.is_file() for file in files):
+    paths = [split_name(path)[1] for path in options.runs]
+    if options.columns is not None or any(map(is_log, paths)):
         return [_compare_logs(options, note)]
     folders: dict[str, list[Path]] = {}
     for path in find_runs(options.runs, note):
@@ -145,11 +146,11 @@ def compare_tasks(
 
 def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskComparison:
     from agent_env.runs.foreign.log import foreign_study
-    from agent_env.runs.foreign.read import read_logs
+    from agent_env.runs.foreign.read import is_log, read_logs
 
-    if folders := [path for path in options.runs if path.is_dir()]:
+    if runs := [path for path in options.runs if path.is_dir() and not is_log(path)]:
         raise ConfigError(
-            f"{folders[0]} is a folder: compare runs with runs, and logs with logs; "
+            f"{runs[0]} is no log: compare runs with runs, and logs with logs; "
             "agent-env import makes a run of a log"
         )
     logs = read_logs(options.runs, options.columns)

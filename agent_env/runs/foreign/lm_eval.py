@@ -4,39 +4,38 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import DatasetError
+from agent_env.runs.foreign.fields import Unread
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
-from agent_env.tasks.file_rows import json_rows
 
 FIELDS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps"}
 """Of every line; each name in `metrics` is a field, too."""
 _NAME = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT.*")
 
 
-def read_lm_eval(file: Path, text: str) -> ForeignLog:
-    """The log. A line for each filter; the filter is part of the metric's name where there are
-    several, as in the harness's own tables."""
-    rows = list(json_rows(file, text))
+def read_lm_eval(
+    file: Path, rows: Sequence[tuple[int, dict[str, Any]]], unread: Unread
+) -> ForeignLog:
+    """The log. `rows` are the file's objects with their lines: one for each filter; the filter is
+    part of the metric's name where there are several, as in the harness's own tables."""
     filters = sorted({str(row.get("filter", "none")) for _, row in rows})
     metrics: dict[str, dict[str, float]] = defaultdict(dict)
     samples: dict[str, dict[str, str]] = {}
     contents: dict[str, str] = {}
-    unread = 0
     for line, row in rows:
         if missing := sorted(FIELDS - row.keys()):
-            raise DatasetError(file, line, f"is no lm-eval sample: it lacks {', '.join(missing)}")
+            unread.add("lines without a field", f"{missing[0]!r} in {file.name}:{line}")
+            continue
         sample = str(row["doc_id"])
         samples[sample] = {"subtask": str(row["task_name"])} if "task_name" in row else {}
         contents[sample] = str(row.get("doc_hash", ""))
         suffix = f",{row['filter']}" if len(filters) > 1 else ""
-        for name in _names(row):
-            if isinstance(row.get(name), bool | int | float):
-                metrics[sample][name + suffix] = float(row[name])
-            else:
-                unread += 1
+        values = {name: row.get(name) for name in _names(row)}
+        for name, value in unread.numbers(values, f"{file.name}:{line}").items():
+            metrics[sample][name + suffix] = value
     match = _NAME.fullmatch(file.stem)
     return ForeignLog(
         file=file,
@@ -46,10 +45,7 @@ def read_lm_eval(file: Path, text: str) -> ForeignLog:
         episodes=tuple(ForeignEpisode(sample, 1, metrics[sample]) for sample in samples),
         samples=samples,
         contents=contents,
-        notes=(
-            "the file tells no tokens and no errors",
-            *([f"{unread} scores are no numbers and left out"] if unread else ()),
-        ),
+        notes=("the file tells no tokens and no errors", *unread.notes),
     )
 
 

@@ -1,22 +1,26 @@
-"""Which reader a file of results is for."""
+"""Which reader a file or a folder of results is for."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.runs.foreign import fields, harbor, tau2, verifiers
 from agent_env.runs.foreign.inspect_log import read_inspect
 from agent_env.runs.foreign.lm_eval import FIELDS, read_lm_eval
 from agent_env.runs.foreign.log import ForeignLog
 from agent_env.runs.foreign.table import read_columns, read_table
-from agent_env.tasks.file_rows import json_rows
 
 KNOWN = (
-    "known: logs of Inspect (.eval, .json), sample files of lm-evaluation-harness "
-    "(samples_*.jsonl), and any table (.csv, .tsv, .jsonl, .parquet) with --columns FILE"
+    "known: logs of Inspect (.eval, .json), samples_*.jsonl of lm-evaluation-harness, results "
+    "folders of verifiers and their traces.jsonl or results.jsonl, results of tau2-bench (.json), "
+    "job folders of Harbor, and any table (.csv, .tsv, .jsonl, .parquet) with --columns FILE"
 )
+INSPECT = re.compile(r'\s*\{\s*"(version|status)"')
+"""How a JSON log of Inspect begins; it may be large, so only its reader parses it."""
 
 
 def split_name(path: Path) -> tuple[str, Path]:
@@ -25,34 +29,68 @@ def split_name(path: Path) -> tuple[str, Path]:
     return (name, Path(file)) if equals and not path.exists() else ("", path)
 
 
+def is_log(path: Path) -> bool:
+    """Whether it is a file, or a folder that another tool wrote its results into."""
+    if path.is_file() or (path / "run.json").exists():
+        return path.is_file()
+    of_tau2 = (path / "results.json").is_file() and (path / "simulations").is_dir()
+    return of_tau2 or verifiers.lines_file(path) is not None or harbor.is_job(path)
+
+
 def read_logs(
     paths: Sequence[Path], columns: Path | None, with_transcripts: bool = False
 ) -> list[ForeignLog]:
-    """The logs of these files, or of NAME=FILE; `columns` maps those of tables. Conversations are
-    read `with_transcripts` alone. ConfigError or DatasetError names the file and what is wrong with
-    it."""
+    """The logs of these files and folders, or of NAME=FILE; `columns` maps those of tables.
+    Conversations are read `with_transcripts` alone. ConfigError or DatasetError names the file and
+    what is wrong with it."""
     mapping = None if columns is None else read_columns(columns)
     logs: list[ForeignLog] = []
     for name, file in map(split_name, paths):
-        if not file.is_file():
-            raise ConfigError(f"{file}: there is no such file")
-        own = [_read_log(file, with_transcripts)] if mapping is None else read_table(file, mapping)
+        if not is_log(file):
+            raise ConfigError(
+                f"{file}: is no folder of results that is known; {KNOWN}"
+                if file.is_dir()
+                else f"{file}: there is no such file"
+            )
+        own = _read_logs(file, with_transcripts) if mapping is None else read_table(file, mapping)
         logs += [replace(log, name=" ".join(filter(None, (name, log.name)))) for log in own]
     return logs
 
 
-def _read_log(file: Path, with_transcripts: bool) -> ForeignLog:
-    if file.suffix in (".eval", ".json"):
-        return read_inspect(file, with_transcripts)
-    return _read_lines(file)
+def _read_logs(path: Path, with_transcripts: bool) -> list[ForeignLog]:
+    if path.is_dir():
+        if (lines := verifiers.lines_file(path)) is not None:
+            return [_read_lines(lines, with_transcripts)]
+        if harbor.is_job(path):
+            return harbor.read_harbor(path, with_transcripts)
+        path = path / "results.json"
+    if path.suffix == ".eval":
+        return [read_inspect(path, with_transcripts)]
+    if path.suffix == ".json":
+        return _read_object(path, with_transcripts)
+    return [_read_lines(path, with_transcripts)]
 
 
-def _read_lines(file: Path) -> ForeignLog:
+def _read_object(file: Path, with_transcripts: bool) -> list[ForeignLog]:
+    if file.name == harbor.RESULT and harbor.is_job(file.parent):
+        return harbor.read_harbor(file.parent, with_transcripts)
+    with file.open("rb") as stream:
+        head = stream.read(200).decode(errors="replace")
+    if INSPECT.match(head):
+        return [read_inspect(file, with_transcripts)]
+    if tau2.is_tau2(data := fields.read_object(file)):
+        return [tau2.read_tau2(file, data, with_transcripts)]
+    raise DatasetError(file, None, f"is no log that is known; {KNOWN}")
+
+
+def _read_lines(file: Path, with_transcripts: bool) -> ForeignLog:
+    unread = fields.Unread()
     try:
-        text = file.read_text("utf-8")
-        first = next(iter(json_rows(file, text)), None)
-    except (OSError, UnicodeDecodeError, DatasetError) as exc:
+        rows = fields.line_objects(file, fields.read_text(file), unread)
+    except DatasetError as exc:
         raise DatasetError(file, None, f"is no log that can be read: {exc}; {KNOWN}") from exc
-    if first is None or not first[1].keys() >= FIELDS:
-        raise DatasetError(file, None, f"is no log that is known; {KNOWN}")
-    return read_lm_eval(file, text)
+    if any(row.keys() >= FIELDS for _, row in rows):
+        return read_lm_eval(file, rows, unread)
+    if any(verifiers.is_line(row) for _, row in rows):
+        return verifiers.read_verifiers(file, rows, unread, with_transcripts)
+    raise DatasetError(file, None, f"is no log that is known; {KNOWN}")
