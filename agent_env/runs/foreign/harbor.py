@@ -78,7 +78,7 @@ def _log(
     failed = sum(each.failure is not None for each in episodes)
     bare = sum("steps" not in each.used and each.failure is None for each in episodes)
     return ForeignLog(
-        file=folder,
+        file=folder / RESULT,
         source="Harbor",
         task=source or "harbor",
         model=model or agent,
