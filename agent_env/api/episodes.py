@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Unpack
 from agent_env.api.objects import Held, ModelLike
 from agent_env.errors import DatasetError
 from agent_env.records.schema import Usage
+from agent_env.runs.attribute import AttributeOptions
 from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.options import ForkOptions
 
 if TYPE_CHECKING:
+    from agent_env.analysis.attribution import Attribution
     from agent_env.analysis.diagnosis import Diagnosis
-    from agent_env.api.keywords import ForkKeywords
+    from agent_env.api.keywords import AttributeKeywords, ForkKeywords
     from agent_env.api.runs import Run
     from agent_env.records import schema
     from agent_env.records.schema import Message, Sample, Score
@@ -101,6 +103,29 @@ class Episode:
             made = await fork(self.trace, chosen, shown.listener, held.objects)
         score_folder(made, say)
         return Run(made.path, held.objects)
+
+    @with_keywords(AttributeOptions)
+    async def attribute(
+        self, *, progress: bool = True, **options: Unpack[AttributeKeywords]
+    ) -> Attribution:
+        """Where its outcome turned: forks of each step are asked anew, and the share of right ends
+        is compared before and after it. The keywords are the options of `agent-env attribute`.
+
+        Examples:
+            >>> import agent_env as ae, asyncio
+            >>> episode = ae.open("runs/first").episode("base/tp-1-00001.1")
+            >>> result = asyncio.run(episode.attribute(forks=3, progress=False))
+            >>> [(step.actions, step.forks) for step in result.steps]
+            [('answer', 3)]
+        """
+        from agent_env.runs.attribute import ask_and_read, plan_attribution
+        from agent_env.runs.progress import progress_shown
+        from agent_env.runs.terminal import say
+
+        chosen = from_arguments(AttributeOptions, options, "attribute")
+        plan = plan_attribution(self.trace, chosen, say, self._run.current.objects)
+        with progress_shown(progress) as shown:
+            return await ask_and_read(plan, shown.listener)
 
     def __repr__(self) -> str:
         end = self.record.stop_reason or self.record.status

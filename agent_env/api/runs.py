@@ -14,6 +14,7 @@ from agent_env.api.tasks import task as make_task
 from agent_env.api.waiting import wait_for
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.registry import NO_OBJECTS, Objects
+from agent_env.runs.curve import CurveOptions
 from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.opened import OpenRun
 from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from agent_env.analysis.result_tables import ResultTable
-    from agent_env.api.keywords import ReplayKeywords, ResumeKeywords, RunKeywords
+    from agent_env.api.keywords import CurveKeywords, ReplayKeywords, ResumeKeywords, RunKeywords
     from agent_env.episodes.again.replay import ReplayResult
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Sample
+    from agent_env.runs.curve import CurveResult
     from agent_env.runs.run import Run as RunFolder
     from agent_env.tasks.family import Family
     from agent_env.tasks.task import Task
@@ -242,6 +244,28 @@ class Run:
             await resume(run.folder, chosen, shown.listener)
         score_folder(run.folder, say)
         return run
+
+    @with_keywords(CurveOptions)
+    async def curve(
+        self, *, progress: bool = True, **options: Unpack[CurveKeywords]
+    ) -> CurveResult:
+        """Accuracy against model calls, tokens and cost: each episode is forked where its budget
+        `at` ends, and must answer there; `tables()` are those of `agent-env curve`, whose options
+        the other keywords are. Nothing is asked twice.
+
+        Examples:
+            >>> import agent_env as ae, asyncio
+            >>> run = ae.run_sync("time-puzzles", limit=1, conditions="web", progress=False)
+            >>> result = asyncio.run(run.curve(at=[1, 2], progress=False))
+            >>> [(point.budget, point.forced) for point in result.curves.curves[0].points]
+            [(1, 1), (2, 1), (None, 0)]
+        """
+        from agent_env.runs.curve import ask_and_read, plan_curve
+        from agent_env.runs.progress import progress_shown
+
+        chosen = from_arguments(CurveOptions, options, "curve")
+        with progress_shown(progress) as shown:
+            return await ask_and_read(plan_curve(self.folder, chosen, say), shown.listener)
 
     @with_keywords(ReplayOptions)
     def replay(self, **options: Unpack[ReplayKeywords]) -> list[ReplayResult]:

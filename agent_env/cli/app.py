@@ -50,6 +50,7 @@ class Commands(CommandTable):
             "fork": "episodes:fork",
             "forks": "episodes:forks",
             "curve": "curve:curve",
+            "attribute": "curve:attribute",
             "mcp": "mcp:mcp",
         },
         "Make questions, facts and pages": {

@@ -13,6 +13,7 @@ from agent_env.cli.run import AsJson, RunPath, for_each_run, listening, say
 from agent_env.cli.tables import Wide, print_table
 
 if TYPE_CHECKING:
+    from agent_env.runs.attribute import AttributeOptions
     from agent_env.runs.curve import CurveOptions
 
 Check = Annotated[
@@ -67,3 +68,36 @@ def curve(
             say(f"wrote {file}")
 
     for_each_run(folder, show, as_json)
+
+
+@with_options("agent_env.runs.attribute:AttributeOptions")
+def attribute(
+    options: AttributeOptions,
+    trace: Annotated[
+        Path,
+        typer.Argument(help="A trace: RUN/episodes/CONDITION/SAMPLE.1.jsonl", metavar="EPISODE"),
+    ],
+    check: Check = False,
+    as_json: AsJson = False,
+    wide: Wide = False,
+) -> None:
+    """At which step an episode's outcome turned: forks of each step are asked anew, and the share
+    of right ends is compared before and after it.
+
+    Example: agent-env attribute runs/first/episodes/web/tp-1-00001.1.jsonl --forks 200
+    """
+    import asyncio
+    from dataclasses import asdict
+
+    from agent_env.runs.attribute import ask_and_read, plan_attribution
+
+    plan = plan_attribution(trace, options, say)
+    if check:
+        print(json.dumps(asdict(plan.forecast)) if as_json else plan.forecast)
+        return
+    with listening() as (listener, _):
+        result = asyncio.run(ask_and_read(plan, listener))
+    if as_json:
+        print(json.dumps({"folder": str(plan.out), **result.as_json()}))
+    else:
+        print_table(result.table(), wide)

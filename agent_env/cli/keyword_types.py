@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from agent_env.api.comparisons import WRITTEN
+from agent_env.runs.attribute import AttributeOptions
 from agent_env.runs.compare import CompareOptions
+from agent_env.runs.curve import CurveOptions
 from agent_env.runs.keywords import Keyword, keywords_of
 from agent_env.runs.options import ForkOptions, ReplayOptions, ResumeOptions, RunOptions
 
@@ -28,6 +30,8 @@ RECORDS = {
     "ResumeKeywords": (ResumeOptions, ("model",)),
     "ReplayKeywords": (ReplayOptions, ()),
     "ForkKeywords": (ForkOptions, ("model",)),
+    "AttributeKeywords": (AttributeOptions, ()),
+    "CurveKeywords": (CurveOptions, ()),
     "CompareKeywords": (CompareOptions, ("runs", *WRITTEN)),
 }
 

@@ -92,7 +92,7 @@ class CurvePlan:
 
 def plan_curve(source: Run, options: CurveOptions, note: Callable[[str], None]) -> CurvePlan:
     """Reads the run; ConfigError for one that has no curve, and for a budget beyond its limit."""
-    manifest = check_source(source)
+    manifest, options = check_source(source), replace(options, at=budgets(options.at))
     limit = _steps_limit(manifest)
     if limit is not None and options.at[-1] > limit:
         raise ConfigError(
