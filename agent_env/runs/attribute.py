@@ -25,7 +25,7 @@ from agent_env.runs.fork_runs import (
 )
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
-from agent_env.wiring.trust import SCRIPTED
+from agent_env.wiring.registry import SCRIPTS
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -103,7 +103,7 @@ def plan_attribution(
         raise ConfigError(
             f"{source.path} has temperature 0, at which forks tell nothing; add --temperature 1"
         )
-    if manifest.model in SCRIPTED:
+    if manifest.model in SCRIPTS:
         note(f"{manifest.model} always says the same, so that all forks of a step are alike")
     out = options.calls.out or source.place(f"{FOLDER}/{episode}")
     each, more = divmod(options.forks, steps)
