@@ -146,5 +146,5 @@ def read_episode(run: OpenRun, trace: Path) -> Episode:
     if record.sample not in folder.samples_by_id:
         raise DatasetError(folder.path / "samples.jsonl", None, f"no sample '{record.sample}'")
     sample = folder.asked_sample(record)
-    score = folder.task.score(sample, record)
+    score = folder.task.score(folder.samples_by_id[record.sample], record)
     return Episode(folder.key_of(trace), trace, sample, record, score, run)

@@ -23,6 +23,7 @@ from agent_env.records.schema import Condition
 from agent_env.runs.environment import make_environment
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
+from agent_env.tasks.conditions import sample_under
 from agent_env.wiring.rooms import contexts_of, strategy_of
 
 logger = logging.getLogger(__name__)
@@ -72,7 +73,7 @@ def _samples(run: Run, condition: Condition) -> list[Sample]:
             Sample(
                 id=sample.id,
                 input=[to_inspect(message) for message in strategy.start(sample)],
-                target=list(sample.worded(condition.wording).gold),
+                target=list(sample_under(sample, condition).gold),
                 metadata={
                     **groups,
                     "condition": condition.name,

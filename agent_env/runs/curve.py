@@ -297,7 +297,7 @@ def read_curves(plan: CurvePlan, run: Run, note: Callable[[str], None]) -> Curve
     from agent_env.analysis.study import RunData
     from agent_env.episodes.results import scored_episodes
     from agent_env.runs.study import study_of
-    from agent_env.tasks.conditions import wording_of
+    from agent_env.tasks.conditions import sample_under
     from agent_env.tasks.tool_registry import web_tools
 
     manifest, task = run.manifest(), run.task
@@ -308,7 +308,7 @@ def read_curves(plan: CurvePlan, run: Run, note: Callable[[str], None]) -> Curve
     scored = scored_episodes(run, task, run.samples, lambda reason: note(f"left out: {reason}"))
     for episode, score in scored:
         condition = conditions[episode.condition]
-        sample = run.samples_by_id[episode.sample].worded(wording_of(condition.name))
+        sample = sample_under(run.samples_by_id[episode.sample], condition)
         seen = observe(sample, episode, score, manifest.model_facts)
         whole = cost_usd(episode.usage, manifest.model_facts)  # the recorded beginning included
         seen = replace(seen, used={**seen.used, "cost_usd": whole})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from agent_env.errors import ToolError
 from agent_env.protocols import Fetcher, SearchProvider
@@ -74,26 +75,28 @@ class OverlaySearch:
         self._spare = len(overlay.gone) if spare else 0
 
     async def search(self, query: str, limit: int) -> list[Hit]:
-        hits = await self._inner.search(query, limit + self._spare)
-        shown = [hit for each in hits if (hit := self._shown(each)) is not None]
-        own = self._own_hits(query)
+        words = list(dict.fromkeys(words_of(query)))
+        own = self._own_hits(words)
         ranked = [hit for hit in own if page_key(hit.url) in self._overlay.first]
-        ranked += [*shown, *own]
-        by_url = {hit.url: hit for hit in reversed(ranked)}
-        order = dict.fromkeys(hit.url for hit in ranked)
+        for hit in await self._inner.search(query, limit + self._spare):
+            shown = self._shown(hit, words) or _successor(hit, [h for h in own if h not in ranked])
+            ranked += [] if shown is None else [shown]
+        by_url = {hit.url: hit for hit in reversed([*ranked, *own])}
+        order = dict.fromkeys(hit.url for hit in [*ranked, *own])
         return [by_url[url] for url in order][:limit]
 
-    def _shown(self, hit: Hit) -> Hit | None:
-        """What search shows in the place of this result; None for nothing."""
+    def _shown(self, hit: Hit, words: list[str]) -> Hit | None:
+        """What search shows in the place of this result; None where it is gone, or is changed so
+        that the query no longer finds it."""
         key, overlay = page_key(hit.url), self._overlay
         page = overlay.pages.get(overlay.shown_for.get(key, key))
         if page is not None:
-            return hit_of(page)
+            return hit_of(page) if covers(page.title, page.text, words) else None
         return None if key in overlay.gone else hit
 
-    def _own_hits(self, query: str) -> list[Hit]:
+    def _own_hits(self, words: list[str]) -> list[Hit]:
         """The further pages that the query finds, which stand for none of the web's."""
-        overlay, words = self._overlay, list(dict.fromkeys(words_of(query)))
+        overlay = self._overlay
         further = set(overlay.pages) - set(overlay.shown_for.values()) - overlay.gone
         pages = [page for url, page in overlay.pages.items() if url in further]
         return [
@@ -105,6 +108,13 @@ class OverlaySearch:
                 or (page_key(page.url) in overlay.first and _shares_word(page, words))
             )
         ]
+
+
+def _successor(hit: Hit, others: list[Hit]) -> Hit | None:
+    """What took over what a page no longer says, as where a list goes by decades: a page that the
+    query finds on the same site."""
+    site = urlsplit(hit.url).netloc
+    return next((other for other in others if urlsplit(other.url).netloc == site), None)
 
 
 def _shares_word(page: Page, words: list[str]) -> bool:

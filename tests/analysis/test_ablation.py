@@ -1,0 +1,108 @@
+"""Right answers split into evidence, memory and luck, from planted episodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_env.analysis.statistics.ablation import ablation, splits_of
+from agent_env.records.schema import Episode, Sample, Score
+from agent_env.tasks.task import ORIGINAL, PAGES_SHOWN, AnalysisHooks
+from tests.analysis.studies import study_of
+
+CHANCE = AnalysisHooks(chance=lambda sample: 0.1)
+
+
+def scored(name, condition, right, original=None, pages=2.0):
+    metrics = {"exact_match": float(right)}
+    if "~" in condition:
+        metrics[PAGES_SHOWN] = pages
+    if original is not None:
+        metrics[ORIGINAL] = float(original)
+    episode = Episode(sample=name, condition=condition, repeat=1, model="m", status="finished")
+    score = Score(
+        sample=name, condition=condition, repeat=1, outcome="read", answer=(), metrics=metrics
+    )
+    return episode, score
+
+
+def planted(*groups, hooks=CHANCE):
+    """Samples in groups: how many, right in the plain web, in the shifted one, the plain answer
+    there, right in the blocked one."""
+    episodes, number = [], 0
+    for count, right, shifted, original, blocked in groups:
+        for _ in range(count):
+            number += 1
+            name = f"s{number}"
+            episodes += [
+                scored(name, "web", right),
+                scored(name, "web~shifted", shifted, original),
+                scored(name, "web~blocked", blocked),
+            ]
+    conditions = ("web", "web~blocked", "web~shifted")
+    samples = [Sample(id=f"s{n}", task="t", gold=()) for n in range(1, number + 1)]
+    return study_of(episodes, conditions, ("exact_match",), samples, hooks)
+
+
+def values(comparison):
+    (row,) = ablation(comparison).rows
+    return [None if cell[0] is None else round(cell[0], 3) for cell in row[1:7]]
+
+
+def test_what_follows_the_shifted_world_is_evidence_and_what_does_not_is_memory():
+    comparison = planted((50, 1, 1, 0, 0), (30, 1, 0, 1, 1), (20, 0, 0, 0, 0))
+    # right, evidence, memory, luck (20 samples at 0.1), unstable, right in blocked
+    assert values(comparison) == [0.8, 0.5, 0.3, 0.02, -0.02, 0.3]
+
+
+def test_right_answers_that_the_twin_neither_finds_nor_remembers_are_luck_up_to_chance():
+    comparison = planted((10, 1, 0, 0, 0), (90, 0, 0, 0, 0))
+    assert values(comparison) == [0.1, 0.0, 0.0, 0.1, 0.0, 0.0]
+
+
+def test_more_of_them_than_chance_gives_are_unstable():
+    comparison = planted((40, 1, 0, 0, 0), (60, 0, 0, 0, 0))
+    assert values(comparison) == [0.4, 0.0, 0.0, 0.1, 0.3, 0.0]
+
+
+def test_every_share_has_its_interval_and_the_number_of_samples():
+    (row,) = ablation(planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1))).rows
+    value, low, high = row[2]
+    assert (value, round(low, 3), round(high, 3)) == (0.5, 0.404, 0.596)
+    assert row[-1] == 100
+
+
+def test_without_a_chance_level_luck_and_the_rest_are_unknown():
+    comparison = planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1), hooks=AnalysisHooks())
+    assert values(comparison) == [1.0, 0.5, 0.5, None, None, 0.5]
+
+
+def test_episodes_that_were_shown_no_page_are_counted():
+    episodes = [
+        scored("a", "web", 1),
+        scored("a", "web~blocked", 1, pages=0.0),
+        scored("b", "web", 1),
+        scored("b", "web~blocked", 0),
+    ]
+    comparison = study_of(episodes, ("web", "web~blocked"), ("exact_match",), hooks=CHANCE)
+    (split,) = splits_of(comparison)
+    assert (split.unread, split.episodes) == (1, 2)
+    assert values(comparison) == [1.0, None, None, None, None, 0.5]
+
+
+def test_a_sample_that_lacks_an_episode_of_a_pair_enters_no_share():
+    episodes = [scored("a", "web", 1), scored("a", "web~shifted", 1, 0), scored("b", "web", 1)]
+    comparison = study_of(episodes, ("web", "web~shifted"), ("exact_match",), hooks=CHANCE)
+    (row,) = ablation(comparison).rows
+    assert row[-1] == 1
+
+
+def test_there_is_no_table_without_a_twin():
+    comparison = study_of([scored("a", "web", 1)], ("web",), ("exact_match",))
+    assert ablation(comparison).rows == ()
+
+
+@pytest.mark.parametrize("condition", ["web+ci", "web~auto"])
+def test_a_twin_is_that_of_the_very_same_condition(condition):
+    episodes = [scored("a", "web", 1), scored("a", f"{condition}~shifted", 1, 0)]
+    names = ("web", f"{condition}~shifted")
+    assert ablation(study_of(episodes, names, ("exact_match",))).rows == ()

@@ -1,0 +1,120 @@
+"""Runs with web ablations, from the options to the split."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+import agent_env as ae
+from agent_env.errors import ConfigError
+
+WEB = {"conditions": ["web"], "limit": 3, "progress": False, "preflight": "off"}
+
+
+def run(out, **options):
+    return asyncio.run(ae.run("time-puzzles", **{**WEB, "out": out, **options}))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ablation")
+    return {
+        model: run(folder / model, model=model, web_ablations=["shifted"])
+        for model in ("reader", "rememberer")
+    }
+
+
+def scores(folder):
+    lines = (folder / "scores.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def rights(run):
+    run.scores()
+    found = {}
+    for score in scores(run.path):
+        found.setdefault(score["condition"], []).append(score["metrics"]["exact_match"])
+    return found
+
+
+def test_the_twins_stand_beside_their_condition_in_one_run(runs):
+    manifest = json.loads((runs["reader"].path / "run.json").read_text())
+    assert [each["name"] for each in manifest["conditions"]] == ["web", "web~shifted"]
+
+
+def test_a_reader_follows_the_shifted_world_and_a_rememberer_the_plain_one(runs):
+    assert rights(runs["reader"]) == {"web": [1, 1, 1], "web~shifted": [1, 1, 1]}
+    assert rights(runs["rememberer"]) == {"web": [1, 1, 1], "web~shifted": [0, 0, 0]}
+
+
+def test_without_the_proving_pages_a_reader_is_lost_and_a_rememberer_is_not(tmp_path):
+    given = {"web_ablations": ["blocked"], "limit": 1}
+    reader = run(tmp_path / "reader", model="reader", **given)
+    rememberer = run(tmp_path / "rememberer", model="rememberer", **given)
+    assert rights(reader) == {"web": [1], "web~blocked": [0]}
+    assert rights(rememberer) == {"web": [1], "web~blocked": [1]}
+
+
+def test_the_split_tells_what_was_planted(runs):
+    rows = {row[0]: row for row in ae.compare(*runs.values()).table("ablation").rows}
+    evidence_and_memory = {name: (row[2][0], row[3][0]) for name, row in rows.items()}
+    assert evidence_and_memory == {
+        "reader web": (1, 0), "rememberer web": (0, 1), "all models web": (0.5, 0.5),
+    }  # fmt: skip
+
+
+def test_the_question_is_the_same_in_both_worlds(runs):
+    folder = runs["reader"].path / "episodes"
+    for trace in (folder / "web").glob("*.jsonl"):
+        plain, shifted = (
+            json.loads((folder / name / trace.name).read_text().splitlines()[0])["messages"]
+            for name in ("web", "web~shifted")
+        )
+        assert plain == shifted
+
+
+def test_an_episode_of_the_shifted_world_is_replayed_and_shown_with_its_own_gold(runs):
+    run = runs["reader"]
+    assert [result.verdict for result in run.replay()] == ["same"] * 6
+    assert [result.verdict for result in run.replay(tools_live=True)] == ["same"] * 6
+    plain, shifted = (run.episode(f"{name}/tp-1-00001.1") for name in ("web", "web~shifted"))
+    assert plain.sample.gold != shifted.sample.gold
+    assert shifted.answer.endswith(", ".join(shifted.sample.gold))
+    assert dict(shifted.score)["original"] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"web_ablations": ["moved"]}, "--web-ablation moved: write blocked or shifted"),
+        ({"conditions": ["base"]}, "no condition looks anything up on our web"),
+        ({"conditions": ["facts+web"]}, "no condition looks anything up on our web"),
+        (
+            {"web": "live", "search": "searxng=http://127.0.0.1:9"},
+            "the live web cannot be changed by us; take --web record",
+        ),
+        (
+            {"web": "record", "search": "searxng=http://127.0.0.1:9"},
+            r"recorded pages \(--web record\) cannot be written anew; take --web-ablation blocked",
+        ),
+    ],
+)
+def test_what_cannot_be_ablated_is_refused_in_one_line(tmp_path, options, words):
+    with pytest.raises(ConfigError, match=words):
+        run(tmp_path / "run", **{"web_ablations": ["shifted"], **options})
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_sample_without_proving_page_is_left_out_and_named(tmp_path, runs):
+    lines = (runs["reader"].path / "samples.jsonl").read_text().splitlines()
+    first, second, _ = map(json.loads, lines)
+    first |= {"evidence": [], "proofs": [], "ablation": None}
+    file = tmp_path / "set.jsonl"
+    file.write_text(json.dumps(first) + "\n" + json.dumps(second) + "\n")
+    made = run(tmp_path / "run", dataset=file, web_ablations=["blocked"], limit=None)
+    manifest = json.loads((made.path / "run.json").read_text())
+    assert manifest["samples"] == 1
+    reason = "the web has no page that proves their answers"
+    assert manifest["left_out"] == {first["id"]: reason}

@@ -1,0 +1,161 @@
+"""Blocked and shifted webs: no page is left that says the date, and each says the other one."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from agent_env.errors import ToolError
+from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.families.time_puzzles.shift import shifted_world
+from agent_env.records.ablation import SampleAblation
+from agent_env.records.disturbance import Disturbance
+from agent_env.records.pages import Page
+from agent_env.records.schema import Sample
+from agent_env.scoring.evidence import stands_in
+from agent_env.temporal.facts.articles import article_url, event_title
+from agent_env.temporal.facts.tables import shipped_tables
+from agent_env.web.ablation import overlay_of, proving_pages, shifted_from
+from agent_env.web.full_text import FullText
+from agent_env.web.overlay import Overlay, OverlayFetcher, OverlaySearch
+from agent_env.web.sealed import SealedWeb
+from tests.families.time_puzzles.sets import generate
+
+TABLES = shipped_tables()
+BLOCKED = Disturbance(suffix="blocked", ablation="blocked")
+SHIFTED = Disturbance(suffix="shifted", ablation="shifted")
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[SealedWeb]:
+    built = SealedWeb.shipped(Path(":memory:"))
+    yield built
+    built.close()
+
+
+@pytest.fixture(scope="module")
+def texts(web: SealedWeb) -> dict[str, Page]:
+    outcomes = ((url, web.store.outcome(url)) for url in web.urls())
+    return {url: page for url, page in outcomes if isinstance(page, Page)}
+
+
+PUZZLES = generate(TABLES, 8, seed=3)
+
+
+@pytest.fixture(scope="module")
+def ablated(web: SealedWeb, texts: dict[str, Page]) -> tuple[TimePuzzle, ...]:
+    index = FullText(web.store.connection)
+    return tuple(
+        puzzle.model_copy(
+            update={
+                "ablation": SampleAblation(
+                    blocked=proving_pages(puzzle, web.store, index),
+                    shifted=shifted_world(
+                        puzzle,
+                        TABLES,
+                        Random(1),
+                        lambda url: texts[url].text if url in texts else None,
+                    ),
+                )
+            }
+        )
+        for puzzle in PUZZLES
+    )
+
+
+def pages_under(overlay: Overlay, texts: dict[str, Page]) -> list[Page]:
+    """All pages that the web has with the overlay."""
+    kept = {url: page for url, page in texts.items() if url not in overlay.gone}
+    return list((kept | dict(overlay.pages)).values())
+
+
+def saying(pages: list[Page], title: str, dates: tuple[str, ...]) -> list[str]:
+    """Those that name the thing and write one of its dates, by no means of the code's own."""
+    return [
+        page.url
+        for page in pages
+        if title.casefold() in f"{page.title}\n{page.text}".casefold()
+        and any(stands_in(date, page.text) for date in dates if len(date) == 10)
+    ]
+
+
+def overlay(sample: Sample, disturbance: Disturbance, web: SealedWeb) -> Overlay:
+    found = overlay_of(sample, disturbance, web.store)
+    assert found is not None
+    return found
+
+
+def test_no_page_of_a_blocked_web_says_a_proving_date(
+    ablated: tuple[TimePuzzle, ...], web: SealedWeb, texts: dict[str, Page]
+) -> None:
+    for puzzle in ablated:
+        left = pages_under(overlay(puzzle, BLOCKED, web), texts)
+        assert len(left) > 1300
+        for proof in puzzle.proofs:
+            title = texts[proof.urls[0]].title
+            assert saying(list(texts.values()), title, proof.dates) or proof.shares == "years"
+            assert saying(left, title, proof.dates) == []
+
+
+def test_no_page_of_a_shifted_web_says_the_plain_date_and_its_article_says_the_other(
+    ablated: tuple[TimePuzzle, ...], web: SealedWeb, texts: dict[str, Page]
+) -> None:
+    for puzzle in ablated:
+        shifted = overlay(puzzle, SHIFTED, web)
+        left, twin = pages_under(shifted, texts), puzzle.in_shifted_world()
+        url = article_url(event_title(puzzle.event))
+        (plain,) = (proof for proof in puzzle.proofs if url in proof.urls)
+        (other,) = (proof for proof in twin.proofs if url in proof.urls)
+        assert plain.dates != other.dates
+        assert saying(left, event_title(puzzle.event), plain.dates) == []
+        fetcher = OverlayFetcher(web, shifted)
+        for proving in other.urls:
+            page = asyncio.run(fetcher.fetch(proving))
+            assert all(stands_in(date, page.text) for date in other.dates), (puzzle.id, proving)
+        for gone in set(plain.urls) - set(other.urls) - set(shifted.pages):
+            with pytest.raises(ToolError):
+                asyncio.run(fetcher.fetch(gone))
+
+
+def test_a_shifted_web_ranks_each_page_as_the_plain_one_did(
+    ablated: tuple[TimePuzzle, ...], web: SealedWeb
+) -> None:
+    row = {row.event: row for row in TABLES.events}
+    for puzzle in ablated:
+        query = row[puzzle.event].hint or puzzle.event
+        search = OverlaySearch(web.search, overlay(puzzle, SHIFTED, web))
+        plain = asyncio.run(web.search.search(query, 5))
+        shifted = asyncio.run(search.search(query, 5))
+        own = [re.sub(r"\d{4}s$", "", hit.title) for hit in plain]  # lists go by decades
+        assert [re.sub(r"\d{4}s$", "", hit.title) for hit in shifted] == own
+
+
+def test_a_commemoration_that_tells_the_year_by_a_sum_is_blocked_too(web: SealedWeb) -> None:
+    index = FullText(web.store.connection)
+    told = [url for url in web.urls() if url.endswith("-years-on")]
+    assert len(told) > 10
+    blocked = {url for puzzle in PUZZLES for url in proving_pages(puzzle, web.store, index)}
+    names = {event_title(p.event) for p in PUZZLES if p.event_level == "year"}
+    for url in told:
+        page = web.store.outcome(url)
+        assert isinstance(page, Page)
+        if page.title.removesuffix(" remembered") in names:
+            assert url in blocked
+
+
+def test_a_sample_without_pages_in_the_web_has_nothing_to_block(web: SealedWeb) -> None:
+    sample = Sample(id="a", task="t", gold=(), evidence=("https://elsewhere.example/",))
+    assert proving_pages(sample, web.store, None) == ()
+    assert proving_pages(sample, None, None) == ("https://elsewhere.example/",)
+
+
+def test_a_page_at_another_address_stands_for_the_one_of_its_title() -> None:
+    plain = [("u/1", "Begins", "on 1 May"), ("u/2", "List", "a"), ("u/3", "Only then", "b")]
+    shifted = [("u/9", "Begins", "on 9 May"), ("u/2", "List", "a"), ("u/5", "New list", "c")]
+    changed = [(page.was, page.url) for page in shifted_from(plain, shifted)]
+    assert changed == [("u/1", "u/9"), (None, "u/5"), ("u/3", None)]
