@@ -64,8 +64,8 @@ class CompareOptions:
         tuple[str, ...],
         Opt(
             "Which tables: conclusions, conditions, shortcuts, differences, treatment, use, "
-            "outcomes, noise, reliability, correlations, rankings, gap, tools, table1, table3, "
-            "figure4, or all. Repeatable.",
+            "outcomes, noise, reliability, correlations, rankings, gap, tools, shapley, table1, "
+            "table3, figure4, or all. Repeatable.",
             flag="--table",
         ),
     ] = ()

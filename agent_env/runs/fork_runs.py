@@ -103,8 +103,7 @@ def check_source(run: Run) -> Manifest:
     manifest = run.manifest()
     if manifest.forks_of is not None:
         raise ConfigError(f"{run.path} holds forks of another run; name that run")
-    if getattr(manifest, "imported", None) is not None:
-        raise ConfigError(f"{run.path} was imported from another tool; its model cannot be asked")
+    run.check_ours("forked")
     return manifest
 
 
