@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -150,8 +150,31 @@ def assemble(
     )
     remarks = (*notes, *_problems(arms), *_served(runs), *_differences(runs), *_gaps(arms))
     remarks = (*remarks, *_broken(runs), *_early(runs), *_left_out(runs))
+    if all(run.is_log for run in runs):
+        remarks = (*remarks, *_scales(arms, metrics))
     until = {run.name: run.manifest.until for run in runs if run.manifest.until is not None}
     return Study(tasks[0], metrics, arms, common, remarks, error_metrics, hooks, until, shortcuts)
+
+
+def _scales(arms: Sequence[Arm], metrics: Sequence[str]) -> Iterator[str]:
+    """Where a score of one name may mean different things: logs of other tools do not tell."""
+    for metric in metrics:
+        own = {
+            arm.label: [o.metrics[metric] for o in arm.observations if metric in o.metrics]
+            for arm in arms
+        }
+        tops = {label: max(map(abs, values)) for label, values in own.items() if values}
+        kinds = {all(v in (0, 1) for v in own[each]) for each in tops if _is_of_one_kind(own[each])}
+        if (tops and max(tops.values()) > 10 * max(1, min(tops.values()))) or len(kinds) > 1:
+            ranges = ", ".join(
+                f"{min(own[each]):g} to {max(own[each]):g} in {each}" for each in tops
+            )
+            yield f"{metric} may not mean the same in all logs: {ranges}."
+
+
+def _is_of_one_kind(values: Sequence[float]) -> bool:
+    """Whether all are 0 or 1, or none is."""
+    return len({value in (0, 1) for value in values}) == 1
 
 
 def _arm(run: RunData, condition: Condition, label: str, sample_ids: set[str]) -> Arm:
@@ -210,7 +233,8 @@ def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], 
     if notes and strict:
         raise ConfigError(" ".join(notes))
     if not shared:
-        raise ConfigError("the runs have no sample in common, so nothing can be paired")
+        own = "; ".join(f"{run.name} has {next(iter(run.samples), 'none')}, …" for run in runs)
+        raise ConfigError(f"the runs have no sample in common, so nothing can be paired: {own}")
     return tuple(s for name, s in runs[0].samples.items() if name in shared), notes
 
 

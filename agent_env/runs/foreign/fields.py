@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -44,7 +45,7 @@ class Unread:
     @property
     def notes(self) -> tuple[str, ...]:
         return tuple(
-            f"left out: {count} {what}, the first {self._first[what]}"
+            f"left out: {what} ({count}, the first {self._first[what]})"
             for what, count in self._count.items()
         )
 
@@ -67,6 +68,26 @@ def read_object(file: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise DatasetError(file, None, "is no JSON object")
     return value
+
+
+def cut_object(file: Path, names: Sequence[str], unread: Unread) -> dict[str, Any]:
+    """Of an object whose end is cut: these fields, and of a list the members that are whole."""
+    text, read = read_text(file), json.JSONDecoder()
+    found: dict[str, Any] = {}
+    for name in names:
+        if (start := re.search(rf'"{name}"\s*:\s*(\[?)', text)) is None:
+            continue
+        at, members = start.end(), []
+        try:
+            while start[1]:
+                at = re.compile(r"[\s,]*").match(text, at).end()  # type: ignore[union-attr]
+                member, at = read.raw_decode(text, at)
+                members.append(member)
+            found[name] = read.raw_decode(text, at)[0]
+        except ValueError:
+            found[name] = members
+    unread.add("what comes after the point where the file is cut", f"character {len(text)}")
+    return found
 
 
 def line_objects(file: Path, text: str, unread: Unread) -> list[tuple[int, dict[str, Any]]]:

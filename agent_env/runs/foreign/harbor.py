@@ -29,12 +29,14 @@ def read_harbor(folder: Path, with_transcripts: bool = False) -> list[ForeignLog
     """The logs of a job, or of a single trial."""
     unread = fields.Unread()
     by_eval: dict[tuple[str, str, str], list[tuple[Path, dict[str, Any]]]] = defaultdict(list)
+    broken = 0
     single = [folder] if "task_name" in fields.read_object(folder / RESULT) else []
     for trial in single or sorted(path.parent for path in folder.glob(f"*/{RESULT}")):
         try:
             result = fields.read_object(trial / RESULT)
         except DatasetError:
             unread.add("trials whose result is no JSON, or cut", f"{trial.name}/{RESULT}")
+            broken += 1
             continue
         if "task_name" not in result:
             unread.add("folders whose result names no task", f"{trial.name}/{RESULT}")
@@ -48,8 +50,8 @@ def read_harbor(folder: Path, with_transcripts: bool = False) -> list[ForeignLog
         raise DatasetError(folder, None, "holds no trial with a result")
     asked = 0 if single else fields.count(fields.read_object(folder / RESULT).get("n_total_trials"))
     missing = (asked or 0) - sum(map(len, by_eval.values()))
-    if missing > 0:
-        unread.add(f"trials of {asked} without a result: {missing}", f"of {folder.name}")
+    for _ in range(missing - broken):
+        unread.add("trials without a result", f"of the {asked} of {folder.name}")
     return [
         _log(folder, key, trials, unread, len(by_eval) > 1, with_transcripts)
         for key, trials in sorted(by_eval.items())

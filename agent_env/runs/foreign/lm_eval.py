@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_env.runs.foreign.fields import Unread
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.runs.foreign.fields import Unread, mapping, read_object, texts
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
 
 FIELDS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps"}
 """Of every line; each name in `metrics` is a field, too."""
-_NAME = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT.*")
+_NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d\d-\d\dT.*)")
 
 
 def read_lm_eval(
@@ -37,16 +38,27 @@ def read_lm_eval(
         for name, value in unread.numbers(values, f"{file.name}:{line}").items():
             metrics[sample][name + suffix] = value
     match = _NAME.fullmatch(file.stem)
+    about = _about(file, match["time"] if match else "")
+    config = mapping(about.get("config"))
     return ForeignLog(
         file=file,
-        source="lm-evaluation-harness",
+        source=f"lm-evaluation-harness {about.get('lm_eval_version', 'of unknown version')}",
         task=match["task"] if match else file.stem,
-        model=file.parent.name or "unknown",
+        model=str(about.get("model_name") or file.parent.name or "unknown"),
         episodes=tuple(ForeignEpisode(sample, 1, metrics[sample]) for sample in samples),
         samples=samples,
         contents=contents,
+        settings=texts({**config, **mapping(config.get("model_args")), "model": None}),
         notes=("the file tells no tokens and no errors", *unread.notes),
     )
+
+
+def _about(file: Path, time: str) -> dict[str, Any]:
+    """The summary of the same run beside it, where there is one that can be read."""
+    try:
+        return read_object(file.with_name(f"results_{time}.json"))
+    except (ConfigError, DatasetError):
+        return {}
 
 
 def _names(row: dict[str, Any]) -> list[str]:

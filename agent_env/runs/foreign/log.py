@@ -96,13 +96,12 @@ def foreign_study(
 ) -> tuple[Study, dict[str, Manifest]]:
     """The logs as a study, and by name what is known of each. `cluster` is the metadata field whose
     values are drawn together. ConfigError where they have no metric or no sample in common."""
-    for log in logs:
-        for text in log.notes:
-            note(f"{log.file}: {text}")
+    for text in dict.fromkeys(f"{log.file}: {text}" for log in logs for text in log.notes):
+        note(text)
     runs = [
         _run_data(log, name, logs[0].task) for log, name in zip(logs, names_of(logs), strict=True)
     ]
-    metrics = common_metrics({str(log.file): log.metrics for log in logs})
+    metrics = common_metrics({f"{log.file} {log.name}".strip(): log.metrics for log in logs})
     note_tasks([log.task for log in logs], note)
     hooks = hooks_of([sample for run in runs for sample in run.samples.values()], cluster)
     study = assemble(runs, metrics, strict, hooks=hooks)

@@ -78,8 +78,15 @@ def _read_object(file: Path, with_transcripts: bool) -> list[ForeignLog]:
         head = stream.read(200).decode(errors="replace")
     if INSPECT.match(head):
         return [read_inspect(file, with_transcripts)]
-    if tau2.is_tau2(data := fields.read_object(file)):
-        return [tau2.read_tau2(file, data, with_transcripts)]
+    unread = fields.Unread()
+    try:
+        data = fields.read_object(file)
+    except DatasetError:
+        data = fields.cut_object(file, tau2.PARTS, unread)
+        if not tau2.is_tau2(data):
+            raise
+    if tau2.is_tau2(data):
+        return [tau2.read_tau2(file, data, unread, with_transcripts)]
     raise DatasetError(file, None, f"is no log that is known; {KNOWN}")
 
 

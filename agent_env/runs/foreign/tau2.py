@@ -16,14 +16,19 @@ BROKEN = frozenset({"infrastructure_error"})
 """Reasons for which tau2-bench itself leaves a simulation out of its means."""
 
 
+PARTS = ("info", "tasks", "simulations")
+"""Of the file, in its order."""
+
+
 def is_tau2(data: Mapping[str, Any]) -> bool:
-    return "simulations" in data or "simulation_index" in data
+    return bool({"simulations", "simulation_index"} & data.keys())
 
 
-def read_tau2(file: Path, data: Mapping[str, Any], with_transcripts: bool = False) -> ForeignLog:
+def read_tau2(
+    file: Path, data: Mapping[str, Any], unread: fields.Unread, with_transcripts: bool = False
+) -> ForeignLog:
     """`data` is the file's object. The simulated user's tokens and cost are not the model's and
     not counted."""
-    unread = fields.Unread()
     info = fields.mapping(data.get("info"))
     tasks = {str(each.get("id")): each for each in fields.objects(data.get("tasks"))}
     simulations = []

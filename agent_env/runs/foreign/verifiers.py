@@ -141,16 +141,16 @@ def _scores(
     for agent, trace in zip(agents, traces, strict=True):
         before = f"{agent}/" if len(set(agents)) > 1 else ""
         own = unread.numbers(fields.mapping(trace.get("metrics")), place)
-        weighted = []
+        weighted: list[float | None] = []
         for name, reward in fields.mapping(trace.get("rewards")).items():
             part = reward if isinstance(reward, dict) else {"score": reward}
             score = unread.number(f"rewards.{name}", part.get("score"), place)
             weight = unread.number(f"rewards.{name}.weight", part.get("weight", 1.0), place)
-            if score is not None and weight is not None:
+            weighted.append(None if score is None or weight is None else score * weight)
+            if score is not None:
                 own[f"reward/{name}"] = score
-                weighted.append(score * weight)
-        if weighted:
-            own = {"reward": sum(weighted), **own}
+        if (reward := fields.total(weighted)) is not None:
+            own = {"reward": reward, **own}
         for name, value in own.items():
             values[before + name].append(value)
     return {name: sum(each) / len(each) for name, each in values.items()}

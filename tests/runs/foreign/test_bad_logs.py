@@ -1,0 +1,149 @@
+"""What of a log cannot be read is left out, counted and named; the rest is compared."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.runs.compare import CompareOptions, compare_tasks
+from agent_env.runs.foreign.log import ForeignLog
+from agent_env.runs.foreign.read import read_logs
+
+LOGS = Path(__file__).parents[2] / "data" / "foreign"
+
+
+def _read(path: Path) -> ForeignLog:
+    (log,) = read_logs([path], None)
+    return log
+
+
+def _compare(*paths: Path) -> tuple[tuple[str, ...], list[str]]:
+    """The remarks of the comparison, and the notes of the reading."""
+    notes: list[str] = []
+    (task,) = compare_tasks(CompareOptions(runs=paths, resamples=1000), notes.append)
+    return task.comparison.study.notes, notes
+
+
+def _lines(file: Path, rows: list[dict[str, Any]]) -> Path:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def _lm_rows(values: list[Any]) -> list[dict[str, Any]]:
+    fixed = {"doc": {}, "target": "4", "arguments": {}, "resps": [], "filtered_resps": []}
+    return [
+        {**fixed, "doc_id": n, "metrics": ["score"], "score": value}
+        for n, value in enumerate(values)
+    ]
+
+
+def test_a_line_that_is_cut_costs_that_episode_alone(tmp_path: Path) -> None:
+    text = (LOGS / "verifiers-0.4/tool/traces.jsonl").read_text()
+    (tmp_path / "traces.jsonl").write_text(text[:-2000])
+    log = _read(tmp_path)
+    assert len(log.episodes) == 5
+    assert "no JSON objects, or cut (1, the first traces.jsonl:6)" in log.notes[0]
+
+
+def test_a_reward_of_which_a_part_is_no_number_is_left_out(tmp_path: Path) -> None:
+    rows = [json.loads(x) for x in (LOGS / "verifiers-0.4/tool/traces.jsonl").open()]
+    scored = next(n for n, row in enumerate(rows) if row["ok"])
+    rows[scored]["traces"][0]["rewards"]["right"]["score"] = "high"
+    log = _read(_lines(tmp_path / "traces.jsonl", rows))
+    assert set(log.episodes[scored].metrics) == {"reward/brief", "tools_used"}
+    first = f"(1, the first 'high' in traces.jsonl:{scored + 1})"
+    assert log.notes[0] == f"left out: values of rewards.right that are no numbers {first}"
+
+
+def test_simulations_before_the_cut_are_read(tmp_path: Path) -> None:
+    text = (LOGS / "tau2/tool.json").read_text()
+    (tmp_path / "cut.json").write_text(text[: text.rindex('"task_id"')])
+    log, whole = _read(tmp_path / "cut.json"), _read(LOGS / "tau2/tool.json")
+    assert log.episodes == whole.episodes[:-1]
+    assert log.notes[0].startswith("left out: what comes after the point where the file is cut")
+    (tmp_path / "cut.json").write_text(text[:50])
+    with pytest.raises(DatasetError, match=r"cut\.json: is not JSON, or cut"):
+        _read(tmp_path / "cut.json")
+
+
+def test_tau2_simulations_are_read_from_a_folder(tmp_path: Path) -> None:
+    data = json.loads((LOGS / "tau2/tool.json").read_text())
+    simulations = data.pop("simulations")
+    data["simulation_index"] = [{"id": each["id"]} for each in simulations]
+    (tmp_path / "results.json").write_text(json.dumps(data))
+    (tmp_path / "simulations").mkdir()
+    for each in simulations[1:]:
+        (tmp_path / "simulations" / f"{each['id']}.json").write_text(json.dumps(each))
+    log = _read(tmp_path)
+    assert len(log.episodes) == 5
+    assert log.notes[0].startswith("left out: simulations of the index without a file (1")
+
+
+def test_a_trial_of_harbor_without_a_result_is_counted(tmp_path: Path) -> None:
+    shutil.copytree(LOGS / "harbor/tool", tmp_path / "job")
+    cut, gone = sorted((tmp_path / "job").glob("sum-17-25*"))
+    (cut / "result.json").write_text("{")
+    (cut / "agent" / "trajectory.json").write_text("{")
+    (gone / "result.json").unlink()
+    log = _read(tmp_path / "job")
+    assert len(log.episodes) == 4
+    assert [note.split(" (")[0] for note in log.notes[:2]] == [
+        "left out: trials whose result is no JSON, or cut",
+        "left out: trials without a result",
+    ]
+
+
+def test_a_trace_a_line_is_read_as_verifiers_0_2_wrote_it(tmp_path: Path) -> None:
+    rows = []
+    for line in (LOGS / "verifiers-0.4/tool/traces.jsonl").open():
+        (trace,) = json.loads(line)["traces"]
+        del trace["ok"]
+        trace["rewards"] = {n: r["score"] * r["weight"] for n, r in trace["rewards"].items()}
+        rows.append(trace)
+    log = _read(_lines(tmp_path / "traces.jsonl", rows))
+    assert [each.metrics.get("reward") for each in log.episodes].count(1.5) == 4
+    assert sum(each.failure is not None for each in log.episodes) == 2
+
+
+def test_logs_without_a_common_sample_are_told_by_theirs() -> None:
+    paths = (LOGS / "verifiers-0.4/tool", LOGS / "harbor/head")
+    with pytest.raises(ConfigError, match=r"no sample in common.* tool has .*; fake/head has sum-"):
+        _compare(*paths)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ranges"),
+    [
+        ([0, 1, 1], [0, 80, 100], "0 to 1 in a, 0 to 100 in b"),
+        ([0, 1, 1], [0.2, 0.4, 0.9], "0 to 1 in a, 0.2 to 0.9 in b"),
+        ([0, 1, 1], [0, 1, 0], None),
+        ([0, 1, 1], [0.5, 1, 2], None),
+    ],
+)
+def test_a_score_of_another_range_is_pointed_out(
+    tmp_path: Path, first: list[Any], second: list[Any], ranges: str | None
+) -> None:
+    a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows(first))
+    b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows(second))
+    remarks, _ = _compare(a, b)
+    expected = [] if ranges is None else [f"score may not mean the same in all logs: {ranges}."]
+    assert [each for each in remarks if "may not mean" in each] == expected
+
+
+def test_texts_in_place_of_numbers_are_counted(tmp_path: Path) -> None:
+    a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows([1, "0.5", None, float("nan"), 1]))
+    b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows([1, 1, 1, 1, 0]))
+    _, notes = _compare(a, b)
+    values = "values of score that are no numbers (2, the first '0.5' in samples_x.jsonl:2)"
+    assert f"{a}: left out: {values}" in notes
+
+
+def test_a_folder_that_no_tool_wrote_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"is no folder of results that is known; known: logs of"):
+        read_logs([tmp_path], None)
