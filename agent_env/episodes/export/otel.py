@@ -33,8 +33,6 @@ SCHEMA_URL = "https://opentelemetry.io/schemas/1.41.1"
 their own, which has published no schema yet."""
 AT_ONCE = 200
 """Spans of one request."""
-TIMEOUT_S = 30.0
-"""For one request, further tries included."""
 
 Attributes = dict[str, str | int | float | bool | Sequence[str]]
 
@@ -61,7 +59,7 @@ def send(source: Source, collector: Collector) -> dict[str, int]:
 
     if not collector.url.startswith(("http://", "https://")):
         raise ConfigError(f"--endpoint {collector.endpoint}: write a URL, http://127.0.0.1:4318")
-    exporter = OTLPSpanExporter(endpoint=collector.url, timeout=TIMEOUT_S)
+    exporter = OTLPSpanExporter(endpoint=collector.url)  # its headers, limits: OTEL_*
     sent = 0
     with _overheard() as said:
         try:
