@@ -53,7 +53,10 @@ STOPS: dict[str, StopReason] = {
     "context": "context", "time": "time", "working": "time", "token": "tokens", "cost": "cost",
     "message": "steps", "turn": "steps", "max_steps": "steps", "max_turns": "steps",
     "max_turns_reached": "steps", "timeout": "time", "user_stop": "answered",
-    "agent_stop": "answered", "no_tools_called": "answered",
+    "agent_stop": "answered", "no_tools_called": "answered", "agent_completed": "answered",
+    "max_input_tokens": "input_tokens", "max_output_tokens": "output_tokens",
+    "max_total_tokens": "tokens", "prompt_too_long": "context", "agent_timeout": "time",
+    "context_window_exceeded": "context", "AgentTimeoutError": "time",
 }  # fmt: skip
 """Reasons of other tools as ours; any other becomes `other`."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.runs.foreign.fields import digest, texts
 from agent_env.runs.foreign.inspect_transcript import inspect_transcript
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
 
@@ -47,9 +47,9 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
         task=log.eval.task,
         model=log.eval.model,
         episodes=episodes,
-        samples={str(s.id): _texts(s.metadata or {}) for s in samples},
-        contents={str(s.id): _digest(s.input) for s in samples},
-        settings=_texts({**log.eval.task_args, **log.eval.model_args}),
+        samples={str(s.id): texts(s.metadata or {}) for s in samples},
+        contents={str(s.id): _content(s.input) for s in samples},
+        settings=texts({**log.eval.task_args, **log.eval.model_args, **_scorers(log)}),
         notes=tuple(notes),
         stream=partial(_stream, file) if with_transcripts and is_zip else None,
     )
@@ -139,20 +139,21 @@ def _used(sample: Any) -> dict[str, float]:
         known = [float(value) for value in values if value is not None]
         if values and len(known) == len(values):
             used[quantity] = sum(known)
+    if getattr(sample, "turn_count", None) is not None:
+        used["steps"] = float(sample.turn_count)
     if sample.working_time is not None:
         used["duration_s"] = float(sample.working_time)
     return used
 
 
-def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+def _content(asked: Any) -> str:
+    return digest(asked if isinstance(asked, str) else [(m.role, m.text) for m in asked])
+
+
+def _scorers(log: Any) -> dict[str, str]:
+    """How each was called: one name with other options is another score."""
     return {
-        name: str(value)
-        for name, value in values.items()
-        if isinstance(value, str | bool | int | float)
+        f"scorer {each.name}": json.dumps(each.options, sort_keys=True, default=str)
+        for each in log.eval.scorers or []
+        if each.options
     }
-
-
-def _digest(content: Any) -> str:
-    if not isinstance(content, str):
-        content = json.dumps([(m.role, m.text) for m in content], ensure_ascii=False)
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
