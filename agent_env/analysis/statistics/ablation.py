@@ -25,6 +25,9 @@ from agent_env.tasks.task import ORIGINAL, PAGES_SHOWN
 
 SHARES = ("right", "evidence", "memory", "luck", "unstable", "right in blocked")
 
+COUNTED = ("right", "evidence", "memory", "right in blocked")
+"""Those that are 0 or 1 for a sample without repeats."""
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -41,7 +44,11 @@ class Split:
 
 def ablation(comparison: Comparison) -> ResultTable:
     """A row for each condition with a twin in a blocked or shifted web."""
-    splits = splits_of(comparison)
+    return table_of(comparison, splits_of(comparison))
+
+
+def table_of(comparison: Comparison, splits: Sequence[Split]) -> ResultTable:
+    """The splits with their intervals."""
     columns = (
         Column("condition"),
         *(Column(name) for name in SHARES),
@@ -58,12 +65,10 @@ def _row(split: Split, estimates: Sequence[Estimate]) -> tuple[Cell, ...]:
 
 
 def _estimates(comparison: Comparison, split: Split) -> list[Estimate]:
-    """One for each share, over the samples that have all episodes of the pairs; means of 0 and 1
-    get their interval as such."""
+    """One for each share, over the samples that have all episodes of the pairs."""
     estimates = []
-    for column in split.values.T:
-        known = column[~np.isnan(column)]
-        is_share = bool(np.isin(known, (0.0, 1.0)).all())
+    for name, column in zip(SHARES, split.values.T, strict=True):
+        is_share = name in COUNTED and set(column[~np.isnan(column)]) <= {0.0, 1.0}
         estimates += comparison.estimates(column[:, None], is_share)
     return estimates
 
