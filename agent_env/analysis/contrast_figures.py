@@ -141,8 +141,8 @@ def dose_response(comparison: Comparison, dose: str) -> Figure | None:
             and scores[i].value is not None
         ]
         _points(axes, [(doses[i], scores[i]) for i in shown],
-                [styles[comparison.study.arms[i].condition.name] for i in shown],
-                [comparison.study.arms[i].condition.name for i in shown])  # fmt: skip
+                [styles[comparison.study.arms[i].name_in_run] for i in shown],
+                [comparison.study.arms[i].name_in_run for i in shown])  # fmt: skip
         run = comparison.study.arms[places[0]].run
         for trend in trends:
             if comparison.study.arm(trend.planned.after).run == run:

@@ -8,6 +8,8 @@
     trend:steps                         slope of the score on the steps, within each model
     trend:tokens(base,web,web+ci)@A     the same on tokens, over these conditions, for A only
 
+The log of another tool is one condition and is called by its name: large:small.
+
 A model is named by its run, its model name, or the model name's last part. `-` stands for `:` as
 well. Condition names may hold both signs, so a text is split where both sides are known; where two
 splits are possible, parentheses around a side decide.
@@ -77,6 +79,8 @@ def readable_contrasts(texts: Iterable[str], arms: Sequence[Arm]) -> tuple[str, 
 
 def _known(arms: Sequence[Arm]) -> str:
     models = list(dict.fromkeys(arm.run for arm in arms))
+    if all(arm.is_log for arm in arms):
+        return f"known logs: {', '.join(models)}"
     words = f"known conditions: {', '.join(dict.fromkeys(arm.condition.name for arm in arms))}"
     return words if len(models) == 1 else f"{words}; known models: {', '.join(models)}"
 
@@ -224,6 +228,8 @@ class _Reader:
         """A condition, or something in parentheses; either with `@MODEL`."""
         text = text.strip()
         if not text.startswith("("):
+            if (log := self._log(text)) is not None:
+                return [log]
             name, at, model = text.partition("@")
             run = self._run(model) if at else None
             return [_Term(self._condition(name), run, 1.0)]
@@ -239,10 +245,21 @@ class _Reader:
             raise _UnreadableError(f"'{rest}' after a parenthesis that names its models already")
         return [replace(term, run=self._run(rest[1:])) for term in terms]
 
+    def _log(self, text: str) -> _Term | None:
+        """The one condition of the log of this name; None where there is none."""
+        try:
+            run = self._run(text)
+        except _UnreadableError:
+            return None
+        own = [arm for arm in self._arms.values() if arm.run == run]
+        is_log = text not in self._conditions and own[0].is_log
+        return _Term(own[0].condition.name, run, 1.0) if is_log else None
+
     def _condition(self, text: str) -> str:
         name = text.strip()
         if name not in self._conditions:
-            raise _UnreadableError(f"no condition '{name}'" if name else "a side is empty")
+            what = "log" if all(arm.is_log for arm in self._arms.values()) else "condition"
+            raise _UnreadableError(f"no {what} '{name}'" if name else "a side is empty")
         return name
 
     def _run(self, text: str) -> str:

@@ -29,7 +29,7 @@ class Look:
 
 def looks(arms: tuple[Arm, ...]) -> dict[str, Look]:
     """By condition name; the same in every panel."""
-    names = list(dict.fromkeys(arm.condition.name for arm in arms))
+    names = list(dict.fromkeys(arm.name_in_run for arm in arms))
     return {
         name: Look(
             COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)],
@@ -40,8 +40,11 @@ def looks(arms: tuple[Arm, ...]) -> dict[str, Look]:
 
 
 def runs_of(comparison: Comparison) -> dict[str, list[int]]:
-    """Places of each run's arms; the title is the model's name where that tells runs apart."""
+    """Places of each run's arms; the title is the model's name where that tells runs apart. Logs
+    of other tools, of one condition each, stand together."""
     runs: dict[str, list[int]] = {}
+    if all(arm.is_log for arm in comparison.study.arms):
+        return {comparison.study.task: list(range(len(comparison.study.arms)))}
     for i, arm in enumerate(comparison.study.arms):
         runs.setdefault(arm.run, []).append(i)
     models = [comparison.study.arms[own[0]].model for own in runs.values()]

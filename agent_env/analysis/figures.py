@@ -27,6 +27,7 @@ from agent_env.analysis.figure_parts import (
     runs_of,
     words,
 )
+from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.statistics.reliability import pass_hat
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def by_solutions(comparison: Comparison) -> Figure | None:
     figure, axeses = panels(len(runs), sharey=True, sharex=True)
     for axes, (title, own) in zip(axeses, runs.items(), strict=True):
         for k, i in enumerate(own):
-            name = comparison.study.arms[i].condition.name
+            name = comparison.study.arms[i].name_in_run
             values, errors = bars_of([estimates[i] for estimates in found.values()])
             shift = (k - (len(own) - 1) / 2) * 0.09
             known = [j for j, e in enumerate(found.values()) if e[i].value is not None]
@@ -98,11 +99,11 @@ def condition_bars(comparison: Comparison) -> Figure | None:
         layout="constrained",
     )
     axeses = figure.subplots(len(runs), len(quantities), squeeze=False)
+    tops = [_top(estimates) for _, estimates, _ in quantities]
     for row, (title, own) in zip(axeses, runs.items(), strict=True):
-        for axes, (what, estimates, form) in zip(row, quantities, strict=True):
+        for axes, (what, estimates, form), top in zip(row, quantities, tops, strict=True):
             values, errors = bars_of([estimates[i] for i in own])
-            names = [comparison.study.arms[i].condition.name for i in own]
-            top = max((v + e for v, e in zip(values, errors[1], strict=True)), default=1.0) or 1.0
+            names = [comparison.study.arms[i].name_in_run for i in own]
             for j, name in enumerate(names):
                 look, known = styles[name], estimates[own[j]].value is not None
                 axes.bar(j, values[j], width=0.7, color=pale(look.colour), edgecolor="black",
@@ -120,6 +121,12 @@ def condition_bars(comparison: Comparison) -> Figure | None:
             clean(axes)
     figure.supxlabel(BARS, fontsize=8)
     return figure
+
+
+def _top(estimates: Sequence[Estimate]) -> float:
+    """Of the highest bar with its interval; the same in all rows, so that they can be compared."""
+    values, errors = bars_of(list(estimates))
+    return max((v + e for v, e in zip(values, errors[1], strict=True)), default=1.0) or 1.0
 
 
 def frontier(comparison: Comparison) -> Figure | None:
@@ -167,13 +174,13 @@ def _costs_and_scores(
     arms, styles, runs = comparison.study.arms, looks(comparison.study.arms), runs_of(comparison)
     fillings = {i: FILLINGS[k % len(FILLINGS)] for k, own in enumerate(runs.values()) for i in own}
     for (cost, value, i), shift in zip(points, shifts, strict=True):
-        look = styles[arms[i].condition.name]
+        look = styles[arms[i].name_in_run]
         _, errors = bars_of([comparison.means[comparison.metric][i]])
         axes.errorbar(cost + shift, value, yerr=errors, color=look.colour, elinewidth=0.8,
                       capsize=2, linestyle="none")  # fmt: skip
         axes.plot(cost + shift, value, color=look.colour, marker=look.marker, markersize=9,
                   fillstyle=fillings[i], markerfacecoloralt="white", linestyle="none")  # fmt: skip
-    for name in dict.fromkeys(arms[i].condition.name for _, _, i in points):
+    for name in dict.fromkeys(arms[i].name_in_run for _, _, i in points):
         axes.plot([], [], linestyle="none", color=styles[name].colour, marker=styles[name].marker,
                   label=literal(name))  # fmt: skip
     for title, own in runs.items() if len(runs) > 1 else ():
@@ -252,7 +259,7 @@ def reliability(comparison: Comparison) -> Figure | None:
     axeses = figure.subplots(1, len(runs), sharey=True, squeeze=False)
     for axes, (title, own) in zip(axeses.flat, runs.items(), strict=True):
         for k, i in enumerate(own):
-            name = comparison.study.arms[i].condition.name
+            name = comparison.study.arms[i].name_in_run
             look = styles[name]
             points = [(at, by[i]) for at, by in by_k.items() if by[i].value is not None]
             values, errors = bars_of([e for _, e in points])

@@ -38,6 +38,8 @@ class Column:
     """Shown to a person even where it holds only zeros."""
     is_secondary: bool = False
     """Left out on a terminal that is too narrow for all columns; the last first."""
+    is_second: bool = False
+    """Shown only together with the column before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +61,25 @@ class ResultTable:
         ]
 
     def without_empty(self) -> ResultTable:
-        """The table without columns of only dashes or zeros."""
-        return self.of_columns(
-            [
-                i for i, column in enumerate(self.columns)
-                if i == 0 or column.is_kept or any(_has_content(row[i]) for row in self.rows)
-            ]
-        )  # fmt: skip
+        """The table without columns of only dashes or zeros; columns of a pair stay together."""
+        filled = [
+            i == 0 or column.is_kept or any(_has_content(row[i]) for row in self.rows)
+            for i, column in enumerate(self.columns)
+        ]
+        for i, column in enumerate(self.columns):
+            if column.is_second:
+                filled[i - 1] = filled[i] = filled[i - 1] or filled[i]
+        return self.of_columns([i for i, is_shown in enumerate(filled) if is_shown])
 
     def fewer_columns(self) -> ResultTable | None:
-        """The table without the last of its secondary columns; None where it has none."""
+        """The table without the last of its secondary columns, of a pair without both; None where
+        it has none."""
         secondary = [i for i, column in enumerate(self.columns) if column.is_secondary]
         if not secondary:
             return None
-        return self.of_columns([i for i in range(len(self.columns)) if i != secondary[-1]])
+        last = secondary[-1]
+        first = last - 1 if self.columns[last].is_second else last
+        return self.of_columns([i for i in range(len(self.columns)) if not first <= i <= last])
 
     def of_columns(self, places: Sequence[int]) -> ResultTable:
         """The same rows with these columns only."""

@@ -58,6 +58,16 @@ class Arm:
     """Of a shortcut: on how many samples it failed, and why."""
 
     @property
+    def name_in_run(self) -> str:
+        """Its condition; of a log, which has one, the log's name."""
+        return self.run if self.is_log else self.condition.name
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it stands for a whole log of another tool."""
+        return self.label == self.run
+
+    @property
     def gives_away(self) -> bool:
         """Whether the wording tells part of the answer, or the condition cannot mean anything."""
         return self.condition.wording != "implicit" or self.problem is not None

@@ -141,7 +141,8 @@ def _span(amounts: Amounts) -> str:
     from agent_env.runs.progress_text import duration
 
     expected, most = (
-        "unknown" if s is None else duration(s) for s in (amounts.expected_s, amounts.most_s)
+        "unknown" if s is None else duration(s, with_hours=True)
+        for s in (amounts.expected_s, amounts.most_s)
     )
     return f"about {expected}, at most {most}"
 

@@ -121,13 +121,13 @@ def compact(number: float) -> str:
     return f"{number:.0f}"
 
 
-def duration(seconds: float) -> str:
-    """Such as 0:05, 3:20, 1:03:20 or 2d 3h."""
+def duration(seconds: float, with_hours: bool = False) -> str:
+    """Such as 0:05, 3:20, 1:03:20 or 2d 3h; `with_hours` 0:03:20, beside times of hours."""
     whole = round(seconds)
     if whole >= 86_400:
         return f"{whole // 86_400}d {whole % 86_400 // 3600}h"
     minutes = f"{whole // 60 % 60}:{whole % 60:02d}"
-    return minutes if whole < 3600 else f"{whole // 3600}:{minutes:0>5}"
+    return minutes if whole < 3600 and not with_hours else f"{whole // 3600}:{minutes:0>5}"
 
 
 def _money(usd: float) -> str:

@@ -18,7 +18,8 @@ def differences(comparison: Comparison) -> ResultTable:
     columns = (
         Column("difference"), Column("status"), Column(comparison.metric, 3, signed=True),
         Column("95 % CI, simultaneous", 3, signed=True, is_secondary=True),
-        Column("better", 0, is_secondary=True), Column("worse", 0, is_secondary=True),
+        Column("better", 0, is_secondary=True),
+        Column("worse", 0, is_secondary=True, is_second=True),
         Column("p", is_secondary=True), Column("p (Holm)"),
         Column("p McNemar, exact", is_secondary=True),
         Column("p McNemar, mid", is_secondary=True),
