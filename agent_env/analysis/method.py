@@ -23,7 +23,7 @@ def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> l
 def _design_text(comparison: Comparison, manifests: Mapping[str, Manifest]) -> str:
     study = comparison.study
     models = ", ".join(dict.fromkeys(arm.model for arm in study.arms))
-    conditions = ", ".join(dict.fromkeys(arm.condition.name for arm in study.arms))
+    conditions = ", ".join(dict.fromkeys(arm.name_in_run for arm in study.arms))
     repeats = sorted({manifest.repeats for manifest in manifests.values()})
     each = " or ".join(map(str, repeats)) if repeats else "an unknown number of"
     return (
@@ -94,18 +94,22 @@ def settings(manifests: Mapping[str, Manifest]) -> ResultTable:
 def _settings(manifest: Manifest) -> Iterator[tuple[str, Cell]]:
     web = manifest.web_settings
     yield "run", manifest.id
-    yield "begun", manifest.created_at
+    if (source := manifest.imported) is not None:
+        yield "log of another tool", f"{source.file}, {source.tool}"
+        yield "what it lacks", " ".join(source.notes) or None
+    yield "begun", manifest.created_at if source is None else None
     yield "task", manifest.task
     yield "model", manifest.model
     yield "model parameters", _pairs_text(manifest.model_parameters)
-    yield "prompt", manifest.prompt_file.name if manifest.prompt_file else manifest.prompt
+    yield "prompt", manifest.prompt_file.name if manifest.prompt_file else manifest.prompt or None
     yield "prompt's digest", manifest.prompt_file.digest if manifest.prompt_file else None
     yield "system text's digest", manifest.system_file.digest if manifest.system_file else None
     yield "task options", _pairs_text(manifest.options)
-    yield "conditions", ", ".join(c.name for c in manifest.conditions)
-    yield "strategies", ", ".join(dict.fromkeys(c.strategy for c in manifest.conditions))
-    first = ", ".join(f"{c.name} {c.first_step}" for c in manifest.conditions if c.tools)
-    yield "first step", first or None
+    if source is None:
+        yield "conditions", ", ".join(c.name for c in manifest.conditions)
+        yield "strategies", ", ".join(dict.fromkeys(c.strategy for c in manifest.conditions))
+        first = ", ".join(f"{c.name} {c.first_step}" for c in manifest.conditions if c.tools)
+        yield "first step", first or None
     yield "preflight", "; ".join(_preflight_text(p) for p in manifest.preflights) or None
     yield "samples", manifest.samples
     yield "samples' digest", manifest.samples_digest
@@ -129,7 +133,7 @@ def _settings(manifest: Manifest) -> Iterator[tuple[str, Cell]]:
     yield "leaks withheld", ("yes" if web.block_leaks else "no") if manifest.web else None
     for use in manifest.contexts:
         yield f"pages of {use.name}", f"{use.source_model} {use.source_condition}, {use.digest}"
-    yield "tokens counted by", manifest.tokenizer
+    yield "tokens counted by", manifest.tokenizer if source is None else None
     yield "prices of", manifest.model_facts.date if manifest.model_facts else None
     facts = manifest.model_facts
     yield "knowledge cutoff", facts.knowledge_cutoff if facts else None

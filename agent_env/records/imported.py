@@ -29,8 +29,8 @@ class ImportSource(BaseModel):
     """With its version, where the log tells it."""
     file: str
     """Its name, without its folder."""
-    digest: str
-    """SHA-256 of the file."""
+    digest: str | None = None
+    """SHA-256 of the file; None where the log is compared as it is."""
     metrics: tuple[str, ...]
     """Of all episodes, in the log's order."""
     notes: tuple[str, ...] = ()

@@ -58,8 +58,8 @@ _EXTRA = {"answer": NAMES_ONLY, "answer_time": WITH_DATES}
 
 
 def judge_prompt(sample: Sample, episode: Episode, metric: str) -> tuple[Message, ...] | None:
-    """The messages to send; None if the episode has no answer text."""
-    if not (episode.answer or "").strip():
+    """The messages to send; None if the episode has no answer text, or the gold is not known."""
+    if not (episode.answer or "").strip() or (not sample.gold and hasattr(sample, "without_gold")):
         return None
     answer = (episode.answer or "")[-LONGEST:]
     mark = f"=== {hashlib.sha256(answer.encode()).hexdigest()[:12]} ==="  # in no text
@@ -95,7 +95,7 @@ def gold_text(sample: Sample) -> str:
     rows = getattr(sample, "golds", ())
     if rows:
         return "; ".join(f"{r.answer} ({r.start} to {r.end or 'present'})" for r in rows)
-    return "; ".join(sample.gold) or "(no answer)"
+    return "; ".join(sample.gold) or getattr(sample, "without_gold", "(no answer)")
 
 
 def _gold(sample: Sample, metric: str) -> str:

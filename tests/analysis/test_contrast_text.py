@@ -151,3 +151,15 @@ def test_any_text_is_a_contrast_whose_weights_add_up_to_0_or_a_mistake(text: str
     if not contrast_mistakes([text], TWO):
         for each in parse_contrasts([text], TWO):
             assert sum(weight for _, weight in each.weights) == 0.0
+
+
+def test_a_log_of_another_tool_is_called_by_its_name() -> None:
+    logs = tuple(
+        Arm(label=name, run=name, model=f"lab/{name}", condition=Condition(name="log"),
+            observations=(), asked=0)
+        for name in ("small", "large")
+    )  # fmt: skip
+    assert weights("large:small", logs) == [{"large": 1.0, "small": -1.0}]
+    assert weights("log@large:log@small", logs) == weights("lab/large:lab/small", logs)
+    with pytest.raises(ConfigError, match="no log 'medium'; known logs: small, large"):
+        parse_contrasts(["medium:small"], logs)

@@ -183,6 +183,10 @@ def test_times_read(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
+def test_beside_hours_minutes_are_no_hours() -> None:
+    assert [duration(s, with_hours=True) for s in (200, 3780)] == ["0:03:20", "1:03:00"]
+
+
 @pytest.mark.parametrize(("number", "text"), [(950, "950"), (34_120, "34k"), (9_996, "10k")])
 def test_numbers_are_short(number: int, text: str) -> None:
     assert compact(number) == text

@@ -24,7 +24,7 @@ from agent_env.episodes.run_folder import (
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.records.imported import ImportedResult, ImportSource
+from agent_env.records.imported import ImportedResult
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import new_folder
 from agent_env.records.schema import (
@@ -248,12 +248,11 @@ class _Import:
             concurrency=1,
             versions={},
             created_at=self.at.isoformat(timespec="seconds"),
-            imported=ImportSource(
-                tool=log.source,
-                file=log.file.name,
-                digest=digest(log.file.read_bytes()),
-                metrics=log.metrics,
-                notes=(*log.notes, *self.problems),
+            imported=log.origin.model_copy(
+                update={
+                    "digest": digest(log.file.read_bytes()) if log.file.is_file() else None,
+                    "notes": (*log.notes, *self.problems),
+                }
             ),
         )
 

@@ -16,6 +16,7 @@ from pydantic import Field
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.study import RunData, Study, assemble
 from agent_env.errors import ConfigError
+from agent_env.records.imported import ImportSource
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.runs.foreign.transcript import Transcript
@@ -70,6 +71,13 @@ class ForeignLog:
     def metrics(self) -> tuple[str, ...]:
         """All of its episodes', in the order in which they come."""
         return tuple(dict.fromkeys(name for each in self.episodes for name in each.metrics))
+
+    @property
+    def origin(self) -> ImportSource:
+        """What the run.json of a run of it says of it."""
+        return ImportSource(
+            tool=self.source, file=self.file.name, metrics=self.metrics, notes=self.notes
+        )
 
 
 class ForeignFields(Record):
@@ -178,6 +186,7 @@ def _run_data(log: ForeignLog, name: str, task: str) -> RunData:
         options=dict(log.settings),
         versions={},
         created_at="",
+        imported=log.origin,
     )
     observations = {CONDITION: tuple(_observation(each, log.model) for each in log.episodes)}
     return RunData(name, manifest, samples, observations, is_log=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from agent_env.errors import ConfigError
 from agent_env.records.imported import ImportSource
 from agent_env.records.manifest import Manifest
@@ -17,6 +19,8 @@ class ImportedSample(ForeignFields, Sample):
     """As its source calls it; `id` is the same where a file can be called so."""
     question: str | None = None
     """None where the log does not tell it."""
+    without_gold: ClassVar[str] = "(not known)"
+    """What an empty gold means here."""
 
 
 def imported_task(manifest: Manifest, source: ImportSource) -> Task:

@@ -15,6 +15,7 @@ from agent_env.runs.compare import CompareOptions, compare_tasks, diagnose_folde
 from agent_env.runs.foreign import as_run
 from agent_env.runs.foreign.as_run import import_logs
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
+from agent_env.runs.foreign.read import read_logs
 from agent_env.runs.foreign.transcript import Transcript
 from agent_env.runs.replay import ReplayOptions, replay
 from agent_env.runs.run import Run
@@ -205,3 +206,19 @@ def test_limits_and_tool_errors_are_diagnosed(inspect_runs: Path) -> None:
     assert kinds["log/5.1"] == ("loop", "the same call")
     assert kinds["log/91.1"] == ("right", "")
     assert kinds["log/q-66-58aeac40.1"] == ("failed", "RuntimeError: the server fell over")
+
+
+@pytest.mark.parametrize(
+    "log", ["verifiers-0.1/tool", "verifiers-0.4/tool", "tau2/tool.json", "harbor/tool"]
+)
+def test_conversations_and_scores_of_real_logs_are_kept(log: str, tmp_path: Path) -> None:
+    (source,) = read_logs([DATA.parent / log], None, with_transcripts=True)
+    (made,) = import_logs([DATA.parent / log], tmp_path / "run", lambda text: None)
+    scored = _episodes(Run.open(made.path))
+    assert len(scored) == len(source.episodes) == 6
+    for before in source.episodes:
+        episode, score = scored[before.sample, before.repeat]
+        assert (before.transcript is None) or episode.messages == before.transcript.messages
+        assert (score.outcome == "failed") == (before.failure is not None)
+        assert score.metrics == ({} if before.failure else before.metrics)
+        assert episode.input_tokens == before.used.get("input_tokens", episode.input_tokens)

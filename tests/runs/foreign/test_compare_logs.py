@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.analysis.method import settings
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.runs.compare import CompareOptions, TaskComparison, compare_tasks
+from agent_env.runs.compare import CompareOptions, TaskComparison, compare_tasks, select_tables
 
 MAPPING = """
 [columns]
@@ -138,3 +139,22 @@ def test_what_is_no_log_is_refused_with_what_is_known(tmp_path: Path) -> None:
         _compare(tmp_path / "x.jsonl", tmp_path / "x.jsonl")
     with pytest.raises(ConfigError, match="compare runs with runs, and logs with logs"):
         _compare(tmp_path / "x.jsonl", tmp_path)
+
+
+def test_bars_of_logs_stand_on_one_axis_and_no_table_is_empty(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from agent_env.analysis.figures import condition_bars
+
+    task, _ = _compare(tmp_path / "results.csv", contrasts=("b:a",), **_table(tmp_path))
+    figure = condition_bars(task.comparison)
+    assert figure is not None
+    (scores,) = [axes for axes in figure.axes if "right" in axes.get_title()]
+    assert [label.get_text() for label in scores.get_xticklabels()] == ["a", "b"]
+    assert "outcomes" not in [table.name for table in select_tables(task.comparison, ["all"], ())]
+
+
+def test_the_report_says_which_log_it_is_of_and_guesses_no_setting(tmp_path: Path) -> None:
+    task, _ = _compare(_lm_eval(tmp_path / "small", [0, 1]), _lm_eval(tmp_path / "large", [1, 1]))
+    rows = {row[0]: row[1] for row in settings(task.manifests).rows}
+    assert str(rows["log of another tool"]).endswith(".jsonl, lm-evaluation-harness")
+    assert rows.keys().isdisjoint({"strategies", "tokens counted by", "begun", "prompt"})
