@@ -156,5 +156,5 @@ def test_bars_of_logs_stand_on_one_axis_and_no_table_is_empty(tmp_path: Path) ->
 def test_the_report_says_which_log_it_is_of_and_guesses_no_setting(tmp_path: Path) -> None:
     task, _ = _compare(_lm_eval(tmp_path / "small", [0, 1]), _lm_eval(tmp_path / "large", [1, 1]))
     rows = {row[0]: row[1] for row in settings(task.manifests).rows}
-    assert str(rows["log of another tool"]).endswith(".jsonl, lm-evaluation-harness")
+    assert ".jsonl, lm-evaluation-harness" in str(rows["log of another tool"])
     assert rows.keys().isdisjoint({"strategies", "tokens counted by", "begun", "prompt"})
