@@ -201,11 +201,11 @@ def _transcript(messages: Sequence[Mapping[str, Any]], task: Mapping[str, Any]) 
     chat = tuple(
         m.model_copy(update={"tool_calls": ()}) if m.role == "user" else m for _, m in kept
     )
-    scenario = task.get("user_scenario")
-    instructions = fields.mapping(scenario).get("instructions")
+    instructions = fields.mapping(task.get("user_scenario")).get("instructions")
+    asked = fields.mapping(instructions).get("reason_for_call", instructions)
     return Transcript(
         messages=chat,
         usages=tuple(_usage(data) for data, m in kept if m.role == "assistant"),
-        question=str(instructions) if instructions else None,
+        question=asked if isinstance(asked, str) else None,
         answer=next((m.content for m in chat[::-1] if m.role == "assistant" and m.content), None),
     )

@@ -110,10 +110,7 @@ def _episode(
     traces = _traces(row)
     policy = [each for each in traces if fields.mapping(each.get("agent")).get("trainable", True)]
     scored = policy or traces
-    errors = [e for each in (row, *scored) for e in fields.objects(each.get("errors"))]
-    failure = _first(*(error.get("message") for error in errors[::-1])) or None
-    if not errors and not all(each.get("ok", True) for each in (row, *scored)):
-        failure = "not ok"
+    failure = next(filter(None, map(_failure, (*scored[::-1], row))), None)
     nodes = [node for each in traces for node in fields.objects(each.get("nodes"))]
     written = [fields.mapping(node.get("message")) for node in nodes if node.get("sampled")]
     return ForeignEpisode(
@@ -129,6 +126,15 @@ def _episode(
         stop_reason=next((t["stop_condition"] for t in scored if t.get("stop_condition")), None),
         transcript=_transcript(scored[-1]) if whole and scored else None,
     )
+
+
+def _failure(part: Mapping[str, Any]) -> str | None:
+    """Of an episode or a trace. What was tried again with success holds errors and is `ok`; 0.2 has
+    no such field."""
+    errors = fields.objects(part.get("errors"))
+    if part.get("ok", not errors):
+        return None
+    return _first(*(e.get("message") for e in errors[::-1]), part.get("stop_condition"), "not ok")
 
 
 def _scores(
@@ -164,7 +170,8 @@ def _used(
     used = fields.token_sums([_usage(each) for each in done])
     costs = [fields.mapping(each.get("usage")).get("cost") for each in done]
     cost = fields.total(unread.number("calls.usage.cost", each, place) for each in costs)
-    spans = [fields.mapping(fields.mapping(t.get("timing")).get("agent")) for t in traces]
+    timings = [fields.mapping(each.get("timing")) for each in traces]
+    spans = [fields.mapping(each.get("agent") or each.get("generation")) for each in timings]
     times = [unread.numbers({n: s.get(n) for n in ("start", "end")}, place) for s in spans]
     lasted = [t["end"] - t["start"] for t in times if t.get("end") and "start" in t]
     if cost is not None:

@@ -104,10 +104,20 @@ def test_a_trace_a_line_is_read_as_verifiers_0_2_wrote_it(tmp_path: Path) -> Non
     for line in (LOGS / "verifiers-0.4/tool/traces.jsonl").open():
         (trace,) = json.loads(line)["traces"]
         del trace["ok"]
+        trace["timing"]["generation"] = trace["timing"].pop("agent")
         trace["rewards"] = {n: r["score"] * r["weight"] for n, r in trace["rewards"].items()}
         rows.append(trace)
     log = _read(_lines(tmp_path / "traces.jsonl", rows))
     assert [each.metrics.get("reward") for each in log.episodes].count(1.5) == 4
+    assert all(each.used["duration_s"] > 0 for each in log.episodes)
+    assert sum(each.failure is not None for each in log.episodes) == 2
+
+
+def test_an_episode_of_verifiers_that_went_well_at_last_is_no_failure(tmp_path: Path) -> None:
+    rows = [json.loads(x) for x in (LOGS / "verifiers-0.4/tool/traces.jsonl").open()]
+    row = next(row for row in rows if row["ok"])
+    row["traces"][0]["errors"] = [{"type": "ProviderError", "message": "again"}]
+    log = _read(_lines(tmp_path / "traces.jsonl", rows))
     assert sum(each.failure is not None for each in log.episodes) == 2
 
 
