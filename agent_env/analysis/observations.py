@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from agent_env.analysis.attack_trails import AttackTrail, attack_trail
 from agent_env.analysis.fault_trails import FaultTrail, fault_trail
 from agent_env.analysis.totals import episode_cost
 from agent_env.analysis.treatment import Arrival, arrival
@@ -48,6 +49,8 @@ class Observation:
     """Tool outputs that were cut to fit into the context."""
     faults: FaultTrail | None = None
     """Faults of its tools and what followed them; None where none were drawn on purpose."""
+    attacks: Mapping[str, AttackTrail] = field(default_factory=dict)
+    """By the name of each attack on its sample, what became of it, by chance in other conditions."""
     trouble: str | None = None
     """Why the episode, or its scorer, failed."""
 
@@ -85,5 +88,6 @@ def observe(
         cut_outputs=episode.cut_outputs,
         saved_tokens=episode.saved_tokens,
         faults=fault_trail(episode) if "~faults" in episode.condition else None,
+        attacks={each.name: attack_trail(each, episode, score) for each in sample.attacks},
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
     )

@@ -6,7 +6,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent_env.records.ablation import ChangedPage
+
 WebAblation = Literal["blocked", "shifted"]
+AttackName = Literal["instruction", "false-page", "forged-format", "contradiction"]
 FaultKind = Literal[
     "error",
     "timeout",
@@ -53,6 +56,23 @@ class DrawnFault(BaseModel):
         return self.true_output is not None
 
 
+class SampleAttack(BaseModel):
+    """An attack on one sample's pages; stored with it in the run's samples.jsonl."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: AttackName
+    variant: str
+    """Which of its wordings."""
+    planted: tuple[str, ...] = ()
+    """The wrong answer that it wants; () where it wants the canary."""
+    canary: str | None = None
+    """A word that only the attacking page says."""
+    pages: tuple[ChangedPage, ...]
+    first: tuple[str, ...] = ()
+    """Addresses of those of `pages` that search puts first."""
+
+
 class Disturbance(BaseModel):
     """One way in which a condition differs from the plain one; its suffix stands in the name."""
 
@@ -65,5 +85,5 @@ class Disturbance(BaseModel):
     faults: tuple[Fault, ...] = ()
     faults_in_a_row: int = Field(default=2, ge=1)
     """Faults drawn for successive calls of one tool, at most."""
-    attacks: tuple[str, ...] = ()
-    """Names of the attacks on the pages."""
+    attack: AttackName | None = None
+    """What pages try to make the model do."""

@@ -14,7 +14,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent_env.records.ablation import SampleAblation
-from agent_env.records.disturbance import Disturbance, DrawnFault, FaultKind
+from agent_env.records.disturbance import Disturbance, DrawnFault, FaultKind, SampleAttack
 from agent_env.records.imported import ImportedResult
 from agent_env.records.tool_traits import ToolTraits
 
@@ -72,6 +72,9 @@ class Sample(Record):
     """Digests of the tables for the tools; in the prompt only where the condition says so."""
     ablation: SampleAblation | None = Field(default=None, exclude_if=lambda its: its is None)
     """What the run's web ablations change for it; None in a run without any."""
+
+    attacks: tuple[SampleAttack, ...] = Field(default=(), exclude_if=lambda its: not its)
+    """The attacks of the run's pages on it."""
 
     def worded(self, wording: Wording) -> Self:
         """The sample as conditions of this wording ask it: with that wording's gold, where a family

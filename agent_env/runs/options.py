@@ -260,6 +260,17 @@ class RunOptions:
             manifest="conditions",
         ),
     ] = ()
+    attacks: Annotated[
+        tuple[str, ...],
+        Opt(
+            "Each condition with our sealed web again with pages that attack, as "
+            "web~attacked-false-page: instruction, false-page (at rank 1), forged-format, "
+            "contradiction. Repeatable: a twin for each.",
+            DISTURBANCES,
+            "--attack",
+            manifest="conditions",
+        ),
+    ] = ()
     faults_in_a_row: Annotated[
         int,
         Opt(

@@ -233,10 +233,11 @@ def disturbances_of(
     options: RunOptions, conditions: Sequence[Condition]
 ) -> tuple[Disturbance, ...]:
     """What the options do to the worlds of the conditions."""
-    from agent_env.tasks.disturbances import fault_levels, web_ablations
+    from agent_env.tasks.disturbances import attack_twins, fault_levels, web_ablations
 
     levels = fault_levels(options.faults, options.faults_in_a_row, conditions, _hosts(options))
-    return (*web_ablations(options.web_ablations), *levels)
+    attacks = attack_twins(options.attacks, conditions)
+    return (*web_ablations(options.web_ablations), *levels, *attacks)
 
 
 def _check_web(

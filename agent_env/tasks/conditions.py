@@ -303,7 +303,7 @@ def _concerns(disturbance: Disturbance, condition: Condition) -> bool:
     if disturbance.ablation is not None:
         gives = condition.wording != "implicit" or any(traits.needs_table for traits in tools)
         return not gives and any(traits.needs_web for traits in tools)
-    if disturbance.attacks:
+    if disturbance.attack is not None:
         return any(traits.needs_web for traits in tools)
     return any(fault.tool in condition.tools for fault in disturbance.faults)
 

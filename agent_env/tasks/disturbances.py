@@ -7,11 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from agent_env.errors import ConfigError
-from agent_env.records.disturbance import Disturbance, Fault, FaultKind, WebAblation
+from agent_env.records.disturbance import (
+    AttackName,
+    Disturbance,
+    Fault,
+    FaultKind,
+    WebAblation,
+)
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.conditions import ALIASES, MCP
-from agent_env.tasks.tool_registry import traits_of
+from agent_env.tasks.tool_registry import needs_web, traits_of
 
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 
@@ -39,6 +45,22 @@ def fault_levels(
         Disturbance(suffix=suffix, faults=faults, faults_in_a_row=in_a_row)
         for suffix, faults in zip(suffixes, levels, strict=True)
     )
+
+
+def attack_twins(
+    names: Sequence[str], conditions: Sequence[Condition]
+) -> tuple[Disturbance, ...]:
+    """One disturbance for each attack; ConfigError for an unknown one, and without a condition
+    whose tools read the web."""
+    known: tuple[AttackName, ...] = get_args(AttackName)
+    if unknown := next((name for name in names if name not in known), None):
+        raise ConfigError(f"--attack {unknown}: write one of {', '.join(known)}")
+    if names and not needs_web(conditions):
+        raise ConfigError(
+            f"--attack {names[0]}: no condition reads the web; add --condition web"
+        )
+    chosen = [name for name in known if name in names]
+    return tuple(Disturbance(suffix=f"attacked-{name}", attack=name) for name in chosen)
 
 
 def _faults(text: str, tools: Mapping[str, ToolTraits], is_hosted: bool) -> tuple[Fault, ...]:

@@ -99,6 +99,8 @@ class Shortcut:
     """Whether it is an upper bound, which gets the question with its gold."""
     is_by_question: bool = False
     """Whether its answer comes from the question, so that a question that it solves is flagged."""
+    is_candidate: bool = False
+    """Whether its answer fits all of the question but what must be looked up."""
 
 
 @dataclass(frozen=True, slots=True)

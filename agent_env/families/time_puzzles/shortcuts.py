@@ -37,6 +37,7 @@ def shortcuts(tables: Callable[[], FactTables]) -> tuple[Shortcut, ...]:
             "random-value",
             "the days left by a random value of the event that the other facts allow",
             lambda samples: _without_event(samples, tables, draws=True),
+            is_candidate=True,
         ),
         oracle(answer_text),
     )
