@@ -60,9 +60,9 @@ class FaultDraws:
     """By tool, the faults of each call of a recording."""
     calls: Counter[str] = field(default_factory=Counter)
     before: dict[str, ToolResult] = field(default_factory=dict)
-    """By tool, what its last call gave in truth."""
+    """By tool, its last result that was no error, as the model read it."""
     urls: list[str] = field(default_factory=list)
-    """Addresses that results had."""
+    """Addresses that the model was shown."""
 
     def begin(self, key: str, past: Iterable[tuple[str, ToolResult]] = ()) -> None:
         """Draw from here on; `past`: tools and results of an episode that goes on."""
@@ -70,7 +70,7 @@ class FaultDraws:
         self.calls.clear()  # of what a resumed episode ran again
         for tool, result in past:
             self.calls[tool] += 1
-            self.note(tool, without_fault(result))
+            self.note(tool, result)
 
     def follow(self, past: Iterable[tuple[str, ToolResult]]) -> None:
         """Take the faults of a recording."""
@@ -93,7 +93,7 @@ class FaultDraws:
         return None if kind is None else (kind, f"{self.key}/{tool}/{number + 1}")
 
     def note(self, tool: str, result: ToolResult) -> None:
-        """Remember what a call gave in truth."""
+        """Remember what the model read of a call."""
         if result.error is None:
             self.before[tool] = result
         self.urls += [ref.url for ref in result.pages if ref.how != "blocked"]
@@ -119,7 +119,7 @@ def _kind_at(rates: Iterable[tuple[FaultKind, float]], chance: float) -> FaultKi
 
 
 def without_fault(result: ToolResult) -> ToolResult:
-    """The result as the tool gave it; its pages stay those that were shown."""
+    """The result as the tool gave it, but for its pages."""
     fault = result.fault
     if fault is None or fault.true_output is None:
         return result
@@ -143,10 +143,18 @@ class FaultyTool:
             if fault is None:
                 raise
             true = failure(exc)
-        self._draws.note(self.spec.name, true)
-        if fault is None:
-            return true
-        kind, draw = fault
+        result = true if fault is None else await self._with_fault(*fault, true, before, arguments)
+        self._draws.note(self.spec.name, result)
+        return result
+
+    async def _with_fault(
+        self,
+        kind: FaultKind,
+        draw: str,
+        true: ToolResult,
+        before: ToolResult | None,
+        arguments: dict[str, object],
+    ) -> ToolResult:
         faulty = true if true.error is not None else await self._faulty(
             kind, Random(draw), true, before, arguments
         )  # fmt: skip
@@ -168,7 +176,7 @@ class FaultyTool:
         if kind in MESSAGES:
             return failure(rng.choice(MESSAGES[kind]))
         if kind == "stale":
-            return before or true
+            return true if before is None else before.model_copy(update={"fault": None})
         if kind == "other":
             return await self._other_page(rng, true, arguments)
         if kind == "empty":
