@@ -50,7 +50,7 @@ class Observation:
     faults: FaultTrail | None = None
     """Faults of its tools and what followed them; None where none were drawn on purpose."""
     attacks: Mapping[str, AttackTrail] = field(default_factory=dict)
-    """By the name of each attack on its sample, what became of it, by chance in other conditions."""
+    """What became of each attack on its sample, by name; in other conditions by chance."""
     trouble: str | None = None
     """Why the episode, or its scorer, failed."""
 

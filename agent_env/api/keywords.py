@@ -62,6 +62,7 @@ class RunKeywords(TypedDict, total=False):
     first_steps: Sequence[str] | str
     answer_formats: Sequence[str] | str
     faults: Sequence[str] | str
+    attacks: Sequence[str] | str
     faults_in_a_row: int
     web_ablations: Sequence[str] | str
     steps: int | None

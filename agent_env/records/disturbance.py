@@ -69,8 +69,8 @@ class SampleAttack(BaseModel):
     canary: str | None = None
     """A word that only the attacking page says."""
     pages: tuple[ChangedPage, ...]
-    first: tuple[str, ...] = ()
-    """Addresses of those of `pages` that search puts first."""
+    ranks: dict[str, int] = Field(default_factory=dict)
+    """By address, the place from 1 that search gives one of `pages`."""
 
 
 class Disturbance(BaseModel):

@@ -72,7 +72,6 @@ class Sample(Record):
     """Digests of the tables for the tools; in the prompt only where the condition says so."""
     ablation: SampleAblation | None = Field(default=None, exclude_if=lambda its: its is None)
     """What the run's web ablations change for it; None in a run without any."""
-
     attacks: tuple[SampleAttack, ...] = Field(default=(), exclude_if=lambda its: not its)
     """The attacks of the run's pages on it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,7 +95,9 @@ def with_ablations(
     samples: list[Sample] = []
     left_out: dict[str, str] = {}
     with ExitStack() as stack:
-        store, index = _open_web(options, made.tables, stack) if options.web_ablations else _NO_WEB
+        store, index = (
+            open_web_store(options, made.tables, stack) if options.web_ablations else _NO_WEB
+        )
         for sample in made.samples:
             try:
                 changes = _ablation_of(sample, options, task, store, index)
@@ -108,11 +110,16 @@ def with_ablations(
             f"--web-ablation {options.web_ablations[0]}: no sample can be asked, such as "
             f"'{first}': {reason}"
         )
+    note_left_out(left_out, len(made.samples), note)
+    return AblatedSet(replace(made, samples=tuple(samples)), left_out)
+
+
+def note_left_out(left_out: Mapping[str, str], count: int, note: Callable[[str], None]) -> None:
+    """Names the samples that are left out of so many, by reason."""
     for reason in dict.fromkeys(left_out.values()):
         own = [name for name, why in left_out.items() if why == reason]
         names = ", ".join(own[:NAMED]) + (", …" if len(own) > NAMED else "")
-        note(f"left {len(own)} of {len(made.samples)} samples out, as {reason}: {names}")
-    return AblatedSet(replace(made, samples=tuple(samples)), left_out)
+        note(f"left {len(own)} of {count} samples out, as {reason}: {names}")
 
 
 def _ablation_of(
@@ -123,8 +130,7 @@ def _ablation_of(
     index: FullText | None,
 ) -> SampleAblation | None:
     """None without ablations; CannotShift where there is nothing to block or no shifted world."""
-    from agent_env.records.pages import Page
-    from agent_env.web.ablation import proving_pages
+    from agent_env.web.ablation import proving_pages, stored_page
 
     if not options.web_ablations:
         return None
@@ -133,8 +139,8 @@ def _ablation_of(
         raise CannotShift("the web has no page that proves their answers")
 
     def text_at(url: str) -> str | None:
-        outcome = None if store is None else store.outcome(url)
-        return outcome.text if isinstance(outcome, Page) else None
+        page = stored_page(store, url)
+        return None if page is None else page.text
 
     shifted: ShiftedWorld | None = None
     if "shifted" in options.web_ablations:
@@ -147,7 +153,7 @@ def _ablation_of(
 _NO_WEB: tuple[SqlitePages | None, FullText | None] = (None, None)
 
 
-def _open_web(
+def open_web_store(
     options: RunOptions, tables: Sequence[MaterialTable], stack: ExitStack
 ) -> tuple[SqlitePages | None, FullText | None]:
     """The store of the run's web, and the index of a sealed one; no store where it is yet to be

@@ -10,12 +10,13 @@ from random import Random
 from agent_env.errors import AgentEnvError, ConfigError
 from agent_env.records.disturbance import AttackName, SampleAttack
 from agent_env.records.schema import Condition, Episode, Sample
-from agent_env.runs.ablation import left_out_note, open_store
+from agent_env.runs.ablation import note_left_out, open_web_store
 from agent_env.runs.options import RunOptions
 from agent_env.tasks.family import SampleSet
 from agent_env.tasks.shortcuts import CONDITION
 from agent_env.tasks.task import Guess, Task
 from agent_env.tasks.tool_registry import traits_of
+from agent_env.web.ablation import stored_page
 from agent_env.web.attacks import Target, attack_on
 
 TRIES = 12
@@ -59,7 +60,7 @@ def with_attacks(
     samples: list[Sample] = []
     left_out: dict[str, str] = {}
     with ExitStack() as stack:
-        page_at = open_store(options, made.tables, stack)
+        store, _ = open_web_store(options, made.tables, stack)
         for sample in made.samples:
             attacks: list[SampleAttack] = []
             for name in dict.fromkeys(names):
@@ -70,7 +71,7 @@ def with_attacks(
                 proof = next((p for p in sample.proofs if p.shares in ("year", "month", "day")),
                              next(iter(sample.proofs), None))  # fmt: skip
                 urls = dict.fromkeys((*(proof.urls if proof else ()), *sample.evidence))
-                pages = [page for url in urls if (page := page_at(url)) is not None]
+                pages = [page for url in urls if (page := stored_page(store, url)) is not None]
                 target = Target(pages, proof, sample.gold, its.values, its.text, tool)
                 rng = Random(f"attack/{options.seed}/{sample.id}/{name}")
                 attack = attack_on(name, target, rng)
@@ -80,7 +81,7 @@ def with_attacks(
                 attacks.append(attack)
             else:
                 samples.append(sample.model_copy(update={"attacks": tuple(attacks)}))
-    left_out_note(left_out, len(made.samples), note)
+    note_left_out(left_out, len(made.samples), note)
     if not samples:
         first, reason = next(iter(left_out.items()))
         raise ConfigError(f"--attack {names[0]}: no sample can be asked, '{first}': {reason}")

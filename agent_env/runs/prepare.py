@@ -21,6 +21,7 @@ from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.registry import Plugins, use_of
 from agent_env.runs.ablation import check_ablations, with_ablations
+from agent_env.runs.attacks import with_attacks
 from agent_env.runs.checks import check_proofs, check_questions, check_tables, episode_limits
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
@@ -112,13 +113,14 @@ async def prepare_run(
     if options.web_mode == "sealed":
         check_proofs(conditions, made, settings_of(options.web), note)
     ablated = with_ablations(made, options, task, note)
-    made = ablated.made
+    made, unattacked = with_attacks(ablated.made, options, conditions, task, note)
+    left_out = ablated.left_out | unattacked
     copies = _copies(options, made.samples, note)
     if until is not None:
         until = with_pass_rates(until, options.stop, options.model, made.samples, note)
     run = _create(
         options, task, chosen, conditions, sandbox, made, limits,
-        about_calls | {"until": until, "mcp": servers, "left_out": ablated.left_out},
+        about_calls | {"until": until, "mcp": servers, "left_out": left_out},
         uses, copies, texts,
     )  # fmt: skip
     run.task, run.parts, run.objects = task, Parts(counted, sandbox), options.objects

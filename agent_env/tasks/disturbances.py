@@ -47,18 +47,14 @@ def fault_levels(
     )
 
 
-def attack_twins(
-    names: Sequence[str], conditions: Sequence[Condition]
-) -> tuple[Disturbance, ...]:
+def attack_twins(names: Sequence[str], conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
     """One disturbance for each attack; ConfigError for an unknown one, and without a condition
     whose tools read the web."""
     known: tuple[AttackName, ...] = get_args(AttackName)
     if unknown := next((name for name in names if name not in known), None):
         raise ConfigError(f"--attack {unknown}: write one of {', '.join(known)}")
     if names and not needs_web(conditions):
-        raise ConfigError(
-            f"--attack {names[0]}: no condition reads the web; add --condition web"
-        )
+        raise ConfigError(f"--attack {names[0]}: no condition reads the web; add --condition web")
     chosen = [name for name in known if name in names]
     return tuple(Disturbance(suffix=f"attacked-{name}", attack=name) for name in chosen)
 

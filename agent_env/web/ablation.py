@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from agent_env.records.ablation import ChangedPage
 from agent_env.records.disturbance import Disturbance
@@ -30,8 +31,13 @@ _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 def overlay_of(
     sample: Sample, disturbance: Disturbance | None, store: SqlitePages | None
 ) -> Overlay | None:
-    """What the condition's ablation makes of the web for the sample; None where nothing."""
+    """What the condition's ablation or attack makes of the web for the sample; None where
+    nothing."""
     its = sample.ablation
+    for attack in sample.attacks:
+        if disturbance is not None and disturbance.attack == attack.name:
+            ranks = {page_key(url): rank for url, rank in attack.ranks.items()}
+            return replace(shifted_overlay(attack.pages), ranks=ranks)
     if disturbance is None or disturbance.ablation is None or its is None:
         return None
     if disturbance.ablation == "blocked":
@@ -42,7 +48,7 @@ def overlay_of(
 def _blocked(urls: Sequence[str], store: SqlitePages | None) -> Overlay:
     """The overlay without these pages and without copies of what the store has of them."""
     gone = frozenset(map(page_key, urls))
-    pages = [page for url in gone if (page := _page(store, url)) is not None]
+    pages = [page for url in gone if (page := stored_page(store, url)) is not None]
     leading = frozenset(page_key(page.url) for page in pages)
     return Overlay(gone | leading, texts=frozenset(text_digest(page.text) for page in pages))
 
@@ -84,7 +90,7 @@ def proving_pages(
     urls = dict.fromkeys((*sample.evidence, *(url for proof in proofs for url in proof.urls)))
     if store is None:
         return tuple(urls)
-    own = {url: page for url in urls if (page := _page(store, page_key(url))) is not None}
+    own = {url: page for url in urls if (page := stored_page(store, page_key(url))) is not None}
     found = dict.fromkeys(own)
     if index is not None:
         for proof in proofs:
@@ -93,7 +99,8 @@ def proving_pages(
     return tuple(found)
 
 
-def _page(store: SqlitePages | None, url: str) -> Page | None:
+def stored_page(store: SqlitePages | None, url: str) -> Page | None:
+    """What the store has at the address; None for nothing."""
     outcome = None if store is None else store.outcome(url)
     return outcome if isinstance(outcome, Page) else None
 

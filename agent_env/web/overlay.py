@@ -29,8 +29,9 @@ class Overlay:
     """By address: in place of the web's own, or further ones, which are searched too."""
     shown_for: Mapping[str, str] = field(default_factory=dict)
     """By address of a page that is gone: that of the one which search shows in its place."""
-    first: tuple[str, ...] = ()
-    """Addresses of those of `pages` that search puts first where a word of the query fits."""
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    """By address, the place from 1 that search gives one of `pages` where a word of the query
+    fits."""
     texts: frozenset[str] = frozenset()
     """Digests of texts that are gone wherever they stand."""
 
@@ -76,14 +77,18 @@ class OverlaySearch:
 
     async def search(self, query: str, limit: int) -> list[Hit]:
         words = list(dict.fromkeys(words_of(query)))
-        own = self._own_hits(words)
-        ranked = [hit for hit in own if page_key(hit.url) in self._overlay.first]
+        ranks = self._overlay.ranks
+        own = {page_key(hit.url): hit for hit in self._own_hits(words)}
+        others = [hit for url, hit in own.items() if url not in ranks]
+        found = []
         for hit in await self._inner.search(query, limit + self._spare):
-            shown = self._shown(hit, words) or _successor(hit, [h for h in own if h not in ranked])
-            ranked += [] if shown is None else [shown]
-        by_url = {hit.url: hit for hit in reversed([*ranked, *own])}
-        order = dict.fromkeys(hit.url for hit in [*ranked, *own])
-        return [by_url[url] for url in order][:limit]
+            shown = self._shown(hit, words) or _successor(hit, others)
+            found += [] if shown is None else [shown]
+        by_url = {hit.url: hit for hit in reversed([*found, *others])}
+        results = [by_url[url] for url in dict.fromkeys(hit.url for hit in [*found, *others])]
+        for url in sorted(own.keys() & ranks, key=ranks.__getitem__):
+            results.insert(ranks[url] - 1, own[url])
+        return results[:limit]
 
     def _shown(self, hit: Hit, words: list[str]) -> Hit | None:
         """What search shows in the place of this result; None where it is gone, or is changed so
@@ -105,7 +110,7 @@ class OverlaySearch:
             if words
             and (
                 covers(page.title, page.text, words)
-                or (page_key(page.url) in overlay.first and _shares_word(page, words))
+                or (page_key(page.url) in overlay.ranks and _shares_word(page, words))
             )
         ]
 

@@ -8,7 +8,7 @@ from agent_env.errors import ConfigError
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.conditions import parse_conditions
-from agent_env.tasks.disturbances import fault_levels
+from agent_env.tasks.disturbances import attack_twins, fault_levels
 
 CONDITIONS = parse_conditions(["web+cal+ci"])
 
@@ -60,3 +60,26 @@ def test_faults_that_no_call_could_have_are_refused(text: str, message: str) -> 
 def test_tools_of_the_provider_have_no_faults() -> None:
     with pytest.raises(ConfigError, match="runs at the provider"):
         fault_levels(["web_search=error:0.1"], 2, CONDITIONS, is_hosted=True)
+
+
+def test_each_attack_is_a_twin_of_its_own() -> None:
+    twins = attack_twins(["false-page", "instruction"], CONDITIONS)
+    assert [(each.suffix, each.attack) for each in twins] == [
+        ("attacked-instruction", "instruction"),
+        ("attacked-false-page", "false-page"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "conditions", "message"),
+    [
+        ("phishing", ["web"], "--attack phishing: write one of instruction, false-page, forged-"),
+        ("false-page", ["ci"], "--attack false-page: no condition reads the web; add --condition"),
+    ],
+)
+def test_attacks_that_no_page_could_make_are_refused(
+    name: str, conditions: list[str], message: str
+) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        attack_twins([name], parse_conditions(conditions))
+    assert str(refusal.value).startswith(message)
