@@ -31,7 +31,7 @@ class Overlay:
     """By address of a page that is gone: that of the one which search shows in its place."""
     ranks: Mapping[str, int] = field(default_factory=dict)
     """By address, the place from 1 that search gives one of `pages` where a word of the query
-    fits."""
+    of more than three letters fits."""
     texts: frozenset[str] = frozenset()
     """Digests of texts that are gone wherever they stand."""
 
@@ -123,7 +123,8 @@ def _successor(hit: Hit, others: list[Hit]) -> Hit | None:
 
 
 def _shares_word(page: Page, words: list[str]) -> bool:
-    return not set(words_of(f"{page.title} {page.text}")).isdisjoint(words)
+    own = set(words_of(f"{page.title} {page.text}"))
+    return any(word in own for word in words if len(word) > 3)
 
 
 def hit_of(page: Page) -> Hit:

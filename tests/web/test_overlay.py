@@ -87,6 +87,6 @@ def test_a_page_in_place_of_the_webs_own_is_shown_with_its_own_words() -> None:
 
 def test_a_further_page_comes_first_where_it_is_to_and_a_word_fits() -> None:
     url = "https://planted.example/a"
-    overlay = Overlay(pages={url: page(url, "a false word")}, first=(url,))
+    overlay = Overlay(pages={url: page(url, "a false word")}, ranks={url: 1})
     assert found(overlay, query="false date of it")[0] == url
     assert url not in found(overlay, limit=9, query="unrelated")
