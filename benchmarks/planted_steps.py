@@ -35,8 +35,7 @@ class PlantedSteps:
     def __call__(
         self, messages: Sequence[ae.Message], tools: Sequence[ae.ToolSpec], options: object
     ) -> ae.Reply | str:
-        calls = [call for message in messages for call in message.tool_calls]
-        step, is_bad = len(calls) + 1, any(BAD in call.arguments for call in calls)
+        step, is_bad = sum(len(m.tool_calls) for m in messages) + 1, self.slipped(messages)
         if not tools or step >= self.steps:
             return self._answer(messages, is_bad, step)
         is_bad = is_bad or (step == self.culprit and self.rng.random() < self.slip)
@@ -45,6 +44,10 @@ class PlantedSteps:
         message = ae.Message(role="assistant", content="I look.", tool_calls=(call,))
         usage = ae.Usage(input_tokens=100 * step, output_tokens=10, source="estimate")
         return ae.Reply(message=message, finish_reason="tool_calls", usage=usage)
+
+    def slipped(self, messages: Sequence[ae.Message]) -> bool:
+        """Whether it went wrong."""
+        return any(BAD in call.arguments for m in messages for call in m.tool_calls)
 
     def _answer(self, messages: Sequence[ae.Message], is_bad: bool, step: int) -> ae.Reply:
         question = "\n".join(m.content for m in messages if m.role == "user")
