@@ -4,6 +4,8 @@ web    Renders a shifted world, whole and only the pages that a sample needs; as
        each scripted policy in the plain and the shifted web and tells the samples apart; simulates
        models that read, remember or guess with planted shares and says how often the intervals of
        the split hold them.
+
+culprit, shapley and curve stand in forks.py.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
+import forks
 import numpy as np
 
 import agent_env as ae
@@ -125,7 +128,7 @@ def _simulated(chances: np.ndarray, rng: np.random.Generator) -> Comparison:
     return Comparison(study, Options(resamples=1000))
 
 
-PARTS = {"web": web}
+PARTS = {"web": web, **forks.PARTS}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:
