@@ -18,7 +18,12 @@ from agent_env.runs.resume import own_settings
 from agent_env.runs.run import Run
 from agent_env.runs.serving import other_server
 from agent_env.runs.start import Listener, run_episodes
-from agent_env.tasks.conditions import has_choice, own_tools, parse_condition
+from agent_env.tasks.conditions import (
+    has_choice,
+    own_tools,
+    parse_condition,
+    with_disturbances,
+)
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.models import open_counted
 from agent_env.wiring.plugins import uses_in, with_model
@@ -114,6 +119,8 @@ async def _forked_manifest(
         )
     if chosen.tools and not has_choice(chosen.name):
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
+    if options.condition and condition.disturbance is not None:  # it goes on in the same world
+        chosen = with_disturbances((chosen,), (condition.disturbance,))[-1]
     sandbox = manifest.sandbox
     if needs_sandbox(chosen) and sandbox is None:
         sandbox = (await choose_sandbox(options.sandbox)).name

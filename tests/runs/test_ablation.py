@@ -85,6 +85,15 @@ def test_an_episode_of_the_shifted_world_is_replayed_and_shown_with_its_own_gold
     assert dict(shifted.score)["original"] == 0
 
 
+def test_a_fork_with_other_tools_goes_on_in_the_shifted_world(runs, tmp_path):
+    episode = runs["reader"].episode("web~shifted/tp-1-00001.1")
+    given = {"condition": "web+cal", "out": tmp_path / "fork", "progress": False}
+    forked = asyncio.run(episode.fork(at=1, **given))
+    (again,) = forked.episodes()
+    assert again.record.condition == "web+cal~shifted"
+    assert again.score["exact_match"] == 1
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -167,7 +167,7 @@ class DaySets:
 
     def _event(self, fact: ft.KbEvent) -> DaySet:
         if fact.aspect == "multi_year":
-            return self.patterns.years(years_held(self.events[fact.event]))
+            return self.patterns.years(fact.years or years_held(self.events[fact.event]))
         assert fact.value is not None
         if fact.level == "year":
             return self.days.year(fact.value)

@@ -192,6 +192,8 @@ class KbEvent(Record):
     """What the date has in common with it."""
     value: int | None = None
     """The common year, month or day of the month; None for `multi_year`."""
+    years: tuple[int, ...] | None = Field(default=None, exclude_if=lambda years: years is None)
+    """For `multi_year` in a shifted world: the event's years there."""
 
 
 Fact = Annotated[

@@ -193,9 +193,10 @@ def _twin(
 
 def _fact(event: KbEvent, moved: EventRow) -> KbEvent:
     """What the puzzle says of the event, there."""
+    if event.aspect == "multi_year":
+        return event.model_copy(update={"years": years_held(moved)})
     bound = moved.start if event.aspect == "start" else moved.end
-    if event.aspect == "multi_year" or bound is None:
-        return event
+    assert bound is not None  # `_moved_rows` has none without it
     value = {"year": bound.year, "month": bound.month, "day": bound.day}[event.level]
     return event.model_copy(update={"value": value})
 

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from agent_env.families.time_puzzles.faults import PuzzleFaults
 from agent_env.families.time_puzzles.reference_reading import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.shift import moved_by_years, shifted_world, with_event
@@ -45,6 +46,14 @@ def test_a_twin_is_asked_in_the_same_words_and_has_another_answer():
         assert set(twin.gold) != set(puzzle.gold)
         assert 1 <= len(twin.gold) <= 6
         assert twin.solution_count == len(twin.gold)
+
+
+def test_its_answer_violates_nothing_by_the_plain_tables_but_its_own_facts():
+    finder = PuzzleFaults(TABLES)
+    for puzzle, twin in zip(PUZZLES, TWINS, strict=True):
+        assert not finder(twin, twin.gold).wrong
+        for wrong in finder(twin, puzzle.gold).wrong:
+            assert {puzzle.facts[ref.index].type for ref in wrong.violates} == {"kb_event"}
 
 
 def test_its_gold_is_what_another_solver_makes_of_its_explicit_wording():
