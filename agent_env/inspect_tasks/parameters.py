@@ -56,7 +56,12 @@ def run_options(family: str, parameters: Mapping[str, Any]) -> RunOptions:
             values[RENAMED.get(name, name)] = _value(name, value, known[name])
     if len(values.get("conditions", ("",))) != 1:
         raise ConfigError(f"-T condition={parameters['condition']}: name one condition for a log")
-    options: RunOptions = from_arguments(RunOptions, {"task": family, **values}, family)
+    try:
+        options: RunOptions = from_arguments(RunOptions, {"task": family, **values}, family)
+    except ConfigError as exc:
+        name, equals, problem = str(exc).partition("=")
+        ours = next((ours for ours, theirs in RENAMED.items() if theirs == name), name)
+        raise ConfigError(ours + equals + problem) from None
     return options if options.conditions else replace(options, conditions=_default(options))
 
 
@@ -76,6 +81,8 @@ def _is_ours(key: Keyword) -> bool:
 def _unknown(name: str, known: Mapping[str, Keyword]) -> str:
     if name in INSTEAD:
         return f"-T {name}: Inspect has an option for it: {INSTEAD[name]}"
+    if name in keywords_of(RunOptions):
+        return f"-T {name}: agent-env run has this option; its tasks in Inspect do not"
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
     return f"-T {name}: there is no such parameter; {hint}"

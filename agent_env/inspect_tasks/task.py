@@ -36,14 +36,16 @@ def make_task(family: str, parameters: Mapping[str, Any]) -> Task:
     try:
         options = run_options(family, parameters)
         run, condition = _make_run(options, Path(folder.name) / "run")
-        dataset = MemoryDataset(_samples(run, condition), name=_dataset_name(options))
+        about = {"family": family, "parameters": dict(parameters)}
+        samples = _samples(run, condition, {"condition": condition.name, "task": about})
+        dataset = MemoryDataset(samples, name=_dataset_name(options))
     except (AgentEnvError, OSError) as exc:
         folder.cleanup()
         raise PrerequisiteError(f"agent_env/{family.replace('-', '_')}: {exc}") from None
     return Task(
         dataset=dataset,
         solver=episode_solver(Opened(run, condition, folder)),
-        scorer=episode_score(family, dict(parameters)),
+        scorer=episode_score(),
         metadata={"condition": condition.name, "limits": dict(run.manifest().limits)},
     )
 
@@ -62,7 +64,7 @@ def _dataset_name(options: RunOptions) -> str:
     return options.dataset.name if options.dataset else f"{options.task} seed {options.seed}"
 
 
-def _samples(run: Run, condition: Condition) -> list[Sample]:
+def _samples(run: Run, condition: Condition, about: Mapping[str, Any]) -> list[Sample]:
     contexts = contexts_of(run, run.manifest())
     hooks = run.task.analysis
     result = []
@@ -76,7 +78,7 @@ def _samples(run: Run, condition: Condition) -> list[Sample]:
                 target=list(sample_under(sample, condition).gold),
                 metadata={
                     **groups,
-                    "condition": condition.name,
+                    **about,
                     "cluster": hooks.cluster(sample) or sample.id,
                     "sample": sample.model_dump(mode="json"),
                 },
