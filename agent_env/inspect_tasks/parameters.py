@@ -15,6 +15,8 @@ from typing import Any, get_origin
 from agent_env.errors import ConfigError
 from agent_env.runs.keywords import Keyword, from_arguments, keywords_of
 from agent_env.runs.options import RunOptions
+from agent_env.tasks.answer_forms import FORMATS
+from agent_env.tasks.conditions import CHOICES
 from agent_env.tasks.family import option_texts, read_options
 from agent_env.wiring.registry import FAMILIES
 
@@ -54,8 +56,8 @@ def run_options(family: str, parameters: Mapping[str, Any]) -> RunOptions:
             raise ConfigError(_unknown(name, known))
         if value is not None:
             values[RENAMED.get(name, name)] = _value(name, value, known[name])
-    if len(values.get("conditions", ("",))) != 1:
-        raise ConfigError(f"-T condition={parameters['condition']}: name one condition for a log")
+    if "conditions" in values:
+        values["conditions"] = _plain(values["conditions"])
     try:
         options: RunOptions = from_arguments(RunOptions, {"task": family, **values}, family)
     except ConfigError as exc:
@@ -63,6 +65,14 @@ def run_options(family: str, parameters: Mapping[str, Any]) -> RunOptions:
         ours = next((ours for ours, theirs in RENAMED.items() if theirs == name), name)
         raise ConfigError(ours + equals + problem) from None
     return options if options.conditions else replace(options, conditions=_default(options))
+
+
+def _plain(names: tuple[Any, ...]) -> tuple[str, ...]:
+    """The condition without the suffix of a disturbance, which its own parameter makes."""
+    if len(names) != 1:
+        raise ConfigError(f"-T condition={','.join(map(str, names))}: name one, as a log has one")
+    bare, *suffixes = str(names[0]).split("~")
+    return ("~".join([bare, *(each for each in suffixes if each in (*CHOICES, *FORMATS))]),)
 
 
 def _known() -> dict[str, Keyword]:

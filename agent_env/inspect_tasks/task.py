@@ -35,7 +35,9 @@ def make_task(family: str, parameters: Mapping[str, Any]) -> Task:
     folder = TemporaryDirectory(prefix="agent-env-inspect-")
     try:
         options = run_options(family, parameters)
-        run, condition = _make_run(options, Path(folder.name) / "run")
+        run, condition = _make_run(
+            options, Path(folder.name) / "run", str(parameters.get("condition", ""))
+        )
         about = {"family": family, "parameters": dict(parameters)}
         samples = _samples(run, condition, {"condition": condition.name, "task": about})
         dataset = MemoryDataset(samples, name=_dataset_name(options))
@@ -50,14 +52,19 @@ def make_task(family: str, parameters: Mapping[str, Any]) -> Task:
     )
 
 
-def _make_run(options: RunOptions, path: Path) -> tuple[Run, Condition]:
+def _make_run(options: RunOptions, path: Path, wanted: str) -> tuple[Run, Condition]:
+    """The run, and the one of its conditions that has the suffixes of the one that is wanted."""
     run = wait_for(make_environment(replace(options, out=path), logger.warning))
     conditions = run.manifest().conditions
-    named = [each for each in conditions if each.name in options.condition_names]
-    if len(conditions) > 1 and len(named) != 1:
+    named = [each for each in conditions if _suffixes(each.name) == _suffixes(wanted)]
+    if len(named) != 1:
         names = ", ".join(each.name for each in conditions)
-        raise ConfigError(f"these parameters make several conditions: {names}; a log has one")
-    return run, named[0] if named else conditions[0]
+        raise ConfigError(f"-T condition={wanted}: a log has one; name one of: {names}")
+    return run, named[0]
+
+
+def _suffixes(name: str) -> set[str]:
+    return set(name.split("~")[1:])
 
 
 def _dataset_name(options: RunOptions) -> str:

@@ -16,6 +16,7 @@ import agent_env as ae
 from agent_env.families.reference.policy import Reference
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec, Usage
+from agent_env.runs.foreign.inspect_log import read_inspect
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.testing.fakes import answer, calls
@@ -103,6 +104,8 @@ def test_every_family_gets_the_scores_of_our_own_run(tmp_path: Path) -> None:
     }
     assert theirs == dict(_ours(asked, tmp_path))
     assert logs[0].eval.task_args == ASKED["time-puzzles"]
+    (puzzle,) = read_inspect(Path(logs[0].location)).episodes
+    assert puzzle.metrics == theirs[f"time-puzzles {puzzle.sample}"][0]
     assert theirs["qa qa-00001"][0]["exact_match"] == 1.0
 
 

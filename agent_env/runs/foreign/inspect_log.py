@@ -15,6 +15,8 @@ from agent_env.runs.foreign.inspect_transcript import inspect_transcript
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
 
 EXTRA = "logs of Inspect need the extra: pip install 'agent-env[inspect]'"
+OURS = "episode_score"
+"""The scorer of `inspect_tasks`."""
 TRANSCRIPT = {"messages", "events", "events_data", "output", "store", "attachments", "timelines"}
 """Fields of a sample that a comparison does not need."""
 
@@ -97,14 +99,16 @@ def _episode(sample: Any, unread: Counter[str], with_transcript: bool = False) -
 
 
 def _metrics(scores: Mapping[str, Any], unread: Counter[str]) -> Iterator[tuple[str, float]]:
-    """By scorer; a score of several values by scorer and part."""
+    """By scorer; a score of several values by scorer and part, those of our scorer by metric."""
     from inspect_ai.scorer import value_to_float
 
     number = value_to_float()
     for scorer, score in scores.items():
         parts = score.value if isinstance(score.value, dict) else {"": score.value}
         for part, value in parts.items():
-            name = f"{scorer}/{part}" if part else scorer
+            if scorer == OURS and value != value:  # a metric that this answer does not have
+                continue
+            name = part if scorer == OURS else f"{scorer}/{part}" if part else scorer
             if value in ("C", "I", "P", "N") or _is_number(value):
                 yield name, float(number(value))
             else:
