@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,19 +49,28 @@ def make_task(family: str, parameters: Mapping[str, Any]) -> Task:
         dataset=dataset,
         solver=episode_solver(Opened(run, condition, folder)),
         scorer=episode_score(),
+        working_limit=_working_limit(run, options),
         metadata={"condition": condition.name, "limits": dict(run.manifest().limits)},
     )
 
 
 def _make_run(options: RunOptions, path: Path, wanted: str) -> tuple[Run, Condition]:
     """The run, and the one of its conditions that has the suffixes of the one that is wanted."""
-    run = wait_for(make_environment(replace(options, out=path), logger.warning))
+    limits = {**options.limits, "time_s": None}
+    own = replace(options, out=path, limits=limits)
+    run = wait_for(make_environment(own, logger.warning))
     conditions = run.manifest().conditions
     named = [each for each in conditions if _suffixes(each.name) == _suffixes(wanted)]
     if len(named) != 1:
         names = ", ".join(each.name for each in conditions)
         raise ConfigError(f"-T condition={wanted}: a log has one; name one of: {names}")
     return run, named[0]
+
+
+def _working_limit(run: Run, options: RunOptions) -> int | None:
+    """Our time limit as Inspect's, which knows what of it went into retries and queues."""
+    time_s = options.limits.get("time_s", run.task.limits.time_s)
+    return None if time_s is None else ceil(time_s)
 
 
 def _suffixes(name: str) -> set[str]:
