@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.episodes.export.chat import arguments_of, as_document, chat_tools
-from agent_env.episodes.export.source import EpisodeRecord, Source
+from agent_env.episodes.export.source import EpisodeRecord, Source, harness
 from agent_env.episodes.trace.fold import gave_nothing
 from agent_env.models.prices import cost_usd
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
-from agent_env.records.trace_events import ModelCalled, ToolCalled
+from agent_env.records.trace_events import (
+    EpisodeFailed,
+    EpisodeFinished,
+    ModelCalled,
+    ToolCalled,
+)
 
 SCHEMA = "ATIF-v1.8"
 Json = dict[str, Any]
@@ -40,6 +45,7 @@ def write(source: Source, out: Path) -> dict[str, int]:
 
 def _trajectory(record: EpisodeRecord, source: Source, steps: list[Json]) -> Json:
     episode, score, tools = record.episode, record.score, chat_tools(record.start.tools)
+    name, version = harness(source.manifest)
     notes = (
         f"Failed model calls: {episode.failed_calls}. They are no steps; the totals include their "
         "tokens where the server reported them."
@@ -49,8 +55,8 @@ def _trajectory(record: EpisodeRecord, source: Source, steps: list[Json]) -> Jso
         session_id=source.run,
         trajectory_id=f"{source.run}/{record.name}",
         agent=_known(
-            name="agent-env",
-            version=source.manifest.versions.get("agent-env", "unknown"),
+            name=name,
+            version=version,
             model_name=episode.model,
             tool_definitions=tools or None,
         ),
@@ -103,7 +109,9 @@ def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> list[Json]:
         elif isinstance(event, ToolCalled):
             found = _known(error=event.result.error, ended=event.ended, duration_s=event.duration_s)
             output = None if gave_nothing(event) else event.result.output
-            _observe(steps, event.call.id, _known(content=output, extra=found))
+            _observe(steps, event.call.id, _known(content=output, extra=found or None))
+        elif isinstance(event, EpisodeFinished | EpisodeFailed):
+            _add_messages(steps, event.added, event.at)
     return steps
 
 

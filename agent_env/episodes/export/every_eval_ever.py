@@ -21,7 +21,7 @@ from uuid import UUID
 from agent_env.episodes.export.chat import as_document, storable
 from agent_env.episodes.export.instances import instance
 from agent_env.episodes.export.means import MeanScore, hub_model, is_plain
-from agent_env.episodes.export.source import EpisodeRecord, Source
+from agent_env.episodes.export.source import EpisodeRecord, Source, harness
 from agent_env.models.addresses import COMPATIBLE, LOCAL
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, ToolSpec
@@ -128,6 +128,8 @@ class _Log:
     def write(self, means: Iterable[MeanScore]) -> None:
         """Writes the log, when the lines are there."""
         manifest, results = self.source.manifest, self.source.results
+        name, version = harness(manifest)
+        notes = [*results.notes, *(manifest.imported.notes if manifest.imported else ())]
         log = {
             "schema_version": SCHEMA,
             "evaluation_id": self.identity,
@@ -138,12 +140,9 @@ class _Log:
                 "source_type": "evaluation_run",
                 "source_organization_name": results.organization,
                 "evaluator_relationship": "other",
-                "additional_details": _texts(run=self.source.run, notes=list(results.notes)),
+                "additional_details": _texts(run=self.source.run, notes=notes),
             },
-            "eval_library": {
-                "name": "agent-env",
-                "version": manifest.versions.get("agent-env", "unknown"),
-            },
+            "eval_library": {"name": name, "version": version},
             "model_info": _model(manifest, self.model),
             "evaluation_results": [self._result(mean, manifest) for mean in means],
         }
@@ -163,7 +162,7 @@ class _Log:
             "evaluation_name": self.name,
             "evaluation_timestamp": _epoch(manifest.created_at),
             "source_data": self._data(manifest),
-            "metric_config": _metric(mean),
+            "metric_config": _metric(mean, harness(manifest)[0]),
             "score_details": _score(mean),
             "generation_config": _generation(manifest, self.condition, self.tools),
         }
@@ -196,7 +195,7 @@ def _model(manifest: Manifest, model: str) -> Json:
     kind = manifest.model.partition("/")[0]
     is_local, is_open = manifest.model.startswith(LOCAL), manifest.model.startswith(COMPATIBLE)
     known: Json = {"inference_engine": {"name": "llama.cpp"}} if is_local else {}
-    if "/" in manifest.model and not (is_local or is_open):
+    if "/" in manifest.model and not (is_local or is_open or manifest.imported):
         known = {"inference_platform": kind}
     managed = "externally_managed" if "inference_platform" in known else "unknown"
     return {
@@ -212,11 +211,11 @@ def _model(manifest: Manifest, model: str) -> Json:
     }
 
 
-def _metric(mean: MeanScore) -> Json:
+def _metric(mean: MeanScore, library: str) -> Json:
     known = mean.metric in METRIC_IDS
     low, high = (0, 1) if mean.is_bounded else ("-Infinity", "Infinity")
     return {
-        "metric_id": METRIC_IDS[mean.metric] if known else f"agent-env.{mean.metric}",
+        "metric_id": METRIC_IDS[mean.metric] if known else f"{library}.{mean.metric}",
         "metric_name": mean.metric,
         "metric_unit": "proportion" if mean.is_bounded else "points",
         "lower_is_better": mean.is_error,
@@ -262,15 +261,20 @@ def _generation(manifest: Manifest, condition: Condition, tools: Iterable[ToolSp
                 for tool in tools
             ],
             "additional_details": _texts(
-                strategy=condition.strategy, first_step=condition.first_step, web=manifest.web,
-                **{f"limit_{k}": v for k, v in manifest.limits.items() if v is not None},
+                web=manifest.web,
+                **{f"limit_{name}": value for name, value in manifest.limits.items()},
             ),
         }  # fmt: skip
     if whole := {name: value for name, value in limits.items() if type(value) is int}:
         arguments["eval_limits"] = whole
     if manifest.sandbox is not None and needs_sandbox(condition):
         arguments["sandbox"] = {"type": manifest.sandbox}
-    about = condition.model_dump(mode="json", exclude={"tools", "own_tools"}, exclude_none=True)
-    details = _texts(**{f"condition_{name}": value for name, value in about.items()})
-    more = _texts(prompt=manifest.prompt, repeats=manifest.repeats, seed=settings.get("seed"))
-    return {"generation_args": arguments, "additional_details": {**details, **more}}
+    about: Json = {f"option_{name}": value for name, value in manifest.options.items()}
+    if manifest.imported is None:
+        fields = condition.model_dump(mode="json", exclude={"tools", "own_tools"})
+        about |= {f"condition_{name}": value for name, value in fields.items()}
+        about |= {"prompt": manifest.prompt, "seed": settings.get("seed")}
+    return {
+        "generation_args": arguments,
+        "additional_details": _texts(repeats=manifest.repeats, **about),
+    }

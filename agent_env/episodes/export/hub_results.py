@@ -14,7 +14,7 @@ from typing import Any
 
 from agent_env.episodes.export.chat import storable
 from agent_env.episodes.export.means import MeanScore, is_plain
-from agent_env.episodes.export.source import Source
+from agent_env.episodes.export.source import Source, harness
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition
 
@@ -45,12 +45,13 @@ def write(source: Source, out: Path) -> dict[str, int]:
 
 
 def _notes(condition: Condition, mean: MeanScore, manifest: Manifest) -> str:
-    tools = f"tools: {', '.join(condition.tools)}" if condition.tools else "no-tools"
+    none = "no-tools" if manifest.imported is None else "tools unknown"
+    tools = f"tools: {', '.join(condition.tools)}" if condition.tools else none
     better = "lower is better" if mean.is_error else "higher is better"
     return (
         f"{tools}; condition {condition.name}; mean of {mean.metric}, {better}; {mean.interval}; "
-        f"{mean.samples} samples, {mean.episodes} episodes; model {manifest.model}; agent-env "
-        f"{manifest.versions.get('agent-env', 'unknown')}"
+        f"{mean.samples} samples, {mean.episodes} episodes; model {manifest.model}; "
+        f"{' '.join(harness(manifest))}"
     )
 
 

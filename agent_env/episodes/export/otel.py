@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.export.chat import chat_tools, storable
-from agent_env.episodes.export.source import EpisodeRecord, Source
+from agent_env.episodes.export.source import EpisodeRecord, Source, harness
 from agent_env.episodes.trace.fold import gave_nothing, trajectory
 from agent_env.errors import ConfigError, StorageError
 from agent_env.models.addresses import served_name
@@ -112,7 +112,8 @@ def spans_of(record: EpisodeRecord, source: Source, content: bool) -> list[Reada
     ok = record.episode.status == "finished"
     spans = [
         make.span(
-            "invoke_agent agent-env", record.events[0].at, record.events[-1].at, None,
+            f"invoke_agent {harness(source.manifest)[0]}",
+            record.events[0].at, record.events[-1].at, None,
             _agent(record, source) | (_messages(record) if content else {}),
             SpanKind.INTERNAL, None if ok else record.episode.failure or "unfinished",
             _scores(record),
@@ -210,7 +211,7 @@ def _agent(record: EpisodeRecord, source: Source) -> Attributes:
     found: dict[str, Any] = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.provider.name": _provider(episode.model),
-        "gen_ai.agent.name": "agent-env",
+        "gen_ai.agent.name": harness(source.manifest)[0],
         "gen_ai.conversation.id": f"{source.run}/{record.name}",
         "gen_ai.request.model": _model(episode.model),
         "gen_ai.response.finish_reasons": [episode.stop_reason] if episode.stop_reason else None,

@@ -9,13 +9,18 @@ from typing import Any
 
 import pytest
 
-from agent_env.episodes.export.means import hub_model
+from agent_env.episodes.export import every_eval_ever
+from agent_env.episodes.export.every_eval_ever import _Log
+from agent_env.episodes.export.hub_results import _notes
+from agent_env.episodes.export.means import MeanScore, hub_model
 from agent_env.errors import ConfigError
+from agent_env.records.imported import ImportSource
 from agent_env.runs.export import ExportOptions, export
 from agent_env.runs.run import Run
 from agent_env.runs.score import read_scores
-from tests.episodes.export.runs import a_run
+from tests.episodes.export.runs import a_run, source_of
 
+MEAN = MeanScore("web", "match", 0.5, None, None, "all equal", 2, 2, False, True)
 FOLDER = "data/time-puzzles/openai/gpt-5"
 
 
@@ -121,6 +126,25 @@ def test_a_run_without_a_finished_episode_has_no_log(tmp_path: Path) -> None:
         (folder.path / f"episodes/web/{name}.1.jsonl").unlink()
     result = export(folder, ExportOptions("eee"), lambda text: None)
     assert (result.counts, result.left_out) == ({"logs": 0, "samples": 0}, 2)
+
+
+def test_an_imported_log_names_its_own_tool_and_claims_nothing_that_it_lacks(
+    tmp_path: Path,
+) -> None:
+    folder = a_run(tmp_path / "run")
+    source = ImportSource(tool="inspect_ai 0.3.285", file="a.eval", metrics=("exact_match",))
+    bare = folder.manifest().conditions[0].model_copy(update={"tools": ()})
+    imported = folder.manifest().model_copy(
+        update={"imported": source, "conditions": (bare,), "options": {"repeats": "2"}}
+    )
+    log, harness = _Log(source_of(folder), bare, tmp_path), every_eval_ever.harness(imported)
+    assert harness == ("inspect_ai", "0.3.285")
+    result = log._result(MEAN, imported)
+    assert result["metric_config"]["metric_id"] == "inspect_ai.match"
+    assert result["generation_config"] == {
+        "generation_args": {}, "additional_details": {"repeats": "1", "option_repeats": "2"},
+    }  # fmt: skip
+    assert _notes(bare, MEAN, imported).startswith("tools unknown; condition web; mean of match")
 
 
 def test_a_model_is_named_as_the_hub_names_it() -> None:
