@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ OURS = "episode_score"
 """The scorer of `inspect_tasks`."""
 TRANSCRIPT = {"messages", "events", "events_data", "output", "store", "attachments", "timelines"}
 """Fields of a sample that a comparison does not need."""
+REMOVED = "Key removed from summary"
+"""What a summary holds in place of a long list or object."""
 
 
 def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
@@ -33,38 +36,54 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
     notes: list[str] = []
     try:
         log = read_eval_log(str(file), header_only=is_zip)
-        samples = list(_light(file, notes.append)) if is_zip else log.samples or []
+        samples = log.samples or []
+        summaries = (
+            _summaries(file, log, notes.append) if is_zip else [s.summary() for s in samples]
+        )
     except Exception as exc:  # Inspect's reader raises what its parts raise
-        raise DatasetError(file, None, f"is no log that Inspect reads: {exc}") from exc
-    whole = with_transcripts and not is_zip
-    episodes = tuple(_episode(sample, unread, whole) for sample in samples)
+        raise DatasetError(file, None, f"is no log that Inspect reads, or cut: {exc}") from exc
+    episodes = [_episode(each, unread) for each in summaries]
+    if with_transcripts and not is_zip:
+        pairs = zip(episodes, samples, strict=True)
+        episodes = [replace(each, transcript=inspect_transcript(s)) for each, s in pairs]
     notes += [
         f"{count} scores are no numbers and left out: {name}" for name, count in unread.items()
     ]
     if log.status != "success":
-        notes.append(f"its status is {log.status}: {len(samples)} episodes are there")
+        notes.append(f"its status is {log.status}: {len(episodes)} episodes are there")
     return ForeignLog(
         file=file,
         source=" ".join(next(iter(log.eval.packages.items()), ("inspect_ai",))),
         task=log.eval.task,
         model=log.eval.model,
-        episodes=episodes,
-        samples={str(s.id): texts(s.metadata or {}) for s in samples},
-        contents={str(s.id): _content(s.input) for s in samples},
+        episodes=tuple(episodes),
+        samples={str(s.id): _metadata(s.metadata) for s in summaries},
+        contents={str(s.id): _content(s.input) for s in summaries},
         settings=texts({**log.eval.task_args, **log.eval.model_args, **_scorers(log)}),
         notes=tuple(notes),
         stream=partial(_stream, file) if with_transcripts and is_zip else None,
     )
 
 
-def _light(file: Path, note: Callable[[str], None]) -> Iterator[Any]:
-    """All samples without their transcripts; where one is broken, the others."""
-    from inspect_ai.log import read_eval_log
+def _summaries(file: Path, log: Any, note: Callable[[str], None]) -> list[Any]:
+    """Of all samples, as the log keeps them beside the samples; old logs and those of a task that
+    runs are read whole. Where one sample is broken, the others."""
+    from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
 
+    known = read_eval_log_sample_summaries(str(file))
+    has_usage = any(each.model_usage for each in known) or not log.stats.model_usage
+    if has_usage and all(each.completed for each in known):
+        return sorted(known, key=_place)
     try:
-        yield from read_eval_log(str(file), exclude_fields=TRANSCRIPT).samples or []
+        samples = read_eval_log(str(file), exclude_fields=TRANSCRIPT).samples or []
     except Exception:  # one broken sample fails the whole, so that each is tried by itself
-        yield from _one_by_one(file, TRANSCRIPT, note)
+        samples = list(_one_by_one(file, TRANSCRIPT, note))
+    return [each.summary() for each in samples]
+
+
+def _place(each: Any) -> tuple[int, str]:
+    """The order in which Inspect reads samples."""
+    return each.epoch, each.id if isinstance(each.id, str) else str(each.id).zfill(20)
 
 
 def _one_by_one(file: Path, without: set[str], note: Callable[[str], None]) -> Iterator[Any]:
@@ -82,19 +101,20 @@ def _one_by_one(file: Path, without: set[str], note: Callable[[str], None]) -> I
 
 def _stream(file: Path, note: Callable[[str], None]) -> Iterator[ForeignEpisode]:
     for sample in _one_by_one(file, {"store"}, note):
-        yield _episode(sample, Counter(), with_transcript=True)
+        episode = _episode(sample.summary(), Counter())
+        yield replace(episode, transcript=inspect_transcript(sample))
 
 
-def _episode(sample: Any, unread: Counter[str], with_transcript: bool = False) -> ForeignEpisode:
-    failure = sample.error.message.strip().splitlines()[-1][:300] if sample.error else None
+def _episode(sample: Any, unread: Counter[str]) -> ForeignEpisode:
+    """Of a sample's summary."""
+    failure = (sample.error.strip().splitlines() or ["error"])[-1][:300] if sample.error else None
     return ForeignEpisode(
         sample=str(sample.id),
         repeat=sample.epoch,
         metrics={} if failure else dict(_metrics(sample.scores or {}, unread)),
         failure=failure,
         used=_used(sample),
-        stop_reason=sample.limit.type if sample.limit else None,
-        transcript=inspect_transcript(sample) if with_transcript else None,
+        stop_reason=sample.limit,
     )
 
 
@@ -148,6 +168,10 @@ def _used(sample: Any) -> dict[str, float]:
     if sample.working_time is not None:
         used["duration_s"] = float(sample.working_time)
     return used
+
+
+def _metadata(values: dict[str, Any] | None) -> dict[str, str]:
+    return {k: v for k, v in texts(values or {}).items() if not v.startswith(REMOVED)}
 
 
 def _content(asked: Any) -> str:

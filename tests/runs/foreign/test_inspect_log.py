@@ -11,6 +11,7 @@ from agent_env.errors import DatasetError
 from agent_env.runs.foreign.inspect_log import read_inspect
 from tests.episodes.export.runs import a_run, source_of
 
+LOGS = Path(__file__).parents[2] / "data" / "foreign" / "inspect"
 inspect_log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
 
 
@@ -35,3 +36,26 @@ def test_a_truncated_log_is_named(tmp_path: Path) -> None:
     (tmp_path / "cut.eval").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DatasetError, match=r"cut\.eval: is no log that Inspect reads"):
         read_inspect(tmp_path / "cut.eval")
+
+
+def test_a_log_without_usage_in_its_summaries_is_read_whole(tmp_path: Path) -> None:
+    """As those that older versions wrote."""
+    log = inspect_log.read_eval_log(str(LOGS / "head.eval"))
+    for sample in log.samples:
+        sample.model_usage = {}
+    inspect_log.write_eval_log(log, str(tmp_path / "old.eval"))
+    old, new = read_inspect(tmp_path / "old.eval"), read_inspect(LOGS / "head.eval")
+    assert log.stats.model_usage
+    assert old.contents == new.contents
+    assert (
+        old.samples
+        == new.samples
+        == {
+            "sum-17-25": {"topic": "small"},
+            "sum-130-12": {"topic": "large"},
+            "sum-61-9": {"topic": "large"},
+        }
+    )
+    assert [e.metrics for e in old.episodes] == [e.metrics for e in new.episodes]
+    assert [e.used["steps"] for e in old.episodes] == [1.0] * 6
+    assert [e.sample for e in old.episodes] == [e.sample for e in new.episodes]
