@@ -55,7 +55,7 @@ async def serve_app(app: Any, listener: socket.socket) -> None:
                 yield
 
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, lifespan="auto",
+        app, log_level="warning", access_log=False, server_header=False, proxy_headers=False,
         timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=75,
     )  # fmt: skip
     await Server(config).serve(sockets=[listener])

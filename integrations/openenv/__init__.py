@@ -1,0 +1,6 @@
+"""Tasks of `agent-env serve` as an OpenEnv environment."""
+
+from .client import AgentEnvClient
+from .models import AgentEnvAction, AgentEnvObservation
+
+__all__ = ["AgentEnvAction", "AgentEnvClient", "AgentEnvObservation"]

@@ -1,0 +1,1 @@
+"""OpenEnv's server before `agent-env serve`."""
