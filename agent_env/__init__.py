@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agent_env.api.episodes import Episode as Episode
     from agent_env.api.objects import Condition as Condition
     from agent_env.api.runs import Run as Run
+    from agent_env.api.runs import import_log as import_log
     from agent_env.api.runs import open as open
     from agent_env.api.runs import run as run
     from agent_env.api.runs import run_sync as run_sync
@@ -53,7 +54,7 @@ PUBLIC = {
     "agent_env.api.comparisons": ("Comparison", "compare"),
     "agent_env.api.episodes": ("Episode",),
     "agent_env.api.objects": ("Condition",),
-    "agent_env.api.runs": ("Run", "open", "run", "run_sync"),
+    "agent_env.api.runs": ("Run", "import_log", "open", "run", "run_sync"),
     "agent_env.api.studies": ("Study",),
     "agent_env.api.tasks": ("TaskOptions", "task"),
     "agent_env.episodes.again.replay": ("ReplayResult",),

@@ -138,6 +138,26 @@ def open(
     return opened
 
 
+def import_log(log: Path | str, /, *, out: Path | str, columns: Path | str | None = None) -> Run:
+    """A run of another tool's log, in the new folder `out`: conversations as traces, where the log
+    has them, and the log's own scores. Such a run can be read, compared and exported, and not asked
+    again. `columns` says what the columns of a table are (`agent-env docs analysis`).
+
+    Examples:
+        >>> import agent_env as ae
+        >>> ae.import_log("none.eval", out="runs/none")
+        Traceback (most recent call last):
+        agent_env.errors.ConfigError: none.eval: there is no such file
+    """
+    from agent_env.runs.foreign.as_run import import_logs
+
+    runs = import_logs([Path(log)], Path(out), say, None if columns is None else Path(columns))
+    if len(runs) > 1:
+        names = ", ".join(run.path.name for run in runs)
+        say(f"{log} holds several logs; {runs[0].path} is the first of {names}")
+    return Run(runs[0].path)
+
+
 class Run:
     """A run folder. What it says is read from the folder each time, so that a run that goes on
     elsewhere is seen as it is."""

@@ -92,7 +92,11 @@ def _one_by_one(file: Path, without: set[str], note: Callable[[str], None]) -> I
     for each in read_eval_log_sample_summaries(str(file)):
         try:
             yield read_eval_log_sample(
-                str(file), each.id, each.epoch, resolve_attachments=True, exclude_fields=without
+                str(file),
+                each.id,
+                each.epoch,
+                resolve_attachments="attachments" not in without,
+                exclude_fields=without,
             )
         except Exception as exc:  # as above
             reason = " ".join(f"{type(exc).__name__}: {exc}".split())[:200]
@@ -100,9 +104,14 @@ def _one_by_one(file: Path, without: set[str], note: Callable[[str], None]) -> I
 
 
 def _stream(file: Path, note: Callable[[str], None]) -> Iterator[ForeignEpisode]:
+    pictures: Counter[str] = Counter()
     for sample in _one_by_one(file, {"store"}, note):
+        contents = (m.content for m in sample.messages if not isinstance(m.content, str))
+        pictures.update(part.type for content in contents for part in content)
         episode = _episode(sample.summary(), Counter())
         yield replace(episode, transcript=inspect_transcript(sample))
+    for kind in pictures.keys() - {"text", "reasoning"}:
+        note(f"{pictures[kind]} parts of messages are no text and left out: {kind}")
 
 
 def _episode(sample: Any, unread: Counter[str]) -> ForeignEpisode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -59,3 +60,16 @@ def test_a_log_without_usage_in_its_summaries_is_read_whole(tmp_path: Path) -> N
     assert [e.metrics for e in old.episodes] == [e.metrics for e in new.episodes]
     assert [e.used["steps"] for e in old.episodes] == [1.0] * 6
     assert [e.sample for e in old.episodes] == [e.sample for e in new.episodes]
+
+
+def test_a_broken_sample_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    with ZipFile(LOGS / "large.eval") as log, ZipFile(tmp_path / "broken.eval", "w") as broken:
+        for name in log.namelist():
+            data = log.read(name)
+            broken.writestr(name, data[:200] if name == "samples/7_epoch_1.json" else data)
+    notes: list[str] = []
+    stream = read_inspect(tmp_path / "broken.eval", with_transcripts=True).stream
+    assert stream is not None
+    assert len([each for each in stream(notes.append) if each.transcript]) == 9
+    (note,) = notes
+    assert note.startswith("sample 7, epoch 1 cannot be read and is left out: ")
