@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from random import Random
 
 from agent_env.families.tdbench import prompts
 from agent_env.families.tdbench.answer_form import answer_form
@@ -12,9 +13,10 @@ from agent_env.families.tdbench.score import METRICS, make_scorer
 from agent_env.families.tdbench.shortcuts import HIDDEN, task_shortcuts
 from agent_env.families.timed_facts.orders import with_orders
 from agent_env.protocols import Limits
+from agent_env.records.ablation import ShiftedWorld
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.tasks.family import Family, Materials, SampleSet
-from agent_env.tasks.task import AnalysisHooks, Task
+from agent_env.tasks.task import AnalysisHooks, Task, TextAt
 
 LOOKUP_TOOLS = frozenset({"sql", "web_search"})
 """Tools that find the rows; where a condition has one, the prompt shows no rows."""
@@ -58,6 +60,11 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
     def first(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         return (Message(role="user", content=prompts.prompt_text(fields(sample, condition))),)
 
+    def shift(sample: Sample, rng: Random, text_at: TextAt) -> ShiftedWorld:
+        from agent_env.families.tdbench.shift import shifted_world
+
+        return shifted_world(tdbench_sample(sample), tables[sample.materials[0]], rng, text_at)
+
     task = Task(
         name=NAME,
         sample_type=TdbenchSample,
@@ -71,6 +78,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
         wording=prompts.prompt_text,
         form=lambda sample: answer_form(tdbench_sample(sample)),
         examples=prompts.examples,
+        shift=shift,
         analysis=HOOKS,
         shortcuts=task_shortcuts(tables),
         hidden=HIDDEN,

@@ -30,7 +30,7 @@ from agent_env.temporal.days import DayRange
 from agent_env.temporal.facts.tables import EventRow, FactTables
 from agent_env.temporal.partial import PartialDate
 from agent_env.web.ablation import shifted_from
-from agent_env.web.site.difficulty import LEVELS
+from agent_env.web.site.difficulty import LIKELY_FIRST
 from agent_env.web.site.render import render_event
 
 MOST = 6
@@ -240,7 +240,7 @@ def _changed_pages(
     """The pages on the event, rendered as the run's web renders them; CannotShift where that web
     was not rendered from these tables."""
     decades = {each.year // 10 * 10 for each in (row.start, moved.start) if each is not None}
-    for level in LEVELS.values():
+    for level in LIKELY_FIRST:
         for invented in (tables.invented, not tables.invented):
             world = replace(tables, invented=invented)
             plain = [(s.url, s.title, s.text) for s in render_event(world, row, level, decades)]

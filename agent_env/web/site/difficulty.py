@@ -39,6 +39,8 @@ LEVELS = {
     )
 }
 DEFAULT = "medium"
+LIKELY_FIRST = sorted(LEVELS.values(), key=lambda level: level.name != DEFAULT)
+"""Where a web does not say its level."""
 
 
 def difficulty(name: str) -> Difficulty:

@@ -6,7 +6,7 @@ from when it is. A namesake lists the same names with dates that are invented, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from random import Random
 
@@ -25,11 +25,16 @@ LINKED = 40
 Cells = tuple[str | int | float | None, ...]
 
 
-def table_pages(table: MaterialTable, level: Difficulty) -> Iterator[Sheet]:
-    """All pages of the table, in the order of its columns and rows, with their traps."""
+def table_pages(
+    table: MaterialTable, level: Difficulty, only: Collection[int] | None = None
+) -> Iterator[Sheet]:
+    """All pages of the table, or those with one of `only` these rows, in the order of its columns
+    and rows, with their traps."""
     pages = TablePages(table)
     by_value = {page.values[0]: page for page in pages if len(page.values) == 1}
     for page in pages:
+        if only is not None and set(page.rows).isdisjoint(only):
+            continue
         yield _article(table, page, level, by_value)
         yield from _traps(table, page, level)
 
