@@ -1,10 +1,10 @@
 """Job folders of Harbor: a folder a trial with `result.json` and, where the agent keeps it, an ATIF
-trajectory. One log for each agent, model and dataset of the job, as Harbor's own summary has them.
+trajectory. One log for each agent and model of the job; its datasets are fields of the samples.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -28,7 +28,7 @@ def is_job(folder: Path) -> bool:
 def read_harbor(folder: Path, with_transcripts: bool = False) -> list[ForeignLog]:
     """The logs of a job, or of a single trial."""
     unread = fields.Unread()
-    by_eval: dict[tuple[str, str, str], list[tuple[Path, dict[str, Any]]]] = defaultdict(list)
+    by_agent: dict[tuple[str, str], list[tuple[Path, dict[str, Any]]]] = defaultdict(list)
     broken = 0
     single = [folder] if "task_name" in fields.read_object(folder / RESULT) else []
     for trial in single or sorted(path.parent for path in folder.glob(f"*/{RESULT}")):
@@ -44,33 +44,36 @@ def read_harbor(folder: Path, with_transcripts: bool = False) -> list[ForeignLog
         agent = fields.mapping(result.get("agent_info"))
         model = fields.mapping(agent.get("model_info"))
         name = "/".join(str(model[k]) for k in ("provider", "name") if model.get(k))
-        key = (str(agent.get("name", "unknown")), name, str(result.get("source") or ""))
-        by_eval[key].append((trial, result))
-    if not by_eval:
+        by_agent[str(agent.get("name", "unknown")), name].append((trial, result))
+    if not by_agent:
         raise DatasetError(folder, None, "holds no trial with a result")
     asked = 0 if single else fields.count(fields.read_object(folder / RESULT).get("n_total_trials"))
-    missing = (asked or 0) - sum(map(len, by_eval.values()))
+    missing = (asked or 0) - sum(map(len, by_agent.values()))
     for _ in range(missing - broken):
         unread.add("trials without a result", f"of the {asked} of {folder.name}")
     return [
-        _log(folder, key, trials, unread, len(by_eval) > 1, with_transcripts)
-        for key, trials in sorted(by_eval.items())
+        _log(folder, key, trials, unread, len(by_agent) > 1, with_transcripts)
+        for key, trials in sorted(by_agent.items())
     ]
 
 
 def _log(
     folder: Path,
-    key: tuple[str, str, str],
+    key: tuple[str, str],
     trials: Sequence[tuple[Path, Mapping[str, Any]]],
     unread: fields.Unread,
     is_one_of_several: bool,
     whole: bool,
 ) -> ForeignLog:
-    agent, model, source = key
+    agent, model = key
+    named = {(str(r["task_name"]), str(r.get("source") or "")) for _, r in trials}
+    of_one = Counter(task for task, _ in named)
     repeats: dict[str, int] = defaultdict(int)
     samples, contents, episodes = {}, {}, []
     for trial, result in trials:
-        sample = str(result["task_name"])
+        source, sample = str(result.get("source") or ""), str(result["task_name"])
+        if of_one[sample] > 1:
+            sample = f"{source}/{sample}"
         repeats[sample] += 1
         samples[sample] = {"dataset": source} if source else {}
         contents[sample] = str(result.get("task_checksum") or "")
@@ -82,7 +85,7 @@ def _log(
     return ForeignLog(
         file=folder / RESULT,
         source="Harbor",
-        task=source or "harbor",
+        task=", ".join(sorted({source for _, source in named if source})) or "harbor",
         model=model or agent,
         episodes=tuple(episodes),
         samples=samples,

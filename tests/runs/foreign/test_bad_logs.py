@@ -157,3 +157,16 @@ def test_texts_in_place_of_numbers_are_counted(tmp_path: Path) -> None:
 def test_a_folder_that_no_tool_wrote_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"is no folder of results that is known; known: logs of"):
         read_logs([tmp_path], None)
+
+
+def test_a_job_of_several_agents_and_datasets_is_a_log_an_agent(tmp_path: Path) -> None:
+    shutil.copytree(LOGS / "harbor/tool", tmp_path / "job")
+    for trial in sorted((LOGS / "harbor/head").glob("sum-17*")):
+        shutil.copytree(trial, tmp_path / "job" / trial.name)
+    for trial in (tmp_path / "job").glob("sum-130*"):
+        file = trial / "result.json"
+        file.write_text(file.read_text().replace('"source": "tasks"', '"source": "others"'))
+    head, tool = read_logs([tmp_path / "job"], None)
+    assert (head.name, tool.name) == ("chat fake/head", "chat fake/tool")
+    assert (head.task, tool.task) == ("tasks", "others, tasks")
+    assert tool.samples["sum-130-12"] == {"dataset": "others"}
