@@ -76,7 +76,8 @@ class _Log:
     @property
     def name(self) -> str:
         """Of the evaluation; results of one name may be compared."""
-        return self.dataset if is_plain(self.condition) else f"{self.dataset}.{self.condition.name}"
+        is_result = is_plain(self.condition, self.source.manifest)
+        return self.dataset if is_result else f"{self.dataset}.{self.condition.name}"
 
     @property
     def identity(self) -> str:

@@ -22,7 +22,8 @@ from agent_env.records.schema import Condition
 def write(source: Source, out: Path) -> dict[str, int]:
     """Write an entry for each condition that has a mean of the main metric, or of the one that was
     chosen, into the folder `out`. What would be no result of the benchmark is left out: conditions
-    that cannot mean anything, tell part of the answer, or have their world changed on purpose."""
+    that cannot mean anything, tell part of the answer, or have their world changed on purpose, and
+    forks."""
     manifest, results, count = source.manifest, source.results, 0
     metric = source.choice.metric or source.task.metrics[0]
     means = {mean.condition: mean for mean in results.means if mean.metric == metric}
@@ -30,7 +31,7 @@ def write(source: Source, out: Path) -> dict[str, int]:
     folder.mkdir()
     for condition in manifest.conditions:
         mean = means.get(condition.name)
-        if mean is None or mean.problem is not None or not is_plain(condition):
+        if mean is None or mean.problem is not None or not is_plain(condition, manifest):
             continue
         entry = {
             "dataset": {"id": results.benchmark, "task_id": results.benchmark_task},

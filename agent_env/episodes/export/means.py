@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.models.addresses import COMPATIBLE, LOCAL, served_name
+from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition
 
 
@@ -61,10 +62,11 @@ class Results:
         return found
 
 
-def is_plain(condition: Condition) -> bool:
-    """Whether its mean is a result of the dataset: nothing of the answer is told, and nothing in
-    its world is changed on purpose."""
-    return condition.wording == "implicit" and condition.disturbance is None
+def is_plain(condition: Condition, manifest: Manifest) -> bool:
+    """Whether its mean is a result of the dataset: nothing of the answer is told, nothing in its
+    world is changed on purpose, and no episode is a fork of another."""
+    is_fork = manifest.parent is not None or manifest.forks_of is not None
+    return condition.wording == "implicit" and condition.disturbance is None and not is_fork
 
 
 def hub_model(model: str) -> str:

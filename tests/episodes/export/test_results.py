@@ -111,6 +111,7 @@ def test_an_entry_of_a_model_repository_tells_tools_and_interval(tmp_path: Path)
         (ExportOptions("eee", benchmark="puzzles"), "--benchmark puzzles: write the dataset"),
         (ExportOptions("eee", min_score=1.0), "whole conditions"),
         (ExportOptions("eee", where=("stop_reason=answered",)), "--where condition=NAME"),
+        (ExportOptions("eee", where=("condition=web,base",)), "condition=base: the run has web"),
     ],
 )
 def test_what_would_be_no_result_is_refused(
