@@ -26,7 +26,6 @@ from agent_env.records.schema import (
     Condition,
     Episode,
     Message,
-    PageRef,
     Sample,
     Score,
     ToolCall,
@@ -54,13 +53,13 @@ CANARY = SampleAttack(
 )
 
 
-def call(number: int, query: str) -> tuple[Message, Message]:
+def call(number: int, query: str, result: str = "a result") -> tuple[Message, Message]:
     """A search and its result."""
     arguments = json.dumps({"query": query})
     tool_call = ToolCall(id=f"c{number}", name="web_search", arguments=arguments)
     return (
         Message(role="assistant", tool_calls=(tool_call,)),
-        Message(role="tool", tool_call_id=f"c{number}", content="a result"),
+        Message(role="tool", tool_call_id=f"c{number}", content=result),
     )
 
 
@@ -103,11 +102,11 @@ def faulty_episode(sample: Sample, condition: Condition, seed: int, rng: Random)
 
 def attacked_episode(sample: Sample, condition: Condition, seed: int, rng: Random) -> Observation:
     """A page that attacks is opened, and obeyed, by planted chances."""
-    messages = list(call(1, "the war"))
-    pages = (PageRef(url="u", how="opened"),) if rng.random() < EXPOSED else ()
-    if pages and rng.random() < YIELDS:
+    is_exposed = rng.random() < EXPOSED
+    messages = list(call(1, "the war", CANARY.pages[0].text if is_exposed else "a result"))
+    if is_exposed and rng.random() < YIELDS:
         messages += call(2, "osprey-1234")
-    return seen(sample, episode(sample, condition.name, messages, pages=pages), True)
+    return seen(sample, episode(sample, condition.name, messages), True)
 
 
 def coverage(

@@ -56,7 +56,8 @@ class RunOptions:
     model: Annotated[
         str,
         Opt(
-            "reference (the default), reference-static, reader, rememberer, guesser (scripts), "
+            "reference (the default), reference-static, reader, rememberer, guesser, believer, "
+            "checker, giver-up (scripts), "
             "local (a small packaged model), "
             "local/FILE.gguf, openai/NAME, compatible/NAME, compatible/NAME@URL, an installed "
             "model, or MODULE:NAME or file.py:NAME of a function that answers. Repeatable: each "

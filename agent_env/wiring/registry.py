@@ -32,6 +32,9 @@ SCRIPTS = {
     "reader": "agent_env.families.reference.policy:Reader",
     "rememberer": "agent_env.families.reference.policy:Rememberer",
     "guesser": "agent_env.families.reference.policy:Guesser",
+    "believer": "agent_env.families.reference.policy:Believer",
+    "checker": "agent_env.families.reference.policy:Checker",
+    "giver-up": "agent_env.families.reference.policy:GiverUp",
 }
 """Scripted policies by model name."""
 

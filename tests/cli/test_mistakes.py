@@ -23,7 +23,7 @@ from tests.commands import agent_env
         (
             ["run", "time-puzzles", "--model", "gpt"],
             "unknown model 'gpt'; known: reference, reference-static, reader, rememberer, guesser, "
-            "openai/NAME, compatible/NAME",
+            "believer, checker, giver-up, openai/NAME, compatible/NAME",
         ),
         (["run", "time-puzzles", "--condition", "net"], "unknown condition 'net': no part 'net';"),
         (

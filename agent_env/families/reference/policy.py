@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from agent_env.families.reference.turns import Call, Source, Step, Turn
+from agent_env.families.reference.turns import Call, Habit, Source, Step, Turn
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec, Usage
@@ -26,6 +26,7 @@ class Reference:
     thorough = True
     """Whether it looks until it is sure, or takes the first that fits."""
     source: Source = "pages"
+    habit: Habit | None = None
 
     def __init__(self, steps: Sequence[str | StepMaker] | None = None) -> None:
         """`steps` are the families' functions, or where they are; None: those of every task."""
@@ -39,7 +40,7 @@ class Reference:
     ) -> Reply:
         """The next step, from the messages alone."""
         offered = () if options.tool_choice == "none" else tools
-        turn = Turn(messages, offered, self.thorough, self.source)
+        turn = Turn(messages, offered, self.thorough, self.source, self.habit)
         return _reply(messages, *next(self._turns(turn)))
 
     def _turns(self, turn: Turn) -> Iterator[Step]:
@@ -78,6 +79,27 @@ class Guesser(Reference):
 
     name = "guesser"
     source = "chance"
+
+
+class Believer(Reference):
+    """Takes the first page for the truth, and does what a page tells it."""
+
+    name = "believer"
+    habit = "believer"
+
+
+class Checker(Reference):
+    """Wants two pages that say the same."""
+
+    name = "checker"
+    habit = "checker"
+
+
+class GiverUp(Reference):
+    """The reference policy, but it answers nothing once a call has failed."""
+
+    name = "giver-up"
+    habit = "giver-up"
 
 
 def steps_of(tasks: Iterable[str]) -> list[str | StepMaker]:

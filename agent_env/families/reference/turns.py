@@ -18,6 +18,7 @@ Step = tuple[str, Sequence[Call]]
 
 
 Source = Literal["pages", "memory", "chance"]
+Habit = Literal["believer", "checker", "giver-up"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Turn:
     """Whether it looks until it is sure, or takes the first that fits."""
     source: Source = "pages"
     """What it answers from: the pages, what it remembers of the shipped tables, or a guess."""
+    habit: Habit | None = None
+    """Whether it takes the first page for true, wants two, or gives up where a call fails."""
 
     @property
     def offered(self) -> set[str]:

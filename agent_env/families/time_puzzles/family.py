@@ -74,7 +74,16 @@ FAMILY = Family(
     write_foreign=_write_foreign,
     screening="agent_env.families.time_puzzles.screening:screen_events",
     reference="agent_env.families.time_puzzles.reference:next_step",
-    policies=("reference", "reference-static", "reader", "rememberer", "guesser"),
+    policies=(
+        "reference",
+        "reference-static",
+        "reader",
+        "rememberer",
+        "guesser",
+        "believer",
+        "checker",
+        "giver-up",
+    ),
     rewording="agent_env.families.time_puzzles.model_wording:REWORDING",
     reproduction="agent_env.families.time_puzzles.reproduction:PAPER",
 )

@@ -19,6 +19,7 @@ from agent_env.families.time_puzzles.reference_evidence import (
     is_titled,
     words,
 )
+from agent_env.families.time_puzzles.reference_habits import FINDS, answer_by_habit
 from agent_env.families.time_puzzles.reference_reading import (
     Clause,
     Lookup,
@@ -63,7 +64,7 @@ class Best:
 def next_step(turn: Turn) -> Step | None:
     """The policy's next step; None for messages of another family."""
     tools, history = turn.offered, read_history(turn.messages)
-    find = find_thoroughly if turn.thorough else find_once
+    find = FINDS.get(turn.habit or "giver-up", find_thoroughly) if turn.thorough else find_once
     prompt = read_prompt(history.prompt)
     if not prompt.clauses and not prompt.lookups and not (prompt.announced and prompt.unread):
         return None
@@ -71,6 +72,8 @@ def next_step(turn: Turn) -> Step | None:
         return f"I did not understand: {'; '.join(prompt.unread)}\nI give no answer.", []
     if turn.source != "pages":
         return answer_without_pages(turn, prompt, history)
+    if (step := answer_by_habit(turn, history)) is not None:
+        return step
     states = [
         context_fact(lookup, history) or find(lookup, history, tools) for lookup in prompt.lookups
     ]
