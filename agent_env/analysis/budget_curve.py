@@ -9,14 +9,14 @@ largest; it is linear in the scores, so its intervals and paired differences are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import plan
-from agent_env.analysis.intervals import FEWEST, Estimate
+from agent_env.analysis.intervals import FEWEST, Estimate, paired_share_interval
 from agent_env.analysis.resampling import Floats
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.study import Arm
@@ -151,7 +151,11 @@ class BudgetCurves:
             comparison.columns(comparison.metric, self._arms(arm)) for arm in (after, before)
         )
         (area,) = comparison.estimates(self._area(scores) - self._area(others), share=False)
-        points = comparison.estimates(scores - others, share=False)
+        is_share = comparison.is_share(comparison.metric) and comparison.is_single
+        points = [
+            _of_equal_pairs(each) if is_share else each
+            for each in comparison.estimates(scores - others, share=False)
+        ]
         named = zip((*self.budgets, None), points, strict=True)
         return CurveDifference(f"{after.label} − {before.label}", area, tuple(named))
 
@@ -221,8 +225,8 @@ class BudgetCurves:
             for each in self.differences
         )
         notes = (
-            "Paired by sample; intervals are not corrected for the number of differences. No "
-            "interval where all pairs agree.",
+            "Paired by sample; cluster bootstrap, where all pairs of right and wrong answers agree "
+            "Bonett and Price's interval; not corrected for the number of differences.",
         )
         return ResultTable("curve-differences", "Paired differences", columns, rows, notes)
 
@@ -235,6 +239,15 @@ class BudgetCurves:
             "differences": [_plain(asdict(each)) for each in self.differences],
             "notes": list(self.comparison.remarks),
         }
+
+
+def _of_equal_pairs(difference: Estimate) -> Estimate:
+    """A difference of paired shares with an interval also where no pair differs from another."""
+    value, groups = difference.value, difference.clusters
+    if difference.low is not None or value not in (-1.0, 0.0, 1.0) or groups < 2:
+        return difference
+    low, high = paired_share_interval(groups * (value > 0), groups * (value < 0), groups)
+    return replace(difference, low=low, high=high, method="Bonett-Price, as all pairs agree")
 
 
 def _bare(arm: Arm) -> str:

@@ -19,6 +19,12 @@ CAPTION = (
     "episodes to their end. Left over model calls, right over the tokens that they took."
 )
 
+METHOD = (
+    "Each recorded episode was forked where its budget of model calls ends: the steps before are "
+    "taken over, tools are withdrawn, and the next reply had to be the answer. Episodes that had "
+    "answered by then count by their own answer."
+)
+
 
 def curve_figure(curves: BudgetCurves) -> Figure:
     """Accuracy over model calls, and over tokens where they are known."""
@@ -62,7 +68,7 @@ def curve_report(curves: BudgetCurves, tables: Sequence[ResultTable], manifest: 
         title="",
         prefix="",
         conclusions=(),
-        words=(),
+        words=(METHOD,),
         sections=[Section("results", "Results", [table.without_empty() for table in tables])],
         settings=settings({curves.comparison.study.arms[0].run: manifest}),
         figures=[SvgFigure("curve", CAPTION, inline_svg(curve_figure(curves), "curve"))],

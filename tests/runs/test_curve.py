@@ -10,10 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.analysis.budget_curve import BudgetCurves
+from agent_env.analysis.comparison import Comparison, Options
+from agent_env.analysis.observations import observe
+from agent_env.analysis.study import Arm, Study
 from agent_env.episodes.runner import utc_now
 from agent_env.episodes.trace.reader import read_trace
 from agent_env.episodes.trace.writer import TraceWriter
 from agent_env.errors import ConfigError
+from agent_env.records.schema import Condition, Episode, Sample, Score
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeResumed,
@@ -111,3 +116,36 @@ def test_what_has_no_curve_is_said(run: Run) -> None:
     run.change(conditions=base)
     with pytest.raises(ConfigError, match="has no condition with tools"):
         curve(run, 1)
+
+
+def test_paired_differences_have_intervals_where_all_pairs_agree() -> None:
+    samples = tuple(Sample(id=f"s{n}", task="t", gold=()) for n in range(20))
+
+    def arm(name: str, right: int, answer_at: int | None = None) -> Arm:
+        """The first samples are answered right."""
+        observed = []
+        for place, sample in enumerate(samples):
+            about = {"sample": sample.id, "condition": name, "repeat": 1}
+            episode = Episode(**about, model="m", status="finished", steps=answer_at or 4)
+            metrics = {"exact_match": float(place < right)}
+            score = Score(**about, outcome="read", answer=(), metrics=metrics)
+            observed.append(observe(sample, episode, score))
+        condition = Condition(name=name, answer_at=answer_at)
+        return Arm(name, "run", "m", condition, tuple(observed), len(samples))
+
+    arms = [arm("base", 0), arm("web", 18)]
+    arms += [arm(f"base~at{k}", 0, k) for k in (1, 2, 4)]
+    arms += [arm(f"web~at{k}", right, k) for k, right in ((1, 0), (2, 10), (4, 18))]
+    study = Study("t", ("exact_match",), tuple(arms), samples, ())
+    curves = BudgetCurves(Comparison(study, Options(resamples=1000)))
+    base, web = curves.curves
+    assert (base.enough, web.enough, web.enough_low, web.enough_high) == (None, 4, 4.0, 4.0)
+    assert web.area.value == pytest.approx((0.25 + 1.4) / 3)
+    assert [point.forced for point in web.points] == [20, 20, 0, 0]
+    (difference,) = curves.differences
+    assert difference.name == "web − base"
+    equal = difference.points[0][1]
+    assert (equal.value, equal.low, equal.high) == (
+        0.0, pytest.approx(-0.126, abs=0.001), pytest.approx(0.126, abs=0.001)
+    )  # fmt: skip
+    assert [table.name for table in curves.tables()] == ["curve", "areas", "curve-differences"]
