@@ -4,7 +4,8 @@ A page is blocked if it is a proving page, or if it states the same date of the 
 words of a proving page's title stand in its own title, and the date anywhere on it; or both stand
 in one line, as in a list. A date counts as stated in any usual notation, and a year also as "25
 years after" on a page that tells of it that much later. What states other dates, such as an
-outdated copy, stays.
+outdated copy, stays. Of a sample that names pages and no dates, every page that names the thing is
+blocked.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ def _stating(index: FullText, title: str, proof: Proof) -> Iterator[str]:
 
 
 def _states(proof: Proof, line: str) -> bool:
-    if any(stands_in(date, line) for date in proof.dates):
+    """Any mention counts where the sample names no dates."""
+    if not proof.dates or any(stands_in(date, line) for date in proof.dates):
         return True
     told = {int(n) for n in _LATER.findall(line)}
     years = {int(year) - n for year in _YEAR.findall(line) for n in told}

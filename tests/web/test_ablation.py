@@ -154,6 +154,17 @@ def test_a_sample_without_pages_in_the_web_has_nothing_to_block(web: SealedWeb) 
     assert proving_pages(sample, None, None) == ("https://elsewhere.example/",)
 
 
+def test_where_a_sample_names_no_date_every_page_that_names_the_thing_is_blocked(
+    web: SealedWeb, texts: dict[str, Page]
+) -> None:
+    name = TABLES.people[0].person
+    sample = Sample(id="a", task="t", gold=(), evidence=(article_url(name),))
+    blocked = proving_pages(sample, web.store, FullText(web.store.connection))
+    naming = {url for url, page in texts.items() if name in f"{page.title}\n{page.text}"}
+    assert naming <= set(blocked)
+    assert len(blocked) < 10
+
+
 def test_a_page_at_another_address_stands_for_the_one_of_its_title() -> None:
     plain = [("u/1", "Begins", "on 1 May"), ("u/2", "List", "a"), ("u/3", "Only then", "b")]
     shifted = [("u/9", "Begins", "on 9 May"), ("u/2", "List", "a"), ("u/5", "New list", "c")]
