@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -75,17 +74,20 @@ def cut_object(file: Path, names: Sequence[str], unread: Unread) -> dict[str, An
     text, read = read_text(file), json.JSONDecoder()
     found: dict[str, Any] = {}
     for name in names:
-        if (start := re.search(rf'"{name}"\s*:\s*(\[?)', text)) is None:
-            continue
-        at, members = start.end(), []
+        _, key, rest = text.partition(f'"{name}":')
+        rest, members = rest.lstrip(), []
         try:
-            while start[1]:
-                at = re.compile(r"[\s,]*").match(text, at).end()  # type: ignore[union-attr]
-                member, at = read.raw_decode(text, at)
+            if not rest.startswith("["):
+                found[name] = read.raw_decode(rest)[0]
+                continue
+            at = 1
+            while True:
+                while rest[at : at + 1] in (" ", "\n", "\r", "\t", ","):
+                    at += 1
+                member, at = read.raw_decode(rest, at)
                 members.append(member)
-            found[name] = read.raw_decode(text, at)[0]
-        except ValueError:
-            found[name] = members
+        except ValueError:  # the end of the list, or of what is whole
+            found |= {name: members} if key else {}
     unread.add("what comes after the point where the file is cut", f"character {len(text)}")
     return found
 
