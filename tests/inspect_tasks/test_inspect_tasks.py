@@ -86,17 +86,24 @@ def policy(
     raise AssertionError("the scripted model waits for nothing")
 
 
+def evaluate(tasks: list[Any], folder: Path, **options: Any) -> Any:
+    """The logs; without what Inspect has for whoever watches."""
+    quiet = {"display": "log", "log_realtime": False, "ctl_server": False, "acp_server": False}
+    return inspect_ai.eval(tasks, log_dir=str(folder), **quiet, **options)
+
+
+@pytest.fixture(autouse=True)
+def inspect_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
 def test_every_family_gets_the_scores_of_our_own_run(tmp_path: Path) -> None:
     questions = tmp_path / "questions.jsonl"
     questions.write_text('{"question": "The year after 1999?", "answer": "2000"}\n')
     asked = {**ASKED, "qa": {"condition": "base", "dataset": str(questions)}}
     assert set(asked) == set(task_names())
-    logs = inspect_ai.eval(
-        [TASKS[family](**parameters) for family, parameters in asked.items()],
-        model=model_of(policy),
-        log_dir=str(tmp_path / "logs"),
-        display="none",
-    )
+    tasks = [TASKS[family](**parameters) for family, parameters in asked.items()]
+    logs = evaluate(tasks, tmp_path / "logs", model=model_of(policy))
     theirs = {
         f"{family} {sample.id}": _result(sample)
         for family, log in zip(asked, logs, strict=True)
@@ -163,9 +170,7 @@ def test_limits_errors_and_the_text_protocol_are_as_in_our_own_run(tmp_path: Pat
         "context": _puzzle(overflowing, {}),
         "error": _puzzle(failing, {}),
     }
-    logs = inspect_ai.eval(
-        list(made.values()), log_dir=str(tmp_path), display="none", fail_on_error=False
-    )
+    logs = evaluate(list(made.values()), tmp_path, fail_on_error=False)
     samples = {name: log.samples[0] for name, log in zip(made, logs, strict=True)}
     error = samples.pop("error")
     assert (error.error.message, error.scores) == ("ValueError('no such server')", {})
