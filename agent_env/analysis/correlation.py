@@ -79,7 +79,7 @@ def _spearman(cells: Floats, counts: Floats) -> Floats:
     """Pearson's correlation of the midranks, one for each row of counts."""
     total = counts.sum(axis=1, keepdims=True)
     ranks = [_midranks(column, counts) for column in cells.T]
-    centred = [r - (counts * r).sum(axis=1, keepdims=True) / total for r in ranks]
+    centred = [r - divided((counts * r).sum(axis=1, keepdims=True), total) for r in ranks]
     spread = [(counts * c**2).sum(axis=1) for c in centred]
     both = (counts * centred[0] * centred[1]).sum(axis=1)
     return divided(both, np.sqrt(spread[0] * spread[1]))
@@ -102,6 +102,6 @@ def _kendall(cells: Floats, counts: Floats) -> Floats:
 
 
 def divided(above: Floats, below: Floats) -> Floats:
-    out: Floats = np.full(len(above), np.nan)
+    out: Floats = np.full(above.shape, np.nan)
     np.divide(above, below, out=out, where=below > 1e-12)
     return out

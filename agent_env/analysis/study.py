@@ -174,7 +174,7 @@ def _scales(arms: Sequence[Arm], metrics: Sequence[str]) -> Iterator[str]:
             for arm in arms
         }
         tops = {label: max(map(abs, values)) for label, values in own.items() if values}
-        kinds = {all(v in (0, 1) for v in own[each]) for each in tops if _is_of_one_kind(own[each])}
+        kinds = {_kind(own[each]) for each in tops} - {None}
         if (tops and max(tops.values()) > 10 * max(1, min(tops.values()))) or len(kinds) > 1:
             ranges = ", ".join(
                 f"{min(own[each]):g} to {max(own[each]):g} in {each}" for each in tops
@@ -182,9 +182,10 @@ def _scales(arms: Sequence[Arm], metrics: Sequence[str]) -> Iterator[str]:
             yield f"{metric} may not mean the same in all logs: {ranges}."
 
 
-def _is_of_one_kind(values: Sequence[float]) -> bool:
-    """Whether all are 0 or 1, or none is."""
-    return len({value in (0, 1) for value in values}) == 1
+def _kind(values: Sequence[float]) -> str | None:
+    if all(value in (0, 1) for value in values):
+        return "yes or no"
+    return "share" if all(0 < value < 1 for value in values) else None
 
 
 def _arm(run: RunData, condition: Condition, label: str, sample_ids: set[str]) -> Arm:

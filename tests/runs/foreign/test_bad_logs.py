@@ -134,6 +134,7 @@ def test_logs_without_a_common_sample_are_told_by_theirs() -> None:
         ([0, 1, 1], [0.2, 0.4, 0.9], "0 to 1 in a, 0.2 to 0.9 in b"),
         ([0, 1, 1], [0, 1, 0], None),
         ([0, 1, 1], [0.5, 1, 2], None),
+        ([0, 1, 1], [1.5, 1.5, 1.5], None),
     ],
 )
 def test_a_score_of_another_range_is_pointed_out(
