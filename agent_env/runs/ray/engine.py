@@ -72,8 +72,10 @@ async def run_on_ray(
             "its address, in place of --serve or a local model"
         )
     check_engine(manifest.reply_cache, manifest.web)
-    if manifest.until is not None:
-        raise ConfigError("--engine ray runs all samples; a run with --until needs --engine local")
+    if not manifest.asks_every_sample:
+        raise ConfigError(
+            "--engine ray runs all samples; a run with --until, or of forks, needs --engine local"
+        )
     listener.begin(run, manifest.planned_episodes)
     at_once = concurrency or manifest.concurrency
     with run.locked():
