@@ -22,7 +22,7 @@ from agent_env.episodes.export.source import EpisodeRecord, Source, harness
 from agent_env.episodes.trace.fold import gave_nothing, trajectory
 from agent_env.errors import ConfigError, StorageError
 from agent_env.models.addresses import served_name
-from agent_env.records.schema import Message, Usage
+from agent_env.records.schema import Message, Reply, Usage
 from agent_env.records.trace_events import ModelCalled, ToolCalled
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ def spans_of(record: EpisodeRecord, source: Source, content: bool) -> list[Reada
     ]  # fmt: skip
     for at, event in enumerate(record.events):
         if isinstance(event, ModelCalled):
-            said = _chat_content(record, at) if content and event.reply is not None else {}
+            reply = event.reply
+            said = _chat_content(record, at, reply) if content and reply is not None else {}
             attributes = _chat(event, source) | said
             name = f"chat {attributes['gen_ai.request.model']}"
             spans.append(
@@ -305,16 +306,36 @@ def _scores(record: EpisodeRecord) -> list[Any]:
 
 def _messages(record: EpisodeRecord) -> Attributes:
     prompt = len(record.start.messages)
+    replies = [e.reply for e in record.events if isinstance(e, ModelCalled) and e.reply is not None]
+    tools = [{"type": tool["type"], **tool["function"]} for tool in chat_tools(record.start.tools)]
     return {
         "gen_ai.input.messages": _as_json(record.episode.messages[:prompt]),
-        "gen_ai.output.messages": _as_json(record.episode.messages[-1:]),
-        "gen_ai.tool.definitions": json.dumps(chat_tools(record.start.tools)),
+        "gen_ai.output.messages": _outputs(replies[-1:]),
+        "gen_ai.tool.definitions": json.dumps(tools),
     }
 
 
-def _chat_content(record: EpisodeRecord, at: int) -> Attributes:
-    *sent, said = trajectory(record.events[: at + 1])
-    return {"gen_ai.input.messages": _as_json(sent), "gen_ai.output.messages": _as_json([said])}
+def _chat_content(record: EpisodeRecord, at: int, reply: Reply) -> Attributes:
+    sent = trajectory(record.events[: at + 1])[:-1]
+    return {"gen_ai.input.messages": _as_json(sent), "gen_ai.output.messages": _outputs([reply])}
+
+
+FINISHES = {"tool_calls": "tool_call", "refused": "content_filter", None: "unknown"}
+"""Our finish reasons as the conventions have them, where they differ."""
+
+
+def _outputs(replies: Sequence[Reply]) -> str:
+    """Replies as the conventions' output messages, which tell why they end."""
+    return json.dumps(
+        [
+            {
+                "role": reply.message.role,
+                "parts": _parts(reply.message),
+                "finish_reason": FINISHES.get(reply.finish_reason, reply.finish_reason),
+            }
+            for reply in replies
+        ]
+    )
 
 
 def _as_json(messages: Sequence[Message]) -> str:

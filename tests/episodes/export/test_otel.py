@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -141,7 +142,11 @@ def test_what_was_said_is_sent_only_where_it_is_asked_for(stub: Stub, tmp_path: 
     send(source_of(a_run(tmp_path)), Collector(stub.url, content=True))
     agent, _, chat, tool, _ = map(_attributes, _right(stub))
     assert "Which day was it?" in agent["gen_ai.input.messages"]
-    assert "I look." in chat["gen_ai.output.messages"]
+    (reply,) = json.loads(chat["gen_ai.output.messages"])
+    assert (reply["role"], reply["finish_reason"]) == ("assistant", "tool_call")
+    assert reply["parts"][1] == {"type": "text", "content": "I look."}
+    (definition,) = json.loads(agent["gen_ai.tool.definitions"])
+    assert (definition["type"], definition["name"]) == ("function", "web_search")
     assert tool["gen_ai.tool.call.arguments"] == '{"query": "Falklands War"}'
 
 
