@@ -35,7 +35,7 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
     unread: Counter[str] = Counter()
     notes: list[str] = []
     try:
-        log = read_eval_log(str(file), header_only=is_zip)
+        log = read_eval_log(str(file), is_zip, resolve_attachments=with_transcripts)
         samples = log.samples or []
         summaries = (
             _summaries(file, log, notes.append) if is_zip else [s.summary() for s in samples]
