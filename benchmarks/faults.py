@@ -20,16 +20,8 @@ from agent_env.analysis.statistics.attacks import attacks
 from agent_env.analysis.statistics.faults import faults
 from agent_env.analysis.study import Arm, Study
 from agent_env.records.ablation import ChangedPage
-from agent_env.records.disturbance import IMPLICIT, Disturbance, Fault, SampleAttack
-from agent_env.records.schema import (
-    CallFault,
-    Condition,
-    Episode,
-    Message,
-    Sample,
-    Score,
-    ToolCall,
-)
+from agent_env.records.disturbance import IMPLICIT, CallFault, Disturbance, Fault, SampleAttack
+from agent_env.records.schema import Condition, Episode, Message, Sample, Score, ToolCall
 from agent_env.tasks.conditions import parse_condition, with_disturbances
 from agent_env.tools.faults import drawn_kind
 

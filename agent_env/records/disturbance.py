@@ -56,6 +56,19 @@ class DrawnFault(BaseModel):
         return self.true_output is not None
 
 
+class CallFault(BaseModel):
+    """A fault that was drawn for a call of an episode."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    call: str
+    """The call's id."""
+    tool: str
+    kind: FaultKind
+    landed: bool
+    """Whether the model read something else than the tool gave."""
+
+
 class SampleAttack(BaseModel):
     """An attack on one sample's pages; stored with it in the run's samples.jsonl."""
 

@@ -14,7 +14,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent_env.records.ablation import SampleAblation
-from agent_env.records.disturbance import Disturbance, DrawnFault, FaultKind, SampleAttack
+from agent_env.records.disturbance import CallFault, Disturbance, DrawnFault, SampleAttack
 from agent_env.records.imported import ImportedResult
 from agent_env.records.tool_traits import ToolTraits
 
@@ -271,34 +271,12 @@ class ToolResult(Stored):
     """What was done to it on purpose; in the trace only."""
 
 
-class CallFault(Stored):
-    """A fault that was drawn for a call of an episode."""
-
-    call: str
-    """The call's id."""
-    tool: str
-    kind: FaultKind
-    landed: bool
-    """Whether the model read something else than the tool gave."""
-
-
 # Results of episodes ----------------------------------------------------------------------------
 
 StopReason = Literal[
-    "answered",
-    "steps",
-    "tool_calls",
-    "tokens",
-    "input_tokens",
-    "output_tokens",
-    "cost",
-    "time",
-    "context",
-    "truncated",
-    "refused",
-    "repetition",
-    "other",
-]
+    "answered", "steps", "tool_calls", "tokens", "input_tokens", "output_tokens", "cost", "time",
+    "context", "truncated", "refused", "repetition", "other",
+]  # fmt: skip
 """Why an episode ended; after all but `answered` the last answer stands, if any. `context`: the
 conversation exceeded the context window. `other`: an imported log's. Failures are counted apart."""
 

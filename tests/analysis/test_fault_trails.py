@@ -9,8 +9,8 @@ from agent_env.analysis.fault_trails import FaultTrail, fault_trail
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.statistics.faults import faults
 from agent_env.analysis.study import Arm, Study
-from agent_env.records.disturbance import Disturbance, Fault, FaultKind
-from agent_env.records.schema import CallFault, Condition, Episode, Message, Sample
+from agent_env.records.disturbance import CallFault, Disturbance, Fault, FaultKind
+from agent_env.records.schema import Condition, Episode, Message, Sample
 from agent_env.tasks.conditions import parse_condition, with_disturbances
 from agent_env.testing import answer, calls
 

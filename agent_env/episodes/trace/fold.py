@@ -8,8 +8,9 @@ from typing import Any
 
 from agent_env.episodes.calls.first_call import first_call
 from agent_env.episodes.calls.spending import token_totals
+from agent_env.records.disturbance import CallFault
 from agent_env.records.imported import ImportedResult
-from agent_env.records.schema import CallFault, Episode, Message, Repetition, Usage
+from agent_env.records.schema import Episode, Message, Repetition, Usage
 from agent_env.records.trace_events import (
     EpisodeFailed,
     EpisodeFinished,
