@@ -91,6 +91,7 @@ def test_a_twin_stands_below_its_plain_condition_with_loss_recovery_and_use() ->
     )
     samples = tuple(Sample(id=f"s{n}", task="t", gold=()) for n in range(8))
     table = faults(Comparison(Study("t", ("exact_match",), arms, samples, ())))
+    assert table.notes[-1] == "faults: web_search=empty:0.2"
     heads = [column.name for column in table.columns]
     plain, twin = (dict(zip(heads, row, strict=True)) for row in table.rows)
     assert (plain["condition"], plain["rate"], plain["lost"], plain["n"]) == ("web", 0.0, None, 8)

@@ -50,7 +50,16 @@ def faults(comparison: Comparison) -> ResultTable:
         for twin in twins:
             passed = [estimates[places[twin.label]].cell for estimates in by_k.values()]
             rows.append((*_row(comparison, plain, twin), *passed))
-    return ResultTable("faults", "Faults of tools", columns, tuple(rows), NOTES)
+    return ResultTable("faults", "Faults of tools", columns, tuple(rows), (*NOTES, *_levels(pairs)))
+
+
+def _levels(pairs: Sequence[tuple[Arm, Sequence[Arm]]]) -> list[str]:
+    """What each level draws, as `--faults` has it."""
+    found = [its for _, twins in pairs for twin in twins if (its := twin.condition.disturbance)]
+    return [
+        f"{its.suffix}: " + ", ".join(f"{f.tool}={f.kind}:{f.rate:g}" for f in its.faults)
+        for its in {its.suffix: its for its in found}.values()
+    ]
 
 
 def twins_of(
