@@ -21,7 +21,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(home: Path, *more: str) -> Done:
     return agent_env(
-        "run", "weekdays", "--model", "guesser", "--condition", "base", "--condition", "almanac",
+        "run", "weekdays", "--model", "mondays", "--condition", "base", "--condition", "almanac",
         "--limit", "3", "--out", "run", *more, cwd=home,
     )  # fmt: skip
 
@@ -36,7 +36,7 @@ def test_every_command_takes_it(tmp_path: Path, pack: Path) -> None:
     uses = manifest(tmp_path)["plugins"]
     assert isinstance(uses, list)
     assert [(use["kind"], use["name"]) for use in uses] == [
-        ("family", "weekdays"), ("model", "guesser"), ("tool", "almanac"),
+        ("family", "weekdays"), ("model", "mondays"), ("tool", "almanac"),
     ]  # fmt: skip
     assert {(use["package"], use["version"]) for use in uses} == {("weekday-pack", "0.1")}
     scores = json.loads(agent_env("score", "run", "--json", cwd=tmp_path).stdout)
@@ -61,7 +61,7 @@ def test_it_is_listed_with_its_origin_and_its_docstring(pack: Path) -> None:
     for kind, name, summary in (
         ("families", "weekdays", "On which weekday was a day? Questions from a seed."),
         ("tools", "almanac", "The weekday of a day."),
-        ("models", "guesser", "Asks the almanac where there is one, and says Monday where"),
+        ("models", "mondays", "Asks the almanac where there is one, and says Monday where"),
     ):
         rows = json.loads(agent_env("list", kind, "--json").stdout)
         row = next(row for row in rows if row["name"] == name)
@@ -106,7 +106,7 @@ def test_a_folder_from_elsewhere_imports_nothing_of_it(
         {"task": "weekday_pack.family:FAMILY"},
         {"task": "weekdays"},
         {"model": "weekday_pack.models:guess"},
-        {"model": "guesser"},
+        {"model": "mondays"},
         {"model": "reference", "plugins": [
             {"kind": "model", "name": "reference", "reference": "weekday_pack.models:guess"}]},
         {"task": "tempreason", "plugins": [
@@ -204,9 +204,9 @@ def test_a_broken_plug_in_is_one_line_that_names_it(
         ("tools.py", "def almanac(day: str):\n    'x'\n    raise KeyError('y')",
          "the tool almanac (almanac) raised KeyError: 'y' at {}/tools.py:3"),
         ("models.py", "def guess(messages):\n    return 1 / 0",
-         "the model guesser raised ZeroDivisionError: division by zero at {}/models.py:2"),
+         "the model mondays raised ZeroDivisionError: division by zero at {}/models.py:2"),
         ("models.py", "async def guess(messages):\n    return 5",
-         "the model guesser gave a int, not a Reply or a text"),
+         "the model mondays gave a int, not a Reply or a text"),
     ],
 )  # fmt: skip
 def test_what_it_raises_ends_its_episodes_and_no_other(
