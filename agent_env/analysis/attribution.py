@@ -18,7 +18,7 @@ from agent_env.analysis.intervals import Interval, wilson
 from agent_env.analysis.resampling import SEED
 from agent_env.analysis.result_tables import Column, ResultTable
 
-DRAWS = 20_000
+DRAWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)

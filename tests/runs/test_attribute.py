@@ -37,14 +37,14 @@ def episode(tmp_path_factory: pytest.TempPathFactory) -> ae.Episode:
 
 
 def test_the_planted_step_is_found_and_each_step_has_its_forks(episode: ae.Episode) -> None:
-    result = asyncio.run(episode.attribute(forks=30, concurrency=1, progress=False))
+    result = asyncio.run(episode.attribute(forks=20, concurrency=1, progress=False))
     assert result.turning_point is not None
     assert result.turning_point.step == 2
     assert [step.actions for step in result.steps] == ["calendars"] * 3 + ["answer"]
-    assert [step.forks for step in result.steps] == [8, 8, 7, 7]
+    assert [step.forks for step in result.steps] == [5, 5, 5, 5]
     assert [step.before for step in result.steps[2:]] == [0.0, 0.0]
     folder = episode.trace.parents[2] / "attribute" / episode.name
-    events = read_trace(folder / f"episodes/cal~from2/{episode.sample.id}.7.jsonl")
+    events = read_trace(folder / f"episodes/cal~from2/{episode.sample.id}.5.jsonl")
     assert isinstance(events[0], EpisodeStarted)
     assert events[0].parent is not None
     assert (events[0].parent.episode, events[0].parent.step) == (episode.name, 2)
