@@ -102,7 +102,7 @@ def _typed(key: Keyword, value: Any) -> tuple[Option, Any]:
         if opt.read is not None:
             return replace(key.option, opt=replace(opt, read=None), type=dict), dict(value)
         value = [value] if is_several else value
-    if isinstance(value, str) and is_several:
+    if isinstance(value, str | int) and is_several:
         value = (value,)
     limits = Field(ge=opt.min, le=opt.max)
     config = ConfigDict(arbitrary_types_allowed=True)
