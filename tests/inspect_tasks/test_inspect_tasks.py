@@ -5,7 +5,9 @@ Few tests of many tasks each, as every evaluation costs Inspect half a second.
 
 from __future__ import annotations
 
+import logging
 import math
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -93,8 +95,13 @@ def evaluate(tasks: list[Any], folder: Path, **options: Any) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def inspect_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an evaluation leaves in the home and in the process is taken back."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(logging.root, "handlers", [*logging.root.handlers])
+    for name in ("httpx", "inspect_ai"):
+        monkeypatch.setattr(logging.getLogger(name), "level", logging.getLogger(name).level)
 
 
 def test_every_family_gets_the_scores_of_our_own_run(tmp_path: Path) -> None:
