@@ -307,7 +307,9 @@ def _scores(record: EpisodeRecord) -> list[Any]:
 def _messages(record: EpisodeRecord) -> Attributes:
     prompt = len(record.start.messages)
     replies = [e.reply for e in record.events if isinstance(e, ModelCalled) and e.reply is not None]
-    tools = [{"type": tool["type"], **tool["function"]} for tool in chat_tools(record.start.tools)]
+    tools = [  # flat as the conventions ask, and nested as MLflow reads them
+        {**tool, **tool["function"]} for tool in chat_tools(record.start.tools)
+    ]
     return {
         "gen_ai.input.messages": _as_json(record.episode.messages[:prompt]),
         "gen_ai.output.messages": _outputs(replies[-1:]),
