@@ -5,7 +5,7 @@ web    Renders a shifted world, whole and only the pages that a sample needs; as
        models that read, remember or guess with planted shares and says how often the intervals of
        the split hold them.
 
-culprit, shapley and curve stand in forks.py.
+faults and attacks stand in faults.py; culprit, shapley and curve in forks.py.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
+import faults
 import forks
 import numpy as np
 
@@ -128,7 +129,7 @@ def _simulated(chances: np.ndarray, rng: np.random.Generator) -> Comparison:
     return Comparison(study, Options(resamples=1000))
 
 
-PARTS = {"web": web, **forks.PARTS}
+PARTS = {"web": web, **faults.PARTS, **forks.PARTS}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

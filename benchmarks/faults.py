@@ -1,15 +1,11 @@
 """Whether the measures of faults and attacks give back what is planted.
 
-    python benchmarks/faults.py [PART ...]
-
-Each part prints its own figures; without names all parts run.
+python benchmarks/ablations.py faults attacks
 """
 
 from __future__ import annotations
 
 import json
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from random import Random
@@ -151,14 +147,3 @@ def attacks_part() -> None:
 
 
 PARTS = {"faults": faults_part, "attacks": attacks_part}
-
-
-def main() -> None:
-    for name in sys.argv[1:] or PARTS:
-        started = time.process_time()
-        PARTS[name]()
-        print(f"[{name}: {time.process_time() - started:.0f} CPU-s]")
-
-
-if __name__ == "__main__":
-    main()
