@@ -21,6 +21,7 @@ from agent_env.records.manifest import StudyUse
 from agent_env.records.options import DISTURBANCES, RUNNING, SERVER, WHAT, WORDS, Opt, Part
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
+from agent_env.runs.disturbance_options import DisturbanceOptions
 from agent_env.runs.stop_options import StopOptions
 from agent_env.wiring.mcp_options import McpOptions
 from agent_env.wiring.web_options import WebOptions
@@ -249,38 +250,7 @@ class RunOptions:
             manifest="conditions",
         ),
     ] = ()
-    faults: Annotated[
-        tuple[str, ...],
-        Opt(
-            "Each condition again with faults of its tools, as web~faults: "
-            "web_search=empty:0.2,open_page=timeout:0.1,python=crash:0.05. Kinds: error, timeout, "
-            "rate-limit, truncated, malformed, crash; empty, stale, other, wrong. Repeatable: a "
-            "twin for each, named by its highest rate.",
-            DISTURBANCES,
-            metavar="TOOL=KIND:RATE,…",
-            manifest="conditions",
-        ),
-    ] = ()
-    attacks: Annotated[
-        tuple[str, ...],
-        Opt(
-            "Each condition with our sealed web again with pages that attack, as "
-            "web~attacked-false-page: instruction, false-page (at rank 1), forged-format, "
-            "contradiction. Repeatable: a twin for each.",
-            DISTURBANCES,
-            "--attack",
-            manifest="conditions",
-        ),
-    ] = ()
-    faults_in_a_row: Annotated[
-        int,
-        Opt(
-            "Faults of successive calls of one tool, at most.",
-            DISTURBANCES,
-            min=1,
-            manifest="conditions",
-        ),
-    ] = 2
+    disturbance: DisturbanceOptions = field(default_factory=DisturbanceOptions)
     web_ablations: Annotated[
         tuple[str, ...],
         Opt(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from agent_env.episodes.calls.options import allow_open_files, manifest_fields
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import base_urls, key_variables, with_variable
-from agent_env.records.disturbance import Disturbance
 from agent_env.records.manifest import Manifest, PluginUse, TextFile
 from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
@@ -23,6 +22,7 @@ from agent_env.registry import Plugins, use_of
 from agent_env.runs.ablation import check_ablations, with_ablations
 from agent_env.runs.attacks import with_attacks
 from agent_env.runs.checks import check_proofs, check_questions, check_tables, episode_limits
+from agent_env.runs.disturbance_options import disturbances_of
 from agent_env.runs.options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.serving import with_server
@@ -229,17 +229,6 @@ async def _conditions(
         note(f"left out the conditions with ci: {exc}")
         return tuple(c for c in conditions if not needs_sandbox(c)), None
     return conditions, backend
-
-
-def disturbances_of(
-    options: RunOptions, conditions: Sequence[Condition]
-) -> tuple[Disturbance, ...]:
-    """What the options do to the worlds of the conditions."""
-    from agent_env.tasks.disturbances import attack_twins, fault_levels, web_ablations
-
-    levels = fault_levels(options.faults, options.faults_in_a_row, conditions, _hosts(options))
-    attacks = attack_twins(options.attacks, conditions)
-    return (*web_ablations(options.web_ablations), *levels, *attacks)
 
 
 def _check_web(

@@ -16,9 +16,10 @@ from agent_env.errors import AgentEnvError, ConfigError, DatasetErrors, user_pro
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.options import MCP, SERVER, STOPPING, WHAT, WORDS
 from agent_env.records.schema import Condition
+from agent_env.runs.disturbance_options import disturbances_of
 from agent_env.runs.keywords import keyword_problem, keywords_of
 from agent_env.runs.options import RunOptions
-from agent_env.runs.prepare import addressed, disturbances_of
+from agent_env.runs.prepare import addressed
 from agent_env.runs.studies.plan import Budget, StudyPlan, budget_problem
 from agent_env.runs.studies.toml_lines import Place, TomlLines
 
