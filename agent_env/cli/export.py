@@ -10,6 +10,22 @@ import typer
 
 from agent_env.cli.run import AsJson, RunPath, for_each_run, say
 
+Endpoint = Annotated[
+    str,
+    typer.Option(
+        help="otel: the collector; its headers come from OTEL_EXPORTER_OTLP_HEADERS.",
+        envvar=["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
+    ),
+]
+Benchmark = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ORG/DATASET[:TASK]",
+        help="hf, eee: the dataset of the Hugging Face Hub that was asked; TASK as in its "
+        "eval.yaml, else default.",
+    ),
+]
+
 
 def export(
     folder: RunPath,
@@ -34,24 +50,11 @@ def export(
     metric: Annotated[
         str | None, typer.Option(help="The score meant; default: the task's main metric.")
     ] = None,
-    endpoint: Annotated[
-        str,
-        typer.Option(
-            help="otel: the collector; its headers come from OTEL_EXPORTER_OTLP_HEADERS.",
-            envvar=["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
-        ),
-    ] = "http://127.0.0.1:4318",
+    endpoint: Endpoint = "http://127.0.0.1:4318",
     content: Annotated[
         bool, typer.Option("--content", help="otel: send messages and tool results too.")
     ] = False,
-    benchmark: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ORG/DATASET[:TASK]",
-            help="hf, eee: the dataset of the Hugging Face Hub that was asked; TASK as in its "
-            "eval.yaml, else default.",
-        ),
-    ] = None,
+    benchmark: Benchmark = None,
     organization: Annotated[
         str | None, typer.Option(help="eee: who evaluated; default: unknown.")
     ] = None,
