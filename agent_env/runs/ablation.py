@@ -92,12 +92,12 @@ def with_ablations(
 ) -> AblatedSet:
     """The samples with what the ablations change for them, without those that have no proving page
     or no shifted world; ConfigError where none has."""
+    if not options.web_ablations:
+        return AblatedSet(made, {})
     samples: list[Sample] = []
     left_out: dict[str, str] = {}
     with ExitStack() as stack:
-        store, index = (
-            open_web_store(options, made.tables, stack) if options.web_ablations else _NO_WEB
-        )
+        store, index = open_web_store(options, made.tables, stack)
         for sample in made.samples:
             try:
                 changes = _ablation_of(sample, options, task, store, index)
@@ -128,12 +128,10 @@ def _ablation_of(
     task: Task,
     store: SqlitePages | None,
     index: FullText | None,
-) -> SampleAblation | None:
-    """None without ablations; CannotShift where there is nothing to block or no shifted world."""
+) -> SampleAblation:
+    """CannotShift where there is nothing to block or no shifted world."""
     from agent_env.web.ablation import proving_pages, stored_page
 
-    if not options.web_ablations:
-        return None
     blocked = proving_pages(sample, store, index)
     if not blocked:
         raise CannotShift("the web has no page that proves their answers")
@@ -148,9 +146,6 @@ def _ablation_of(
         shifted = task.shift(sample, Random(f"shift/{options.seed}/{sample.id}"), text_at)
     is_blocked = "blocked" in options.web_ablations
     return SampleAblation(blocked=blocked if is_blocked else (), shifted=shifted)
-
-
-_NO_WEB: tuple[SqlitePages | None, FullText | None] = (None, None)
 
 
 def open_web_store(
@@ -170,7 +165,7 @@ def open_web_store(
         stack.callback(web.close)
         return web.store, FullText(web.store.connection)
     if pages is None or not Path(pages).exists():
-        return _NO_WEB
+        return None, None
     store = SqlitePages(Path(pages), read_only=True)
     stack.callback(store.close)
     return store, FullText(store.connection) if options.web_mode == "sealed" else None

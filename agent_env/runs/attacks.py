@@ -10,7 +10,7 @@ from random import Random
 from agent_env.errors import AgentEnvError, ConfigError
 from agent_env.records.disturbance import AttackName, SampleAttack
 from agent_env.records.schema import Condition, Episode, Sample
-from agent_env.runs.ablation import note_left_out, open_web_store
+from agent_env.runs.ablation import AblatedSet, note_left_out, open_web_store, with_ablations
 from agent_env.runs.options import RunOptions
 from agent_env.tasks.family import SampleSet
 from agent_env.tasks.shortcuts import CONDITION
@@ -32,6 +32,20 @@ class Planted:
     values: tuple[str, ...]
     text: str
     """As the prompt asks for it."""
+
+
+def disturbed(
+    made: SampleSet,
+    options: RunOptions,
+    conditions: Sequence[Condition],
+    task: Task,
+    note: Callable[[str], None],
+) -> AblatedSet:
+    """The samples with what the run's ablations and attacks change for them; all conditions ask the
+    same ones. ConfigError where none is left."""
+    ablated = with_ablations(made, options, task, note)
+    attacked, left_out = with_attacks(ablated.made, options, conditions, task, note)
+    return AblatedSet(attacked, ablated.left_out | left_out)
 
 
 def with_attacks(

@@ -19,8 +19,8 @@ from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.registry import Plugins, use_of
-from agent_env.runs.ablation import check_ablations, with_ablations
-from agent_env.runs.attacks import with_attacks
+from agent_env.runs.ablation import check_ablations
+from agent_env.runs.attacks import disturbed
 from agent_env.runs.checks import check_proofs, check_questions, check_tables, episode_limits
 from agent_env.runs.disturbance_options import disturbances_of
 from agent_env.runs.options import RunOptions
@@ -106,22 +106,19 @@ async def prepare_run(
     made = select_samples(options, family, chosen, task)
     check_tables(conditions, made, plugins)
     if made.tables:
-        tables = by_digest(made.tables)
-        task = _task(options, family, chosen, tables, texts)
+        task = _task(options, family, chosen, by_digest(made.tables), texts)
     check_ablations(options, task, conditions, note)
     check_questions(task, conditions, made.samples, options, is_asked)
     if options.web_mode == "sealed":
         check_proofs(conditions, made, settings_of(options.web), note)
-    ablated = with_ablations(made, options, task, note)
-    made, unattacked = with_attacks(ablated.made, options, conditions, task, note)
-    left_out = ablated.left_out | unattacked
-    copies = _copies(options, made.samples, note)
+    asked = disturbed(made, options, conditions, task, note)
+    made = asked.made
     if until is not None:
         until = with_pass_rates(until, options.stop, options.model, made.samples, note)
     run = _create(
         options, task, chosen, conditions, sandbox, made, limits,
-        about_calls | {"until": until, "mcp": servers, "left_out": left_out},
-        uses, copies, texts,
+        about_calls | {"until": until, "mcp": servers, "left_out": asked.left_out},
+        uses, _copies(options, made.samples, note), texts,
     )  # fmt: skip
     run.task, run.parts, run.objects = task, Parts(counted, sandbox), options.objects
     stack.callback(run.let_go)
