@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from random import Random
 from typing import Literal
 
 from pydantic import Field
@@ -13,12 +14,14 @@ from agent_env.families.tempreason.arithmetic import make_sums
 from agent_env.families.tempreason.published import NAME, read_foreign
 from agent_env.families.timed_facts.drawing import draw_in, draw_neighbour
 from agent_env.families.timed_facts.generating import Draw, SetSpec, make_questions
-from agent_env.families.timed_facts.sample import Setting
+from agent_env.families.timed_facts.sample import Setting, timed
 from agent_env.families.timed_facts.solver import Ties
 from agent_env.families.timed_facts.task import make_task
-from agent_env.records.schema import Record
+from agent_env.records.ablation import ShiftedWorld
+from agent_env.records.schema import Record, Sample
 from agent_env.tasks.family import Family, Materials, SampleSet
-from agent_env.tasks.task import Task
+from agent_env.tasks.task import CannotShift, Task, TextAt
+from agent_env.temporal.facts.tables import FactTables
 
 
 class TempReasonOptions(Record):
@@ -79,7 +82,23 @@ def _make(count: int, seed: int, options: TempReasonOptions) -> SampleSet:
 
 def _task(prompt: str, options: TempReasonOptions, tables: Materials) -> Task:
     conditions = ("web",) if options.setting == "open-web" else ("base",)
-    return make_task(NAME, prompt, options.setting, conditions, options.ties)
+
+    @cache
+    def world(intervals: Path) -> FactTables:
+        from agent_env.families.timed_facts.shift import world_of
+
+        return world_of(intervals)
+
+    def shift(sample: Sample, rng: Random, text_at: TextAt) -> ShiftedWorld:
+        from agent_env.families.timed_facts.shift import shifted_world
+
+        if options.setting != "open-web":
+            raise CannotShift(f"the setting {options.setting} gives their facts in the prompt")
+        if options.intervals is None:
+            raise CannotShift("the table of their web is not given (--option intervals=FILE)")
+        return shifted_world(timed(sample), world(options.intervals), options.ties, rng, text_at)
+
+    return make_task(NAME, prompt, options.setting, conditions, options.ties, shift)
 
 
 FAMILY = Family(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -74,7 +74,7 @@ def make_questions(spec: SetSpec) -> tuple[TimedQuestion, ...]:
         for _ in range(DRAWS):
             level, draw = rng.choice(open_levels)
             draft = draw(story, rng)
-            cell = f"{level}-{_answer_count(draft)}"
+            cell = cell_of(level, draft.solution.answers)
             key = (story.topic, story.kind, draft.when)
             fits = counts[cell] < sizes.get(cell, 0) and draft.boundary != "several-spells"
             if fits and key not in keys:
@@ -105,9 +105,16 @@ def _open(spec: SetSpec, sizes: dict[str, int], counts: Counter[str]) -> list[tu
     ]
 
 
-def _answer_count(draft: QuestionDraft) -> str:
-    count = len(draft.solution.answers)
-    return "none" if count == 0 else "single" if count == 1 else "multi"
+def cell_of(level: Level, answers: Sequence[str]) -> str:
+    """Level and number of answers."""
+    count = len(answers)
+    return f"{level}-{'none' if count == 0 else 'single' if count == 1 else 'multi'}"
+
+
+def wrong_values(facts: Iterable[Fact], answers: Sequence[str], reference: str) -> tuple[str, ...]:
+    """Values of the facts, each once, that are neither an answer nor the question's own."""
+    values = dict.fromkeys(fact.value for fact in facts)
+    return tuple(value for value in values if value not in answers and value != reference)
 
 
 def _stories(spec: SetSpec, rng: Random) -> Iterator[Story]:
@@ -137,8 +144,6 @@ def _sample(
     facts = [*story.facts, *_distractors(story, other, spec.distractors)]
     rng.shuffle(facts)
     answers = draft.solution.answers
-    wrong = dict.fromkeys(f.value for f in story.facts if f.value not in answers)
-    wrong.pop(draft.reference, None)
     ask = KINDS[story.kind].ask
     return TimedQuestion(
         id=f"{spec.prefix}-{spec.seed}-{number:05d}",
@@ -154,7 +159,7 @@ def _sample(
         reference=draft.reference,
         boundary=draft.boundary,
         facts=tuple(facts),
-        negatives=tuple(wrong),
+        negatives=wrong_values(story.facts, answers, draft.reference),
     )
 
 

@@ -20,6 +20,7 @@ from agent_env.records.json_schema import TEXT, list_of, matching
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.tasks.answer_forms import AnswerForm
 from agent_env.tasks.task import AnalysisHooks, Example, Task
+from agent_env.tasks.task import Shift as WorldShift
 from agent_env.temporal.months import Span, month
 
 ONE = "There is exactly one answer. Write the name alone, as the context writes it."
@@ -63,6 +64,7 @@ def make_task(
     setting: Setting,
     conditions: tuple[str, ...] = ("base",),
     ties: Ties = "all",
+    shift: WorldShift | None = None,
 ) -> Task:
     """The task in a setting, with one of the PROMPTS."""
     if prompt not in PROMPTS:
@@ -98,6 +100,7 @@ def make_task(
         fields=fields,
         wording=wording,
         form=lambda sample: answer_form(form_of(timed(sample), prompt, ties)),
+        shift=shift,
         analysis=AnalysisHooks(groups),
         shortcuts=shortcuts(),
         hidden=HIDDEN,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from agent_env.records.schema import MaterialTable
 from agent_env.temporal.facts.tables import EventRow, FactTables, TermRow
@@ -54,6 +55,23 @@ def render_event(
     for decade, rows in sorted(_decades(same_kind).items()):
         if decade in decades:
             yield almanac(row.kind, decade, rows)
+
+
+def render_memberships(
+    tables: FactTables, names: Collection[str], level: Difficulty
+) -> Iterator[Sheet]:
+    """Every page that shows the intervals of these people, offices and clubs: their articles."""
+    own = replace(
+        tables,
+        events=tuple(row for row in tables.events if any(name in row.summary for name in names)),
+        people=tuple(life for life in tables.people if life.person in names),
+        intervals=tuple(row for row in tables.intervals if {row.subject, row.object} & set(names)),
+    )
+    links = CrossLinks(own)
+    for life in own.people:
+        yield person_article(life, level, links, tables.invented)
+    for name in dict.fromkeys(row.object for row in own.intervals if row.object in names):
+        yield object_article(name, links.spells[name])
 
 
 def _event_pages(

@@ -1,0 +1,153 @@
+"""Shifted worlds of TempReason's open web: two facts exchange their spans on all of their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from agent_env.families.tempreason.family import FAMILY
+from agent_env.families.timed_facts.facts import Fact
+from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.families.timed_facts.shift import shifted_world, world_of
+from agent_env.records.ablation import ShiftedWorld
+from agent_env.tasks.task import CannotShift
+from agent_env.temporal.facts.intervals import write_intervals
+from agent_env.temporal.facts.tables import FactTables, IntervalRow, LifeRow
+from agent_env.temporal.facts.worlds import write_world
+from agent_env.temporal.fiction.world import make_world
+from agent_env.web.site.render import render_all
+
+from .oracle import brute_force
+
+ALDA = LifeRow("Alda Venn", "runner", date(1900, 1, 1), date(1970, 1, 1), "")
+SPELLS = tuple(
+    IntervalRow("Alda Venn", "plays_for", club, date(year, 1, 1), date(year + 1, 12, 31))
+    for club, year in (("Quarrow Rovers", 1921), ("A.S. Tollmere", 1924), ("Orrin F.C.", 1927))
+)
+SMALL = FactTables((), (), (ALDA,), SPELLS, invented=True)
+
+
+def asked(**changes: object) -> TimedQuestion:
+    facts = tuple(
+        Fact(topic=row.subject, kind="team", value=row.object, start=f"{row.start.year}-01",
+             end=f"{row.start.year + 1}-12")
+        for row in SPELLS
+    )  # fmt: skip
+    question = TimedQuestion(
+        id="a", task="tempreason", gold=("A.S. Tollmere",), level="L2", cell="L2-single",
+        question="Which team did Alda Venn play for in Mar, 1925?", kind="team", topic="Alda Venn",
+        relation="in", reference="1925-03", boundary="inside", facts=facts,
+        negatives=("Quarrow Rovers", "Orrin F.C."),
+    )  # fmt: skip
+    return question.model_copy(update=changes)
+
+
+def texts_of(world: FactTables) -> dict[str, str]:
+    return {sheet.url: sheet.text for sheet in render_all(world)}
+
+
+def twin_of(question: TimedQuestion, world: ShiftedWorld) -> TimedQuestion:
+    return TimedQuestion.model_validate(question.model_dump(mode="json") | world.sample)
+
+
+def test_two_clubs_exchange_their_years_in_the_facts_and_on_all_three_pages() -> None:
+    shifted = shifted_world(asked(), SMALL, "all", Random(1), texts_of(SMALL).get)
+    twin = twin_of(asked(), shifted)
+    assert (asked().gold, twin.gold) == (("A.S. Tollmere",), ("Quarrow Rovers",))
+    assert twin.negatives == ("A.S. Tollmere", "Orrin F.C.")
+    assert [(f.value, f.start) for f in twin.facts] == [
+        ("Quarrow Rovers", "1924-01"), ("A.S. Tollmere", "1921-01"), ("Orrin F.C.", "1927-01"),
+    ]  # fmt: skip
+    pages = {page.title: page.text for page in shifted.pages}
+    assert set(pages) == {"Alda Venn", "A.S. Tollmere", "Quarrow Rovers"}
+    lines = [line for line in pages["Alda Venn"].splitlines() if line.startswith("Played for")]
+    assert [line.split(" | ")[0] for line in lines] == [
+        "Played for: A.S. Tollmere", "Played for: Quarrow Rovers", "Played for: Orrin F.C.",
+    ]  # fmt: skip
+    assert "1921" in pages["A.S. Tollmere"]
+    assert "1924" not in pages["A.S. Tollmere"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"gold": ()}, "their prompt tells that there may be no answer"),
+        ({"kind": "position"}, "pages on elections and tenures"),
+        ({"facts": ()}, "the table of the run's web has other facts of their topic"),
+    ],
+)
+def test_a_question_whose_twin_would_differ_elsewhere_is_not_shifted(
+    changes: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(CannotShift, match=reason):
+        shifted_world(asked(**changes), SMALL, "all", Random(1), texts_of(SMALL).get)
+
+
+def test_nobody_plays_before_growing_up_or_at_two_clubs_at_once_and_other_webs_stay() -> None:
+    child = replace(SMALL, people=(replace(ALDA, start=date(1905, 1, 1)),))
+    shifted = shifted_world(asked(), child, "all", Random(1), texts_of(child).get)
+    assert shifted.sample["gold"] == ["Orrin F.C."]  # nothing moves to 1921
+    born = replace(SMALL, people=(replace(ALDA, start=date(1908, 1, 1)),))
+    with pytest.raises(CannotShift, match="no exchange of two spans"):
+        shifted_world(asked(), born, "all", Random(1), texts_of(born).get)
+    with pytest.raises(CannotShift, match="the run's web has other pages of their topic"):
+        shifted_world(asked(), SMALL, "all", Random(1), lambda url: "other")
+
+
+@pytest.fixture(scope="module")
+def intervals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of a fictional world as `web build` writes them."""
+    file = tmp_path_factory.mktemp("world") / "pages.intervals.csv"
+    tables = make_world(400, 3)
+    write_world(tables, file.with_name("pages.facts.csv"))
+    write_intervals(tables.intervals, file)
+    return file
+
+
+def exchanged(
+    question: TimedQuestion, twin: TimedQuestion, world: FactTables
+) -> Iterator[IntervalRow]:
+    """The world's rows with the days that the months of the twin's facts stand for."""
+    spans = {(str(row.start)[:7], str(row.end)[:7], question.topic in (row.subject, row.object)):
+             (row.start, row.end) for row in world.intervals}  # fmt: skip
+    moved = {
+        (fact.value, fact.start, fact.end): spans[str(new.start), str(new.end), True]
+        for fact, new in zip(question.own_facts, twin.own_facts, strict=True)
+    }
+    for row in world.intervals:
+        value = row.subject if row.object == question.topic else row.object
+        key = (value, str(row.start)[:7], str(row.end)[:7])
+        start, end = moved.get(key, (row.start, row.end))
+        has_topic = question.topic in (row.subject, row.object)
+        yield replace(row, start=start, end=end) if has_topic else row
+
+
+def test_in_an_invented_world_months_give_the_twins_gold_and_no_other_page_would_change(
+    intervals: Path,
+) -> None:
+    options = FAMILY.options.model_validate({"setting": "open-web", "intervals": intervals})
+    world = world_of(intervals)
+    plain, moved = texts_of(world), 0
+    task = FAMILY.make_task("default", options, {})
+    assert task.shift is not None
+    for sample in FAMILY.make_samples(12, 2, options).samples:
+        question = timed(sample)
+        try:
+            shifted = task.shift(sample, Random(1), plain.get)
+        except CannotShift:
+            continue
+        twin, query = twin_of(question, shifted), question.query()
+        assert query is not None
+        assert brute_force(twin.own_facts, query) == set(twin.gold) != set(question.gold)
+        assert twin.query() == query
+        changed = {page.url: page.text for page in shifted.pages}
+        if moved < 2:
+            after = texts_of(replace(world, intervals=tuple(exchanged(question, twin, world))))
+            assert {url: text for url, text in after.items() if plain[url] != text} == changed
+        moved += 1
+    assert moved > 4
