@@ -42,6 +42,7 @@ from agent_env.records.trace_events import (
     ModelCalled,
     ToolCalled,
 )
+from agent_env.runs.foreign.fields import odd_values
 from agent_env.runs.foreign.log import CONDITION, ForeignEpisode, ForeignLog, names_of
 from agent_env.runs.foreign.read import read_logs
 from agent_env.runs.foreign.task import ImportedSample
@@ -97,10 +98,11 @@ def import_logs(
     names = [""] if len(read) == 1 else _folder_names(names_of(read))
     try:
         with new_folder(out) as part:
-            return [
-                _Import(log, note).write(RunFolder(part / name), out / name)
-                for log, name in zip(read, names, strict=True)
-            ]
+            runs = []
+            for log, name in zip(read, names, strict=True):
+                with odd_values(log.file):
+                    runs.append(_Import(log, note).write(RunFolder(part / name), out / name))
+            return runs
     except OSError as exc:
         raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
 

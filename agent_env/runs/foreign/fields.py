@@ -1,6 +1,8 @@
 """What the JSON logs of other tools have in common: lines, numbers, messages and token counts.
 
 A value that is no number and a line that is cut are left out, counted, and named in the notes.
+Guaranteed for a log that a stranger made: text that is read can be written as UTF-8, no number is
+beyond a float, and of a folder nothing is read that lies outside it or is no plain file.
 """
 
 from __future__ import annotations
@@ -8,14 +10,24 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from agent_env.analysis.observations import TOKENS
-from agent_env.errors import ConfigError, DatasetError
+from agent_env.errors import AgentEnvError, ConfigError, DatasetError
+from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Message, ToolCall, ToolSpec, Usage
+
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATES = re.compile(
+    r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?!u[dD][89a-fA-F]).)"
+    r"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+"""Pairs and other escapes, which are kept, and halves."""
 
 
 class Unread:
@@ -25,8 +37,8 @@ class Unread:
         self._count: Counter[str] = Counter()
         self._first: dict[str, str] = {}
 
-    def add(self, what: str, first: str) -> None:
-        self._count[what] += 1
+    def add(self, what: str, first: str, count: int = 1) -> None:
+        self._count[what] += count
         self._first.setdefault(what, first)
 
     def number(self, field: str, value: Any, place: str) -> float | None:
@@ -49,8 +61,44 @@ class Unread:
         )
 
 
-def read_text(file: Path) -> str:
+@contextmanager
+def odd_values(file: Path) -> Iterator[None]:
+    """DatasetError where a value of the log is of a kind that its tool does not write."""
     try:
+        yield
+    except (AgentEnvError, OSError):
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError,
+            RecursionError) as exc:  # fmt: skip
+        reason = " ".join(f"{type(exc).__name__}: {exc}".split())[:200]
+        raise DatasetError(
+            file, None, f"holds a value that its tool does not write ({reason})"
+        ) from exc
+
+
+def parse(text: str) -> Any:
+    """The JSON value; half of a surrogate pair, which no file can hold, becomes U+FFFD, and an
+    integer beyond a float infinite."""
+    return json.loads(_whole(text), parse_int=_int)
+
+
+def _whole(text: str) -> str:
+    return _SURROGATES.sub(_kept, text) if _HALF.search(text) else text
+
+
+def _kept(match: re.Match[str]) -> str:
+    return match[1] or "\\ufffd"
+
+
+def _int(digits: str) -> int | float:
+    return int(digits) if len(digits) <= 300 else float(digits)
+
+
+def read_text(file: Path, folder: Path | None = None) -> str:
+    """Of a file that the user named, or of one that must lie in the folder."""
+    try:
+        if folder is not None:
+            return read_file(folder, file).decode("utf-8")
         return file.read_text("utf-8")
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
@@ -58,10 +106,10 @@ def read_text(file: Path) -> str:
         raise DatasetError(file, None, "is not UTF-8 text") from None
 
 
-def read_object(file: Path) -> dict[str, Any]:
-    """A file that is one JSON object."""
+def read_object(file: Path, folder: Path | None = None) -> dict[str, Any]:
+    """A file that is one JSON object; files as of `read_text`."""
     try:
-        value = json.loads(read_text(file))
+        value = parse(read_text(file, folder))
     except (ValueError, RecursionError) as exc:
         raise DatasetError(file, None, f"is not JSON, or cut: {exc}") from exc
     if not isinstance(value, dict):
@@ -71,7 +119,7 @@ def read_object(file: Path) -> dict[str, Any]:
 
 def cut_object(file: Path, names: Sequence[str], unread: Unread) -> dict[str, Any]:
     """Of an object whose end is cut: these fields, and of a list the members that are whole."""
-    text, read = read_text(file), json.JSONDecoder()
+    text, read = _whole(read_text(file)), json.JSONDecoder(parse_int=_int)
     found: dict[str, Any] = {}
     for name in names:
         _, key, rest = text.partition(f'"{name}":')
@@ -86,7 +134,7 @@ def cut_object(file: Path, names: Sequence[str], unread: Unread) -> dict[str, An
                     at += 1
                 member, at = read.raw_decode(rest, at)
                 members.append(member)
-        except ValueError:  # the end of the list, or of what is whole
+        except (ValueError, RecursionError):  # the end of the list, or of what is whole
             found |= {name: members} if key else {}
     unread.add("what comes after the point where the file is cut", f"character {len(text)}")
     return found
@@ -99,7 +147,7 @@ def line_objects(file: Path, text: str, unread: Unread) -> list[tuple[int, dict[
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = parse(line)
         except (ValueError, RecursionError):
             value = None
         if isinstance(value, dict):
@@ -167,8 +215,8 @@ def _calls(value: Any) -> list[dict[str, Any]]:
     calls = []
     for each in value:
         try:
-            calls.append(json.loads(each) if isinstance(each, str) else each)
-        except ValueError:
+            calls.append(parse(each) if isinstance(each, str) else each)
+        except (ValueError, RecursionError):
             calls.append({"arguments": each})
     return objects(calls)
 
@@ -211,5 +259,11 @@ def token_sums(usages: Sequence[Usage | None]) -> dict[str, float]:
 
 
 def count(value: Any) -> int | None:
-    """A number of tokens."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A number of tokens, or of whatever is counted."""
+    is_int = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_int and 0 <= value < 2**53 else None
+
+
+def word(value: Any) -> str | None:
+    """A text that is not empty; None for anything else."""
+    return value if isinstance(value, str) and value else None

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import DatasetError
+from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.schema import Message, Usage
 from agent_env.runs.foreign import fields
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
@@ -30,11 +30,11 @@ def read_harbor(folder: Path, with_transcripts: bool = False) -> list[ForeignLog
     unread = fields.Unread()
     by_agent: dict[tuple[str, str], list[tuple[Path, dict[str, Any]]]] = defaultdict(list)
     broken = 0
-    single = [folder] if "task_name" in fields.read_object(folder / RESULT) else []
+    single = [folder] if "task_name" in fields.read_object(folder / RESULT, folder) else []
     for trial in single or sorted(path.parent for path in folder.glob(f"*/{RESULT}")):
         try:
-            result = fields.read_object(trial / RESULT)
-        except DatasetError:
+            result = fields.read_object(trial / RESULT, folder)
+        except (ConfigError, DatasetError):
             unread.add("trials whose result is no JSON, or cut", f"{trial.name}/{RESULT}")
             broken += 1
             continue
@@ -47,10 +47,15 @@ def read_harbor(folder: Path, with_transcripts: bool = False) -> list[ForeignLog
         by_agent[str(agent.get("name", "unknown")), name].append((trial, result))
     if not by_agent:
         raise DatasetError(folder, None, "holds no trial with a result")
-    asked = 0 if single else fields.count(fields.read_object(folder / RESULT).get("n_total_trials"))
+    asked = (
+        0
+        if single
+        else fields.count(fields.read_object(folder / RESULT, folder).get("n_total_trials"))
+    )
     missing = (asked or 0) - sum(map(len, by_agent.values()))
-    for _ in range(missing - broken):
-        unread.add("trials without a result", f"of the {asked} of {folder.name}")
+    if missing > broken:
+        place = f"of the {asked} of {folder.name}"
+        unread.add("trials without a result", place, missing - broken)
     return [
         _log(folder, key, trials, unread, len(by_agent) > 1, with_transcripts)
         for key, trials in sorted(by_agent.items())
@@ -134,7 +139,7 @@ def _episode(
         metrics=scores,
         failure=failure,
         used={name: value for name, value in used.items() if value is not None},
-        stop_reason=problem.get("exception_type"),
+        stop_reason=fields.word(problem.get("exception_type")),
         transcript=_transcript(trial, steps) if whole and steps else None,
     )
 
@@ -170,8 +175,8 @@ def _steps(trial: Path, unread: fields.Unread) -> list[dict[str, Any]]:
     steps: list[dict[str, Any]] = []
     for file in (file for pattern in TRAJECTORIES for file in sorted(trial.glob(pattern))):
         try:
-            steps += fields.objects(fields.read_object(file).get("steps"))
-        except DatasetError:
+            steps += fields.objects(fields.read_object(file, trial).get("steps"))
+        except (ConfigError, DatasetError):
             unread.add("trajectories that are no JSON, or cut", str(file.relative_to(trial.parent)))
     return [each for each in steps if not each.get("is_copied_context")]
 
@@ -200,7 +205,7 @@ def _transcript(trial: Path, steps: Sequence[Mapping[str, Any]]) -> Transcript:
                 else Message(role="user", content=content)
             )
     file = next(f for pattern in TRAJECTORIES for f in sorted(trial.glob(pattern)))
-    agent = fields.mapping(fields.read_object(file).get("agent"))
+    agent = fields.mapping(fields.read_object(file, trial).get("agent"))
     asked = next((m.content for m in messages if m.role == "user"), None)
     return Transcript(
         messages=tuple(messages),

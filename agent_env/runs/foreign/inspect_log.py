@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ OURS = "episode_score"
 """The scorer of `inspect_tasks`."""
 TRANSCRIPT = {"messages", "events", "events_data", "output", "store", "attachments", "timelines"}
 """Fields of a sample that a comparison does not need."""
+LARGEST = sys.float_info.max
 REMOVED = "Key removed from summary"
 """What a summary holds in place of a long list or object."""
 
@@ -145,7 +147,7 @@ def _metrics(scores: Mapping[str, Any], unread: Counter[str]) -> Iterator[tuple[
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float) and value == value
+    return isinstance(value, bool | int | float) and -LARGEST <= value <= LARGEST
 
 
 def _used(sample: Any) -> dict[str, float]:

@@ -56,7 +56,7 @@ def read_lm_eval(
 def _about(file: Path, time: str) -> dict[str, Any]:
     """The summary of the same run beside it, where there is one that can be read."""
     try:
-        return read_object(file.with_name(f"results_{time}.json"))
+        return read_object(file.with_name(f"results_{time}.json"), file.parent)
     except (ConfigError, DatasetError):
         return {}
 

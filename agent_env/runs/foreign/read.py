@@ -19,6 +19,7 @@ KNOWN = (
     "folders of verifiers and their traces.jsonl or results.jsonl, results of tau2-bench (.json), "
     "job folders of Harbor, and any table (.csv, .tsv, .jsonl, .parquet) with --columns FILE"
 )
+MOST_REPEATS = 100_000
 INSPECT = re.compile(r'\s*\{\s*"(version|status)"')
 """How a JSON log of Inspect begins; it may be large, so only its reader parses it."""
 
@@ -52,9 +53,22 @@ def read_logs(
                 if file.is_dir()
                 else f"{file}: there is no such file"
             )
-        own = _read_logs(file, with_transcripts) if mapping is None else read_table(file, mapping)
+        with fields.odd_values(file):
+            if mapping is None:
+                own = _read_logs(file, with_transcripts)
+            else:
+                own = read_table(file, mapping)
+        for log in own:
+            _check_repeats(log)
         logs += [replace(log, name=" ".join(filter(None, (name, log.name)))) for log in own]
     return logs
+
+
+def _check_repeats(log: ForeignLog) -> None:
+    for each in log.episodes:
+        if not 1 <= each.repeat <= MOST_REPEATS:
+            text = f"repeat {each.repeat} of sample {each.sample} is not from 1 to {MOST_REPEATS}"
+            raise DatasetError(log.file, None, text)
 
 
 def _read_logs(path: Path, with_transcripts: bool) -> list[ForeignLog]:

@@ -12,6 +12,7 @@ metadata = ["topic"]      # for --cluster and --by
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -122,6 +123,8 @@ def _number(file: Path, line: int, name: str, value: Any) -> float | None:
     if isinstance(value, str) and value.strip().lower() in WORDS:
         return WORDS[value.strip().lower()]
     try:
-        return float(value)
-    except (TypeError, ValueError) as exc:
-        raise DatasetError(file, line, f"{name}: '{str(value)[:40]}' is no number") from exc
+        if math.isfinite(number := float(value)):
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise DatasetError(file, line, f"{name}: '{str(value)[:40]}' is no number")

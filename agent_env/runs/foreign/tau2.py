@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import DatasetError
+from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.schema import Usage
 from agent_env.runs.foreign import fields
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
@@ -76,8 +76,8 @@ def _simulations(
     read = []
     for part in sorted((file.parent / "simulations").glob("*.json")):
         try:
-            read.append((f"simulations/{part.name}", fields.read_object(part)))
-        except DatasetError:
+            read.append((f"simulations/{part.name}", fields.read_object(part, file.parent)))
+        except (ConfigError, DatasetError):
             unread.add("files that are no JSON, or cut", f"simulations/{part.name}")
     for entry in fields.objects(data.get("simulation_index"))[len(read) :]:
         unread.add("simulations of the index without a file", str(entry.get("id")))
@@ -141,7 +141,7 @@ def _episode(
     unread: fields.Unread,
     whole: bool,
 ) -> ForeignEpisode:
-    reason = data.get("termination_reason")
+    reason = fields.word(data.get("termination_reason"))
     reward = fields.mapping(data.get("reward_info"))
     failure = None
     if reason in BROKEN or data.get("skipped"):
@@ -164,7 +164,7 @@ def _episode(
         metrics={} if failure else _scores(reward, place, unread),
         failure=failure,
         used={name: value for name, value in used.items() if value is not None},
-        stop_reason=None if reason is None else str(reason),
+        stop_reason=reason,
         transcript=_transcript(messages, task) if whole and messages else None,
     )
 

@@ -123,7 +123,9 @@ def _episode(
             "steps": float(len(written)),
             "tool_calls": float(sum(len(m.get("tool_calls") or ()) for m in written)),
         },
-        stop_reason=next((t["stop_condition"] for t in scored if t.get("stop_condition")), None),
+        stop_reason=next(
+            filter(None, (fields.word(t.get("stop_condition")) for t in scored)), None
+        ),
         transcript=_transcript(scored[-1]) if whole and scored else None,
     )
 
@@ -224,7 +226,7 @@ def _rollouts(
     file: Path, rows: Sequence[tuple[int, dict[str, Any]]], unread: fields.Unread, whole: bool
 ) -> ForeignLog:
     beside = file.parent / "metadata.json"
-    about = fields.read_object(beside) if beside.is_file() else {}
+    about = fields.read_object(beside, file.parent) if beside.is_file() else {}
     repeats: Counter[str] = Counter()
     samples, contents, episodes = {}, {}, []
     for line, row in rows:
@@ -289,7 +291,7 @@ def _rollout(
         metrics={} if failure else scores,
         failure=failure,
         used={name: value for name, value in used.items() if value is not None},
-        stop_reason=row.get("stop_condition"),
+        stop_reason=fields.word(row.get("stop_condition")),
         transcript=Transcript(
             messages=(*prompt, *completion),
             tools=tuple(fields.tool_spec(each) for each in tools),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.runs.compare import CompareOptions, compare_tasks
+from agent_env.runs.foreign.as_run import import_logs
+from agent_env.runs.foreign.fields import parse
 from agent_env.runs.foreign.log import ForeignLog
 from agent_env.runs.foreign.read import read_logs
 
@@ -171,3 +174,97 @@ def test_a_job_of_several_agents_and_datasets_is_a_log_an_agent(tmp_path: Path) 
     assert (head.name, tool.name) == ("chat fake/head", "chat fake/tool")
     assert (head.task, tool.task) == ("tasks", "others, tasks")
     assert tool.samples["sum-130-12"] == {"dataset": "others"}
+
+
+def _tau2(file: Path, **changes: Any) -> Path:
+    data = json.loads((LOGS / "tau2/tool.json").read_text())
+    data["simulations"] = data["simulations"][:2]
+    data["simulations"][0] |= changes
+    file.write_text(json.dumps(data))
+    return file
+
+
+def test_half_a_surrogate_pair_becomes_a_sign_that_files_can_hold() -> None:
+    assert parse(r'"\ud83d\ude00 \ud800 \\ud800 \uDC00\n"') == "\U0001f600 \ufffd \\ud800 \ufffd\n"
+
+
+def test_halves_of_pairs_anywhere_are_imported(tmp_path: Path) -> None:
+    half = "\ud800"
+    messages = [{"role": "user", "content": half}, {"role": "assistant", "content": f"{half}="}]
+    log = _tau2(tmp_path / "t.json", task_id=f"../{half}", messages=messages)
+    (run,) = import_logs([log], tmp_path / "run", lambda text: None)
+    assert (run.episodes, run.transcripts) == (2, 2)
+    assert {path.parent.name for path in (tmp_path / "run").rglob("*.1.jsonl")} == {"log"}
+
+
+@pytest.mark.parametrize("digits", ["1e999", "NaN", "-Infinity", "9" * 400, "9" * 5000])
+def test_a_number_beyond_a_float_is_left_out(tmp_path: Path, digits: str) -> None:
+    file = _tau2(tmp_path / "t.json", agent_cost=0.125)
+    file.write_text(file.read_text().replace("0.125", digits))
+    log = _read(file)
+    assert "cost_usd" not in log.episodes[0].used
+    assert log.notes[0].startswith("left out: values of agent_cost that are no numbers (1, ")
+
+
+def test_a_value_of_another_kind_than_the_tool_writes_is_named_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    rows = [json.loads(x) for x in (LOGS / "verifiers-0.4/tool/traces.jsonl").open()]
+    next(row for row in rows if row["ok"])["traces"][0]["nodes"][0]["parent"] = [[1]]
+    log = _lines(tmp_path / "in" / "traces.jsonl", rows)
+    with pytest.raises(DatasetError, match=r"traces\.jsonl: holds a value that its tool does not"):
+        import_logs([log], tmp_path / "run", lambda text: None)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_a_reason_that_is_no_text_is_none(tmp_path: Path) -> None:
+    log = _read(_tau2(tmp_path / "t.json", termination_reason=[["user_stop"]]))
+    assert log.episodes[0].stop_reason is None
+
+
+def test_a_job_waits_for_no_fifo_and_leaves_its_folder_by_no_link(tmp_path: Path) -> None:
+    job = tmp_path / "job"
+    shutil.copytree(LOGS / "harbor/tool", job)
+    first, second = sorted(job.glob("sum-17-25*"))
+    (first / "result.json").unlink()
+    os.mkfifo(first / "result.json")
+    trajectory = second / "agent" / "trajectory.json"
+    trajectory.rename(tmp_path / "private.json")
+    trajectory.symlink_to(tmp_path / "private.json")
+    (log,) = read_logs([job], None, with_transcripts=True)
+    assert len(log.episodes) == 5
+    (episode,) = (each for each in log.episodes if each.sample == "sum-17-25")
+    assert episode.transcript is None
+    assert [note.split(" (")[0] for note in log.notes[:2]] == [
+        "left out: trials whose result is no JSON, or cut",
+        "left out: trajectories that are no JSON, or cut",
+    ]
+
+
+def test_trials_that_are_said_to_be_missing_are_counted_at_once(tmp_path: Path) -> None:
+    shutil.copytree(LOGS / "harbor/tool", tmp_path / "job")
+    result = json.loads((tmp_path / "job/result.json").read_text())
+    (tmp_path / "job/result.json").write_text(json.dumps({**result, "n_total_trials": 10**15}))
+    assert (
+        _read(tmp_path / "job")
+        .notes[0]
+        .startswith(f"left out: trials without a result ({10**15 - 6}, ")
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a,-1,1", "repeat -1 of sample a is not from 1 to 100000"),
+        ("a,1e18,1", "repeat 1000000000000000000 of sample a is not from 1 to 100000"),
+        ("a,inf,1", "t.csv:2: n: 'inf' is no number"),
+        ("a,1,1e999", "t.csv:2: right: '1e999' is no number"),
+        ("a,1,nan", "t.csv:2: right: 'nan' is no number"),
+    ],
+)
+def test_a_number_that_no_table_means_is_refused(tmp_path: Path, row: str, message: str) -> None:
+    (tmp_path / "t.csv").write_text(f"id,n,right\n{row}\n")
+    columns = tmp_path / "columns.toml"
+    columns.write_text('[columns]\nsample = "id"\nrepeat = "n"\nscores = ["right"]\n')
+    with pytest.raises(DatasetError, match=message):
+        read_logs([tmp_path / "t.csv"], columns)
