@@ -167,7 +167,7 @@ class Exam:
         key, sample, condition = item
         self._begun.add(key)
         driven = self._environment.attempt(key, sample, condition, agent)
-        handle = secrets.token_hex(4)
+        handle = secrets.token_hex(8)  # nobody guesses the episode of another agent
         self._open[handle] = opened = Opened(key, driven, Turn(), self._clock())
         try:
             async with opened.lock:

@@ -26,7 +26,7 @@ class ResetBody(_Body):
     """Instead of `sample`: sample number `seed` modulo the number of samples."""
     condition: str | None = None
     """A condition's name, of GET /tasks; by default any for the next episode, else the first."""
-    repeat: Annotated[int, Field(ge=1)] | None = None
+    repeat: Annotated[int, Field(ge=1, le=100_000)] | None = None
     """Of the sample; by default the first that nobody has begun."""
     agent: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """The agent's name in the trace."""

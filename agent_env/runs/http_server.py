@@ -4,7 +4,7 @@ Guaranteed: nothing of the run's folder is served but the prompt, what tools and
 score of an episode that is over; no gold answer at all. Every step is recorded to its end, even
 where its client has gone. A body above MOST_BYTES is refused before it is read.
 Without a token only callers of this machine are heard (by its address and the Host they name), and
-a web page of another site cannot send JSON to it. Not guaranteed: that other users of this machine
+no request of a web page is carried out. Not guaranteed: that other users of this machine
 cannot connect; for that, use a token.
 """
 
@@ -180,6 +180,9 @@ class EpisodeServer:
         if self._hosts is not None and headers.get("host") not in self._hosts:
             named = " or ".join(f"http://{host}" for host in sorted(self._hosts) if ":" in host)
             raise Refusal(421, "wrong_host", f"this server answers at {named} only")
+        if self._token is None and "origin" in headers:
+            raise Refusal(403, "web_page", "this server answers no web page; ask without the "
+                          "header Origin, or use a token")  # fmt: skip
         if self._token is not None and request.url.path != "/health":
             sent = headers.get("authorization", "").encode("latin-1")
             if not hmac.compare_digest(sent, self._token):

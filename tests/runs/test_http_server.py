@@ -214,6 +214,23 @@ def test_without_the_token_only_the_health_is_told(tmp_path: Path) -> None:
     assert _served(tmp_path / "run", agent, token="secret") == [401, 401, 200, 200]
 
 
+def test_no_web_page_begins_an_episode_and_no_agent_guesses_that_of_another(
+    tmp_path: Path,
+) -> None:
+    async def agent(served: Served) -> None:
+        page = {"origin": "http://example.org", "content-type": "text/plain"}
+        answer = await served.client.post("/episodes", content=b"", headers=page)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "web_page")
+        assert served.exam.handles == ()
+        first = (await served.get("/tasks"))["samples"][0]
+        error = await served.post("/episodes", {"sample": first, "repeat": 10**300}, 400)
+        assert "repeat: Input should be less than or equal to 100000" in error["error"]["message"]
+        turn = await served.post("/episodes", {"sample": first}, 201)
+        assert len(bytes.fromhex(turn["id"])) == 8
+
+    _served(tmp_path / "run", agent)
+
+
 def test_an_idle_episode_and_one_given_up_end_as_failed(tmp_path: Path) -> None:
     now = [0.0]
 

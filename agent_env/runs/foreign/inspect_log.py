@@ -10,8 +10,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.records import safe_files
 from agent_env.runs.foreign.fields import digest, texts
 from agent_env.runs.foreign.inspect_transcript import inspect_transcript
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
@@ -21,9 +23,9 @@ OURS = "episode_score"
 """The scorer of `inspect_tasks`."""
 TRANSCRIPT = {"messages", "events", "events_data", "output", "store", "attachments", "timelines"}
 """Fields of a sample that a comparison does not need."""
-LARGEST = sys.float_info.max
 REMOVED = "Key removed from summary"
 """What a summary holds in place of a long list or object."""
+_MOST = sys.float_info.max
 
 
 def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
@@ -37,6 +39,8 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
     unread: Counter[str] = Counter()
     notes: list[str] = []
     try:
+        if is_zip:
+            _check_sizes(file)
         log = read_eval_log(str(file), is_zip, resolve_attachments=with_transcripts)
         samples = log.samples or []
         summaries = (
@@ -65,6 +69,17 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
         notes=tuple(notes),
         stream=partial(_stream, file) if with_transcripts and is_zip else None,
     )
+
+
+def _check_sizes(file: Path) -> None:
+    """ValueError where a part is unpacked to more than one file may hold."""
+    with ZipFile(file) as archive:
+        for part in archive.infolist():
+            if part.file_size > safe_files.LARGEST:
+                raise ValueError(
+                    f"{part.filename} holds {part.file_size} bytes unpacked; at most "
+                    f"{safe_files.LARGEST} are read"
+                )
 
 
 def _summaries(file: Path, log: Any, note: Callable[[str], None]) -> list[Any]:
@@ -147,7 +162,7 @@ def _metrics(scores: Mapping[str, Any], unread: Counter[str]) -> Iterator[tuple[
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float) and -LARGEST <= value <= LARGEST
+    return isinstance(value, bool | int | float) and -_MOST <= value <= _MOST
 
 
 def _used(sample: Any) -> dict[str, float]:

@@ -73,3 +73,20 @@ def test_a_broken_sample_is_named_and_the_others_are_read(tmp_path: Path) -> Non
     assert len([each for each in stream(notes.append) if each.transcript]) == 9
     (note,) = notes
     assert note.startswith("sample 7, epoch 1 cannot be read and is left out: ")
+
+
+def test_a_part_that_unpacks_to_more_than_a_file_may_hold_is_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent_env.records.safe_files.LARGEST", 100)
+    with pytest.raises(DatasetError, match=r"tool\.eval: .* bytes unpacked; at most 100 are read"):
+        read_inspect(LOGS / "tool.eval")
+
+
+def test_a_score_beyond_a_float_is_left_out(tmp_path: Path) -> None:
+    log = inspect_log.read_eval_log(str(LOGS / "tool.eval"))
+    for sample, value in zip(log.samples, (1e999, 10**400), strict=False):
+        sample.scores["match"].value = value
+    inspect_log.write_eval_log(log, str(tmp_path / "odd.json"))
+    read = read_inspect(tmp_path / "odd.json")
+    assert sum("match" not in each.metrics for each in read.episodes) == 2
