@@ -34,7 +34,7 @@ class Planted:
     """As the prompt asks for it."""
 
 
-def disturbed(
+def apply_disturbances(
     made: SampleSet,
     options: RunOptions,
     conditions: Sequence[Condition],

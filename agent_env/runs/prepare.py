@@ -20,7 +20,7 @@ from agent_env.records.options import entries
 from agent_env.records.schema import Condition, Record, Sample
 from agent_env.registry import Plugins, use_of
 from agent_env.runs.ablation import check_ablations
-from agent_env.runs.attacks import disturbed
+from agent_env.runs.attacks import apply_disturbances
 from agent_env.runs.checks import check_proofs, check_questions, check_tables, episode_limits
 from agent_env.runs.disturbance_options import disturbances_of
 from agent_env.runs.options import RunOptions
@@ -111,7 +111,7 @@ async def prepare_run(
     check_questions(task, conditions, made.samples, options, is_asked)
     if options.web_mode == "sealed":
         check_proofs(conditions, made, settings_of(options.web), note)
-    asked = disturbed(made, options, conditions, task, note)
+    asked = apply_disturbances(made, options, conditions, task, note)
     made = asked.made
     if until is not None:
         until = with_pass_rates(until, options.stop, options.model, made.samples, note)
