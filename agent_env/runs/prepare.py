@@ -50,7 +50,7 @@ from agent_env.wiring.models import (
     steps_of_task,
 )
 from agent_env.wiring.plugins import tools_named, uses_in
-from agent_env.wiring.registry import FAMILIES, SCRIPTS
+from agent_env.wiring.registry import FAMILIES, POLICIES
 from agent_env.wiring.rooms import Parts, choose_sandbox, versions
 from agent_env.wiring.trust import record_run
 from agent_env.wiring.web_options import WebOptions, settings_of
@@ -129,7 +129,7 @@ async def prepare_run(
 def _check_script(options: RunOptions, family: Family) -> None:
     """ConfigError for a scripted model that has no policy for the family."""
     known = family.policies if family.reference is not None else ()
-    if options.model in SCRIPTS and options.model not in known:
+    if options.model in POLICIES and options.model not in known:
         others = f"take --model {' or '.join(known)}, or name" if known else "name"
         raise ConfigError(
             f"the scripted model {options.model} has no policy for {family.name}; {others} a "

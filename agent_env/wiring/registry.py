@@ -36,7 +36,9 @@ SCRIPTS = {
     "checker": "agent_env.families.reference.policy:Checker",
     "giver-up": "agent_env.families.reference.policy:GiverUp",
 }
-"""Scripted policies by model name."""
+"""Scripted models by name."""
+POLICIES = frozenset(SCRIPTS)
+"""Those that a family has to bring a policy for."""
 
 
 @cache
