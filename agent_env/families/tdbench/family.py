@@ -63,7 +63,8 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
     def shift(sample: Sample, rng: Random, text_at: TextAt) -> ShiftedWorld:
         from agent_env.families.tdbench.shift import shifted_world
 
-        return shifted_world(tdbench_sample(sample), tables[sample.materials[0]], rng, text_at)
+        own = [tables[digest] for digest in sample.materials]
+        return shifted_world(tdbench_sample(sample), own, rng, text_at)
 
     task = Task(
         name=NAME,

@@ -1,44 +1,52 @@
 """A question's shifted world: the rows of its group exchange their dates, on every page of theirs.
 
-Names and dates of the table stay; who held when is another. Only questions of kind `relation` are
-shifted: their gold is what stands in the relation to b there, found without SQL.
+Names and dates of the table stay; who held when is another. The question's own statement finds the
+gold there. No exchange changes how many rows fit, so a question without an answer has no twin, nor
+has one whose answers are counted; and the statement on common days names its rows by their dates.
 """
 
 from __future__ import annotations
 
+import itertools
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from random import Random
 
 from pydantic import JsonValue
 
-from agent_env.families.tdbench.sample import GoldRow, TdbenchSample, cardinality_of
+from agent_env.families.tdbench.sample import GoldRow, Kind, TdbenchSample
 from agent_env.records.ablation import ChangedPage, ShiftedWorld
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.task import CannotShift, TextAt
-from agent_env.temporal.allen import Interval, relation
+from agent_env.temporal.facts.sql_text import identifier
 from agent_env.temporal.facts.table_pages import time_places
-from agent_env.temporal.partial import PartialDate
 from agent_env.web.ablation import shifted_from
 from agent_env.web.site.difficulty import LIKELY_FIRST
 from agent_env.web.site.tables import table_pages
 
+SHIFTED: frozenset[Kind] = frozenset({"relation", "current", "nth", "longest", "hops"})
 TRIES = 200
 
 
 def shifted_world(
-    sample: TdbenchSample, table: MaterialTable, rng: Random, text_at: TextAt
+    sample: TdbenchSample, tables: Sequence[MaterialTable], rng: Random, text_at: TextAt
 ) -> ShiftedWorld:
-    """The question's `Task.shift`; as many answers as before, and others."""
-    if sample.kind != "relation" or len(sample.materials) != 1 or len(sample.proofs) != 1:
+    """The question's `Task.shift`; as many answers as before, and others. The first of its tables
+    has the rows."""
+    if sample.kind not in SHIFTED or not sample.proofs:
         raise CannotShift(f"questions of kind {sample.kind} over their tables are not shifted")
-    own = sample.relevant[0]
-    if {row.answer for row in golds_in(sample, table)} != set(sample.gold):
-        raise CannotShift("its gold is not what stands in the relation to its interval")
+    if not sample.gold:
+        raise CannotShift("no exchange of dates gives them an answer")
+    table, own = tables[0], sample.relevant[0]
+    if {row.answer for row in golds_in(sample, tables)} != set(sample.gold):
+        raise CannotShift("its gold is not what its statement finds")
     for _ in range(TRIES):
         moved = exchanged(table, own, rng)
-        golds = golds_in(sample, moved)
+        golds = golds_in(sample, [moved, *tables[1:]])
         answers = tuple(dict.fromkeys(row.answer for row in golds))
-        if set(answers) != set(sample.gold) and cardinality_of(len(answers)) == sample.cardinality:
+        is_other = len(answers) == len(sample.gold) and set(answers) != set(sample.gold)
+        if is_other and _seams(sample, moved) <= _seams(sample, table):
             fields = _fields(sample, moved, golds, answers)
             return ShiftedWorld(sample=fields, pages=_changed_pages(table, moved, own, text_at))
     raise CannotShift(f"no other dates of its rows were found in {TRIES} tries")
@@ -55,26 +63,42 @@ def exchanged(table: MaterialTable, own: Sequence[int], rng: Random) -> Material
     return table.model_copy(update={"rows": tuple(rows)})
 
 
-def golds_in(sample: TdbenchSample, table: MaterialTable) -> tuple[GoldRow, ...]:
-    """The rows of the group that stand in the question's relation to b, by start and answer."""
-    if sample.b_start is None or sample.b_end is None:
-        return ()
-    b = _interval(sample.b_start, sample.b_end)
-    start, end = time_places(table)
-    places = [table.columns.index(name) for name in sample.answers]
-    golds = []
-    for index in sample.relevant[0]:
-        row = table.rows[index]
-        last = None if row[end] in (None, "") else str(row[end])
-        if relation(_interval(str(row[start]), last), b) == sample.relation:
-            answer = ", ".join(str(row[place]) for place in places)
-            golds.append(GoldRow(answer=answer, start=str(row[start]), end=last, row=index))
+def golds_in(sample: TdbenchSample, tables: Sequence[MaterialTable]) -> tuple[GoldRow, ...]:
+    """The rows of the group that the question's statement finds, by start and answer."""
+    with closing(sqlite3.connect(":memory:")) as base:
+        for table, own in zip(tables, sample.relevant, strict=True):
+            columns = ", ".join(f"{identifier(name)} TEXT" for name in table.columns)
+            marks = ", ".join("?" for _ in table.columns)
+            base.execute(f"CREATE TABLE {identifier(table.name)} ({columns})")
+            rows = (table.rows[index] for index in own)
+            base.executemany(f"INSERT INTO {identifier(table.name)} VALUES ({marks})", rows)
+        found = {(", ".join(row[:-2]), *row[-2:]) for row in base.execute(sample.sql["sqlite"])}
+    golds = [
+        GoldRow(answer=answer, start=start, end=end, row=index)
+        for index in sample.relevant[0]
+        if (cells := _cells(sample, tables[0], index)) in found
+        for answer, start, end in (cells,)
+    ]
     return tuple(sorted(golds, key=lambda gold: (gold.start, gold.answer)))
 
 
-def _interval(start: str, end: str | None) -> Interval:
-    first = PartialDate.parse(start).first
-    return Interval.of(first, None if end is None else PartialDate.parse(end).first)
+def _cells(sample: TdbenchSample, table: MaterialTable, index: int) -> tuple[str, str, str | None]:
+    """Answer, start and end of a row."""
+    row, (start, end) = table.rows[index], time_places(table)
+    answer = ", ".join(str(row[table.columns.index(name)]) for name in sample.answers)
+    return answer, str(row[start]), None if row[end] is None else str(row[end])
+
+
+def _seams(sample: TdbenchSample, table: MaterialTable) -> int:
+    """How often a row follows one of the same answer at once, or overlaps it: two rows that a
+    reader could take for one. 0 where that would not change the answer."""
+    if sample.kind in ("current", "hops"):
+        return 0
+    cells = sorted(_cells(sample, table, index) for index in sample.relevant[0])
+    return sum(
+        one[0] == two[0] and (one[2] is None or two[1] <= one[2])
+        for one, two in itertools.pairwise(cells)
+    )
 
 
 def _fields(
@@ -83,22 +107,21 @@ def _fields(
     golds: Sequence[GoldRow],
     answers: tuple[str, ...],
 ) -> dict[str, JsonValue]:
-    places = [table.columns.index(name) for name in sample.answers]
-    every = (", ".join(str(table.rows[i][p]) for p in places) for i in sample.relevant[0])
-    start, end = time_places(table)
-    rows = [(g.start, g.end or "") for g in golds] or [
-        (str(table.rows[i][start]), str(table.rows[i][end] or "")) for i in sample.relevant[0]
-    ]
-    dates = dict.fromkeys(day for row in rows for day in row if day)
-    used = (g.start if role == "start" else g.end for g in golds for role in sample.roles)
-    proof = sample.proofs[0].model_copy(
+    every = (_cells(sample, table, index)[0] for index in sample.relevant[0])
+    others = [name for name in dict.fromkeys(every) if name not in answers]
+    dates = dict.fromkeys(day for gold in golds for day in (gold.start, gold.end) if day)
+    used = (gold.start if role == "start" else gold.end for gold in golds for role in sample.roles)
+    proof = sample.proofs[-1].model_copy(
         update={"dates": tuple(dates), "used": tuple(dict.fromkeys(filter(None, used)))}
     )
+    hops = [hop.model_copy(update={"gold": answers}) for hop in sample.hops[-1:]]
     return {
         "gold": list(answers),
         "golds": [gold.model_dump(mode="json") for gold in golds],
-        "others": [name for name in dict.fromkeys(every) if name not in answers],
-        "proofs": [proof.model_dump(mode="json")],
+        "others": [*others],
+        "outdated": [*others] if sample.kind == "current" else [],
+        "hops": [hop.model_dump(mode="json") for hop in (*sample.hops[:-1], *hops)],
+        "proofs": [each.model_dump(mode="json") for each in (*sample.proofs[:-1], proof)],
     }
 
 

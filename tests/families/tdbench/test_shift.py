@@ -1,79 +1,116 @@
-"""Shifted worlds of questions from tables: the rows exchange dates, and the statement agrees."""
+"""Shifted worlds of questions from tables: the rows exchange dates, and rules agree with SQL."""
 
 from __future__ import annotations
 
-import sqlite3
+from datetime import date
 from random import Random
 
 import pytest
 
 from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.families.tdbench.shift import exchanged, golds_in, shifted_world
+from agent_env.families.tdbench.shift import SHIFTED, exchanged, golds_in, shifted_world
 from agent_env.tasks.task import CannotShift
-from agent_env.temporal.facts.sql_text import identifier
+from agent_env.temporal.allen import Interval, relation
 from agent_env.web.site.difficulty import LEVELS
 from agent_env.web.site.tables import table_pages
 from agent_env.wiring.registry import load_family
 
-MADE = load_family("tdbench").make_samples(12, 4, TdbenchOptions(book="open"))
+OPTIONS = TdbenchOptions(book="open", kinds=(*sorted(SHIFTED), "count", "duration"))
+MADE = load_family("tdbench").make_samples(42, 4, OPTIONS)
 TABLES = {table.digest: table for table in MADE.tables}
 TEXTS = {
     sheet.url: sheet.text for table in MADE.tables for sheet in table_pages(table, LEVELS["medium"])
 }
+FOREVER = date(9999, 1, 1)
 
 
-def by_statement(sample, table):
-    """The answers by the question's own SQL, over the table."""
-    base = sqlite3.connect(":memory:")
-    columns = ", ".join(f"{identifier(name)} TEXT" for name in table.columns)
-    base.execute(f"CREATE TABLE {identifier(table.name)} ({columns})")
-    marks = ", ".join("?" for _ in table.columns)
-    base.executemany(f"INSERT INTO {identifier(table.name)} VALUES ({marks})", table.rows)
-    rows = base.execute(sample.sql["sqlite"]).fetchall()
-    base.close()
-    return tuple(dict.fromkeys(", ".join(row[:-2]) for row in rows))
+def tables_of(sample):
+    return [TABLES[digest] for digest in sample.materials]
 
 
-def test_the_statement_finds_what_the_relation_does_in_tables_with_exchanged_dates():
+def interval(start, end):
+    first = date.fromisoformat(f"{start}-01-01"[:10])
+    return Interval.of(first, None if end is None else date.fromisoformat(f"{end}-01-01"[:10]))
+
+
+def by_rule(sample, tables):
+    """The answers without SQL; of the n-th row by the place that the gold has in the table."""
+    places = [tables[0].columns.index(name) for name in sample.answers]
+    rows = []
+    for index in sample.relevant[0]:
+        *_, start, end = row = tables[0].rows[index]
+        rows.append((", ".join(row[place] for place in places), interval(start, end), start, end))
+    ended = [i.end - i.start for _, i, _, end in rows if end is not None]
+    if sample.kind == "relation":
+        b = interval(sample.b_start, sample.b_end)
+        fits = [relation(i, b) == sample.relation for _, i, _, _ in rows]
+    elif sample.kind == "current":
+        fits = [end is None for *_, end in rows]
+    elif sample.kind == "nth":
+        fits = [start == sample.golds[0].start for *_, start, _ in rows]
+    elif sample.kind == "longest":
+        fits = [end is not None and i.end - i.start == max(ended) for _, i, _, end in rows]
+    else:
+        game = interval(*tables[1].rows[sample.relevant[1][0]][-2:])
+        fits = [i.meet(game) is not None for _, i, _, _ in rows]
+    return {row[0] for row, fit in zip(rows, fits, strict=True) if fit}
+
+
+def test_the_statement_finds_what_the_rules_do_in_tables_with_exchanged_dates():
+    kinds = set()
     for sample in MADE.samples:
-        table = TABLES[sample.materials[0]]
-        for seed in range(3):
-            moved = exchanged(table, sample.relevant[0], Random(seed))
-            answers = tuple(dict.fromkeys(row.answer for row in golds_in(sample, moved)))
-            assert answers == by_statement(sample, moved)
+        if sample.kind in SHIFTED and sample.gold:
+            kinds.add(sample.kind)
+            table, *rest = tables_of(sample)
+            for seed in range(3):
+                moved = [exchanged(table, sample.relevant[0], Random(seed)), *rest]
+                assert {row.answer for row in golds_in(sample, moved)} == by_rule(sample, moved)
+    assert kinds == SHIFTED
 
 
-def test_a_twin_has_as_many_answers_and_others():
-    moved = 0
-    for sample in MADE.samples[:6]:
+def test_a_twin_has_as_many_answers_and_others_and_its_proof_their_dates():
+    kinds = set()
+    for sample in MADE.samples:
         try:
-            world = shifted_world(sample, TABLES[sample.materials[0]], Random(1), TEXTS.get)
+            world = shifted_world(sample, tables_of(sample), Random(1), TEXTS.get)
         except CannotShift:
             continue
         twin = type(sample).model_validate(sample.model_dump(mode="json") | world.sample)
-        moved += 1
+        kinds.add(sample.kind)
         assert twin.question == sample.question
         assert set(twin.gold) != set(sample.gold)
-        assert (len(twin.gold) > 1) == (len(sample.gold) > 1)
+        assert len(twin.gold) == len(sample.gold)
         assert set(twin.gold).isdisjoint(twin.others)
-    assert moved > 2
+        assert set(twin.gold) | set(twin.others) == set(sample.gold) | set(sample.others)
+        assert {gold.start for gold in twin.golds} <= set(twin.proofs[-1].dates)
+        assert [hop.gold for hop in twin.hops[-1:]] == [twin.gold for _ in twin.hops[-1:]]
+        assert twin.hops[:-1] == sample.hops[:-1]
+    assert kinds == SHIFTED
 
 
 def test_every_page_of_the_group_has_the_new_dates_and_no_other_page_changes():
-    sample = MADE.samples[0]
-    world = shifted_world(sample, TABLES[sample.materials[0]], Random(1), TEXTS.get)
+    sample = next(each for each in MADE.samples if each.kind == "nth" and each.gold)
+    world = shifted_world(sample, tables_of(sample), Random(1), TEXTS.get)
     assert sample.proofs[0].urls[0] in {page.url for page in world.pages}
     for page in world.pages:
         assert page.was is None or page.text != TEXTS[page.was]
 
 
 def test_a_web_of_another_table_is_not_rendered_anew():
-    sample = MADE.samples[0]
+    sample = next(each for each in MADE.samples if each.kind == "longest")
     with pytest.raises(CannotShift, match="the run's web has other pages of its table"):
-        shifted_world(sample, TABLES[sample.materials[0]], Random(1), lambda url: "other")
+        shifted_world(sample, tables_of(sample), Random(1), lambda url: "other")
 
 
-def test_other_kinds_than_relations_are_not_shifted():
-    sample = MADE.samples[0].model_copy(update={"kind": "count"})
-    with pytest.raises(CannotShift, match="questions of kind count"):
-        shifted_world(sample, TABLES[sample.materials[0]], Random(1), TEXTS.get)
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"kind": "count"}, "questions of kind count"),
+        ({"kind": "duration"}, "questions of kind duration"),
+        ({"gold": ()}, "no exchange of dates gives them an answer"),
+    ],
+)
+def test_what_no_exchange_of_dates_can_change_is_not_shifted(changes, reason):
+    sample = MADE.samples[0].model_copy(update=changes)
+    with pytest.raises(CannotShift, match=reason):
+        shifted_world(sample, tables_of(sample), Random(1), TEXTS.get)
