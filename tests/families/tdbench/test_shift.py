@@ -9,11 +9,14 @@ import pytest
 
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.shift import SHIFTED, exchanged, golds_in, shifted_world
+from agent_env.records.schema import Proof
 from agent_env.tasks.task import CannotShift
 from agent_env.temporal.allen import Interval, relation
 from agent_env.web.site.difficulty import LEVELS
 from agent_env.web.site.tables import table_pages
 from agent_env.wiring.registry import load_family
+
+from .leaders import TABLE, question
 
 OPTIONS = TdbenchOptions(book="open", kinds=(*sorted(SHIFTED), "count", "duration"))
 MADE = load_family("tdbench").make_samples(42, 4, OPTIONS)
@@ -21,7 +24,6 @@ TABLES = {table.digest: table for table in MADE.tables}
 TEXTS = {
     sheet.url: sheet.text for table in MADE.tables for sheet in table_pages(table, LEVELS["medium"])
 }
-FOREVER = date(9999, 1, 1)
 
 
 def tables_of(sample):
@@ -94,6 +96,31 @@ def test_every_page_of_the_group_has_the_new_dates_and_no_other_page_changes():
     assert sample.proofs[0].urls[0] in {page.url for page in world.pages}
     for page in world.pages:
         assert page.was is None or page.text != TEXTS[page.was]
+
+
+def test_the_second_president_is_another_when_the_terms_are_exchanged():
+    statement = (
+        "SELECT name, start, end FROM leader WHERE country = 'Aland' ORDER BY start LIMIT 1, 1"
+    )
+    pages = {sheet.url: sheet.text for sheet in table_pages(TABLE, LEVELS["medium"])}
+    proof = Proof(constraint=0, urls=(), dates=("1999-05-18",), used=(), shares="span")
+    sample = question(
+        1, kind="nth", relation="nth", relevant=((0, 1, 2, 3),), sql={"sqlite": statement},
+        proofs=(proof,),
+    )  # fmt: skip
+    world = shifted_world(sample, [TABLE], Random(2), pages.get)
+    assert (sample.gold, world.sample["gold"]) == (("Carl Dahl",), ["Gun Holm"])
+    assert world.sample["golds"] == [
+        {"answer": "Gun Holm", "start": "1999-05-18", "end": "2006-05-15", "row": 3}
+    ]
+    assert world.sample["proofs"][0]["dates"] == ["1999-05-18", "2006-05-15"]
+    text = next(page.text for page in world.pages if page.title == "Aland")
+    assert text.splitlines()[2:6] == [
+        "1: Aland | president | Ada Berg | 28 May 1992 | May 18, 1999",
+        "2: Aland | president | Gun Holm | May 18, 1999 | May 15, 2006",
+        "3: Aland | president | Eva Fors | May 15, 2006 | 14 January 2015",
+        "4: Aland | president | Carl Dahl | January 14, 2015 | still",
+    ]
 
 
 def test_a_web_of_another_table_is_not_rendered_anew():
