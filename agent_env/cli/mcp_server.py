@@ -76,12 +76,11 @@ def tools(options: RunOptions, http: Http = None) -> None:
 
 
 async def _serve(server: Any, http: int | None) -> None:
+    from agent_env.episodes.garbage import rarely_collected
     from agent_env.runs.mcp_server import serve_http, serve_stdio
 
-    if http is None:
-        await serve_stdio(server)
-    else:
-        await serve_http(server, http, say)
+    with rarely_collected():
+        await (serve_stdio(server) if http is None else serve_http(server, http, say))
 
 
 def _run(main: Any) -> None:

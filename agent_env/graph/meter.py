@@ -123,5 +123,5 @@ def estimated_tokens(messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
         + sum(len(call.arguments) + len(call.name) for call in m.tool_calls)
         for m in messages
     )
-    letters += sum(len(tool.description) + len(str(tool.parameters)) for tool in tools)
+    letters += sum(tool.letters for tool in tools)
     return letters // LETTERS_PER_TOKEN + 4 * len(messages)

@@ -9,6 +9,7 @@ A Stored record is read back from traces, perhaps of a later version: it keeps u
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -141,6 +142,11 @@ class ToolSpec(Stored):
     """JSON schema of the arguments object."""
     hosted: str | None = None
     """The provider's own tool that runs in its place at the provider; None for our tools."""
+
+    @cached_property
+    def letters(self) -> int:
+        """Of its description and schema; each step's estimate needs them."""
+        return len(self.description) + len(str(self.parameters))
 
 
 class ToolCall(Stored):

@@ -52,8 +52,10 @@ class ExamServer:
         from mcp.server.lowlevel import Server
         from mcp_types import ListPromptsResult, ListToolsResult, Prompt
 
+        tools = self._tools()
+
         async def list_tools(context: Any, params: Any) -> ListToolsResult:
-            return ListToolsResult(tools=self._tools())
+            return ListToolsResult(tools=tools)
 
         async def call_tool(context: Any, params: Any) -> CallToolResult:
             return await self._call(_agent(context), params.name, dict(params.arguments or {}))
@@ -74,6 +76,7 @@ class ExamServer:
             on_call_tool=call_tool,
             on_list_prompts=list_prompts,
             on_get_prompt=get_prompt,
+            get_tool_input_schema=_with_headers(tools).get,
         )
 
     def _tools(self) -> list[Tool]:
@@ -183,11 +186,12 @@ class ToolServer:
         from mcp.server.lowlevel import Server
         from mcp_types import ListToolsResult, Tool
 
+        tools = [
+            Tool(name=spec.name, description=spec.description, input_schema=spec.parameters)
+            for spec in self._toolbox.specs
+        ]
+
         async def list_tools(context: Any, params: Any) -> ListToolsResult:
-            tools = [
-                Tool(name=spec.name, description=spec.description, input_schema=spec.parameters)
-                for spec in self._toolbox.specs
-            ]
             return ListToolsResult(tools=tools)
 
         async def call_tool(context: Any, params: Any) -> CallToolResult:
@@ -197,7 +201,8 @@ class ToolServer:
             return _text(result.output, is_error=result.error is not None)
 
         return Server("agent-env-tools", version=__version__, on_list_tools=list_tools,
-                      on_call_tool=call_tool)  # fmt: skip
+                      on_call_tool=call_tool,
+                      get_tool_input_schema=_with_headers(tools).get)  # fmt: skip
 
 
 async def serve_stdio(lowlevel: Server[Any]) -> None:
@@ -226,6 +231,13 @@ async def open_tools(options: RunOptions, note: Callable[[str], None]) -> AsyncI
             seams = environment.rooms.open_seams(environment.samples[0], condition)
             async with seams as opened:
                 yield ToolServer(opened.toolbox)
+
+
+def _with_headers(tools: Sequence[Tool]) -> dict[str, dict[str, Any]]:
+    """The schemas by which the SDK has to compare a call's headers with its arguments. Without
+    them it lists all tools at each call over HTTP."""
+    schemas = {tool.name: tool.input_schema for tool in tools}
+    return {name: each for name, each in schemas.items() if "x-mcp-header" in json.dumps(each)}
 
 
 def _agent(context: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.records.schema import ToolSpec
 from agent_env.runs.environment import open_environment
 from agent_env.runs.exam import Exam, ExamError, exam_folder, open_exam, tools_of
 from agent_env.runs.mcp_server import ExamServer
@@ -212,3 +213,19 @@ def test_with_handles_each_tool_names_its_episode(tmp_path: Path) -> None:
     assert nameless.is_error
     assert "episode is missing" in nameless.content[0].text
     assert [end.structured_content for end in ends] == [{"accepted": True}] * 2
+
+
+def test_a_call_over_http_lists_no_tools_but_checks_the_headers_of_a_schema_that_names_some(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("mcp", reason="needs the extra mcp")
+    region = {"type": "string", "x-mcp-header": "Region"}
+    routed = ToolSpec(name="routed", description="", parameters={"properties": {"region": region}})
+
+    async def agent(exam: Exam) -> Any:
+        specs = (*await tools_of(exam.environment), routed)
+        return ExamServer(exam, specs, many=True).server().get_tool_input_schema
+
+    schema = _sit(tmp_path / "run", agent)
+    assert schema("calendars") is None
+    assert schema("routed")["properties"]["region"] == region

@@ -40,6 +40,8 @@ class Texts:
         self._connection: sqlite3.Connection | None = None
         self._is_written = False
         self._known: set[bytes] = set()
+        self._synced = 0
+        """How many of the known texts are on the disk for certain."""
         self._pack = zstandard.ZstdCompressor(level=3)
         self._unpack = zstandard.ZstdDecompressor()
 
@@ -100,9 +102,12 @@ class Texts:
 
     def sync(self) -> None:
         """Forces all texts to the disk. SQLite itself does so only now and then (NORMAL); the
-        newest texts are in its log."""
+        newest texts are in its log. Several threads may call it while texts are put."""
+        if (count := len(self._known)) == self._synced:
+            return
         with suppress(FileNotFoundError):
             sync_path(self._file.with_name(f"{self._file.name}-wal"))
+        self._synced = max(self._synced, count)
 
     def _check(self) -> None:
         """MissingText if SQLite would reach outside the run through this file."""

@@ -113,6 +113,32 @@ def test_several_processes_write_one_store(tmp_path: Path) -> None:
         assert db.execute("SELECT count(*) FROM texts").fetchone() == (50,)
 
 
+def test_texts_are_forced_to_the_disk_when_there_are_new_ones_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = Texts(tmp_path / "texts.db")
+    texts.put("one")
+    syncs: list[str] = []
+
+    def disk(path: Path) -> None:
+        syncs.append(path.name)
+        if len(syncs) == 1:
+            texts.put("two")  # while the disk is at it
+        if len(syncs) == 2:
+            raise OSError("the disk is gone")
+
+    monkeypatch.setattr("agent_env.episodes.trace.texts.sync_path", disk)
+    texts.sync()
+    with pytest.raises(OSError, match="gone"):
+        texts.sync()
+    texts.sync()
+    assert syncs == ["texts.db-wal"] * 3
+    texts.put("one")
+    texts.sync()
+    assert len(syncs) == 3
+    texts.close()
+
+
 def test_an_unknown_digest_is_missing(tmp_path: Path) -> None:
     with pytest.raises(MissingText, match="is not in"):
         Texts(tmp_path / "texts.db").get("00" * 32)
