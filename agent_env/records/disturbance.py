@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -82,7 +82,7 @@ class SampleAttack(BaseModel):
     canary: str | None = None
     """A word that only the attacking page says."""
     pages: tuple[ChangedPage, ...]
-    ranks: dict[str, int] = Field(default_factory=dict)
+    ranks: dict[str, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
     """By address, the place from 1 that search gives one of `pages`."""
 
 

@@ -12,7 +12,7 @@ import hashlib
 from functools import cached_property
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from agent_env.records.ablation import SampleAblation
 from agent_env.records.disturbance import CallFault, Disturbance, DrawnFault, SampleAttack
@@ -76,6 +76,11 @@ class Sample(Record):
     attacks: tuple[SampleAttack, ...] = Field(default=(), exclude_if=lambda its: not its)
     """The attacks of the run's pages on it."""
 
+    @model_validator(mode="after")
+    def _check_twin(self) -> Self:
+        self.in_shifted_world()
+        return self
+
     def worded(self, wording: Wording) -> Self:
         """The sample as conditions of this wording ask it: with that wording's gold, where a family
         has one for each."""
@@ -86,7 +91,7 @@ class Sample(Record):
         if self.ablation is None or self.ablation.shifted is None:
             return self
         plain = self.model_dump(mode="json", exclude={"ablation"})
-        twin = type(self).model_validate(plain | self.ablation.shifted.sample)
+        twin = type(self).model_validate(plain | self.ablation.shifted.sample | {"id": self.id})
         return twin.model_copy(update={"ablation": self.ablation})
 
 
