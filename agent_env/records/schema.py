@@ -82,8 +82,7 @@ class Sample(Record):
         return self
 
     def worded(self, wording: Wording) -> Self:
-        """The sample as conditions of this wording ask it: with that wording's gold, where a family
-        has one for each."""
+        """The sample as conditions of this wording ask it, with the gold of that wording."""
         return self
 
     def in_shifted_world(self) -> Self:
@@ -251,9 +250,6 @@ class Reply(Stored):
     """The loop in which it ends; None for none."""
     cached_at: str | None = None
     """When the reply was first received, if it comes from the reply cache and so cost nothing."""
-
-
-# Results of tools -------------------------------------------------------------------------------
 
 
 class PageRef(Stored):
