@@ -204,8 +204,8 @@ WIKIPEDIA = (*SHIPPED, "domains=offices,organisations")
 PUBLISHED = "the authors' folder (tables and question files) or what `tdbench import` writes of it"
 COUNTS = {
     "alignment": (2079, (*WIKIPEDIA, "kinds=current")),
-    "reasoning": (6177, (*WIKIPEDIA, "kinds=relation")),
-    "reasoning-closed": (6177, (*WIKIPEDIA, "kinds=relation", "book=closed")),
+    "reasoning": (5406, (*WIKIPEDIA, "kinds=relation")),
+    "reasoning-closed": (5406, (*WIKIPEDIA, "kinds=relation", "book=closed")),
     "multi-hop": (396, (*SHIPPED, "kinds=hops")),
     "medical": (1350, ("domains=stays", "kinds=relation")),
 }

@@ -111,7 +111,7 @@ def _read_lines(file: Path, with_transcripts: bool) -> ForeignLog:
     except DatasetError as exc:
         raise DatasetError(file, None, f"is no log that can be read: {exc}; {KNOWN}") from exc
     if any(row.keys() >= FIELDS for _, row in rows):
-        return read_lm_eval(file, rows, unread)
+        return read_lm_eval(file, rows, unread, with_transcripts)
     if any(verifiers.is_line(row) for _, row in rows):
         return verifiers.read_verifiers(file, rows, unread, with_transcripts)
     raise DatasetError(file, None, f"is no log that is known; {KNOWN}")

@@ -112,6 +112,12 @@ def test_the_papers_values_agree_with_each_other() -> None:
     assert set(PAPER.models.values()) == set(ROWS)
 
 
+def test_the_papers_questions_of_reasoning_are_those_of_wikipedia_without_medical_ones() -> None:
+    """All 6,756 without the 1,350 of the synthetic table; 6,177 is all of Wikipedia."""
+    counts = {questions.name: questions.count for questions in PAPER.questions}
+    assert counts["reasoning"] == counts["reasoning-closed"] == 6756 - counts["medical"] == 5406
+
+
 def test_the_authors_folder_has_published_and_corrected_gold(tmp_path: Path) -> None:
     write(tmp_path, "culture", HEAD, CULTURE)
     (tmp_path / "culture.json").write_text(json.dumps(MISSPELT))
