@@ -50,6 +50,7 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         assert isinstance(server, KeyServer)
         server.seen.add(self.headers.get("authorization", ""))
+        server.headers += str(self.headers)
         data = json.dumps(body).encode()
         self.send_response(307 if server.redirect else 200)
         if server.redirect:
@@ -67,6 +68,8 @@ class KeyServer(ThreadingHTTPServer):
     """Answers every question, and notes every Authorization header."""
 
     redirect = ""
+    headers = ""
+    """Of all requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -224,3 +227,24 @@ def test_a_search_at_an_own_address_gets_openais_key_only_where_the_two_are_pair
         search_access("openai", "https://a.example/v1")
     monkeypatch.setenv("OPENAI_BASE_URL", "https://a.example/v1/")
     assert search_access("openai", "https://a.example/v1").key == KEYS["OPENAI_API_KEY"]
+
+
+ACCOUNT = {
+    "OPENAI_ORG_ID": "org-canary",
+    "OPENAI_PROJECT_ID": "project-canary",
+    "OPENAI_ADMIN_KEY": "admin-canary",
+    "OPENAI_CUSTOM_HEADERS": "X-Team: canary\nAuthorization: Bearer canary",
+}
+
+
+def test_nothing_of_openais_account_goes_to_another_server(tmp_path: Path) -> None:
+    with key_servers(2) as (other, openai):
+        env = KEYS | ACCOUNT | {"OPENAI_BASE_URL": openai.url}
+        for model in (f"compatible/m@{other.url}", "openai/gpt-5"):
+            out = ("--out", str(tmp_path / model.partition("/")[0]))
+            done = agent_env("run", *COMMON, "--model", model, *out, env=env)
+            assert done.returncode == 0, done.stderr
+    assert other.seen <= {bearer("COMPATIBLE_API_KEY"), ""}
+    assert "canary" not in other.headers
+    assert "org-canary" in openai.headers
+    assert "project-canary" in openai.headers

@@ -91,5 +91,8 @@ class Api:
     headers: Callable[[str], Mapping[str, str]] | None = None
     """The headers of a request that hold the key, and what else the API wants there; None stands
     for `Authorization: Bearer`."""
+    is_openai: bool = False
+    """Whether the account that OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS name is
+    told; the SDK would tell it to every server."""
     has_hosted_tools: bool = False
     """Whether the provider has tools of its own that can stand for ours."""

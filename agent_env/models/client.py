@@ -44,7 +44,9 @@ class ApiModel:
         self._model = model
         self._parameters = parameters
         self._stream = stream
-        self._endpoint = Endpoint(model, base_url, api_key, timeout_s, idle_s, api.headers)
+        self._endpoint = Endpoint(
+            model, base_url, api_key, timeout_s, idle_s, api.headers, api.is_openai
+        )
         self._echo = Echo(echo, self._endpoint.origins(former_urls), note)
 
     async def generate(

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
     from agent_env.models.repetition import LoopWatch
 
+SENT = frozenset(
+    {"host", "accept", "accept-encoding", "connection", "content-length", "content-type",
+     "transfer-encoding", "user-agent"}
+)  # fmt: skip
+"""Headers that any server gets, beside those that hold its key."""
 KEEPALIVE_S = 60.0  # idle connections; after the usual 5 s slow tools would cost a new one
 
 
@@ -41,14 +46,17 @@ class Endpoint:
         timeout_s: float,
         idle_s: float | None = None,
         headers: Callable[[str], Mapping[str, str]] | None = None,
+        is_openai: bool = False,
     ) -> None:
-        """`headers` are made of the key; None stands for `Authorization: Bearer`."""
+        """`headers` are made of the key; None stands for `Authorization: Bearer`. `is_openai`: the
+        account of OpenAI that the environment names is told."""
         from agent_env.models.streams import IDLE_S, Pace  # the SDK: 0.5 s, spent here
 
         self._base_url = base_url
         self._pace = Pace(idle_s or IDLE_S, timeout_s)
         self.failures = Failures(model, _public_url(base_url), _checked_key(api_key), timeout_s)
         self._headers = headers
+        self._is_openai = is_openai
         self._clients: list[AsyncOpenAI] = []
         self._free: list[AsyncOpenAI] = []
         self._certificates: ssl.SSLContext | None = None
@@ -156,7 +164,7 @@ class Endpoint:
                 verify=self._certificates,
                 limits=limits,
                 follow_redirects=False,  # the key and the question are for this address alone
-                event_hooks={"request": [] if self._headers is None else [self._put_headers]},
+                event_hooks={"request": [self._put_headers]},
             ),
             base_url=self._base_url,
             api_key=self.failures.key or "none",
@@ -165,10 +173,17 @@ class Endpoint:
         )
 
     async def _put_headers(self, request: Request) -> None:
-        """The API's own headers in place of the SDK's `Authorization`."""
-        assert self._headers is not None
-        del request.headers["Authorization"]
-        request.headers.update(self._headers(self.failures.key or "none"))
+        """The key of this endpoint alone, in the API's own headers if it has some; nothing that
+        the SDK took from the environment, unless the server is OpenAI."""
+        key = self.failures.key or "none"
+        if not self._is_openai:
+            for name in request.headers.keys() - SENT:
+                del request.headers[name]
+        if self._headers is None:
+            request.headers["authorization"] = f"Bearer {key}"
+        else:
+            request.headers.pop("Authorization", None)
+            request.headers.update(self._headers(key))
 
     def _parsed(self, text: str, body: Json) -> Json:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
@@ -174,6 +174,10 @@ class PluginUse(Stored):
         return " ".join(part for part in parts if part)
 
 
+FolderName = Annotated[str, Field(pattern=r"^([^/\\.]|\.[^/\\.]|\.\.[^/\\])[^/\\]*$")]
+"""Of one folder beside another; no way up or elsewhere."""
+
+
 class StoppingSettings(Stored):
     """When a run may stop before all its samples are asked."""
 
@@ -189,7 +193,7 @@ class StoppingSettings(Stored):
     pass_rates: dict[str, float] = Field(default_factory=dict, exclude_if=lambda rates: not rates)
     """By sample, of other models in earlier runs: those of middling difficulty are drawn first;
     empty where each sample is as likely as any other."""
-    together: tuple[str, ...] = Field(default=(), exclude_if=lambda runs: not runs)
+    together: tuple[FolderName, ...] = Field(default=(), exclude_if=lambda runs: not runs)
     """Names of the run folders, side by side, that one test goes over; () for this run alone."""
 
 

@@ -214,7 +214,7 @@ async def _body(request: Request, model: type[Body]) -> Body:
         if size > MOST_BYTES:
             raise Refusal(413, "too_large", f"the body is above {MOST_BYTES:,} bytes; send less")
         parts.append(part)
-    if size and kind != "application/json":
+    if kind != "application/json":  # a web page can send any other type, or none, without asking
         raise Refusal(
             415, "no_json", f"the body is '{kind}'; send 'content-type: application/json'"
         )

@@ -221,6 +221,9 @@ def test_no_web_page_begins_an_episode_and_no_agent_guesses_that_of_another(
         page = {"origin": "http://example.org", "content-type": "text/plain"}
         answer = await served.client.post("/episodes", content=b"", headers=page)
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "web_page")
+        for headers in ({}, {"content-type": "text/plain"}):  # what a form of a web page can send
+            answer = await served.client.post("/episodes", content=b"", headers=headers)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (415, "no_json")
         assert served.exam.handles == ()
         first = (await served.get("/tasks"))["samples"][0]
         error = await served.post("/episodes", {"sample": first, "repeat": 10**300}, 400)

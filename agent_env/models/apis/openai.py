@@ -255,5 +255,6 @@ API = Api(
     own_url=OPENAI_URL,
     url_variable="OPENAI_BASE_URL",
     key_variable="OPENAI_API_KEY",
+    is_openai=True,
     has_hosted_tools=True,
 )
