@@ -18,18 +18,20 @@ COLUMNS = (
 
 
 def certificate(comparison: Comparison) -> ResultTable:
-    """A row for each file and reading; no rows for questions that are not imported."""
+    """A row for each file of each folder; no rows for questions that are not imported."""
     samples = [s for s in comparison.study.samples if isinstance(s, TdbenchSample)]
     counts: dict[tuple[str, str, int, int], list[int]] = {}
     golds: set[str] = set()
     for one in (s.certificate for s in samples):
         if one is not None:
-            own = counts.setdefault((one.file, one.reading, one.stored, one.reproduced), [0, 0])
+            file = f"{one.folder}/{one.file}" if one.folder else one.file
+            key = file, one.reading, one.stored, one.reproduced
+            own = counts.setdefault(key, [0, 0])
             own[0] += 1
             own[1] += not one.agrees
             golds |= set() if one.agrees else {one.gold}
     rows: tuple[tuple[Cell, ...], ...]
-    rows = tuple((*key, *values) for key, values in sorted(counts.items()))
+    rows = tuple((*key, *own) for key, own in sorted(counts.items()))
     return ResultTable("certificate", "Certificate of the import", COLUMNS, rows, _notes(golds))
 
 
@@ -46,7 +48,7 @@ def certificate_note(certificates: list[Certificate]) -> str | None:
     """The same in one line; None where nothing is imported."""
     if not certificates:
         return None
-    files = {(c.file, c.reading): c for c in certificates}.values()
+    files = {(c.folder, c.file, c.reading): c for c in certificates}.values()
     stored, reproduced = (
         sum(v) for v in zip(*((c.stored, c.reproduced) for c in files), strict=True)
     )

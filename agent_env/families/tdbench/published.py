@@ -111,6 +111,8 @@ class FileProof:
 class PublishedSet:
     """All of a folder."""
 
+    folder: str = ""
+    """The folder's name."""
     tables: list[Columns] = field(default_factory=list)
     questions: list[CheckedQuestion] = field(default_factory=list)
     proofs: list[FileProof] = field(default_factory=list)
@@ -136,7 +138,7 @@ def read_published(folder: Path, now: date | None) -> PublishedSet:
     or a folder without any. `now`: the day of making, where it is known."""
     if not folder.is_dir():
         raise DatasetError(folder, None, "is no folder")
-    published = PublishedSet()
+    published = PublishedSet(folder.resolve().name)
     for file in sorted(folder.rglob("*.csv")):
         _read_csv(file, folder, published)
     for file in sorted((*folder.rglob("*.json"), *folder.rglob("*.jsonl"))):

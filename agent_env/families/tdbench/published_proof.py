@@ -59,6 +59,8 @@ class Outcome:
     is_same: bool
     reason: str = ""
     """Why it cannot be run."""
+    fitting: tuple[int, ...] = ()
+    """Numbers of the tables on which it can be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,21 @@ def prove(statements: Sequence[StoredResult], tables: Sequence[Columns], now: da
     step = -(-len(statements) // PART)
     part = statements[::step]
     late: set[str] = set()
-    proofs = [_run(part, tables, r, late) for r in _readings(statements, tables, now)]
+    fitting = _fitting(part, tables, late)
+    proofs = [_run(part, tables, r, late) for r in _readings(statements, fitting, now)]
     if len(part) < len(statements):
         best = sorted(proofs, key=_weight, reverse=True)[:BEST]
         proofs = [_run(statements, tables, proof.reading, late) for proof in best]
     return max(proofs, key=_weight)
+
+
+def _fitting(
+    statements: Sequence[StoredResult], tables: Sequence[Columns], late: set[str]
+) -> Sequence[Columns]:
+    """The tables that have the columns of a statement; all, where none has."""
+    proof = _run(statements, tables, Reading("written", None), late)
+    numbers = {number for outcome in proof.outcomes for number in outcome.fitting}
+    return [tables[number] for number in sorted(numbers)] or tables
 
 
 def _weight(proof: Proof) -> tuple[int, int]:
@@ -122,8 +134,8 @@ def _readings(
 
 
 def _stored_fills(statements: Sequence[StoredResult], tables: Sequence[Columns]) -> list[str]:
-    """StoredResult ends that no table has, the most frequent first: what stood for open ends."""
-    known = {iso_day(cell) for table in tables for cell in _days(table)}
+    """Stored ends that no table has, the most frequent first: what stood for open ends."""
+    known = {iso_day(cell) for table in tables for cell in _days(table, "end")}
     ends = Counter(
         str(value)
         for statement in statements
@@ -148,9 +160,9 @@ def _cells(statement: StoredResult) -> Iterator[object]:
         yield from row.values()
 
 
-def _days(table: Columns) -> Iterator[str]:
-    """All dates of a table."""
-    for name in ("start", "end"):
+def _days(table: Columns, *names: str) -> Iterator[str]:
+    """The dates of these columns; of both where none is named."""
+    for name in names or ("start", "end"):
         for place in _place(table, name):
             yield from (row[place] or "" for row in table.rows if row[place] is not None)
 
@@ -171,7 +183,11 @@ def _run(
     they are not run again."""
     named = {plain_name(table.name): table for table in tables}
     with ExitStack() as stack:
-        bases = [stack.enter_context(closing(Database(t, named, reading))) for t in tables]
+
+        def opened(table: Columns, others: Mapping[str, Columns]) -> Database:
+            return stack.enter_context(closing(Database(table, others, reading)))
+
+        bases = [(opened(table, {}), opened(table, named)) for table in tables]
         results = [_results(statement, bases, late) for statement in statements]
     votes: Counter[int] = Counter()
     right: list[set[int]] = []
@@ -186,16 +202,22 @@ def _run(
 
 
 def _results(
-    statement: StoredResult, bases: Sequence[Database], late: set[str]
+    statement: StoredResult, bases: Sequence[tuple[Database, Database]], late: set[str]
 ) -> tuple[dict[int, tuple[Row, ...]], str]:
-    """The rows by table, and why there are none."""
+    """The rows by table, and why there are none. A statement that reads one table is tried on each
+    whose columns fit: the name in it is that of the authors' database, not that of a file."""
     found: dict[int, tuple[Row, ...]] = {}
     reason = "no table has its columns"
     if statement.sql in late:
         return found, TOO_LATE
-    for number, base in enumerate(bases):
+    for number, (alone, joined) in enumerate(bases):
         try:
-            found[number] = tuple(base.run(statement.sql))
+            try:
+                found[number] = tuple(alone.run(statement.sql))
+            except StatementError as exc:
+                if str(exc) == TOO_LATE:
+                    raise
+                found[number] = tuple(joined.run(statement.sql))
         except StatementError as exc:
             if str(exc) == TOO_LATE:
                 late.add(statement.sql)
@@ -220,4 +242,4 @@ def _outcome(
         return number in right, votes[number], bool(found[number])
 
     best = max(found, key=rank)
-    return Outcome(tables[best], found[best], best in right)
+    return Outcome(tables[best], found[best], best in right, fitting=tuple(found))

@@ -74,6 +74,7 @@ def published_samples(
         proof = proofs[checked.file, checked.question.group]
         certificate = Certificate(
             file=checked.file,
+            folder=published.folder,
             reading=proof.reading.words,
             stored=proof.stored,
             reproduced=proof.reproduced,

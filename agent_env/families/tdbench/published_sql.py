@@ -21,6 +21,7 @@ Cell = str | int | float | None
 Row = Mapping[str, Cell]
 TIMEOUT_S = 5.0
 TOO_LATE = "took too long"
+SEVERAL_TABLES = "reads several tables"
 MAX_NAMES = 6
 """Names of tables in one statement."""
 FAR_DAY = "2262-04-11"
@@ -88,7 +89,8 @@ class Database:
     """A folder's tables under one reading, for statements about one of them."""
 
     def __init__(self, table: Columns, named: Mapping[str, Columns], reading: Reading) -> None:
-        """`named`: all tables by `plain_name`; any other name in a statement means `table`."""
+        """`named`: all tables by `plain_name`; any other name in a statement means `table`. With no
+        `named`, the database is for statements that read one table, under whatever name."""
         self._connection = sqlite3.connect(":memory:", cached_statements=0)
         self._table, self._named, self._reading = table, named, reading
         self._until = 0.0
@@ -108,8 +110,11 @@ class Database:
                     raise
                 self._load(missing[1])
             else:
-                if not self._read & self._own:
+                own = self._read & self._own
+                if not own:
                     raise StatementError(f"no such column: it does not read {self._table.name}")
+                if not self._named and len(own) > 1:
+                    raise StatementError(SEVERAL_TABLES)
                 return rows
         raise StatementError(f"reads more than {MAX_NAMES} tables")
 
@@ -131,6 +136,8 @@ class Database:
     def _load(self, name: str) -> None:
         """The table of this name; where no file has it, this database's own under it."""
         table = self._named.get(plain_name(name), self._table)
+        if plain_name(self._table.name) == plain_name(name):
+            table = self._table  # of several files of one name
         if table is self._table:
             self._own.add(name.casefold())
         self._connection.set_authorizer(None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from agent_env.errors import DatasetError
-from agent_env.families.tdbench.published import read_published
+from agent_env.families.tdbench.published import PublishedSet, read_published
 from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.sample import (
     Certificate,
@@ -40,7 +42,7 @@ def read_part(is_part: Filter, path: Path) -> SampleSet:
     """The questions of one set: from a published folder, with the published gold where it differs,
     or from a samples file; DatasetError where there are none."""
     if path.is_dir():
-        made = published_samples(read_published(path, None), None, "stored")
+        made = published_samples(_folder(path.resolve()), None, "stored")
     else:
         from agent_env.episodes.run_folder import materials_beside, read_materials, read_samples
 
@@ -54,29 +56,53 @@ def read_part(is_part: Filter, path: Path) -> SampleSet:
     return SampleSet(chosen, tuple(table for table in made.tables if table.digest in used))
 
 
-def import_tallies(paths: Sequence[Path]) -> list[tuple[str, str, int, int]]:
-    """By question file: name, reading, stored results, and how many of them come out."""
-    tallies: dict[tuple[str, str], tuple[str, str, int, int]] = {}
-    for path in paths:
-        for certificate in _certificates(path):
-            key = certificate.file, certificate.reading
-            tallies[key] = (*key, certificate.stored, certificate.reproduced)
-    return list(tallies.values())
+@dataclass(frozen=True, slots=True)
+class ImportTally:
+    """How many stored results of a file come out, or of all files of a folder."""
+
+    name: str
+    """The folder, and the file in it where the tally is of one."""
+    stored: int
+    reproduced: int
+    reading: str = ""
+    """How the file's database held its tables; "" for a folder."""
+
+
+def import_tallies(paths: Sequence[Path]) -> list[ImportTally]:
+    """For each folder, or imported file, one of the whole and one of each question file in it."""
+    tallies: list[ImportTally] = []
+    for path in dict.fromkeys(path.resolve() for path in paths):
+        own = {(c.folder, c.file, c.reading): c for c in _certificates(path)}.values()
+        if own:
+            stored, reproduced = sum(c.stored for c in own), sum(c.reproduced for c in own)
+            tallies.append(ImportTally(path.name, stored, reproduced))
+            tallies += [
+                ImportTally(f"{path.name}: {c.file}", c.stored, c.reproduced, c.reading)
+                for c in own
+            ]
+    return tallies
 
 
 def _certificates(path: Path) -> list[Certificate]:
     if path.is_dir():
         return [
             Certificate(
-                file=f"{proof.file} ({proof.group})", reading=proof.reading.words,
-                stored=proof.stored, reproduced=proof.reproduced, agrees=True,
+                file=f"{proof.file} ({proof.group})", folder=path.name,
+                reading=proof.reading.words, stored=proof.stored, reproduced=proof.reproduced,
+                agrees=True,
             )
-            for proof in read_published(path, None).proofs
+            for proof in _folder(path).proofs
         ]  # fmt: skip
     from agent_env.episodes.run_folder import read_samples
 
     samples = map(tdbench_sample, read_samples(path, TdbenchSample))
     return [sample.certificate for sample in samples if sample.certificate is not None]
+
+
+@lru_cache(maxsize=2)
+def _folder(path: Path) -> PublishedSet:
+    """Read once for all sets of questions: proving a folder takes most of the time."""
+    return read_published(path, None)
 
 
 def corrected_gold(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:

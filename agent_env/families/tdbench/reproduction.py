@@ -102,13 +102,15 @@ def measured(
 
 def certified(evidence: Evidence) -> Iterator[Measurement]:
     """How many stored results of the user's files come out."""
-    tallies = import_tallies(list(dict.fromkeys(evidence.files.values())))
+    tallies = import_tallies(list(evidence.files.values()))
     if not tallies:
         yield Measurement("no file", COMES_OUT, Estimate(None, method="questions are generated"))
-    for name, reading, stored, reproduced in tallies:
-        share = 100 * reproduced / stored
-        ours = Estimate(share, None, None, "a count", stored)
-        yield Measurement(name, COMES_OUT, ours, why=f"{reproduced} of {stored}; {reading}")
+    for tally in tallies:
+        share = 100 * tally.reproduced / tally.stored
+        ours = Estimate(share, None, None, "a count", tally.stored)
+        reading = f"; {tally.reading}" if tally.reading else ""
+        why = f"{tally.reproduced:,} of {tally.stored:,}{reading}"
+        yield Measurement(tally.name, COMES_OUT, ours, why=why)
 
 
 def _shortcut_answers(

@@ -54,6 +54,9 @@ class Certificate(Record):
     """What proves the gold of an imported question."""
 
     file: str
+    """Its path in the folder that was imported."""
+    folder: str = ""
+    """The folder's name; "" in files of earlier versions."""
     reading: str
     """How the file's database held its tables, in words."""
     stored: int

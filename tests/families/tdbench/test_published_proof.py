@@ -144,6 +144,48 @@ def test_a_statement_over_two_files_reads_both(tmp_path: Path) -> None:
     assert found.questions[0].difference is None
 
 
+def test_a_statement_is_tried_on_every_file_whose_columns_fit(tmp_path: Path) -> None:
+    """A file of the statement's name exists, but the authors ran the statement on another one."""
+    write(tmp_path, "games", ("Game", "Country", "Start", "End"),
+          (("Ash 1912", "Aland", "1912-07-06", "1912-07-27"),))  # fmt: skip
+    write(tmp_path, "games_leaders", ("Country", "Role", "Name", "Game", "Start", "End"),
+          (("Aland", "King", "Odd", "Ash 1912", "1912-07-06", "1912-07-27"),))  # fmt: skip
+    sql = 'SELECT Name, Start FROM games WHERE Game = "Ash 1912" AND Role = "King"'
+    found = read(tmp_path, entry(0, sql, {"Name": "Odd", "Start": "1912-07-06"}))
+    assert found.questions[0].difference is None
+    assert [sample.domain for sample in samples(found)] == ["games_leaders"]
+
+
+def test_of_two_files_of_one_name_each_is_tried(tmp_path: Path) -> None:
+    for folder, status in (("a", "Proclaimed"), ("b", "Inscribed")):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder, "culture", HEAD,
+              (("Mask dance", "Corland", status, "2001-05-18", ""),))  # fmt: skip
+    write(tmp_path, "states", ("State", "Capital", "Start", "End"),
+          (("Corland", "Cor", "1990-01-01", ""),))  # fmt: skip
+    joined = (
+        "SELECT a.Status FROM culture a JOIN states b ON a.State = b.State WHERE b.Capital = 'Cor'"
+    )
+    found = read(
+        tmp_path,
+        entry(0, "SELECT Status FROM culture", {"Status": "Inscribed"}),
+        entry(1, "SELECT Status FROM culture", {"Status": "Proclaimed"}),
+        entry(2, joined, {"Status": "Inscribed"}),
+        entry(3, joined, {"Status": "Proclaimed"}),
+    )
+    assert [checked.difference for checked in found.questions] == [None] * 4
+
+
+def test_the_day_of_making_may_be_a_day_of_another_table(tmp_path: Path) -> None:
+    write(tmp_path, "culture", HEAD, ROWS)
+    shows = (("Mist", "Una Vik", "2025-01-26", ""), ("Rime", "Una Vik", "2025-10-03", ""))
+    write(tmp_path, "shows", ("Title", "Director", "Start", "End"), shows)
+    sql = SELECT + "End > '2024-12-31' AND Start > '2005-01-01'"
+    found = read(tmp_path, entry(0, sql, row("Inscribed", "2008-11-04", "2025-01-26")))
+    assert found.proofs[0].reading.now == "2025-01-26"
+    assert found.questions[0].difference is None
+
+
 def test_a_number_compares_with_its_text(tmp_path: Path) -> None:
     head = ("Title", "Director", "Release Year", "Start", "End")
     write(tmp_path, "shows", head, (("Fog", "Ann Ray", "2010", "2010-01-01", "2014-01-01"),))
@@ -188,8 +230,8 @@ def test_one_who_asks_gets_the_published_or_the_corrected_gold(tmp_path: Path) -
         assert first.gold == (gold,)
         assert first.certificate is not None
         assert first.certificate.model_dump(exclude={"returned"}) == {
-            "file": "culture.json", "reading": "days, open ends NULL", "stored": 2,
-            "reproduced": 1, "agrees": False, "gold": differing,
+            "file": "culture.json", "folder": tmp_path.name, "reading": "days, open ends NULL",
+            "stored": 2, "reproduced": 1, "agrees": False, "gold": differing,
         }  # fmt: skip
         assert second.certificate is not None
         assert (second.certificate.agrees, second.certificate.gold) == (True, "both")

@@ -15,6 +15,7 @@ from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.paper_values import ROWS, TABLE_7, TABLE_27
 from agent_env.families.tdbench.reproduced_files import (
     FILTERS,
+    ImportTally,
     corrected_gold,
     import_tallies,
     read_part,
@@ -127,6 +128,10 @@ def test_the_authors_folder_has_published_and_corrected_gold(tmp_path: Path) -> 
     assert (changed.id, changed.gold) == (samples[0].id, ("Inscribed",))
     assert isinstance(changed, TdbenchSample)
     assert [row.start for row in changed.golds] == ["2008-11"]
-    assert import_tallies([tmp_path]) == [("culture.json (basic)", "days, open ends NULL", 2, 1)]
+    name = tmp_path.name
+    assert import_tallies([tmp_path, tmp_path]) == [
+        ImportTally(name, 2, 1),
+        ImportTally(f"{name}: culture.json (basic)", 2, 1, "days, open ends NULL"),
+    ]
     with pytest.raises(DatasetError, match="holds no question of this set"):
         read_part(FILTERS["multi-hop"], tmp_path)
