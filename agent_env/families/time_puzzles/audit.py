@@ -12,6 +12,7 @@ from typing import Any
 
 from agent_env.episodes.run_folder import write_whole
 from agent_env.families.time_puzzles.audit_causes import Causes
+from agent_env.families.time_puzzles.audit_closure import Closure
 from agent_env.families.time_puzzles.audit_events import (
     UNKNOWN_EVENT,
     ResolvedFacts,
@@ -24,7 +25,12 @@ from agent_env.families.time_puzzles.audit_golds import (
     implicit_answers,
     text_answers,
 )
-from agent_env.families.time_puzzles.audit_report import NOT_JUDGED, AuditReport, Finding
+from agent_env.families.time_puzzles.audit_report import (
+    CLOSURE_UNKNOWN,
+    NOT_JUDGED,
+    AuditReport,
+    Finding,
+)
 from agent_env.families.time_puzzles.audit_solved import (
     SolvedPuzzle,
     common_days,
@@ -37,7 +43,7 @@ from agent_env.families.time_puzzles.audit_texts import (
     JudgedText,
     TextJudge,
     misworded,
-    rule_sets,
+    own_rules,
 )
 from agent_env.families.time_puzzles.checks import Checker
 from agent_env.families.time_puzzles.day_sets import DaySets
@@ -107,6 +113,7 @@ class _Auditor:
         self.sets = DaySets(common_days(puzzles), tables)
         self._tables = tables
         self._checker = Checker(self.sets, tables)
+        self._closure = Closure(self.sets.days, tables)
         self._readings = Readings(self.sets)
         ranges = {year_bounds(puzzle) for puzzle in puzzles}
         ranges.add((PUZZLE_DAYS.first.year, PUZZLE_DAYS.last.year))
@@ -120,16 +127,18 @@ class _Auditor:
         notes = tuple(dict.fromkeys(resolved.notes))
         identifier = identifier_of(puzzle)
         texts = self.texts.judge(puzzle, [self._days(fact) for fact in resolved.facts])
-        if not resolved.judged or self._is_out_of_reach(puzzle):
+        if self._is_out_of_reach(puzzle):
             return Finding(identifier, notes=(*notes, NOT_JUDGED))
+        if not resolved.judged:
+            return self._finding_by_texts(puzzle, texts, notes)
         if not puzzle.facts:
-            return self._finding_by_texts(puzzle, texts)
+            return self._finding_by_texts(puzzle, texts, ("no_facts",))
         try:
             window = window_of(year_bounds(puzzle), self.sets.days)
             stated = solve_facts(resolved.stated, window, self.sets)
             solution = solve_facts(resolved.facts, window, self.sets)
         except (KeyError, ValueError):  # an unknown name or number of a calendar
-            return Finding(identifier, notes=(*notes, "unknown_name", NOT_JUDGED))
+            return self._finding_by_texts(puzzle, texts, (*notes, "unknown_name"))
         return self._full_finding(puzzle, resolved, (solution, stated), texts, notes)
 
     def _days(self, fact: Fact) -> DaySet | None:
@@ -157,13 +166,15 @@ class _Auditor:
     ) -> Finding:
         strict, stated = solutions
         readings = [self._readings.others(fact) for fact in strict.facts]
-        base = solve_sets(strict.facts, rule_sets(strict, texts[1], readings), strict.window)
+        rules = own_rules(strict, texts[1], readings)
+        base = _by_rules(strict, rules)
         implicit = implicit_answers(base, strict, readings)
         explicit = explicit_answers(texts[1], puzzle.constraints, base)
         wrong_texts = [t.text for own in texts for t in misworded(own, (base, strict, stated))]
         stored = gold_days(puzzle.worded("explicit"), self.sets)
         explicit_is_wrong = explicit is not None and not explicit.explains(stored)
-        defects, noted, figures = self._defects(puzzle, resolved, strict)
+        is_open = self._closure.is_open(base.facts, rules, base.answer)
+        defects, noted, figures = self._defects(puzzle, resolved, base, is_open)
         if len(puzzle.facts) != len(puzzle.constraints) or len(texts[0]) != len(texts[1]):
             wrong_texts.append("")
         wrong_gold = self._causes.of(puzzle, base, strict.answer, resolved)
@@ -184,32 +195,35 @@ class _Auditor:
         )
 
     def _finding_by_texts(
-        self, puzzle: TimePuzzle, texts: tuple[tuple[JudgedText, ...], tuple[JudgedText, ...]]
+        self,
+        puzzle: TimePuzzle,
+        texts: tuple[tuple[JudgedText, ...], tuple[JudgedText, ...]],
+        notes: tuple[str, ...],
     ) -> Finding:
-        """The finding on a puzzle without facts: the golds of the wordings whose texts are all
-        judged."""
+        """The finding on a puzzle without facts, or with unknown ones: the gold of each wording
+        whose texts are all judged. The implicit wording of unknown facts is not judged."""
         window = window_of(year_bounds(puzzle), self.sets.days)
-        implicit, explicit = (text_answers(own, window) for own in texts)
-        if implicit is None:
-            return Finding(identifier_of(puzzle), notes=("no_facts", NOT_JUDGED))
-        stored = gold_days(puzzle, self.sets)
-        by_reading = [name for name, days in implicit.others.items() if days == stored]
-        causes = () if stored == implicit.base else (by_reading or ["other"])[:1]
+        implicit = None if puzzle.facts else text_answers(texts[0], window)
+        explicit = text_answers(texts[1], window)
         own = gold_days(puzzle.worded("explicit"), self.sets)
         is_wrong = explicit is not None and not explicit.explains(own)
+        causes: tuple[str, ...] = ()
+        if implicit is not None and (stored := gold_days(puzzle, self.sets)) != implicit.base:
+            by_reading = [name for name, days in implicit.others.items() if days == stored]
+            causes = tuple((by_reading or ["other"])[:1])
         return Finding(
             identifier=identifier_of(puzzle),
-            wrong_gold=tuple(causes),
+            wrong_gold=causes,
             explicit_is_wrong=is_wrong,
-            defects=("explicit_gold",) if is_wrong and causes != ["other"] else (),
-            notes=("no_facts",),
-            solutions=self._dates(implicit.base),
+            defects=("explicit_gold",) if is_wrong and causes != ("other",) else (),
+            notes=notes if implicit is not None else (*notes, NOT_JUDGED),
+            solutions=None if implicit is None else self._dates(implicit.base),
             explicit_solutions=None if explicit is None else self._dates(explicit.base),
             other_golds=self._other_golds(implicit, explicit),
         )
 
     def _other_golds(
-        self, implicit: RightAnswers, explicit: RightAnswers | None
+        self, implicit: RightAnswers | None, explicit: RightAnswers | None
     ) -> dict[str, dict[str, tuple[str, ...]]]:
         answers = {"implicit": implicit, "explicit": explicit}
         return {
@@ -219,28 +233,33 @@ class _Auditor:
         }
 
     def _defects(
-        self, puzzle: TimePuzzle, resolved: ResolvedFacts, solution: SolvedPuzzle
+        self,
+        puzzle: TimePuzzle,
+        resolved: ResolvedFacts,
+        solution: SolvedPuzzle,
+        is_open: bool | None,
     ) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Any]]:
         """The defects apart from golds and texts, those that the puzzle declares itself, and the
         finding's further fields."""
         unnecessary = self._checker.unnecessary(solution.rests, solution.answer)
         events = [i for i, fact in enumerate(solution.facts) if isinstance(fact, KbEvent)]
-        is_open = not self._checker.is_closed(solution.facts, solution.answer)
         readings = self._checker.other_answers(solution.facts, solution.rests, solution.answer)
         chance = self._chance(puzzle, solution)
         without_event = any(index in unnecessary for index in events)
         defects = {
             "event_value": resolved.event_cause == "event_value",
-            "open_universe": is_open and not _is_declared_open(puzzle),
+            "open_universe": bool(is_open) and not _is_declared_open(puzzle),
             "event_unnecessary": without_event,
             "any_unnecessary": bool(unnecessary),
             "convention_dependent": not set(readings) <= _declared_readings(puzzle),
             "guessable": chance is not None and (chance > MAX_CHANCE or without_event),
         }
-        own = {"open_universe": is_open, "convention_dependent": bool(readings)}
+        own = {"open_universe": bool(is_open), "convention_dependent": bool(readings)}
         noted = tuple(name for name, holds in own.items() if holds and not defects[name])
+        if is_open is None:
+            noted = (CLOSURE_UNKNOWN, *noted)
         figures = {
-            "open_universe": is_open,
+            "open_universe": bool(is_open),
             "event_unnecessary": without_event,
             "any_unnecessary": bool(unnecessary),
             "readings": readings,
@@ -260,6 +279,15 @@ class _Auditor:
         rest = solution.rests[solution.facts.index(event)]
         self.cases.append(Case(event, rest, gold_days(puzzle, self.sets)))
         return chance_of(Case(event, rest, solution.answer), self.sets)
+
+
+def _by_rules(strict: SolvedPuzzle, rules: Sequence[JudgedText | None]) -> SolvedPuzzle:
+    """The puzzle with the days of a fact by the file's own rule, where it has one."""
+    days = [
+        own if rule is None or rule.days is None else rule.days
+        for own, rule in zip(strict.sets, rules, strict=True)
+    ]
+    return solve_sets(strict.facts, days, strict.window)
 
 
 def _is_declared_open(puzzle: TimePuzzle) -> bool:

@@ -39,9 +39,9 @@ def implicit_answers(base: SolvedPuzzle, strict: SolvedPuzzle, readings: Reading
 
 
 def text_answers(texts: Sequence[JudgedText], window: DaySet) -> RightAnswers | None:
-    """The answers to texts alone; None if one of them is not judged."""
+    """The answers to texts alone; None if one of them is not judged, or there is none."""
     sets = [text.days for text in texts if text.days is not None]
-    if len(sets) < len(texts):
+    if not texts or len(sets) < len(texts):
         return None
     answer = solve(sets, window)
     others = _by_reading(sets, [text.others for text in texts], window)

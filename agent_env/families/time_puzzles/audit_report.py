@@ -13,6 +13,7 @@ from agent_env.families.time_puzzles.ledger import class_of, gold_class
 from agent_env.records.schema import Wording
 
 NOT_JUDGED = "not_judged"
+CLOSURE_UNKNOWN = "closure_unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ class AuditReport:
         return sum(UNKNOWN_EVENT in finding.notes for finding in self.findings)
 
     def as_json(self) -> dict[str, object]:
-        """The output of `--json`; counts are over the judged puzzles, null without any."""
+        """The output of `--json`; counts are over the judged puzzles, null without any, those of
+        explicit golds over the puzzles whose explicit texts are all judged."""
         counts = self._counts()
         return {
             "puzzles": len(self.findings),
@@ -114,20 +116,23 @@ class AuditReport:
     def _counts(self) -> dict[str, object]:
         judged = [finding for finding in self.findings if finding.is_judged]
         golds = Counter(gold_class(finding.wrong_gold) for finding in judged)
-        causes = Counter(cause for finding in judged for cause in finding.causes)
+        causes = Counter(cause for finding in self.findings for cause in finding.causes)
         needless = [finding for finding in judged if finding.event_unnecessary]
-        explicit = [finding for finding in judged if finding.explicit_solutions is not None]
+        explicit = [finding for finding in self.findings if finding.explicit_solutions is not None]
         return {
             "gold": {name: golds[name] for name in ("right", "own_rule", "debatable", "error")},
             "wrong_gold": golds["error"],
             "explicit_judged": len(explicit),
             "wrong_explicit_gold": sum(finding.explicit_is_wrong for finding in explicit),
-            "golds_differ": sum(f.solutions != f.explicit_solutions for f in explicit),
+            "golds_differ": sum(
+                f.is_judged and f.solutions != f.explicit_solutions for f in explicit
+            ),
             "ledger": {
                 cause: {"class": class_of(cause), "puzzles": causes[cause]}
                 for cause in sorted(causes, key=lambda cause: (class_of(cause), cause))
             },
             "open_universe": sum(finding.open_universe for finding in judged),
+            "closure_unknown": sum(CLOSURE_UNKNOWN in finding.notes for finding in judged),
             "event_unnecessary": len(needless),
             "event_unnecessary_without_solution": sum(not f.solutions for f in needless),
             "any_unnecessary": sum(finding.any_unnecessary for finding in judged),

@@ -104,24 +104,24 @@ class TextJudge:
         return JudgedText(text, meaning, days, self._meanings.others(meaning))
 
 
-def rule_sets(
+def own_rules(
     solution: SolvedPuzzle,
     explicit: Sequence[JudgedText],
     readings: Sequence[Sequence[tuple[str, DaySet]]],
-) -> list[DaySet]:
-    """The days of each fact by the file's own rule: that of its explicit text where this states a
-    rule for the games, or another of the fact's `readings`; else our own."""
-    sets = list(solution.sets)
-    if len(explicit) != len(sets):
-        return sets
+) -> list[JudgedText | None]:
+    """For each fact the file's own rule: its explicit text where this states a rule for the games,
+    or another of the fact's `readings`; else None."""
+    rules: list[JudgedText | None] = [None] * len(solution.sets)
+    if len(explicit) != len(rules):
+        return rules
     for index, (fact, text) in enumerate(zip(solution.facts, explicit, strict=True)):
         if text.days is None or isinstance(fact, KbEvent):
             continue
         days = text.days & solution.window
         states_rule = isinstance(fact, RecurringEvent) and isinstance(text.meaning, YearRule)
         if states_rule or any(days == other & solution.window for _, other in readings[index]):
-            sets[index] = text.days
-    return sets
+            rules[index] = text
+    return rules
 
 
 def misworded(

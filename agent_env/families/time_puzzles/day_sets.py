@@ -47,6 +47,8 @@ class DaySets:
     def unknown(self, fact: ft.Fact) -> DaySet:
         """The days of the range on which it is unknown whether the fact holds."""
         match fact:
+            case ft.LunarMonth(month=month) if not 1 <= month <= 12:
+                return 0
             case ft.ChineseZodiac() | ft.LunarMonth():
                 return self._outside(Chinese.first, Chinese.last)
             case ft.CalendarMonth(calendar=name):

@@ -22,6 +22,7 @@ from agent_env.families.time_puzzles.facts import (
     Month,
     OnWeekday,
     PersonAlive,
+    RecurringEvent,
     Season,
     UsPresident,
     WeekdayInMonth,
@@ -147,11 +148,69 @@ def test_untouched_puzzles_among_planted_ones_have_no_defect(tmp_path: Path) -> 
     assert report["wrong_gold"] == 8
 
 
+OLYMPIC_RULE = "The year satisfies year % 4 == 0, year >= 1896, and is not 1916, 1940, or 1944."
+LEAP_MONDAYS = by_hand(
+    "rule",
+    RecurringEvent(name="summer_olympics"),
+    Month(month=2),
+    DayOfMonthSpecific(day=29),
+    OnWeekday(weekday="Monday"),
+)
+
+
+def test_gold_and_closure_are_judged_by_the_same_rule(tmp_path: Path) -> None:
+    """By our rule no Games are held after 2024; by the file's own 29 February is a Monday again in
+    2044, and in 2072, which is after its years."""
+    row = as_row(LEAP_MONDAYS)
+    _, (ours,) = audited(tmp_path, [row])
+    assert ours.solutions is not None
+    assert (ours.solutions[-1], ours.open_universe) == ("2016-02-29", False)
+    row["explicit_constraints"][0] = OLYMPIC_RULE
+    row["solutions"] = [*row["solutions"], "2044-02-29"]
+    row["solution_count"] += 1
+    report, (by_rule,) = audited(tmp_path, [row])
+    assert by_rule.solutions == (*ours.solutions, "2044-02-29")
+    assert by_rule.causes == ("file_rule", "open_universe", "convention_dependent")
+    assert report["open_universe"] == 1
+
+
+def test_more_answers_that_no_validated_calendar_tells_are_unknown(tmp_path: Path) -> None:
+    """From 1610 to 2057 the twelfth lunar month never reaches 20 February."""
+    late = by_hand("late", LunarMonth(month=12), Month(month=2), DayOfMonthSpecific(day=20))
+    row = as_row(late)
+    report, (finding,) = audited(tmp_path, [row])
+    assert finding.solutions == ()
+    assert "closure_unknown" in finding.notes
+    assert (report["open_universe"], report["closure_unknown"]) == (0, 1)
+    row["constraints_meta"][0] = {"type": "lunar_month", "value": 14}
+    report, (no_month,) = audited(tmp_path, [row])
+    assert (no_month.notes, report["closure_unknown"]) == ((), 0)
+
+
+@pytest.mark.parametrize("is_fact_known", [True, False])
+def test_an_explicit_gold_is_judged_by_its_own_texts_whatever_else_is_known(
+    tmp_path: Path, is_fact_known: bool
+) -> None:
+    row = as_row(GOOD[0])
+    row["explicit_constraints"][1] = "The month is July."
+    if not is_fact_known:
+        row["constraints_meta"][0] = {"type": "person_alive", "value": "Nobody in Particular"}
+    report, (finding, _) = audited(tmp_path, [row, as_row(GOOD[1])])
+    assert finding.explicit_solutions == ("1815-07-18",)
+    assert (report["explicit_judged"], report["wrong_explicit_gold"]) == (2, 1)
+    assert report["judged"] == (2 if is_fact_known else 1)
+    fixed = corrected(
+        read_puzzles(tmp_path / "puzzles.json"),
+        audit(read_puzzles(tmp_path / "puzzles.json"), TABLES),
+    )
+    assert fixed[0].worded("explicit").gold == ("1815-07-18",)
+
+
 def test_the_summary_counts_puzzles_by_what_is_wrong_with_them(tmp_path: Path) -> None:
     report, _ = audited(tmp_path, planted_rows())
     assert list(report) == [
         "puzzles", "judged", "gold", "wrong_gold", "explicit_judged", "wrong_explicit_gold",
-        "golds_differ", "ledger", "open_universe", "event_unnecessary",
+        "golds_differ", "ledger", "open_universe", "closure_unknown", "event_unnecessary",
         "event_unnecessary_without_solution", "any_unnecessary", "convention_dependent",
         "guess_rates", "texts", "per_puzzle",
     ]  # fmt: skip
