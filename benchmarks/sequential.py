@@ -4,7 +4,8 @@
 
 Prints false alarms when one looks after every sample, decisions on planted differences beside what
 a test of a fixed number of samples and the best bet could reach, coverage, the bias of estimates
-after stopping, what weighted orders save, the cost of a look, and the same through whole runs.
+after stopping, what weighted orders save, the same over a default set whose samples share events,
+the cost of a look, and the same through whole runs.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ import numpy as np
 import agent_env as ae
 from agent_env.analysis.resampling import Floats
 from agent_env.analysis.sequential.capital import FRACTIONS, LOG_SHARES, Look
+from agent_env.analysis.sequential.expected import ends
 from agent_env.analysis.sequential.rule import SequentialTest, StoppingRule
 from agent_env.analysis.sequential.unbiased import mean_after_stopping
-from agent_env.analysis.sequential.walk import order_of
+from agent_env.analysis.sequential.walk import interleaved_order, look_order, order_of
 from agent_env.records.manifest import StoppingSettings
 from agent_env.records.schema import Sample
 
@@ -224,7 +226,7 @@ def orders(rng: np.random.Generator, runs: int) -> None:
                 settings = StoppingSettings(contrasts=(), pass_rates=given, seed=run)
                 order = order_of(samples, names, settings)
                 test, before = SequentialTest(StoppingRule()), 0.0
-                for n, (row,) in enumerate(order.clusters):
+                for n, (row,) in enumerate(order.looks):
                     value = float(values[row])
                     draw = order.draws[n] if order.draws else None
                     test.look(0, draw.look(before, value) if draw else Look(value))
@@ -235,6 +237,49 @@ def orders(rng: np.random.Generator, runs: int) -> None:
         figures = [f"{np.median(own):.0f} ({own.mean():.0f})" for own in stop]
         name = f"spread {spread:g}, difference {np.mean(truths):.2f}"
         print(f"  {name:38}{figures[0]:>14}{figures[1]:>20}")
+
+
+def default_set(rng: np.random.Generator, runs: int) -> None:
+    """600 date puzzles, which share events, in the order that a run asks them and in that of whole
+    events; the samples of an event differ independently, or half or all of them together."""
+    samples = ae.task("time-puzzles", limit=MOST, seed=1).samples()
+    names, events = [s.id for s in samples], [s.event or s.id for s in samples]
+    orders = interleaved_order(names, events, 1), look_order(events, 1)
+    event_of = np.unique(events, return_inverse=True)[1]
+
+    def draw(discordant: float, difference: float, together: float) -> Floats:
+        own = pairs(discordant, difference)(rng, runs, MOST)
+        shared = pairs(discordant, difference)(rng, runs, MOST)[:, event_of]
+        values: Floats = np.where(rng.random((runs, MOST)) < together, shared, own)
+        return values
+
+    print(f"\nA default set: {MOST} puzzles of {len(set(events))} events")
+    print(f"  {'':40}{'one of each first':>26}{'whole events':>26}")
+    for difference, limit in ((0.0, MOST), (0.2, 60), (0.1, 250), (0.1, MOST)):
+        for discordant in (0.2, 0.3, 0.5):
+            for together in (0.0, 0.5, 1.0):
+                values = draw(discordant, difference, together)
+                figures = []
+                for order in orders:
+                    end = np.array(ends(values, order, 0.05))
+                    within = 100 * np.mean(end <= limit)
+                    figures.append(f"{within:.1f} %, median {np.median(end):.0f}")
+                name = f"{difference:.2f} within {limit}, {discordant:.1f} differ"
+                name = f"{name}, {together:.1f} alike"
+                print(f"  {name:40}{figures[0]:>26}{figures[1]:>26}")
+
+
+def four_seeds() -> None:
+    """Default sets and the scripted model that trusts the first snippet."""
+    print("\nreference-static, web against base, at most 600 samples")
+    with TemporaryDirectory() as folder:
+        for seed in (1, 2, 3, 4):
+            made = ae.run_sync(
+                "time-puzzles", model="reference-static", conditions=["base", "web"], max=MOST,
+                until=["web-base"], seed=seed, progress=False, out=Path(folder) / str(seed),
+            )  # fmt: skip
+            (row,) = ae.compare(made, resamples=1000).table("sequential").as_json()["rows"]  # type: ignore[misc]
+            print(f"  seed {seed}: {row['decision']} after {row['looked']} samples")
 
 
 def cost() -> None:
@@ -296,6 +341,8 @@ def main() -> None:
     coverage(rng, runs)
     bias(rng, min(runs, 2000))
     orders(rng, min(runs // 20, 100))
+    default_set(rng, min(runs, 1000))
+    four_seeds()
     cost()
     whole_runs(min(runs // 100, 10))
 

@@ -20,8 +20,8 @@ def conclusions(comparison: Comparison) -> tuple[str, ...]:
     """One sentence for each contrast: first those by which runs could stop; exploratory ones come
     last, and say so."""
     tests = comparison.sequential if _has_stopping(comparison) else ()
-    tested = {result.contrast.key for result in tests}
-    others = [each for each in comparison.contrasts if each.planned.key not in tested]
+    tested = {result.contrast.subject for result in tests}
+    others = [each for each in comparison.contrasts if each.planned.subject not in tested]
     ordered = sorted(others, key=lambda contrast: contrast.planned.is_exploratory)
     return (
         *(_sequential_sentence(comparison, result) for result in tests),

@@ -41,6 +41,12 @@ class PlannedContrast:
         """Equal for contrasts that estimate the same."""
         return self.dose, frozenset(self.weights)
 
+    @property
+    def subject(self) -> frozenset[tuple[str | None, frozenset[tuple[str, float]]]]:
+        """Equal for contrasts that estimate the same, whichever way round."""
+        reverse = frozenset((label, -weight) for label, weight in self.weights)
+        return frozenset({self.key, (self.dose, reverse)})
+
 
 @dataclass(frozen=True, slots=True)
 class Contrast:

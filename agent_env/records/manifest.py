@@ -193,6 +193,9 @@ class StoppingSettings(Stored):
     pass_rates: dict[str, float] = Field(default_factory=dict, exclude_if=lambda rates: not rates)
     """By sample, of other models in earlier runs: those of middling difficulty are drawn first;
     empty where each sample is as likely as any other."""
+    interleaved: bool = Field(default=False, exclude_if=lambda it: not it)
+    """Whether one sample of each cluster comes first. Runs made before that was so looked at whole
+    clusters, and go on like that."""
     together: tuple[FolderName, ...] = Field(default=(), exclude_if=lambda runs: not runs)
     """Names of the run folders, side by side, that one test goes over; () for this run alone."""
 

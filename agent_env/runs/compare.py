@@ -203,7 +203,9 @@ def _comparison(
             margin=options.margin,
             target_effect=options.wanted,
             resamples=options.resamples,
-            until=StoppingSettings(contrasts=own, alpha=options.alpha, margin=options.margin)
+            until=StoppingSettings(
+                contrasts=own, alpha=options.alpha, margin=options.margin, interleaved=True
+            )
             if options.sequential
             else None,
         ),

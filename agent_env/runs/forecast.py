@@ -11,7 +11,12 @@ from agent_env.analysis.forecast import added, capped, forecast_run, side_by_sid
 from agent_env.analysis.power import detectable_differences
 from agent_env.analysis.study import RunData, assemble
 from agent_env.episodes.calls.budget import RunLimits
-from agent_env.records.forecast import Amounts, DetectableDifference, PlanForecast
+from agent_env.records.forecast import (
+    Amounts,
+    DetectableDifference,
+    ExpectedSamples,
+    PlanForecast,
+)
 from agent_env.runs.run import Run
 from agent_env.runs.study import find_runs, read_run, study_of
 
@@ -49,8 +54,25 @@ def forecast_plan(
         differences=tuple(
             each for own in tasks.values() for each in _differences(own, earlier, contrasts)
         ),
+        early_stops=tuple(each for own in tasks.values() for each in _early_stops(own)),
         amounts=capped(whole, limits.tokens, limits.cost_usd, limits.time_s),
     )
+
+
+def _early_stops(checks: Mapping[str, RunCheck]) -> Sequence[ExpectedSamples]:
+    """Of the contrasts that the runs of one task may stop by."""
+    first = next(iter(checks.values()))
+    settings = [each.manifest.until for each in checks.values() if each.manifest.until is not None]
+    if not settings:
+        return ()
+    from agent_env.analysis.sequential.expected import expected_samples
+    from agent_env.analysis.sequential.walk import order_of
+
+    hooks = first.task.analysis
+    clusters = [hooks.cluster(sample) or f"/{sample.id}" for sample in first.samples]
+    order, texts = order_of(first.samples, clusters, settings[0]), settings[0].contrasts
+    alpha = settings[0].alpha / len(texts)
+    return [each for text in texts for each in expected_samples(text, order, alpha)]
 
 
 def _earlier(like: Sequence[Path], note: Callable[[str], None]) -> list[tuple[Run, RunData]]:

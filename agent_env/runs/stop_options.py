@@ -93,6 +93,7 @@ def stopping_settings(
         max_samples=stop.max_samples,
         together=stop.together,
         seed=seed,
+        interleaved=True,
     )
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_env.analysis.comparison import Comparison
+from agent_env.analysis.sequential.expected import expected_samples
+from agent_env.analysis.sequential.expected import in_words as samples_in_words
 from agent_env.analysis.sequential.rule import StoppingRule
 from agent_env.analysis.sequential.walk import (
     SequentialResult,
@@ -68,8 +70,12 @@ class Stopping:
         for each in data:
             self._read(each)
         self.walk.advance()
-        self.samples = [study.samples[row] for rows in order.clusters for row in rows]
-        """In the order of looking."""
+        self.samples = [study.samples[row] for row in order.rows]
+        """In the order of asking."""
+        if not self._scores:
+            for contrast in contrasts:
+                alpha = settings.alpha / len(contrasts)
+                note(samples_in_words(expected_samples(contrast.name, order, alpha)))
 
     def of(self, run: Run) -> RunStopping:
         """The rule as the runner of one of the runs asks it."""

@@ -13,6 +13,7 @@ from agent_env.analysis.conclusions import conclusions
 from agent_env.analysis.contrasts import Contrast
 from agent_env.analysis.simulated import Plant, study
 from agent_env.analysis.study import Study
+from agent_env.records.manifest import StoppingSettings
 
 EFFECTS = {"base": 0.0, "web": 0.2, "ci": 0.0}
 
@@ -112,3 +113,13 @@ def test_every_sentence_with_a_figure_has_an_interval_and_an_n(margin: float | N
 def test_planned_ones_come_first() -> None:
     texts = conclusions(compared(planted(), "ci:base", "web:base", planned=("web-base",)))
     assert [text.startswith("Exploratory: ") for text in texts] == [False, False, True, True]
+
+
+def test_a_contrast_by_which_the_run_stopped_is_concluded_once_whichever_way_round() -> None:
+    made = study(Plant(samples=60, base=0.4), {"base": 0.0, "web": 0.3}, ("lab/A",), seed=5)
+    run = made.arms[0].run
+    for text in ("base:web", "web:base"):
+        rule = StoppingSettings(contrasts=(text,), interleaved=True)
+        sentences = conclusions(compared(replace(made, until={run: rule})))
+        assert len(sentences) == 1
+        assert "(sequential test, 60 planned)" in sentences[0]

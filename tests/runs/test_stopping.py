@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -110,7 +111,22 @@ def test_run_json_has_the_rule(folder: Path) -> None:
         "margin": None,
         "max_samples": 30,
         "seed": 1,
+        "interleaved": True,
     }
+
+
+def test_a_run_says_how_many_samples_it_will_take(folder: Path, tmp_path: Path) -> None:
+    run = Run(folder)
+    shutil.copytree(folder, tmp_path / "new", ignore=shutil.ignore_patterns("episodes", "*.jsonl"))
+    shutil.copy(folder / "samples.jsonl", tmp_path / "new")
+    settings, lines = run.manifest().until, list[str]()
+    assert settings is not None
+    Stopping({"new": Run(tmp_path / "new", run.objects)}, settings, lines.append)
+    assert lines == [
+        "cal − base: of 30 samples at most, a difference of 0.20 probably not and one of 0.10 "
+        "probably not (forecast: the median, if 30 % of samples differ)"
+    ]
+    assert stopping(folder).results()[0].decision == "difference"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,12 @@ is the inverse of an anytime-valid p-value, so that Holm's correction holds howe
 depend on each other and whichever is looked at first (Vovk and Wang, E-values, Annals of Statistics
 49(3), 2021). Among all contrasts, a false difference is claimed with a chance of at most alpha, and
 so is a false "none larger".
+
+Samples that share an event are no independent looks. So a test of clusters with several samples has
+two stages: first one randomly drawn sample of each cluster, then the means of whole clusters, again
+from the first cluster on and with evidence that begins anew. Each stage looks at every cluster once
+and is a valid test of the same mean at its share of alpha, so that one of the two claims something
+false with a chance of at most alpha.
 """
 
 from __future__ import annotations
@@ -21,6 +27,10 @@ from agent_env.analysis.significance import holm
 Decision = Literal["difference", "none larger", "undecided"]
 _CLAIMS: tuple[Decision, ...] = ("difference", "none larger")
 
+ONE_STAGE = (1.0,)
+TWO_STAGES = (0.9, 0.1)
+"""The shares of alpha; nearly all contrasts that are decided are decided in the first stage."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
@@ -34,24 +44,31 @@ class StoppingRule:
 class Evidence:
     """Logarithms of the evidence of one contrast after each look; scores in [-1, 1]."""
 
-    def __init__(self, margin: float | None) -> None:
-        self.margin = margin
+    def __init__(self, margin: float | None, shares: Sequence[float] = ONE_STAGE) -> None:
+        """`shares`: of alpha, by stage."""
+        self.margin, self.shares = margin, shares
         self.looks: list[Look] = []
+        self.stages: list[int] = []
+        """Of each look."""
         self.difference: list[float] = []
-        """Against the mean 0, after each look."""
+        """Against the mean 0, after each look, with the logarithm of its stage's share added."""
         self.none_larger: list[float] = []
         """Against every mean beyond the margin."""
-        self._zero = Capital(0.0)
-        self._sides = (Capital(margin), Capital(-margin)) if margin is not None else None
 
-    def add(self, look: Look) -> None:
+    def add(self, look: Look, stage: int = 0) -> None:
+        if not self.stages or stage > self.stages[-1]:
+            self._zero = Capital(0.0)
+            margins = () if self.margin is None else (self.margin, -self.margin)
+            self._sides = tuple(map(Capital, margins))
         self.looks.append(look)
+        self.stages.append(stage)
+        share = log(self.shares[stage])
         self._zero.add(look)
-        self.difference.append(max(self._zero.higher, self._zero.lower))
-        if self._sides is not None:
-            for side in self._sides:
-                side.add(look)
-            self.none_larger.append(min(self._sides[0].lower, self._sides[1].higher))
+        self.difference.append(share + max(self._zero.higher, self._zero.lower))
+        for side in self._sides:
+            side.add(look)
+        if self._sides:
+            self.none_larger.append(share + min(self._sides[0].lower, self._sides[1].higher))
 
     def history(self, decision: Decision) -> list[float]:
         """The evidence that the decision rests on; for an undecided contrast, on a difference."""
@@ -72,17 +89,23 @@ class Verdict:
 class SequentialTest:
     """Contrasts that are looked at in turn, and no more once they are decided."""
 
-    def __init__(self, rule: StoppingRule, scales: Sequence[float] = (1.0,)) -> None:
-        """`scales`: of each contrast, what 1 stands for in its looks."""
+    def __init__(
+        self,
+        rule: StoppingRule,
+        scales: Sequence[float] = (1.0,),
+        shares: Sequence[float] = ONE_STAGE,
+    ) -> None:
+        """`scales`: of each contrast, what 1 stands for in its looks; `shares`: of alpha, by
+        stage."""
         margins = [None if rule.margin is None else rule.margin / scale for scale in scales]
         self.rule = rule
-        self.evidence = [Evidence(margin) for margin in margins]
+        self.evidence = [Evidence(margin, shares) for margin in margins]
         self._decisions: list[Decision] = ["undecided"] * len(scales)
         self._thresholds = [log(len(scales) / rule.alpha)] * len(scales)
 
-    def look(self, contrast: int, look: Look) -> None:
+    def look(self, contrast: int, look: Look, stage: int = 0) -> None:
         """Add an observation of a contrast that is not decided."""
-        self.evidence[contrast].add(look)
+        self.evidence[contrast].add(look, stage)
         self._decide()
 
     def is_decided(self, contrast: int) -> bool:

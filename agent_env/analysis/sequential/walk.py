@@ -1,7 +1,9 @@
 """Contrasts looked at cluster by cluster, in an order fixed by a seed.
 
-What is estimated is the mean over clusters: each counts once by the mean of its samples, however
-many it has. Samples that no other shares anything with are clusters of their own.
+What is estimated is the mean over clusters, each of which counts once, however many samples it has.
+Samples that no other shares anything with are clusters of their own. One randomly drawn sample of
+each cluster comes first, whose difference is an unbiased estimate of its cluster's mean; the means
+of whole clusters follow as a second stage (see `rule`).
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from agent_env.analysis.contrast_text import parse_contrasts
 from agent_env.analysis.contrasts import PlannedContrast
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.sequential.capital import Look, confidence_interval
-from agent_env.analysis.sequential.rule import Decision, SequentialTest, StoppingRule
+from agent_env.analysis.sequential.rule import (
+    ONE_STAGE,
+    TWO_STAGES,
+    Decision,
+    SequentialTest,
+    StoppingRule,
+)
 from agent_env.analysis.sequential.unbiased import mean_after_stopping
 from agent_env.analysis.study import Arm
 from agent_env.errors import ConfigError
@@ -30,12 +38,23 @@ NEUTRAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """In which order clusters are looked at."""
+    """In which order samples are asked and looked at."""
 
-    clusters: tuple[tuple[int, ...], ...]
-    """Rows of their samples."""
+    looks: tuple[tuple[int, ...], ...]
+    """Rows of the samples of each look."""
     draws: tuple[Draw, ...] | None = None
     """How each was drawn, where some were likelier than others; None where all were alike."""
+    first: int | None = None
+    """Looks of the first stage; None where there is no other."""
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The samples in the order of asking."""
+        return tuple(dict.fromkeys(row for look in self.looks for row in look))
+
+    def stage(self, look: int) -> int:
+        """0 or 1, for a look counted from 0."""
+        return int(self.first is not None and look >= self.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +81,13 @@ def look_order(
     most: int | None = None,
     chances: Mapping[str, float] | None = None,
 ) -> Order:
-    """`clusters`: by sample, the name of its cluster; `chances`: relative ones, by cluster. Draws
-    one cluster after another, which leaves two of them in the same order whatever others there are
-    (Efraimidis and Spirakis 2006); as many whole ones as hold at most `most` samples."""
+    """Whole clusters; `clusters`: by sample, the name of its cluster; `chances`: relative ones, by
+    cluster. Draws one cluster after another, which leaves two of them in the same order whatever
+    others there are (Efraimidis and Spirakis 2006); as many as hold at most `most` samples."""
     members: dict[str, list[int]] = {}
     for row, cluster in enumerate(clusters):
         members.setdefault(cluster, []).append(row)
-
-    def rank(name: str) -> float:
-        digest = sha256(f"{seed}/{name}".encode()).digest()
-        uniform = (int.from_bytes(digest[:7], "big") + 0.5) / 2**56
-        return -log(uniform) / (1.0 if chances is None else chances[name])
-
-    ranked = sorted(members, key=rank)
+    ranked = sorted(members, key=lambda name: _rank(name, seed, chances))
     order, samples = [], 0
     for name in ranked:
         if most is not None and samples + len(members[name]) > most:
@@ -83,6 +96,29 @@ def look_order(
         samples += len(members[name])
     draws = None if chances is None else _draws([chances[name] for name in ranked])[: len(order)]
     return Order(tuple(order), draws)
+
+
+def interleaved_order(
+    names: Sequence[str], clusters: Sequence[str], seed: int, most: int | None = None
+) -> Order:
+    """One sample of each cluster, drawn at random, then the whole clusters, without the samples
+    beyond the first `most` of them. `names` and `clusters`: by sample."""
+    whole = look_order(clusters, seed).looks
+    drawn = [sorted(rows, key=lambda row: _rank(f"sample/{names[row]}", seed)) for rows in whole]
+    singles = tuple((rows[0],) for rows in drawn)
+    rows = [row for (row,) in singles] + [row for own in drawn for row in own[1:]]
+    kept = set(rows[:most])
+    looks = tuple(look for look in singles if kept.issuperset(look))
+    second = tuple(own for each in whole if (own := tuple(row for row in each if row in kept)))
+    if len(second) == len(kept):
+        return Order(looks)
+    return Order((*looks, *second), first=len(looks))
+
+
+def _rank(name: str, seed: int, chances: Mapping[str, float] | None = None) -> float:
+    digest = sha256(f"{seed}/{name}".encode()).digest()
+    uniform = (int.from_bytes(digest[:7], "big") + 0.5) / 2**56
+    return -log(uniform) / (1.0 if chances is None else chances[name])
 
 
 def _draws(chances: Sequence[float]) -> tuple[Draw, ...]:
@@ -96,17 +132,22 @@ def _draws(chances: Sequence[float]) -> tuple[Draw, ...]:
 def order_of(
     samples: Sequence[Sample], clusters: Sequence[str], settings: StoppingSettings
 ) -> Order:
-    """The order that run.json has. With pass rates of other models, a cluster's chance grows with
-    the standard deviation of its samples' scores, by its square root: steeper chances give the rare
-    draws such weights that the test gets slower."""
-    if not settings.pass_rates:
-        return look_order(clusters, settings.seed, settings.max_samples)
-    own: dict[str, list[float]] = {}
-    for sample, cluster in zip(samples, clusters, strict=True):
-        rate = settings.pass_rates.get(sample.id, NEUTRAL)
-        own.setdefault(cluster, []).append((rate * (1 - rate)) ** 0.25)
-    chances = {name: sum(parts) / len(parts) for name, parts in own.items()}
-    return look_order(clusters, settings.seed, settings.max_samples, chances)
+    """The order that run.json has. With pass rates of other models, a sample's chance grows with
+    the standard deviation of its scores, by its square root: steeper chances give the rare draws
+    such weights that the test gets slower. The claim is on these samples alone then, so that each
+    is drawn by itself."""
+    names = [sample.id for sample in samples]
+    if settings.pass_rates:
+        units = names if settings.interleaved else clusters
+        own: dict[str, list[float]] = {}
+        for sample, unit in zip(samples, units, strict=True):
+            rate = settings.pass_rates.get(sample.id, NEUTRAL)
+            own.setdefault(unit, []).append((rate * (1 - rate)) ** 0.25)
+        chances = {name: sum(parts) / len(parts) for name, parts in own.items()}
+        return look_order(units, settings.seed, settings.max_samples, chances)
+    if settings.interleaved:
+        return interleaved_order(names, clusters, settings.seed, settings.max_samples)
+    return look_order(clusters, settings.seed, settings.max_samples)
 
 
 def stoppable_contrasts(
@@ -134,7 +175,7 @@ class SequentialResult:
     looked: int
     """With a score in every arm concerned, up to the decision; all such where there is none."""
     clusters: int
-    """Of the samples looked at."""
+    """Of the samples that the estimate is of."""
     alpha: float
     margin: float | None
     decision: Decision
@@ -157,16 +198,16 @@ class Walk:
     def __init__(
         self, contrasts: Sequence[PlannedContrast], order: Order, rule: StoppingRule
     ) -> None:
-        self.contrasts, self.order = tuple(contrasts), order.clusters
-        self._draws = order.draws
+        self.contrasts, self.order = tuple(contrasts), order
         self._sums = [0.0] * len(self.contrasts)
         self._arms = [{label: w for label, w in each.weights if w} for each in contrasts]
         self._scales = [sum(w for w in arms.values() if w > 0) for arms in self._arms]
-        self._test = SequentialTest(rule, self._scales)
+        shares = ONE_STAGE if order.first is None else TWO_STAGES
+        self._test = SequentialTest(rule, self._scales, shares)
         self._scores: dict[str, dict[int, float]] = {}
         self._next = [0] * len(self.contrasts)
-        self._sizes: list[list[int]] = [[] for _ in self.contrasts]
-        self._unit = {row: unit for unit, rows in enumerate(order.clusters) for row in rows}
+        self._rows: list[list[list[int]]] = [[] for _ in self.contrasts]
+        self._last = {row: number for number, rows in enumerate(order.looks) for row in rows}
 
     def note(self, arm: str, row: int, score: float | None) -> None:
         """Takes an arm's mean score of one sample; None where all its episodes failed. ConfigError
@@ -191,10 +232,10 @@ class Walk:
     def is_needed(self, arm: str, row: int) -> bool:
         """Whether an undecided contrast still needs this; an arm of no contrast goes along with
         the others."""
-        unit = self._unit.get(row)
+        last = self._last.get(row)
         own = [k for k, arms in enumerate(self._arms) if arm in arms]
-        return unit is not None and any(
-            unit >= self._next[k] for k in own or range(len(self._arms)) if not self.is_decided(k)
+        return last is not None and any(
+            last >= self._next[k] for k in own or range(len(self._arms)) if not self.is_decided(k)
         )
 
     def is_decided(self, contrast: int) -> bool:
@@ -214,48 +255,57 @@ class Walk:
         return [k for k in range(len(self.contrasts)) if not self._test.is_decided(k)]
 
     def _is_ready(self, k: int) -> bool:
-        if self._next[k] >= len(self.order):
+        if self._next[k] >= len(self.order.looks):
             return False
-        rows = self.order[self._next[k]]
+        rows = self.order.looks[self._next[k]]
         return all(row in self._scores.get(arm, ()) for arm in self._arms[k] for row in rows)
 
     def _look(self, k: int) -> None:
         if self._test.is_decided(k) or not self._is_ready(k):
             return
-        rows = self.order[self._next[k]]
+        place, draws = self._next[k], self.order.draws
         self._next[k] += 1
-        sums = [sum(w * self._scores[arm][row] for arm, w in self._arms[k].items()) for row in rows]
-        values = [value for value in sums if not np.isnan(value)]
-        mean = sum(values) / len(values) / self._scales[k] if values else 0.0
-        if self._draws is not None:  # a cluster without a pair counts as one without a difference
-            look = self._draws[self._next[k] - 1].look(self._sums[k], mean)
-        elif values:
+        values = {
+            row: sum(w * self._scores[arm][row] for arm, w in self._arms[k].items())
+            for row in self.order.looks[place]
+        }
+        known = {row: value for row, value in values.items() if not np.isnan(value)}
+        mean = sum(known.values()) / len(known) / self._scales[k] if known else 0.0
+        if draws is not None:  # a sample without a pair counts as one without a difference
+            look = draws[place].look(self._sums[k], mean)
+        elif known:
             look = Look(mean)
         else:
             return
         self._sums[k] += mean
-        self._sizes[k].append(len(values))
-        self._test.look(k, look)
+        self._rows[k].append(list(known))
+        self._test.look(k, look, self.order.stage(place))
 
     def _result(self, k: int, p_value: float) -> SequentialResult:
         verdict, scale = self._test.verdict(k), self._scales[k]
         evidence = self._test.evidence[k]
-        looks, samples = evidence.looks[: verdict.stop], sum(self._sizes[k][: verdict.stop])
+        looked = self._rows[k][: verdict.stop]
         estimate, plain = Estimate(None, method="no pair"), None
-        if looks:
-            low, high = confidence_interval(looks, self._test.rule.alpha)
+        if looked:
+            stage = self._stage_shown(k)
+            places = [n for n in range(verdict.stop) if evidence.stages[n] == stage]
+            looks = [evidence.looks[n] for n in places]
+            share = evidence.shares[stage]
+            low, high = confidence_interval(looks, self._test.rule.alpha * share)
             mean = sum(look.value for look in looks) / len(looks)
             plain = mean * scale
-            if self._draws is None:
-                mean = mean_after_stopping(looks, evidence.margin, verdict.threshold)
+            if self.order.draws is None:
+                threshold = verdict.threshold - log(share)
+                mean = mean_after_stopping(looks, evidence.margin, threshold)
             method = "anytime-valid, by betting"
             cell = (mean * scale, low * scale, high * scale)
+            samples = sum(len(looked[n]) for n in places)
             estimate = Estimate(*cell, method, samples, len(looks))
         return SequentialResult(
             contrast=self.contrasts[k],
-            planned=sum(map(len, self.order)),
-            looked=samples,
-            clusters=len(looks),
+            planned=len(self._last),
+            looked=len({row for rows in looked for row in rows}),
+            clusters=estimate.clusters,
             alpha=self._test.rule.alpha,
             margin=self._test.rule.margin,
             decision=verdict.decision,
@@ -263,3 +313,18 @@ class Walk:
             plain_mean=plain,
             p_value=p_value,
         )
+
+    def _stage_shown(self, k: int) -> int:
+        """The stage that decided the contrast; else the one whose interval is narrower."""
+        verdict, evidence = self._test.verdict(k), self._test.evidence[k]
+        stages = evidence.stages[: verdict.stop]
+        if self.is_decided(k) or stages[-1] == stages[0]:
+            return stages[-1]
+
+        def width(stage: int) -> float:
+            looks = [look for look, own in zip(evidence.looks, stages, strict=True) if own == stage]
+            alpha = self._test.rule.alpha * evidence.shares[stage]
+            low, high = confidence_interval(looks, alpha)
+            return high - low
+
+        return min(stages[0], stages[-1], key=width)

@@ -48,7 +48,10 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     if len(results) > 1:
         notes.append("Decisions and p: Holm's correction over the contrasts of one test.")
     if comparison.cluster_count < len(comparison.study.samples):
-        notes.append(f"Each {comparison.hooks.shared} counts once, by the mean of its samples.")
+        notes.append(
+            f"Each {comparison.hooks.shared} counts once: by one sample of it, then by the mean of "
+            "all (runs of earlier versions: by the mean from the start)."
+        )
     return tuple(notes)
 
 

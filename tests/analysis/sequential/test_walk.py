@@ -9,9 +9,19 @@ import pytest
 
 from agent_env.analysis.contrasts import PlannedContrast
 from agent_env.analysis.sequential.capital import FRACTIONS, gains
+from agent_env.analysis.sequential.expected import ends
 from agent_env.analysis.sequential.rule import StoppingRule
-from agent_env.analysis.sequential.walk import Draw, Order, Walk, look_order
+from agent_env.analysis.sequential.walk import (
+    Draw,
+    Order,
+    Walk,
+    interleaved_order,
+    look_order,
+    order_of,
+)
 from agent_env.errors import ConfigError
+from agent_env.records.manifest import StoppingSettings
+from agent_env.records.schema import Sample
 
 
 def contrast(after: str, before: str) -> PlannedContrast:
@@ -28,19 +38,120 @@ def scores(arm: str, row: int) -> float:
 def test_the_order_is_that_of_the_seed_and_keeps_clusters_whole() -> None:
     clusters = ["a", "a", "b", "c", "c", "c", "d"]
     order = look_order(clusters, seed=3)
-    assert sorted(order.clusters) == [(0, 1), (2,), (3, 4, 5), (6,)]
+    assert sorted(order.looks) == [(0, 1), (2,), (3, 4, 5), (6,)]
     assert order == look_order(clusters, seed=3)
     assert look_order([f"q{n}" for n in range(40)], seed=2) != ORDER
 
 
 def test_more_samples_change_nothing_in_the_order_of_those_before() -> None:
     more = look_order([f"q{n}" for n in range(60)], seed=1)
-    assert tuple(rows for rows in more.clusters if rows[0] < 40) == ORDER.clusters
+    assert tuple(rows for rows in more.looks if rows[0] < 40) == ORDER.looks
 
 
 def test_no_more_samples_are_planned_than_asked_for() -> None:
     order = look_order(list("aaabbb"), seed=1, most=5)
-    assert sum(map(len, order.clusters)) == 3
+    assert sum(map(len, order.looks)) == 3
+
+
+# One sample of each cluster first --------------------------------------------------------------
+
+IDS = [f"q{n}" for n in range(7)]
+SHARED = ["a", "a", "b", "c", "c", "c", "d"]
+
+
+def test_one_sample_of_each_cluster_is_asked_first_then_the_rest_cluster_by_cluster() -> None:
+    order = interleaved_order(IDS, SHARED, seed=3)
+    assert order.first == 4
+    assert {SHARED[row] for (row,) in order.looks[:4]} == set("abcd")
+    assert sorted(order.looks[4:]) == [(0, 1), (2,), (3, 4, 5), (6,)]
+    assert sorted(order.rows) == list(range(7))
+    assert {SHARED[row] for row in order.rows[:4]} == set("abcd")
+
+
+def test_another_seed_draws_other_samples_of_the_same_clusters() -> None:
+    drawn = {interleaved_order(IDS, SHARED, seed).rows[:4] for seed in range(30)}
+    assert len({row for rows in drawn for row in rows}) == 7
+
+
+def test_samples_that_stand_alone_need_no_second_stage() -> None:
+    assert interleaved_order(IDS, IDS, seed=3) == look_order(IDS, seed=3)
+
+
+def test_at_most_so_many_samples_are_asked_and_none_of_them_is_left_unread() -> None:
+    order = interleaved_order(IDS, SHARED, seed=3, most=5)
+    assert len(order.rows) == 5
+    assert sorted(row for rows in order.looks[4:] for row in rows) == sorted(order.rows)
+    assert interleaved_order(IDS, SHARED, seed=3, most=2).first is None
+
+
+def test_a_run_from_before_keeps_its_whole_clusters() -> None:
+    samples = [Sample(id=name, task="t", gold=()) for name in IDS]
+    stored = StoppingSettings.model_validate({"contrasts": ["web:base"], "seed": 3})
+    assert order_of(samples, SHARED, stored) == look_order(SHARED, seed=3)
+    now = stored.model_copy(update={"interleaved": True})
+    assert order_of(samples, SHARED, now) == interleaved_order(IDS, SHARED, seed=3)
+
+
+def test_a_large_difference_is_known_before_any_cluster_is_asked_whole() -> None:
+    clusters = [f"e{n // 3}" for n in range(90)]
+    names = [f"q{n}" for n in range(90)]
+    looked = []
+    for order in (interleaved_order(names, clusters, 1), look_order(clusters, 1)):
+        walk = Walk((contrast("web", "base"),), order, StoppingRule())
+        for row in range(90):
+            walk.note("base", row, 0.0)
+            walk.note("web", row, 1.0)
+        walk.advance()
+        looked.append(walk.results()[0].looked)
+    assert looked == [9, 24]
+
+
+def test_whole_clusters_decide_what_single_samples_could_not() -> None:
+    """Of three samples of each cluster two are gained and one is lost."""
+    clusters = [f"e{n // 3}" for n in range(150)]
+    names = [f"q{n}" for n in range(150)]
+    walk = Walk((contrast("web", "base"),), interleaved_order(names, clusters, 2),
+                StoppingRule())  # fmt: skip
+    for row in range(150):
+        walk.note("base", row, float(row % 3 == 0))
+        walk.note("web", row, float(row % 3 > 0))
+    walk.advance()
+    (result,) = walk.results()
+    assert (result.decision, result.looked, result.clusters) == ("difference", 110, 30)
+    assert result.plain_mean == pytest.approx(1 / 3)
+    assert result.estimate.low is not None
+    assert result.estimate.low > 0
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
+def test_clusters_that_agree_within_themselves_raise_no_more_false_alarms(shared: float) -> None:
+    """Nothing differs in the mean; `shared` of the samples do as their cluster does. A test that
+    took three samples of one mind for three would cry out in a third of the runs."""
+    rng = np.random.default_rng(4)
+    clusters = [f"e{n // 3}" for n in range(180)]
+    order = interleaved_order([f"q{n}" for n in range(180)], clusters, 1)
+    own = rng.choice([-1.0, 0.0, 1.0], size=(1000, 180), p=[0.2, 0.6, 0.2])
+    of_cluster = rng.choice([-1.0, 0.0, 1.0], size=(1000, 60), p=[0.2, 0.6, 0.2]).repeat(3, axis=1)
+    values = np.where(rng.random((1000, 180)) < shared, of_cluster, own)
+    alarms = sum(end <= 180 for end in ends(values, order, alpha=0.05))
+    assert alarms <= 50
+
+
+def test_the_simulation_of_a_run_and_the_test_itself_agree() -> None:
+    rng = np.random.default_rng(5)
+    clusters = [f"e{n // 3}" for n in range(90)]
+    order = interleaved_order([f"q{n}" for n in range(90)], clusters, 1)
+    values = rng.choice([-1.0, 0.0, 1.0], size=(20, 90), p=[0.1, 0.6, 0.3])
+    for row_values, end in zip(values, ends(values, order, alpha=0.05), strict=True):
+        walk = Walk((contrast("web", "base"),), order, StoppingRule())
+        asked = 0
+        while asked < 90 and not walk.is_over:
+            row = order.rows[asked]
+            walk.note("base", row, max(0.0, -row_values[row]))
+            walk.note("web", row, max(0.0, row_values[row]))
+            walk.advance()
+            asked += 1
+        assert (asked if walk.is_over else 91) == end
 
 
 def test_the_result_does_not_depend_on_the_order_of_arrival() -> None:
@@ -63,11 +174,11 @@ def test_the_result_does_not_depend_on_the_order_of_arrival() -> None:
 def test_a_decided_contrast_needs_nothing_more_and_others_go_on() -> None:
     walk = Walk((contrast("web", "base"), contrast("ci", "base")), ORDER, StoppingRule())
     row = 0
-    for (row,) in ORDER.clusters[:10]:
+    for (row,) in ORDER.looks[:10]:
         for arm in ("base", "web", "ci"):
             walk.note(arm, row, 1.0 if arm == "web" else 0.0)
     assert walk.advance() == [0]
-    (later,) = ORDER.clusters[20]
+    (later,) = ORDER.looks[20]
     assert not walk.is_needed("web", later)
     assert walk.is_needed("ci", later)
     assert walk.is_needed("base", later)
@@ -78,9 +189,9 @@ def test_a_decided_contrast_needs_nothing_more_and_others_go_on() -> None:
 
 def test_a_sample_that_failed_is_left_out_and_holds_nothing_up() -> None:
     walk = Walk((contrast("web", "base"),), ORDER, StoppingRule())
-    for (row,) in ORDER.clusters:
+    for (row,) in ORDER.looks:
         walk.note("base", row, 0.0)
-        walk.note("web", row, None if row == ORDER.clusters[0][0] else 1.0)
+        walk.note("web", row, None if row == ORDER.looks[0][0] else 1.0)
     assert walk.advance() == [0]
     assert walk.results()[0].looked == 8
 
@@ -112,7 +223,7 @@ def test_weights_keep_the_estimate_unbiased_though_easy_gains_come_first() -> No
     truth, plain, estimates = np.mean(DIFFERENCES), [], []
     for seed in range(1000):
         order = look_order(list(CHANCES), seed, 6, CHANCES)
-        values = [DIFFERENCES[row] for (row,) in order.clusters]
+        values = [DIFFERENCES[row] for (row,) in order.looks]
         sums = [sum(values[:n]) for n in range(6)]
         looks = [draw.look(*each) for draw, *each in zip(order.draws or (), sums, values)]  # noqa: B905
         plain.append(np.mean(values))
@@ -142,7 +253,7 @@ def test_the_draws_of_an_order_are_those_of_what_is_left() -> None:
     order = look_order(["a", "b", "c"], 1, None, {"a": 1.0, "b": 1.0, "c": 0.5})
     assert order.draws is not None
     assert (order.draws[-1].weight, order.draws[-1].most) == pytest.approx((1 / 3, 1 / 3))
-    first = 0.5 if order.clusters[0] == (2,) else 1.0
+    first = 0.5 if order.looks[0] == (2,) else 1.0
     assert order.draws[0].weight == pytest.approx(2.5 / first / 3)
 
 
