@@ -73,7 +73,7 @@ def served(run: Path, episodes: int) -> Iterator[tuple[str, int]]:
     """The server's address and process."""
     command = [sys.executable, "-m", "agent_env", "serve", "time-puzzles", "--condition", "cal",
                "--limit", str(episodes), "--steps", "100", "--tool-calls", "100", "--out", str(run),
-               "--port", "0"]  # fmt: skip
+               "--port", "0", "--no-token"]  # fmt: skip
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )

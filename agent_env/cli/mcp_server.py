@@ -53,7 +53,10 @@ def serve(
             folder = await exam_folder(replace(options, model=agent), say)
             environment = await stack.enter_async_context(open_environment(folder, note=say))
             specs = await tools_of(environment)
-            exam = await stack.enter_async_context(open_exam(environment, told))
+            on_end = silent if http is None else told  # a client reads our stderr
+            exam = await stack.enter_async_context(
+                open_exam(environment, on_end, ended_by_agent=http is None)
+            )
             await _serve(ExamServer(exam, specs, many, tell_score).server(), http)
         say(f"agent-env score {folder.path} scores the answers.")
 
@@ -93,6 +96,10 @@ def _run(main: Any) -> None:
     check_sdk()
     with suppress(KeyboardInterrupt):
         asyncio.run(main)
+
+
+def silent(key: Any, score: Any) -> None:
+    """Tells nobody."""
 
 
 def told(key: Any, score: Any) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +15,8 @@ from agent_env.cli.options import with_options
 from agent_env.cli.run import say
 
 if TYPE_CHECKING:
+    from agent_env.runs.exam import Exam
+    from agent_env.runs.http_server import EpisodeServer
     from agent_env.runs.options import RunOptions
 
 
@@ -20,13 +24,30 @@ if TYPE_CHECKING:
 def serve(
     options: RunOptions,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8322,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on; others than loopback need --token-env.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     token_env: Annotated[
         str | None,
-        typer.Option(help="The variable with the token that clients must send.", metavar="NAME"),
+        typer.Option(
+            help="The variable with the token that clients must send; without it one is made and "
+            "printed.",
+            metavar="NAME",
+        ),
     ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Any program of this machine may connect.")
+    ] = False,
+    tries: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most episodes of one sample, under all conditions together."),
+    ] = None,
+    show_metrics: Annotated[
+        bool,
+        typer.Option(
+            "--show-metrics",
+            help="Tell clients all metrics of an episode, not its reward alone; they can give gold "
+            "answers away.",
+        ),
+    ] = False,
     agent: Annotated[str, typer.Option(help="The agents' name in tables.")] = "policy",
     idle_s: Annotated[
         float, typer.Option(min=1, help="An episode without a step for so long ends as failed.")
@@ -44,41 +65,54 @@ def serve(
     from agent_env.runs.hosting import check_packages
 
     check_packages("serve", "starlette", "uvicorn")
-    token = _token(host, token_env)
-    asyncio.run(_serve(replace(options, model=agent), agent, host, port, token, idle_s))
+    token = _token(host, token_env, no_token)
+
+    def make_server(exam: Exam, bound: int) -> EpisodeServer:
+        from agent_env.runs.http_server import EpisodeServer
+
+        only = bound if token is None else None
+        return EpisodeServer(exam, agent, token, only, idle_s, show_metrics)
+
+    asyncio.run(_serve(replace(options, model=agent), host, port, tries, token, make_server))
 
 
 async def _serve(
-    options: RunOptions, agent: str, host: str, port: int, token: str | None, idle_s: float
-) -> None:
+    options: RunOptions, host: str, port: int, tries: int | None, token: str | None,
+    make_server: Callable[[Exam, int], EpisodeServer],
+) -> None:  # fmt: skip
     from agent_env.episodes.garbage import rarely_collected
     from agent_env.runs.environment import open_environment
     from agent_env.runs.exam import exam_folder, open_exam
     from agent_env.runs.hosting import listening, serve_app
-    from agent_env.runs.http_server import EpisodeServer
 
     with listening(port, host) as listener:
         bound = listener.getsockname()[1]
         folder = await exam_folder(options, say)
         async with open_environment(folder, note=say) as environment, \
-                open_exam(environment, told) as exam:  # fmt: skip
-            only = bound if token is None else None
-            server = EpisodeServer(exam, agent, token, only, idle_s)
+                open_exam(environment, told, tries) as exam:  # fmt: skip
+            server = make_server(exam, bound)
             print(f"http://{f'[{host}]' if ':' in host else host}:{bound}", flush=True)
+            if token is not None:
+                print(f"token: {token}", flush=True)
             say(f"Serves {folder.path} (Ctrl-C ends it); GET /openapi.json describes the API.")
             with rarely_collected():
                 await serve_app(server.app(), listener)
     say(f"agent-env score {folder.path} scores the episodes; the same --out goes on.")
 
 
-def _token(host: str, variable: str | None) -> str | None:
-    """ConfigError where one is wanted and there is none."""
+def _token(host: str, variable: str | None, is_without: bool) -> str | None:
+    """That of the variable, or a new one; None where none is wanted. ConfigError where one is
+    wanted and there is none."""
     from agent_env.errors import ConfigError
 
+    if is_without:
+        if variable is not None:
+            raise ConfigError("--token-env and --no-token contradict each other; leave one out")
+        if host not in ("127.0.0.1", "localhost"):
+            raise ConfigError(f"--host {host} is reached by others: leave --no-token out")
+        return None
     if variable is None:
-        if host in ("127.0.0.1", "localhost"):
-            return None
-        raise ConfigError(f"--host {host} is reached by others: name a variable with --token-env")
+        return secrets.token_urlsafe(24)
     token = os.environ.get(variable, "")
     if not token.isascii() or not token.strip():
         raise ConfigError(f"--token-env {variable}: the variable holds no token; set it to one")

@@ -37,6 +37,11 @@ Stored = TypeVar("Stored", bound="DataclassInstance")
 
 ROOM = 4 * 1024 * 1024
 """Bytes that must be free on the disk before a run starts."""
+NOT_THERE = (
+    "is not there. An exam keeps its questions in memory until it is over: the same `agent-env "
+    "serve`, or `agent-env mcp serve --http 0`, with the same --out goes on with it, and writes "
+    "them when Ctrl-C ends it"
+)
 LOCK_TRIES = 5
 LOCK_PAUSE_S = 0.02
 
@@ -63,6 +68,7 @@ class RunFolder:
         self._manifest: Manifest | None = None
         self._samples: dict[type[Sample], tuple[Sample, ...]] = {}
         self._materials: tuple[MaterialTable, ...] | None = None
+        self._held: dict[str, bytes] = {}
 
     @property
     def pages(self) -> Path:
@@ -129,7 +135,7 @@ class RunFolder:
             whole["run.json"] = manifest_bytes(manifest)
             sync = manifest.fsync != "none"  # traces are worth nothing without these
             for name, data in whole.items():
-                if name == "materials.jsonl" and not materials:
+                if name in self._held or (name == "materials.jsonl" and not materials):
                     continue
                 (self.path / name).parent.mkdir(exist_ok=True)
                 replace_file(self.path / name, data, sync=sync)
@@ -210,11 +216,25 @@ class RunFolder:
         except OSError as exc:
             raise StorageError(f"cannot write {self.path / name}: {exc.strerror}") from exc
 
+    def hold(self, files: Mapping[str, bytes]) -> None:
+        """Keeps these files in memory: `create` does not write them, `release` does."""
+        self._held = {name: data for name, data in files.items() if data}
+
+    def release(self) -> None:
+        """Writes what is held."""
+        for name, data in self._held.items():
+            self.write(name, data)
+        self._held = {}
+
     def read(self, name: str) -> bytes:
         """The bytes of one of its files; DatasetError for an unsafe one."""
+        if name in self._held:
+            return self._held[name]
         file = self.path / name
         try:
             return read_file(self.path, file)
+        except FileNotFoundError as exc:
+            raise DatasetError(file, None, NOT_THERE) from exc
         except OSError as exc:
             raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc
 
@@ -258,8 +278,7 @@ class RunFolder:
 
     def materials_bytes(self) -> bytes:
         """The bytes of materials.jsonl; empty without tables."""
-        name = "materials.jsonl"
-        return self.read(name) if (self.path / name).exists() else b""
+        return b"" if self.manifest().materials_digest is None else self.read("materials.jsonl")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

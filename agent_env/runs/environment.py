@@ -33,13 +33,15 @@ POLICY = "policy"
 """The default model name in the traces."""
 
 
-async def make_environment(options: RunOptions, note: Callable[[str], None] = silent) -> Run:
+async def make_environment(
+    options: RunOptions, note: Callable[[str], None] = silent, is_sealed: bool = False
+) -> Run:
     """Creates the folder of an environment as `agent-env run` does; `options.model` is only the
-    policy's name."""
+    policy's name. `is_sealed`: the samples are kept from the folder until `release`."""
     if options.model == RunOptions(options.task).model:
         options = replace(options, model=POLICY)
     async with AsyncExitStack() as stack:
-        return await prepare_run(options, note, stack, is_asked=False)
+        return await prepare_run(options, note, stack, is_asked=False, is_sealed=is_sealed)
 
 
 @asynccontextmanager

@@ -1,5 +1,10 @@
 """Episodes that an agent from outside drives, several at once, each by its handle.
 
+Guaranteed: the agent is told no id of a sample, which would name the generator's seed, but a name
+made of it with the run's id, a secret of 128 bits. Tries at a sample are counted, and refused above
+`most_tries`. Not guaranteed: anything against an agent that reads the server's memory or the run's
+folder (`docs/environments.md`).
+
 The agent begins an episode, is asked, and replies step by step, or calls the condition's tools one
 by one and submits an answer. Each is a step of an ordinary episode: tools, limits, trace and scorer
 are those of any run, and a folder that was interrupted goes on where it was. What the agent does
@@ -9,9 +14,11 @@ beside these steps is not seen and not recorded; its time counts as the episode'
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -26,6 +33,7 @@ from agent_env.errors import AgentEnvError, EpisodeError
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
 from agent_env.runs.environment import make_environment
 from agent_env.runs.run import Run
+from agent_env.runs.sealed import check_seal, seal
 
 if TYPE_CHECKING:
     from agent_env.episodes.driven import DrivenEpisode
@@ -56,6 +64,7 @@ class Choice:
     """Which episode to begin: a sample's, or the next pending one; None leaves it open."""
 
     sample: str | None = None
+    """Its served name."""
     condition: str | None = None
     """Of a sample, None is the first condition."""
     repeat: int | None = None
@@ -68,7 +77,7 @@ class Question:
 
     handle: str
     episode: str
-    """CONDITION/SAMPLE.REPEAT."""
+    """CONDITION/NAME.REPEAT, with the sample's served name."""
     turn: Turn
     """With the prompt; of an interrupted episode all messages so far."""
 
@@ -103,6 +112,7 @@ class Ending:
     """How an episode ended."""
 
     episode: str
+    """As in `Question`."""
     stop_reason: str | None
     failure: str | None
     answer: str | None
@@ -132,14 +142,17 @@ class Exam:
 
     def __init__(
         self, environment: Environment, on_end: Callable[[EpisodeKey, Score], None],
-        clock: Clock = time.monotonic,
+        clock: Clock = time.monotonic, most_tries: int | None = None,
     ) -> None:  # fmt: skip
         self._environment = environment
-        self._on_end, self._clock = on_end, clock
+        self._on_end, self._clock, self._most_tries = on_end, clock, most_tries
         self._open: dict[str, Opened] = {}
         self._over: dict[str, Ending] = {}
         self._begun: set[EpisodeKey] = set()
-        self._samples = {sample.id: sample for sample in environment.samples}
+        self._names = served_names(environment.folder)
+        self._samples = {self._names[sample.id]: sample for sample in environment.samples}
+        traces = environment.folder.traces()
+        self._tries = Counter(trace.stem.rpartition(".")[0] for trace in traces)
         self._left: dict[str | None, Iterator[tuple[EpisodeKey, Sample, Condition]]] = {}
 
     @property
@@ -151,6 +164,19 @@ class Exam:
     def folder(self) -> Path:
         """The run's."""
         return self._environment.folder.path
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """The served names, in the run's order."""
+        return tuple(self._samples)
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether an episode that was asked for is not over."""
+        environment = self._environment
+        left = pending(environment.folder, environment.samples, environment.conditions,
+                       environment.folder.manifest().repeats)  # fmt: skip
+        return next(left, None) is not None
 
     @property
     def handles(self) -> tuple[str, ...]:
@@ -166,6 +192,7 @@ class Exam:
             return None
         key, sample, condition = item
         self._begun.add(key)
+        self._tries[sample.id] += not self._environment.folder.trace(key).exists()
         driven = self._environment.attempt(key, sample, condition, agent)
         handle = secrets.token_hex(8)  # nobody guesses the episode of another agent
         self._open[handle] = opened = Opened(key, driven, Turn(), self._clock())
@@ -177,7 +204,11 @@ class Exam:
             raise
         if opened.turn.done:  # its tools could not be had, or its time was up before
             self._end(handle, opened)
-        return Question(handle, key.name, opened.turn)
+        return Question(handle, self.name(key), opened.turn)
+
+    def name(self, key: EpisodeKey) -> str:
+        """Of an episode, for the agent."""
+        return replace(key, sample=self._names[key.sample]).name
 
     async def step(self, handle: str, reply: Reply, number: int | None = None) -> tuple[Turn, Turn]:
         """The turn that the reply answers, and the next one. The step is made and recorded to its
@@ -250,7 +281,19 @@ class Exam:
             left = pending(self._environment.folder, tuple(self._samples.values()), conditions,
                            repeats)  # fmt: skip
             self._left[name] = left
-        return next((item for item in self._left[name] if item[0] not in self._begun), None)
+        return next(
+            (
+                item
+                for item in self._left[name]
+                if item[0] not in self._begun and not self._is_used_up(item[0])
+            ),
+            None,
+        )
+
+    def _is_used_up(self, key: EpisodeKey) -> bool:
+        """Whether the episode would be one try too many."""
+        most, is_new = self._most_tries, not self._environment.folder.trace(key).exists()
+        return most is not None and is_new and self._tries[key.sample] >= most
 
     def _named(self, choice: Choice) -> tuple[EpisodeKey, Sample, Condition]:
         sample, condition = (
@@ -260,10 +303,17 @@ class Exam:
         if sample is None:
             raise ExamError(f"there is no sample '{choice.sample}' here", "unknown")
         if choice.repeat is None:
-            return self._free_key(sample, condition), sample, condition
-        key = EpisodeKey(sample.id, condition.name, choice.repeat)
+            key = self._free_key(sample, condition)
+        else:
+            key = EpisodeKey(sample.id, condition.name, choice.repeat)
         if key in self._begun or is_finished(self._environment.folder.trace(key)):
-            raise ExamError(f"episode {key.name} has been begun; name another repeat, or none")
+            raise ExamError(
+                f"episode {self.name(key)} has been begun; name another repeat, or none"
+            )
+        if self._is_used_up(key):
+            raise ExamError(
+                f"sample '{choice.sample}' has had its {self._most_tries} tries; name another"
+            )
         return key, sample, condition
 
     def _condition(self, name: str | None) -> Condition:
@@ -313,8 +363,8 @@ class Exam:
         if len(self._over) >= MOST_KEPT:
             del self._over[next(iter(self._over))]
         self._over[handle] = Ending(
-            opened.key.name, turn.episode.stop_reason, turn.episode.failure, turn.episode.answer,
-            turn.reward, turn.score.metrics,
+            self.name(opened.key), turn.episode.stop_reason, turn.episode.failure,
+            turn.episode.answer, turn.reward, turn.score.metrics,
         )  # fmt: skip
         self._on_end(opened.key, turn.score)
 
@@ -335,26 +385,46 @@ def _over(turn: Turn) -> str:
     return f"The episode is over ({turn.episode.stop_reason})."
 
 
+def served_names(folder: Run) -> dict[str, str]:
+    """A name for each sample, by its id: the same each time the run is served, and told by the id
+    of no other run."""
+    secret = (folder.manifest().id or "").encode()
+    return {
+        sample.id: hmac.digest(secret, sample.id.encode(), "sha256").hex()[:16]
+        for sample in folder.samples
+    }
+
+
 async def exam_folder(options: RunOptions, note: Callable[[str], None]) -> Run:
     """The run of `options.out` where there is one, which goes on with its own options; else a new
     one of these. The agent's tokens are not seen, so nothing limits them."""
     if options.out is not None and (options.out / "run.json").exists():
         note(f"{options.out} goes on, with the options that it was begun with")
-        return Run.open(options.out)
+        run = Run.open(options.out)
+        seal(run, options.dataset, note)
+        return run
     limits = {"tokens": None, **options.limits}
-    return await make_environment(replace(options, limits=limits), note)
+    run = await make_environment(replace(options, limits=limits), note, is_sealed=True)
+    check_seal(run, options.dataset, note)
+    return run
 
 
 @asynccontextmanager
 async def open_exam(
-    environment: Environment, on_end: Callable[[EpisodeKey, Score], None]
+    environment: Environment,
+    on_end: Callable[[EpisodeKey, Score], None],
+    most_tries: int | None = None,
+    ended_by_agent: bool = False,
 ) -> AsyncIterator[Exam]:
-    """An exam over the environment's folder."""
-    exam = Exam(environment, on_end)
+    """An exam over the environment's folder, which holds its samples afterwards. `ended_by_agent`:
+    whoever sits the exam can end it, so they are written only where no episode is left."""
+    exam = Exam(environment, on_end, most_tries=most_tries)
     try:
         yield exam
     finally:
         await exam.close()
+        if not (ended_by_agent and exam.has_pending):
+            environment.folder.release()
 
 
 async def tools_of(environment: Environment) -> tuple[ToolSpec, ...]:

@@ -46,7 +46,17 @@ async def serve_app(app: Any, listener: socket.socket) -> None:
     """Serves until SIGINT or SIGTERM; then requests have GRACE_S to end, and this returns."""
     import uvicorn
 
+    from agent_env.runs.http_bounds import MOST_HEAD, Receipts, bounded
+
+    receipts = Receipts()
+
     class Server(uvicorn.Server):
+        async def on_tick(self, counter: int) -> bool:
+            """Ten times a second."""
+            if counter % 10 == 0:
+                receipts.close_late(asyncio.get_running_loop().time())
+            return await super().on_tick(counter)
+
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
             """Without uvicorn's own habit to raise the signal again, which would skip the
@@ -55,9 +65,12 @@ async def serve_app(app: Any, listener: socket.socket) -> None:
                 yield
 
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, proxy_headers=False,
-        timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=75,
+        app, log_level="error", access_log=False, server_header=False, proxy_headers=False,
+        timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=75, ws="none",
+        h11_max_incomplete_event_size=MOST_HEAD,
     )  # fmt: skip
+    config.load()
+    config.http_protocol_class = bounded(config.http_protocol_class, receipts)
     await Server(config).serve(sockets=[listener])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, with_config
 from pydantic.json_schema import models_json_schema
@@ -21,7 +21,7 @@ class ResetBody(_Body):
     """Which episode to begin; nothing asks for the next pending one."""
 
     sample: str | None = None
-    """A sample's id, of GET /tasks."""
+    """A sample's name, of GET /tasks."""
     seed: Annotated[int, Field(ge=0)] | None = None
     """Instead of `sample`: sample number `seed` modulo the number of samples."""
     condition: str | None = None
@@ -76,7 +76,7 @@ class ChatTurn(TypedDict):
     id: str
     """The episode's handle."""
     episode: str
-    """CONDITION/SAMPLE.REPEAT, as in the run's folder."""
+    """CONDITION/SAMPLE.REPEAT, with the sample's name of GET /tasks."""
     messages: list[dict[str, Any]]
     """To be put at the end of the conversation; after a step they begin with the reply itself."""
     tools: list[dict[str, Any]]
@@ -99,11 +99,12 @@ class EndingBody(TypedDict):
     id: str
     episode: str
     reward: float | None
-    metrics: dict[str, float]
     stop_reason: str | None
     failure: str | None
-    answer: str | None
-    """The agent's."""
+    metrics: NotRequired[dict[str, float]]
+    """All of the task's, where the server was started with --show-metrics."""
+    answer: NotRequired[str | None]
+    """The agent's, as the scorer read it; with the metrics."""
 
 
 @with_config(_DOCS)
@@ -115,7 +116,7 @@ class TasksBody(TypedDict):
     """The first is the reward."""
     conditions: list[str]
     samples: list[str]
-    """Ids."""
+    """Names that this run alone gives its samples."""
     repeats: int
 
 

@@ -1,11 +1,11 @@
 """`agent-env serve`: the episodes of a run over HTTP, for any number of agents at once.
 
 Guaranteed: nothing of the run's folder is served but the prompt, what tools and rules say, and the
-score of an episode that is over; no gold answer at all. Every step is recorded to its end, even
-where its client has gone. A body above MOST_BYTES is refused before it is read.
-Without a token only callers of this machine are heard (by its address and the Host they name), and
-no request of a web page is carried out. Not guaranteed: that other users of this machine
-cannot connect; for that, use a token.
+reward of an episode that is over (with `shows_metrics` its metrics, from which gold answers can
+follow); no gold answer and no id of a sample. Every step is recorded to its end, even where its
+client has gone. `runs/http_bounds.py` bounds what a client costs. Without a token only callers of
+this machine are heard (by its address and the Host they name), and no request of a web page is
+carried out. Not guaranteed without a token: that other users of this machine cannot connect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from agent_env.episodes.driven import Turn
     from agent_env.records.schema import Message, Reply
 
-MOST_BYTES = 8_000_000
-"""Of a request's body."""
 STATUS = {"unknown": 404, "conflict": 409, "full": 429}
 NEXT = {
     404: "POST /episodes begins one; GET /tasks lists what there is",
@@ -71,14 +69,14 @@ class EpisodeServer:
 
     def __init__(
         self, exam: Exam, agent: str, token: str | None = None, port: int | None = None,
-        idle_s: float = 900,
+        idle_s: float = 900, shows_metrics: bool = False,
     ) -> None:  # fmt: skip
         self._exam, self._agent, self._idle_s = exam, agent, idle_s
+        self._shows_metrics = shows_metrics
         self._token = None if token is None else f"Bearer {token}".encode()
         names = (LOOPBACK, "localhost")
         self._hosts = None if port is None else {*names, *(f"{name}:{port}" for name in names)}
         self._description = _json(200, openapi(token is not None)).body
-        self._metric = exam.environment.task.metrics[0]
 
     def app(self) -> Starlette:
         """For an ASGI server."""
@@ -111,7 +109,7 @@ class EpisodeServer:
             task=manifest.task,
             metrics=list(environment.task.metrics),
             conditions=[condition.name for condition in environment.conditions],
-            samples=[sample.id for sample in environment.samples],
+            samples=list(self._exam.samples),
             repeats=manifest.repeats,
         )
         return _json(200, body)
@@ -122,8 +120,8 @@ class EpisodeServer:
         if body.seed is not None:
             if sample is not None:
                 raise Refusal(400, "bad_request", "sample and seed both choose; leave one out")
-            samples = self._exam.environment.samples
-            sample = samples[body.seed % len(samples)].id
+            samples = self._exam.samples
+            sample = samples[body.seed % len(samples)]
         if sample is None and body.repeat is not None:
             raise Refusal(400, "bad_request", "repeat is a sample's: name the sample too")
         choice = Choice(sample, body.condition, body.repeat)
@@ -136,7 +134,8 @@ class EpisodeServer:
     async def _state(self, request: Request) -> Response:
         handle = request.path_params["id"]
         opened = self._exam.opened(handle)
-        return _json(200, _turn(handle, opened.key.name, opened.turn, opened.turn.messages))
+        name = self._exam.name(opened.key)
+        return _json(200, _turn(handle, name, opened.turn, opened.turn.messages))
 
     async def _step(self, request: Request) -> Response:
         handle = request.path_params["id"]
@@ -145,16 +144,28 @@ class EpisodeServer:
         reply = _reply(body, opened.turn.messages, self._agent)
         before, turn = await self._exam.step(handle, reply, body.number)
         new = turn.messages[len(before.messages) :]
-        return _json(200, _turn(handle, opened.key.name, turn, new))
+        return _json(200, _turn(handle, self._exam.name(opened.key), turn, new))
 
     async def _score(self, request: Request) -> Response:
         handle = request.path_params["id"]
-        return _json(200, _ending(handle, self._exam.ending(handle)))
+        return _json(200, self._ending(handle, self._exam.ending(handle)))
 
     async def _give_up(self, request: Request) -> Response:
         handle = request.path_params["id"]
         ending = await self._exam.give_up(handle, "given up by the agent")
-        return _json(200, _ending(handle, ending))
+        return _json(200, self._ending(handle, ending))
+
+    def _ending(self, handle: str, ending: Ending) -> EndingBody:
+        body = EndingBody(
+            id=handle,
+            episode=ending.episode,
+            reward=ending.reward,
+            stop_reason=ending.stop_reason,
+            failure=ending.failure,
+        )
+        if self._shows_metrics:
+            body |= {"metrics": dict(ending.metrics), "answer": ending.answer}
+        return body
 
     def _guarded(
         self, answer: Callable[[Request], Awaitable[Response]]
@@ -172,6 +183,8 @@ class EpisodeServer:
                 return _error(status, exc.kind, f"{exc}; {NEXT[status]}")
             except AgentEnvError as exc:
                 return _error(500, "failure", str(exc))
+            except ClientDisconnect:
+                return Response(status_code=400)  # nobody reads it
 
         return guarded
 
@@ -186,8 +199,8 @@ class EpisodeServer:
         if self._token is not None and request.url.path != "/health":
             sent = headers.get("authorization", "").encode("latin-1")
             if not hmac.compare_digest(sent, self._token):
-                raise Refusal(401, "no_token", "send the header 'Authorization: Bearer TOKEN' with "
-                              "the token of the variable that --token-env names")  # fmt: skip
+                raise Refusal(401, "no_token", "send the header 'Authorization: Bearer TOKEN': "
+                              "serve printed the token, or --token-env names it")  # fmt: skip
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -208,18 +221,13 @@ class EpisodeServer:
 
 async def _body(request: Request, model: type[Body]) -> Body:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MOST_BYTES:
-            raise Refusal(413, "too_large", f"the body is above {MOST_BYTES:,} bytes; send less")
-        parts.append(part)
+    data = await request.body()
     if kind != "application/json":  # a web page can send any other type, or none, without asking
         raise Refusal(
             415, "no_json", f"the body is '{kind}'; send 'content-type: application/json'"
         )
     try:
-        return model.model_validate_json(b"".join(parts) or b"{}")
+        return model.model_validate_json(data or b"{}")
     except ValidationError as exc:
         known = ", ".join(model.model_fields)
         raise Refusal(
@@ -252,18 +260,6 @@ def _turn(handle: str, episode: str, turn: Turn, messages: tuple[Message, ...]) 
         reward=turn.reward,
         stop_reason=None if ended is None else ended.stop_reason,
         failure=None if ended is None else ended.failure,
-    )
-
-
-def _ending(handle: str, ending: Ending) -> EndingBody:
-    return EndingBody(
-        id=handle,
-        episode=ending.episode,
-        reward=ending.reward,
-        metrics=dict(ending.metrics),
-        stop_reason=ending.stop_reason,
-        failure=ending.failure,
-        answer=ending.answer,
     )
 
 

@@ -158,9 +158,10 @@ class ExamServer:
         facts: dict[str, Any] = {"accepted": submission.episode is not None}
         if submission.score is None or not self._tells_score:
             return submission.text, facts
-        scores = dict(submission.score.metrics)
-        text = ", ".join(f"{name} {value:g}" for name, value in scores.items())
-        return f"{submission.text} {text}", facts | {"score": scores}
+        metric = self._exam.environment.task.metrics[0]  # gold can follow from the others
+        value = submission.score.metrics.get(metric)
+        text = "no score" if value is None else f"{metric} {value:g}"
+        return f"{submission.text} {text}", facts | {"score": {metric: value}}
 
     def _handle(self, arguments: dict[str, Any]) -> str:
         """The episode that is meant; taken out of the arguments."""

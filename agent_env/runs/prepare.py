@@ -65,10 +65,15 @@ DEFAULT_COUNT = 12
 
 
 async def prepare_run(
-    options: RunOptions, note: Callable[[str], None], stack: AsyncExitStack, is_asked: bool = True
+    options: RunOptions,
+    note: Callable[[str], None],
+    stack: AsyncExitStack,
+    is_asked: bool = True,
+    is_sealed: bool = False,
 ) -> Run:
     """Validates the options and creates the run's folder; writes nothing before validation.
-    `is_asked`: false if another program replies for the model. The objects opened for the checks
+    `is_asked`: false if another program replies for the model; `is_sealed`: true if the samples
+    are kept from the folder until `release`. The objects opened for the checks
     stay open in the run until the stack is closed."""
     (options,) = addressed(options, [options.model])
     server = None
@@ -118,7 +123,7 @@ async def prepare_run(
     run = _create(
         options, task, chosen, conditions, sandbox, made, limits,
         about_calls | {"until": until, "mcp": servers, "left_out": asked.left_out},
-        uses, _copies(options, made.samples, note), texts,
+        uses, _copies(options, made.samples, note), texts, is_sealed,
     )  # fmt: skip
     run.task, run.parts, run.objects = task, Parts(counted, sandbox), options.objects
     stack.callback(run.let_go)
@@ -354,6 +359,7 @@ def _create(
     uses: tuple[PluginUse, ...],
     copies: Sequence[ContextCopy] = (),
     texts: PromptTexts = (None, None),
+    is_sealed: bool = False,
 ) -> Run:
     from agent_env.episodes.run_folder import digest, samples_bytes
 
@@ -363,7 +369,7 @@ def _create(
         raise ConfigError(f"{path} holds a run already; resume it or name another --out")
     data, tables = samples_bytes(made.samples), samples_bytes(made.tables)
     fields = about_calls | {
-        "id": token_hex(6),
+        "id": token_hex(16),
         "task": task.name,
         "plugins": uses,
         "model_parameters": {"base_url": options.base_url, **options.parameters},
@@ -388,6 +394,8 @@ def _create(
     manifest = Manifest(**entries(options) | fields)
     manifest = manifest.model_copy(update={"plugins": uses_in(manifest)})
     run = Run(path)
+    if is_sealed:
+        run.hold({"samples.jsonl": data, "materials.jsonl": tables})
     run.create(manifest, data, tables, {copy.use.file: copy.data for copy in copies})
     return run
 

@@ -34,9 +34,10 @@ class AgentEnvObservation(Observation):
         default_factory=list, description="Those that may be called now."
     )
     tool_choice: str = Field(default="auto", description="auto, required or none.")
-    episode: str = Field(default="", description="CONDITION/SAMPLE.REPEAT in the run's folder.")
+    episode: str = Field(default="", description="CONDITION/SAMPLE.REPEAT, by the server.")
     stop_reason: str | None = Field(default=None, description="Why the episode is over.")
     failure: str | None = Field(default=None, description="Why the episode has no score.")
     metrics: dict[str, float] = Field(
-        default_factory=dict, description="All of the task's, once the episode is over."
+        default_factory=dict,
+        description="All of the task's once the episode is over, of a server with --show-metrics.",
     )

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import ToolSpec
 from agent_env.runs.environment import open_environment
 from agent_env.runs.exam import Exam, ExamError, exam_folder, open_exam, tools_of
@@ -41,9 +42,9 @@ def _sit(
     return asyncio.run(main())
 
 
-async def _gold(exam: Exam, episode: str) -> str:
-    run = Run(exam.folder)
-    sample = run.samples_by_id[episode.split("/")[1].rpartition(".")[0]]
+async def _gold(exam: Exam, handle: str) -> str:
+    sample = exam.environment.folder.samples_by_id[exam.opened(handle).key.sample]
+    assert isinstance(sample, TimePuzzle)
     return "MY ANSWER: " + (", ".join(sample.worded("explicit").gold) or "None")
 
 
@@ -52,7 +53,7 @@ def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path: Path) -> No
         while (question := await exam.begin("a client 1.0")) is not None:
             result = await exam.call(question.handle, "calendars", HEBREW)
             assert not result.is_error
-            submission = await exam.submit(question.handle, await _gold(exam, question.episode))
+            submission = await exam.submit(question.handle, await _gold(exam, question.handle))
             assert submission.text == "The episode is over (answered)."
 
     ends: list[Any] = []

@@ -16,8 +16,8 @@ from agent_env.episodes.export.chat import chat_message, message_of
 from agent_env.families.reference.policy import Reference
 from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
-from agent_env.runs.exam import Choice, Exam, open_exam
-from agent_env.runs.http_server import MOST_BYTES, EpisodeServer
+from agent_env.runs.exam import Choice, Exam, exam_folder, open_exam, served_names
+from agent_env.runs.http_server import EpisodeServer
 from agent_env.runs.options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
@@ -52,20 +52,21 @@ class Served:
 
 def _served(
     out: Path, agent: Callable[[Served], Awaitable[Result]], token: str | None = None,
-    clock: Callable[[], float] | None = None, **changes: Any,
+    clock: Callable[[], float] | None = None, tries: int | None = None,
+    shows_metrics: bool = False, **changes: Any,
 ) -> Result:  # fmt: skip
     options = RunOptions("time-puzzles", conditions=("base", "explicit+cal"), limit=2, out=out)
 
     async def main() -> Result:
-        there = (out / "run.json").exists()
-        folder = Run.open(out) if there else await make_environment(replace(options, **changes))
+        folder = await exam_folder(replace(options, **changes), lambda text: None)
         async with (
             open_environment(folder, note=lambda text: None) as environment,
-            open_exam(environment, lambda key, score: None) as exam,
+            open_exam(environment, lambda key, score: None, tries) as exam,
         ):
             if clock is not None:
                 exam = Exam(environment, lambda key, score: None, clock)
-            server = EpisodeServer(exam, "policy", token, 8322 if token is None else None)
+            port = 8322 if token is None else None
+            server = EpisodeServer(exam, "policy", token, port, shows_metrics=shows_metrics)
             transport = httpx.ASGITransport(server.app())
             base = "http://localhost:8322"
             async with httpx.AsyncClient(transport=transport, base_url=base) as client:
@@ -81,6 +82,13 @@ async def _reference(turn: dict[str, Any], talk: list[dict[str, Any]]) -> dict[s
     specs = tuple(ToolSpec.model_validate(tool["function"]) for tool in turn["tools"])
     reply = await Reference().generate(tuple(map(message_of, talk)), specs)
     return {"message": chat_message(reply.message)}
+
+
+def _own(episode: str, samples: dict[str, str]) -> str:
+    """The episode with its sample's id."""
+    condition, _, rest = episode.partition("/")
+    name, _, repeat = rest.rpartition(".")
+    return f"{condition}/{samples[name]}.{repeat}"
 
 
 async def _drive(served: Served, body: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +112,9 @@ def test_episodes_over_http_score_as_those_driven_in_process(tmp_path: Path) -> 
         ]
         scores = [await served.get(f"/episodes/{end['id']}/score") for end in ends]
         assert [s["reward"] for s in scores] == [end["reward"] for end in ends]
-        return {end["episode"]: (end["reward"], end["stop_reason"]) for end in ends}
+        ids = served_names(served.exam.environment.folder)
+        names = {name: sample for sample, name in ids.items()}
+        return {_own(end["episode"], names): (end["reward"], end["stop_reason"]) for end in ends}
 
     async def in_process() -> dict[str, Any]:
         options = RunOptions("time-puzzles", conditions=("base", "explicit+cal"), limit=2,
@@ -137,7 +147,7 @@ def test_episodes_over_http_score_as_those_driven_in_process(tmp_path: Path) -> 
 
 def test_a_conversation_is_what_the_messages_of_all_turns_make(tmp_path: Path) -> None:
     async def agent(served: Served) -> tuple[Any, Any]:
-        body = {"sample": served.exam.environment.samples[0].id, "condition": "explicit+cal"}
+        body = {"sample": served.exam.samples[0], "condition": "explicit+cal"}
         turn = await served.post("/episodes", body, 201)
         place = f"/episodes/{turn['id']}"
         usage = {"prompt_tokens": 9, "completion_tokens": 4}
@@ -153,7 +163,7 @@ def test_a_conversation_is_what_the_messages_of_all_turns_make(tmp_path: Path) -
 
 def test_nothing_chosen_hands_out_the_pending_episodes_and_then_no_content(tmp_path: Path) -> None:
     async def agent(served: Served) -> list[str]:
-        sample = served.exam.environment.samples[0].id
+        sample = served.exam.samples[0]
         named = await served.post("/episodes", {"sample": sample}, 201)
         names = [named["episode"]]
         for _ in range(3):
@@ -181,7 +191,6 @@ def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path: Path) -> None
             await served.client.post(f"{place}/step", json={**NO_DATE, "number": 2}),
             await served.client.post(f"{place}/step", content=b"{}"),
             await served.client.post(f"{place}/step", json={"message": {"role": "user"}}),
-            await served.client.post("/episodes", content=b" " * (MOST_BYTES + 1)),
             await served.client.get("/runs"),
             await served.client.get("/tasks", headers={"host": "puzzles.example"}),
         ]
@@ -194,12 +203,12 @@ def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path: Path) -> None
 
     told = _served(tmp_path / "run", agent)
     assert [status for status, _ in told] == [
-        409, 404, 404, 404, 400, 409, 415, 400, 413, 404, 421, 409, 409,
+        409, 404, 404, 404, 400, 409, 415, 400, 404, 421, 409, 409,
     ]  # fmt: skip
     assert told[2][1].startswith("there is no sample 'x' here; POST /episodes begins one")
     assert told[4][1].startswith("sampel: Extra inputs are not permitted; known fields: sample")
     assert "step 2 of" in told[5][1]
-    assert "is over (answered)" in told[11][1]
+    assert "is over (answered)" in told[10][1]
 
 
 def test_without_the_token_only_the_health_is_told(tmp_path: Path) -> None:
@@ -351,7 +360,7 @@ def test_a_reply_that_was_cut_or_refused_is_taken_as_such(tmp_path: Path) -> Non
 
 def test_a_begun_repeat_is_not_begun_twice(tmp_path: Path) -> None:
     async def agent(served: Served) -> None:
-        sample = served.exam.environment.samples[0].id
+        sample = served.exam.samples[0]
         question = await served.exam.begin("x", Choice(sample, "base", 3))
         assert question is not None
         assert question.episode == f"base/{sample}.3"
@@ -361,3 +370,68 @@ def test_a_begun_repeat_is_not_begun_twice(tmp_path: Path) -> None:
         assert turn.done
 
     _served(tmp_path / "run", agent)
+
+
+def test_the_reply_after_an_episode_gives_no_other_figure_than_the_reward(tmp_path: Path) -> None:
+    """`days_off` of a wrong date gave the right one away."""
+
+    async def agent(served: Served) -> dict[str, Any]:
+        turn = await served.post("/episodes", {"condition": "base"}, 201)
+        wrong = {"message": {"role": "assistant", "content": "MY ANSWER: 1900-01-01"}}
+        end = await served.post(f"/episodes/{turn['id']}/step", wrong)
+        assert [key for key, value in end.items() if isinstance(value, float)] == ["reward"]
+        return dict(await served.get(f"/episodes/{turn['id']}/score"))
+
+    plain = _served(tmp_path / "run", agent)
+    assert set(plain) == {"id", "episode", "reward", "stop_reason", "failure"}
+    assert (plain["reward"], plain["stop_reason"]) == (0.0, "answered")
+    shown = _served(tmp_path / "shown", agent, shows_metrics=True)
+    assert set(shown) - set(plain) == {"metrics", "answer"}
+    assert "days_off" in shown["metrics"]
+
+
+def test_no_served_text_has_a_samples_id_and_the_names_stay_the_same(tmp_path: Path) -> None:
+    async def agent(served: Served) -> tuple[list[str], list[str]]:
+        texts = [(await served.client.get(path)).text for path in ("/tasks", "/openapi.json")]
+        name = served.exam.samples[0]
+        began = await served.client.post("/episodes", json={"sample": name})
+        place = f"/episodes/{began.json()['id']}"
+        repeat = int(began.json()["episode"].rpartition(".")[2])
+        texts += [began.text, (await served.client.get(place)).text]
+        again = {"sample": name, "repeat": repeat}
+        texts.append((await served.client.post("/episodes", json=again)).text)
+        texts.append((await served.client.post("/episodes", json={"sample": "tp-1-00001"})).text)
+        texts.append((await served.client.post(f"{place}/step", json=NO_DATE)).text)
+        texts.append((await served.client.get(f"{place}/score")).text)
+        assert texts.pop(5) == (
+            '{"error": {"code": "unknown", "message": "there is no sample \'tp-1-00001\' here; '
+            'POST /episodes begins one; GET /tasks lists what there is"}}'
+        )
+        return list(served.exam.samples), texts
+
+    names, texts = _served(tmp_path / "run", agent)
+    assert [name for name in names if len(name) != 16] == []
+    assert "tp-1" not in "".join(texts)
+    assert _served(tmp_path / "run", agent)[0] == names
+    assert set(_served(tmp_path / "other", agent)[0]).isdisjoint(names)
+
+
+def test_tries_at_a_sample_are_counted_over_conditions_and_servers(tmp_path: Path) -> None:
+    async def agent(served: Served) -> None:
+        name = served.exam.samples[0]
+        for condition in ("base", "explicit+cal"):
+            turn = await served.post("/episodes", {"sample": name, "condition": condition}, 201)
+            await served.post(f"/episodes/{turn['id']}/step", NO_DATE)
+        error = await served.post("/episodes", {"sample": name}, 409)
+        assert "has had its 2 tries" in error["error"]["message"]
+
+    async def later(served: Served) -> list[str]:
+        error = await served.post("/episodes", {"seed": 0}, 409)
+        assert "has had its 2 tries" in error["error"]["message"]
+        turns = [await served.post("/episodes", {}, 201) for _ in range(2)]
+        await served.post("/episodes", {}, 204)
+        return [turn["episode"].split("/")[1].rpartition(".")[0] for turn in turns]
+
+    _served(tmp_path / "run", agent, tries=2, repeats=2)
+    second = _served(tmp_path / "run", later, tries=2)
+    assert len(set(second)) == 1  # of four episodes of it that are pending

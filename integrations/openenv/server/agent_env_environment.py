@@ -92,7 +92,7 @@ class AgentEnvEnvironment(Environment[AgentEnvAction, AgentEnvObservation, State
         metrics: dict[str, float] = {}
         if turn["done"]:
             reward = turn["reward"]
-            metrics = _body(self._server.get(f"{self._place}/score"))["metrics"]
+            metrics = _body(self._server.get(f"{self._place}/score")).get("metrics", {})
             self._place = None
         return AgentEnvObservation(
             messages=turn["messages"],

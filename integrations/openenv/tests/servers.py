@@ -45,10 +45,14 @@ def openenv(task: str, run: Path, limit: int = 3) -> Iterator[str]:
     """The address of OpenEnv's server before `agent-env serve TASK`."""
     words = [AGENT_ENV, "serve", task, *CONDITIONS, "--limit", str(limit), "--out", str(run)]
     with (
-        process([*words, "--port", "0"]) as inner,
+        process(
+            [*words, "--port", "0", "--token-env", "AGENT_ENV_TOKEN", "--show-metrics"],
+            AGENT_ENV_TOKEN="of-the-tests",
+        ) as inner,
         process(
             [sys.executable, "-m", "agent_env_openenv.server.app", "--port", "0"],
             AGENT_ENV_URL=inner,
+            AGENT_ENV_TOKEN="of-the-tests",
         ) as url,
     ):
         yield url

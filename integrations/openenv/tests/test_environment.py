@@ -60,19 +60,28 @@ def test_rewards_are_the_scores_of_a_run(task: str, tmp_path: Path) -> None:
             AgentEnvClient(base_url=url).sync() as client,
             httpx.Client(base_url=model, timeout=60) as asked,
         ):
-            rewards = {
-                name: play(client, asked, condition=name.split("/")[0], sample=name.split("/")[1])
-                for name in expected
+            numbers = {
+                sample: n
+                for n, sample in enumerate(
+                    sorted(s.split("/")[1] for s in expected if s.startswith("base/"))
+                )
             }
+            rewards = {
+                name: play(client, asked, condition=name.split("/")[0],
+                           seed=numbers[name.split("/")[1]])
+                for name in expected
+            }  # fmt: skip
     assert len(rewards) == 6
     assert rewards == expected
     assert scores_of(served) == expected
 
 
 def test_the_oracle_earns_one_the_floor_nothing_and_both_again(tmp_path: Path) -> None:
-    run = tmp_path / "run"
+    run, file = tmp_path / "run", tmp_path / "questions.jsonl"
+    subprocess.run([AGENT_ENV, "generate", "time-puzzles", "--count", "20", "--out", str(file)],
+                   check=True, capture_output=True)  # fmt: skip
     with openenv("time-puzzles", run, limit=20) as url:
-        answers = oracle().gold_answers(run)
+        answers = oracle().gold_answers(file)
         earned = [oracle().rewards(url, answers) for _ in range(2)]
         unknown = dict.fromkeys(answers, "I do not know.")
         floor = [oracle().rewards(url, unknown) for _ in range(2)]
