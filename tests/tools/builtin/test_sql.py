@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,8 @@ TABLE = MaterialTable(
 )
 
 
-def ask(query: str, timeout_s: float = 5.0) -> str:
-    tool = Sql([TABLE], timeout_s)
-    try:
-        return asyncio.run(tool.run({"query": query})).output
-    finally:
-        tool.close()
+def ask(query: str, cpu_s: float | None = None) -> str:
+    return asyncio.run(Sql([TABLE], cpu_s).run({"query": query})).output
 
 
 def test_rows_come_back_as_text_under_their_columns() -> None:
@@ -55,6 +52,8 @@ def test_the_description_names_tables_and_columns() -> None:
         "SELECT 1; DELETE FROM posts",
         "BEGIN",
         "SELECT zeroblob(2000000000)",
+        "SELECT hex(fts3_tokenizer('simple'))",
+        "SELECT '\ud800'",
         "",
         "-- nothing",
         "SELEC name FROM posts",
@@ -65,10 +64,46 @@ def test_everything_but_reading_is_refused_to_the_model(query: str) -> None:
         ask(query)
 
 
-def test_a_query_without_end_is_stopped() -> None:
-    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
-    with pytest.raises(ToolError, match="too long"):
-        ask(endless, timeout_s=0.2)
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {} FROM n"
+
+
+def test_a_query_without_end_is_stopped_and_the_next_is_answered() -> None:
+    with pytest.raises(ToolError, match=r"the query took more than 0.2 s of CPU time; ask for les"):
+        ask(ENDLESS.format("max(i)"), cpu_s=0.2)
+    assert ask("SELECT 1 AS one") == "one\n1"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT hex(zeroblob(400000000))",
+        "SELECT replace(printf('%99999s', ''), ' ', printf('%99999s', ''))",
+    ],
+)
+def test_a_query_that_fills_the_memory_fails_and_the_next_is_answered(query: str) -> None:
+    with pytest.raises(ToolError, match="the query took more than 256 MB of memory; ask for less"):
+        ask(query)
+    assert ask("SELECT 1 AS one") == "one\n1"
+
+
+def test_wide_rows_of_long_texts_cost_this_process_nothing() -> None:
+    """A SELECT of 1,234 characters once took 4.2 GB here."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    wide = ", ".join(f"printf('%999999s', {n}) AS c{n}" for n in range(25))
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3)"
+    assert ask(f"{many} SELECT {wide} FROM n").count("24") == 4
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # kB
+
+
+def test_other_episodes_are_answered_beside_queries_without_end() -> None:
+    async def main() -> list[object]:
+        own = [Sql([TABLE], cpu_s=0.3) for _ in range(12)]
+        queries = [ENDLESS.format("max(i)")] * 6 + ["SELECT count(*) AS n FROM posts"] * 6
+        calls = (tool.run({"query": query}) for tool, query in zip(own, queries, strict=True))
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    results = asyncio.run(main())
+    assert [type(each).__name__ for each in results] == ["ToolError"] * 6 + ["ToolResult"] * 6
 
 
 def test_more_rows_than_fit_are_cut_and_said() -> None:

@@ -1,0 +1,45 @@
+"""Messages of the worker: JSON behind its length in four bytes."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from typing import Any
+
+
+class NoMessage(ValueError):
+    """What came is no message, or too long a one."""
+
+
+def send(wire: socket.socket, message: Any) -> None:
+    """All of the message."""
+    data = json.dumps(message).encode()
+    wire.sendall(len(data).to_bytes(4, "big") + data)
+
+
+def receive(wire: socket.socket, most: int, until: float | None = None) -> dict[str, Any]:
+    """The next message; EOFError where the other side is gone, TimeoutError at `until` (monotonic
+    seconds), NoMessage for what is none or has more than `most` bytes."""
+    size = int.from_bytes(_exactly(wire, 4, until), "big")
+    if size > most:
+        raise NoMessage(f"a message of {size:,} bytes")
+    try:
+        message = json.loads(_exactly(wire, size, until))
+    except (ValueError, RecursionError) as exc:
+        raise NoMessage("what is no JSON") from exc
+    if not isinstance(message, dict):
+        raise NoMessage("what is no message")
+    return message
+
+
+def _exactly(wire: socket.socket, size: int, until: float | None) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        if until is not None:
+            wire.settimeout(max(1e-3, until - time.monotonic()))
+        part = wire.recv(min(size - len(data), 1 << 20))
+        if not part:
+            raise EOFError
+        data += part
+    return bytes(data)
