@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import islice
 from random import Random
 
 DaySet = int
@@ -89,11 +90,13 @@ class DayRange:
         within = days >> low
         span = within.bit_length()
         bits = within.to_bytes(span // 8 + 1, "little")
+        random = rng.random
         for _ in range(400):  # fails only for a very sparse set
-            place = int(rng.random() * span)
+            place = int(random() * span)
             if bits[place >> 3] >> (place & 7) & 1:
                 return self.day(low + place)
-        return rng.choice(list(self.dates(days)))
+        number = rng.choice(range(days.bit_count()))
+        return next(islice(self.dates(days), number, None))
 
     def runs(self, days: DaySet) -> list[tuple[date, date]]:
         """The runs of consecutive days of a set, in order."""

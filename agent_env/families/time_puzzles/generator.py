@@ -58,10 +58,20 @@ class Chosen:
     """For each the days that it alone excludes; none: it is unnecessary, with any further facts
     too."""
 
-    def with_fact(self, entry: Entry) -> Chosen:
-        """These facts and one more."""
-        alone = (*(days & entry.days for days in self.alone), self.solutions & ~entry.days)
-        return Chosen((*self.entries, entry), self.solutions & entry.days, alone)
+    def with_fact(self, entry: Entry, solutions: DaySet, checked: bool) -> Chosen | None:
+        """These facts and one more, which leaves `solutions`; None where `checked` and one of them
+        is unnecessary."""
+        if not checked:
+            return Chosen((*self.entries, entry), solutions, ())
+        last = self.solutions ^ solutions
+        if not last:
+            return None
+        alone = []
+        for days in self.alone:
+            if not (own := days & entry.days):
+                return None
+            alone.append(own)
+        return Chosen((*self.entries, entry), solutions, (*alone, last))
 
 
 class NotFound(ConfigError):
@@ -93,6 +103,7 @@ class Generator:
     ) -> None:
         self._target = target
         self._days = days
+        self._everything = days.everything
         self._checked = checked
         self._sets = DaySets(days, tables)
         self._wording = Wording(tables, self._sets)
@@ -144,7 +155,7 @@ class Generator:
         if domain:
             seed_date = self._days.draw(domain, rng)
             options = self._options(kinds, seed_date, rng)
-            start = Chosen((event,), event.days, (self._days.everything & ~event.days,))
+            start = Chosen((event,), event.days, (self._everything & ~event.days,))
             for entries in self._search(start, options, shape.solutions):
                 yield entries, seed_date
 
@@ -197,11 +208,12 @@ class Generator:
         # where checked, each further fact excludes a day
         least = solution_count + (len(further) if self._checked else 0)
         for entry in entries:
-            size = (chosen.solutions & entry.days).bit_count()
+            solutions = chosen.solutions & entry.days
+            size = solutions.bit_count()
             if size < least or (not further and size > least):
                 continue
-            more = chosen.with_fact(entry)
-            if not self._checked or all(more.alone):
+            more = chosen.with_fact(entry, solutions, self._checked)
+            if more is not None:
                 yield from self._search(more, further, solution_count)
 
     def _contradictions(
@@ -217,7 +229,7 @@ class Generator:
             return
         day = self._days.draw(domain, rng)
         entries = [event, *(rng.choice(kind.entries(day, rng)) for kind in first)]
-        rests = rests_of([entry.days for entry in entries], self._days.everything)
+        rests = rests_of([entry.days for entry in entries], self._everything)
         common = rests[0] & entries[0].days
         for _ in range(BREADTH):
             others = rng.choice(rests) & ~common & last.domain
@@ -234,7 +246,7 @@ class Generator:
         if self._target.bounds and not self._target.admits(self._difficulty(entries)):
             return None
         facts = [entry.fact for entry in entries]
-        rests = rests_of([entry.days for entry in entries], self._days.everything)
+        rests = rests_of([entry.days for entry in entries], self._everything)
         answer = rests[0] & entries[0].days
         checks = self._guarantees.checks(facts, rests, answer) if self._checked else None
         if (self._checked and checks is None) or self._guarantees.needs_open_end(facts, answer):
@@ -247,7 +259,7 @@ class Generator:
         return self._puzzle([entries[i] for i in order], explicit, answer, checks, seed_date, name)
 
     def _difficulty(self, entries: Sequence[Entry]) -> Difficulty:
-        return difficulty_of(entries, self._sets.events, self._days.everything)
+        return difficulty_of(entries, self._sets.events, self._everything)
 
     def _puzzle(
         self,

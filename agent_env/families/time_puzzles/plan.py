@@ -143,49 +143,51 @@ def _featuring(
     }
 
 
+_ByLevel = dict[Level, list[FactKind]]
+"""The kinds that can still be drawn."""
+
+
 def plan_kinds(
     kinds: Mapping[str, FactKind], outline: Outline, count: int, checked: bool, rng: Random
 ) -> list[FactKind]:
     """Up to `count` kinds beside the event; `checked` excludes combinations that the checks
     reject."""
     unfit = UNFIT[outline.relation] if checked else frozenset()
-    open_ = {kind.name: kind for kind in kinds.values() if kind.name not in unfit}
+    open_: _ByLevel = {"year": [], "month": [], "day": []}
+    for kind in kinds.values():
+        if kind.name not in unfit:
+            open_[kind.level].append(kind)
     event_level: Level = "year" if outline.relation == "years" else outline.relation
     level_counts: dict[Level, int] = {"year": 0, "month": 0, "day": 0}
     level_counts[event_level] += 1
     selection: list[FactKind] = []
-    if outline.lead and count:
-        selection.append(_take(open_, [open_[outline.lead]], checked, False, rng))
-        level_counts[selection[0].level] += 1
-    if outline.feature in open_ and len(selection) < count:
-        selection.append(_take(open_, [open_[outline.feature]], checked, False, rng))
-        level_counts[selection[-1].level] += 1
-    while len(selection) < count and open_:
+    for name in (outline.lead, outline.feature):
+        named = [kind for own in open_.values() for kind in own if kind.name == name]
+        if named and len(selection) < count:
+            selection.append(_take(open_, named, checked, False, rng))
+            level_counts[selection[-1].level] += 1
+    while len(selection) < count and any(open_.values()):
         kind = _take(open_, _least_used(open_, level_counts), checked, count >= MANY, rng)
         level_counts[kind.level] += 1
         selection.append(kind)
     return selection
 
 
-def _least_used(open_: Mapping[str, FactKind], level_counts: Mapping[Level, int]) -> list[FactKind]:
+def _least_used(open_: _ByLevel, level_counts: Mapping[Level, int]) -> list[FactKind]:
     """The remaining kinds of the levels with the fewest facts so far."""
-    by_level: dict[Level, list[FactKind]] = {level: [] for level in level_counts}
-    for kind in open_.values():
-        by_level[kind.level].append(kind)
-    fewest = min([level_counts[level] for level, kinds in by_level.items() if kinds])
-    return [k for level, kinds in by_level.items() if level_counts[level] == fewest for k in kinds]
+    fewest = min([level_counts[level] for level, kinds in open_.items() if kinds])
+    return [k for level, kinds in open_.items() if level_counts[level] == fewest for k in kinds]
 
 
 def _take(
-    open_: dict[str, FactKind], among: list[FactKind], checked: bool, evenly: bool, rng: Random
+    open_: _ByLevel, among: list[FactKind], checked: bool, evenly: bool, rng: Random
 ) -> FactKind:
     """Draws a kind by weight; removes its category and conflicting kinds from `open_`."""
     kind = rng.choice(among) if evenly else rng.choices(among, [k.weight for k in among])[0]
     excluded = _EXCLUDED.get(kind.name, frozenset()) if checked else frozenset()
     category = kind.category
-    gone = [n for n, other in open_.items() if other.category == category or n in excluded]
-    for name in gone:
-        del open_[name]
+    for level, kinds in open_.items():
+        open_[level] = [k for k in kinds if k.category != category and k.name not in excluded]
     return kind
 
 
