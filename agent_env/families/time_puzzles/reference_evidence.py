@@ -28,6 +28,12 @@ _FRAME = re.compile(r"^My notes: | (?:begins|ends)$")
 _NAME = re.compile(r"(?<!\w)[^\W_a-z][\w'’-]*(?:\.? [^\W_a-z][\w'’-]*)*")
 """Consecutive words that begin with a capital or a digit."""
 _HEADING = re.compile(r"\A(.*)\nhttps?://\S+$", re.M)
+_TIME = r"((?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, )?\d{4}(?:-\d\d(?:-\d\d)?)?)"
+_STATED = re.compile(
+    rf"\b(?:began|begun|opened|ended|end|over) (?:on|in) {_TIME}|\bfrom {_TIME} to {_TIME}"
+    r"|\btook place in (\d{4})(?=\.|$)"
+)
+"""Dates of any precision behind the words that say what they are of."""
 NAME_WEIGHT = 2
 """Weight of a name or number, relative to another word."""
 _WORD = re.compile(r"[^\W_]+")
@@ -121,7 +127,7 @@ def _years(text: str) -> Clause | None:
     listed = re.search(r"^Years: (.+)$", text, re.M)
     if listed:
         return ["years", sorted({int(year) for year in re.findall(r"\b\d{4}\b", listed[1])})]
-    days = [*_rows(text, "first day"), *_rows(text, "last day")] or days_in(_lead(text))
+    days = [*_rows(text, "first day"), *_rows(text, "last day")] or _stated(_lead(text))
     if len(days) == 1 and re.search(r"\b(began|ended)\b", _lead(text)):
         return None  # a report of one edge
     if days:
@@ -142,6 +148,10 @@ def _bounds(text: str, first: str, last: str, lookup: Lookup) -> Clause | None:
     """From a page on a person: the days between the two lines' dates, or what one of them shares
     with the date."""
     starts, ends = _rows(text, first), _rows(text, last)
+    if not starts and lookup.what == "life" and re.search(r"\b(?:is|was) alive\b", text):
+        days = _stated(_lead(text))  # a page on the event that someone was alive
+        starts = _rows(text, "first day") or days[:1]
+        ends = _rows(text, "last day") or days[1:2]
     if not starts:  # no table of facts: the dates of the first sentence, in pairs
         lead = _lead(text)
         days = days_in(lead) if re.search(r"\bborn\b|\bPresident\b", lead) else []
@@ -173,16 +183,25 @@ def _rows(text: str, name: str) -> list[Day]:
 def _edge_days(text: str, lookup: Lookup) -> list[Day]:
     """The lead's dates of the lookup's edge; a lead with `began` has no end, and vice versa."""
     lead = _lead(text)
-    days = days_in(lead)
+    days = _stated(lead)
     if len(days) == 1 and re.search(r"\b(began|ended)\b", lead):
         edge = "first" if re.search(r"\bbegan\b", lead) else "last"
         return days if edge == lookup.edge else []
     return days[:1] if lookup.edge == "first" else days[-1:]
 
 
+def _stated(lead: str) -> list[Day]:
+    """The dates of a sentence, known to the day, the month or the year."""
+    times = [time for match in _STATED.finditer(lead) for time in match.groups() if time]
+    days, full = [day for time in times for day in days_in(time)], days_in(lead)
+    return days if len(days) > len(full) else full
+
+
 def _lead(text: str) -> str:
-    """The first sentence with a date, else the beginning; print dates and addresses are skipped."""
-    for line in text.splitlines():
+    """The first sentence with a date, else the beginning; the title, addresses and print dates are
+    skipped."""
+    heading = _HEADING.match(text)
+    for line in text[heading.end() if heading else 0 :].splitlines():
         if line.startswith(("Printed on ", "http")):
             continue
         if (match := _DATE.search(line) or re.search(r"\b\d{4}\b", line)) is not None:

@@ -17,7 +17,17 @@ from agent_env.temporal.facts.tables import EventRow, IntervalRow, LifeRow, Term
 from agent_env.web.full_text import words_of
 from agent_env.web.site.crosslinks import CrossLinks
 from agent_env.web.site.difficulty import Difficulty
-from agent_env.web.site.sheet import Link, Row, Sheet, a, capital, chance, date_text, listed
+from agent_env.web.site.sheet import (
+    Link,
+    Row,
+    Sheet,
+    a,
+    capital,
+    chance,
+    date_text,
+    listed,
+    on_date,
+)
 
 INVENTED = "Everything on this page belongs to an imaginary world."
 PASSAGE = (
@@ -86,19 +96,19 @@ def _sites(row: EventRow) -> list[Link]:
 
 def _when(row: EventRow, rng: Random) -> str:
     if row.start is not None and row.end is None:
-        return f" began on {date_text(row.start, rng)} and still lasts"
+        return f" began {on_date(row.start, rng)} and still lasts"
     if row.start is None and row.end is not None:
-        return f" ended on {date_text(row.end, rng)}"
+        return f" ended {on_date(row.end, rng)}"
     if row.start is None or row.end is None:
         return f" took place in {listed([str(year) for year in row.years])}"
     if row.start == row.end:
-        return f" took place on {date_text(row.start, rng)}"
-    start, end = date_text(row.start, rng), date_text(row.end, rng)
+        return f" took place {on_date(row.start, rng)}"
+    start, end = on_date(row.start, rng), on_date(row.end, rng)
     return rng.choice(
         [
-            f" lasted from {start} to {end}",
-            f" began on {start} and ended on {end}",
-            f", which opened on {start}, came to its end on {end}",
+            f" lasted from {start[3:]} to {end[3:]}",
+            f" began {start} and ended {end}",
+            f", which opened {start}, came to its end {end}",
         ]
     )
 

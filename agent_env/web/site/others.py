@@ -17,7 +17,7 @@ from agent_env.temporal.facts.articles import (
 )
 from agent_env.temporal.facts.tables import EventRow, LifeRow
 from agent_env.web.site.encyclopedia import INVENTED
-from agent_env.web.site.sheet import Link, Sheet, capital, chance, date_text
+from agent_env.web.site.sheet import Link, Sheet, capital, chance, date_text, on_date
 
 CALLED = "This report was written for the sealed web after a table of facts; no such paper exists."
 
@@ -69,8 +69,8 @@ def notes_on_event(row: EventRow) -> Sheet | None:
     rng = chance("notes", row.event)
     title = event_title(row.event)
     sentence = (
-        f"Copied out for my own use: {row.event}, begun on {date_text(row.start, rng)}, over on "
-        f"{date_text(row.end, rng)}."
+        f"Copied out for my own use: {row.event}, begun {on_date(row.start, rng)}, over "
+        f"{on_date(row.end, rng)}."
     )
     paragraphs = (f"A page from my notebook. {row.summary}".strip(), sentence)
     return Sheet(url, f"My notes: {title}", paragraphs, (), ((title, article_url(title)),), "notes")

@@ -97,6 +97,12 @@ def date_text(day: PartialDate | date, rng: Random) -> str:
     return rng.choice([f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}"])
 
 
+def on_date(day: PartialDate | date, rng: Random) -> str:
+    """`on` a day, `in` a month or a year."""
+    is_day = not isinstance(day, PartialDate) or day.day is not None
+    return f"{'on' if is_day else 'in'} {date_text(day, rng)}"
+
+
 def chance(*names: str) -> Random:
     """Chance that depends on the names alone."""
     return Random(hashlib.sha256("/".join(names).encode()).digest())

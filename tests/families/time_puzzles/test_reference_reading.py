@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Literal
 
 import pytest
 
@@ -14,6 +15,7 @@ from agent_env.families.time_puzzles.reference_reading import Lookup, read_const
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.records.schema import Message
 from agent_env.scoring.date_answers import parse_date_answer
+from agent_env.web.site.encyclopedia import PASSAGE
 from tests import TESTS
 
 ARTICLE = """Falklands War
@@ -104,6 +106,44 @@ def test_copies_and_namesakes_do_not_fit() -> None:
 def test_dates_are_read_in_every_way_that_sites_write_them() -> None:
     found = days_in("2 April 1982, April 3, 1982, 1982-04-04 and May 1982")
     assert [day.iso() for day in found] == ["1982-04-02", "1982-04-03", "1982-04-04", None]
+
+
+MERCHANT = "the guild had a fourth warden"
+HEAD = f"The guild had a fourth warden\nhttps://encyclopedia.example/article/x\n\n{PASSAGE}\n"
+"""The address and the passage behind which a page may hide its dates."""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "first", "last", "all_years"),
+    [
+        (" began in 1995 and ended in 1997", 1995, 1997, [1995, 1996, 1997]),
+        (" began on 1995 and ended on 1996", 1995, 1996, [1995, 1996]),
+        (" lasted from 2019 to June 2020", 2019, 2020, [2019, 2020]),
+        (", which opened in 1904, came to its end on 3 May 1905", 1904, 1905, [1904, 1905]),
+        (" took place in 1931", 1931, 1931, [1931]),
+        (" took place in 1886, 1887 and 1889", None, None, [1886, 1887, 1889]),
+    ],
+)
+def test_dates_known_to_the_year_are_read_from_sentences(
+    sentence: str, first: int | None, last: int | None, all_years: list[int]
+) -> None:
+    page = f"{HEAD}The guild had a fourth warden{sentence}."
+    edges: tuple[Literal["first", "last"], ...] = ("first", "last")
+    for edge, year in zip(edges, (first, last), strict=True):
+        clause = clause_from(page, Lookup("event", MERCHANT, "year", edge))
+        assert year is None or clause == ["years", [year]]
+        assert clause_from(page, Lookup("event", MERCHANT, "day", edge)) in (None, ["days", [3]])
+    assert clause_from(page, Lookup("event", MERCHANT, "year")) == ["years", all_years]
+
+
+def test_a_life_is_read_from_a_page_on_the_event_that_someone_was_alive() -> None:
+    page = "Ada Byron was alive\nhttps://x.example/a\n\nAda Byron was alive"
+    life = Lookup("life", "Ada Byron", "span")
+    by_sentence = clause_from(f"{page} began on 2 May 1801 and ended on 9 May 1850.", life)
+    by_rows = clause_from(f"{page}.\nFirst day: 2 May 1801\nLast day: 9 May 1850", life)
+    assert by_sentence == by_rows == ["spans", [["1801-05-03", "1850-05-08"]]]
+    voyage = "Voyage\nhttps://x.example/b\n\nAda Byron sailed.\nFirst day: 1 May 1830"
+    assert clause_from(voyage, life) is None
 
 
 def test_sums_agree_with_known_days() -> None:

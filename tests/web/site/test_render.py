@@ -14,8 +14,9 @@ from agent_env.families.time_puzzles.facts import Fact, PersonAlive, UsPresident
 from agent_env.families.time_puzzles.proofs import proofs_of
 from agent_env.scoring.evidence import stands_in
 from agent_env.temporal.days import PUZZLE_DAYS
-from agent_env.temporal.facts.tables import FactTables, shipped_tables
+from agent_env.temporal.facts.tables import EventRow, FactTables, shipped_tables
 from agent_env.temporal.fiction.world import make_world
+from agent_env.temporal.partial import PartialDate
 from agent_env.web.extract import extract
 from agent_env.web.site.difficulty import LEVELS, difficulty
 from agent_env.web.site.render import render_all
@@ -51,6 +52,33 @@ def test_every_page_that_is_said_to_prove_a_fact_states_its_dates(world: str, le
         for url in proof.urls:
             missing = [date for date in proof.dates if not stands_in(date, sheets[url].text)]
             assert not missing, (url, missing)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_sentences_say_dates_as_precisely_as_the_table_knows_them(level: str) -> None:
+    spans = [("1995", "1996"), ("1978", "1978"), ("2015-06", "2023"), ("1950", ""), ("", "1931-03")]
+    rows = tuple(
+        EventRow(f"trial {n}-{number}", "event", "", "", _day(start), _day(end), (), "")
+        for n in range(9)
+        for number, (start, end) in enumerate(spans)
+    )
+    tables = FactTables(rows, (), ())
+    sheets = {sheet.url: sheet.text for sheet in render_all(tables, LEVELS[level])}
+    for text in sheets.values():
+        assert not re.search(r"\b(?:on|begun|over|ended) (?:[A-Z][a-z]+ )?\d{4}\b", text)
+    whole = "\n".join(sheets.values())
+    assert "over in 1996." in whole
+    assert re.search(r"began in 1995 and ended in 1996\.|lasted from 1995 to 1996\.", whole)
+    assert "took place in 1978." in whole
+    proofs = proofs_of([f for row in rows for f in event_facts(row)], DaySets(PUZZLE_DAYS, tables))
+    assert proofs
+    for proof in proofs:
+        for url in proof.urls:
+            assert all(stands_in(date, sheets[url]) for date in proof.dates), (url, proof.dates)
+
+
+def _day(text: str) -> PartialDate | None:
+    return PartialDate.parse(text) if text else None
 
 
 def test_no_address_is_used_twice_and_sites_link_each_other() -> None:
