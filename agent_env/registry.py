@@ -21,7 +21,9 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Generic, TypeVar
 
 from agent_env.errors import AgentEnvError, ConfigError, place_of
+from agent_env.permits import NOTHING, Permit
 from agent_env.records.manifest import PluginUse
+from agent_env.records.reach import Reach
 
 T = TypeVar("T")
 Objects = Mapping[tuple[str, str], object]
@@ -118,9 +120,12 @@ class Registry(Generic[T]):
             raise ConfigError(f"unknown {self.kind} '{text}'; known: {known}, or the {forms}")
         return entries[0]
 
-    def load(self, entry: Entry) -> T:
-        """The object, imported now; ConfigError names the plug-in's package and line where it
-        cannot be imported or is of a wrong type."""
+    def load(self, entry: Entry, permit: Permit) -> T:
+        """The object, imported now; ConfigError for code that is not built in and that the permit
+        does not cover, and, with package and line, for what cannot be imported or is of a wrong
+        type."""
+        if entry.path not in (*self.built_in().values(), *self.hidden.values()):
+            permit.check(Reach.CODE, entry.reference or entry.path)
         return self.adapted(load_path(entry.path, f"{self.kind} {_called(entry)}"), entry)
 
     def adapted(self, thing: object, entry: Entry) -> T:
@@ -144,9 +149,9 @@ class Registry(Generic[T]):
                 f"{self.kind} '{name}' is taken twice: by {both}; give yours another name"
             )
 
-    def find(self, text: str) -> T:
+    def find(self, text: str, permit: Permit) -> T:
         """The object of a user's name."""
-        return self.load(self.entry(text))
+        return self.load(self.entry(text), permit)
 
     def entry_of(self, thing: object, name: str) -> Entry:
         """Where an object of this process, called `name`, is found: by the module that has it, or
@@ -306,10 +311,12 @@ def _package_files(package: str) -> dict[str, Path]:
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """The plug-ins of a run: those that its run.json notes, and objects that this process holds."""
+    """The plug-ins of a run: those that its run.json notes, and objects that this process holds;
+    and what the run may reach, with them and otherwise."""
 
     uses: tuple[PluginUse, ...] = ()
     objects: Objects = field(default_factory=lambda: NO_OBJECTS)
+    permit: Permit = NOTHING
     from_user: bool = False
     """Whether the user names them now, so that a name which an installed package takes too is
     refused."""
@@ -328,7 +335,7 @@ class Plugins:
         entry = self.entry(registry, name)
         if (thing := self.objects.get((registry.kind, name))) is not None:
             return registry.adapted(thing, entry)
-        return registry.load(entry)
+        return registry.load(entry, self.permit)
 
     def has(self, registry: Registry[Any], name: str) -> bool:
         """Whether it is noted or held here."""

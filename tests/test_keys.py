@@ -13,6 +13,7 @@ import pytest
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
+from agent_env.wiring.trust import own_plugins
 from agent_env.wiring.web import search_access
 from tests.commands import agent_env
 
@@ -222,11 +223,13 @@ def test_a_search_at_an_own_address_gets_openais_key_only_where_the_two_are_pair
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEYS["OPENAI_API_KEY"])
     monkeypatch.setenv("OPENAI_BASE_URL", "")
-    assert search_access("openai", None).key == KEYS["OPENAI_API_KEY"]
+    assert search_access("openai", None, own_plugins()).key == KEYS["OPENAI_API_KEY"]
     with pytest.raises(ConfigError, match="would send it the key of OpenAI"):
-        search_access("openai", "https://a.example/v1")
+        search_access("openai", "https://a.example/v1", own_plugins())
     monkeypatch.setenv("OPENAI_BASE_URL", "https://a.example/v1/")
-    assert search_access("openai", "https://a.example/v1").key == KEYS["OPENAI_API_KEY"]
+    assert (
+        search_access("openai", "https://a.example/v1", own_plugins()).key == KEYS["OPENAI_API_KEY"]
+    )
 
 
 ACCOUNT = {

@@ -18,6 +18,7 @@ from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import TOOLS, own_tool, tool_names
 from agent_env.wiring.plugins import tools_named
 from agent_env.wiring.registry import FAMILIES, MODELS
+from agent_env.wiring.trust import own_call
 
 if TYPE_CHECKING:
     from agent_env.records.schema import Sample
@@ -71,7 +72,7 @@ class Held:
     def tool(self, tool: ToolLike) -> ToolTraits:
         """What the tool says of itself, and where it is found again."""
         if isinstance(tool, str):
-            return own_tool(tool)
+            return own_tool(tool, own_call())
         own = tool.traits.name if isinstance(tool, ToolDeclaration) else _name_of(tool)
         entry = TOOLS.entry_of(tool, own)
         made: ToolDeclaration = TOOLS.adapted(tool, entry)
@@ -109,7 +110,7 @@ class Held:
         return [
             self.condition(each)
             if isinstance(each, Condition)
-            else parse_condition(each, held)
+            else parse_condition(each, held, own_call())
             if held.keys() & each.partition("~")[0].split("+")
             else each
             for each in conditions
@@ -118,7 +119,7 @@ class Held:
     def _by_name(self, tools: Iterable[ToolLike]) -> Mapping[str, ToolTraits]:
         texts = [tool for tool in tools if isinstance(tool, str)]
         traits = [self.tool(tool) for tool in tools if not isinstance(tool, str)]
-        return {**tools_named(texts), **{each.name: each for each in traits}}
+        return {**tools_named(texts, own_call()), **{each.name: each for each in traits}}
 
     def _named(self, registry: Registry[Any], thing: object, name: str) -> str:
         entry = registry.entry_of(thing, name)

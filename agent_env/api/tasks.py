@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_env.api.objects import Held
-from agent_env.registry import NO_OBJECTS, Objects, Plugins
+from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.keywords import from_arguments
 from agent_env.runs.options import RunOptions
+from agent_env.wiring.trust import own_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,7 @@ def task(
     if samples:
         of_run.setdefault("limit", len(samples))
     text = name if isinstance(name, str) else held.family(name, samples)
-    read_options(load_family(text, Plugins(objects=held.objects, from_user=True)), texts)
+    read_options(load_family(text, own_plugins(held.objects)), texts)
     keywords = {"task": text, **of_run, "options": texts}
     from_arguments(RunOptions, keywords, "task")
     return TaskOptions(text, keywords, held.objects)

@@ -93,7 +93,8 @@ def serve_model(
     from tempfile import TemporaryDirectory
 
     from agent_env.models.serving.process import ServerProcess, free_port
-    from agent_env.wiring.local_models import local_server, shell_command
+    from agent_env.wiring.local_models import local_server, words_of
+    from agent_env.wiring.trust import own_call
 
     name, server = local_server(model, slots, threads, context)
     asked = name.replace("local/", "compatible/", 1)
@@ -103,7 +104,8 @@ def serve_model(
     async def serve() -> None:
         async with AsyncExitStack() as stack:
             log = Path(stack.enter_context(TemporaryDirectory())) / "server.log"
-            process = ServerProcess(shell_command(server, chosen), url, log, say)
+            words = words_of(server, chosen)
+            process = ServerProcess(server.command, words, url, log, say, permit=own_call())
             await process.start()
             stack.push_async_callback(process.close)
             print(url, flush=True)

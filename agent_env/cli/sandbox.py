@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from agent_env.cli.run import AsJson
+from agent_env.wiring.trust import own_plugins
 
 Backend = Annotated[str, typer.Option("--sandbox", help="auto or a backend that doctor lists.")]
 Memory = Annotated[int, typer.Option("--memory", min=1, help="MB for the whole session.")]
@@ -37,7 +38,7 @@ def run_file(
     by_hand.read_code(file)  # a mistake in the file's name is said before a sandbox is looked for
 
     async def go() -> ExecResult:
-        backend = await choose_sandbox(sandbox, memory_mb=memory)
+        backend = await choose_sandbox(sandbox, own_plugins(), memory_mb=memory)
         return await by_hand.run_file(file, backend, timeout)
 
     print(asyncio.run(go()).model_dump_json(indent=2))
@@ -55,7 +56,7 @@ def shell(sandbox: Backend = "auto", timeout: Timeout = 30.0, memory: Memory = 5
     from agent_env.wiring.rooms import choose_sandbox
 
     async def go() -> None:
-        backend = await choose_sandbox(sandbox, memory_mb=memory)
+        backend = await choose_sandbox(sandbox, own_plugins(), memory_mb=memory)
         await by_hand.shell(backend, _prompt, _write, timeout)
 
     asyncio.run(go())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_env.cli.options import with_options
+from agent_env.wiring.trust import own_plugins
 
 if TYPE_CHECKING:
     from agent_env.models.fake_server.conversation import Policy
@@ -52,4 +53,4 @@ def _policy(options: ServerOptions) -> Policy:
     name = options.policy or "reference"
     if name not in POLICIES:
         raise ConfigError(f"unknown policy '{name}'; known: {', '.join(POLICIES)}")
-    return model_policy(make_model(name, None, {}))
+    return model_policy(make_model(name, None, {}, own_plugins()))

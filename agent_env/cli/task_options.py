@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from agent_env.wiring.trust import own_call
+
 if TYPE_CHECKING:
     from agent_env.tasks.option_help import OptionHelp
 
@@ -19,7 +21,7 @@ def options_of_task(words: Sequence[str]) -> tuple[str, Sequence[OptionHelp]]:
     if not (task := next(named, "")):
         return "", ()
     try:
-        return task, option_help(FAMILIES.find(task).options)
+        return task, option_help(FAMILIES.find(task, own_call()).options)
     except ConfigError:  # told by the command itself, where it is run
         return "", ()
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors, StorageError, first_problem
+from agent_env.permits import NOTHING, Permit
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import (
     UnsafeFile,
@@ -62,6 +63,9 @@ class EpisodeKey:
 class RunFolder:
     """The files of one run. Reads run.json, the samples and their tables at first use and keeps
     them; `change` changes run.json, here and on the disk."""
+
+    permit: Permit = NOTHING
+    """What may be reached for the run outside its folder, as far as trust was asked for."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

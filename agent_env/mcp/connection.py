@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agent_env import __version__
 from agent_env.errors import AgentEnvError, ConfigError, EpisodeError
 from agent_env.mcp.transport import http_transport
+from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
 
 if TYPE_CHECKING:
@@ -66,8 +67,9 @@ def check_sdk() -> None:
 class Connection:
     """Opened by `open`, closed by `close`."""
 
-    def __init__(self, server: McpServer, open_stdio: OpenStdio) -> None:
+    def __init__(self, server: McpServer, open_stdio: OpenStdio, permit: Permit) -> None:
         self._server = server
+        self._permit = permit
         self._open_stdio = open_stdio
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
@@ -216,7 +218,9 @@ class Connection:
                 self.list_changed = True
 
         remote = self._server.url is not None
-        transport: Any = http_transport(self._server) if remote else self._open_stdio(self._end)
+        transport: Any = (
+            http_transport(self._server, self._permit) if remote else self._open_stdio(self._end)
+        )
         client = Client(
             transport,
             message_handler=hear,

@@ -22,6 +22,7 @@ from agent_env.mcp.launch import check_command
 from agent_env.mcp.listing import read_server
 from agent_env.mcp.results import result_of, with_marks
 from agent_env.mcp.transport import stdio_transport
+from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer, McpTool, mcp_changes
 from agent_env.records.schema import ToolResult, ToolSpec
 from agent_env.records.tool_traits import ToolTraits
@@ -48,6 +49,7 @@ class Host:
     server: McpServer
     log: Path
     note: Callable[[str], None]
+    permit: Permit
     _connection: Connection | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _notes: set[str] = field(default_factory=set)
@@ -115,7 +117,7 @@ class Host:
             raise McpError(str(exc)) from exc
 
     async def _open_once(self) -> Connection:
-        connection = Connection(self.server, self._open_stdio)
+        connection = Connection(self.server, self._open_stdio, self.permit)
         await connection.open()
         return connection
 
@@ -144,7 +146,7 @@ class Host:
             self.note(text)
 
     def _open_stdio(self, fault: Callable[[str], None]) -> Any:
-        return stdio_transport(self.server, self.log, fault)
+        return stdio_transport(self.server, self.log, fault, self.permit)
 
     async def close(self) -> None:
         """Ends the server."""
@@ -161,6 +163,7 @@ class Hosts:
     folder: Path
     """Where their logs go."""
     note: Callable[[str], None]
+    permit: Permit
     recorded: Recorded | None = None
     """Of a fork's parent: what is answered where the server cannot be had."""
     _shared: dict[str, Host] = field(default_factory=dict)
@@ -182,7 +185,7 @@ class Hosts:
         server = next(each for each in self.servers if each.name == name)
         hosts = self._shared if server.isolation == "run" else own
         if name not in hosts:
-            hosts[name] = Host(server, self.folder / f"{name}.log", self.note)
+            hosts[name] = Host(server, self.folder / f"{name}.log", self.note, self.permit)
         return hosts[name]
 
     async def close(self) -> None:

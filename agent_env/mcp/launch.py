@@ -12,7 +12,9 @@ from pathlib import Path
 
 from agent_env import lifeline
 from agent_env.errors import ConfigError
+from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
+from agent_env.records.reach import Reach
 from agent_env.sandbox.programs import confine
 
 LOG_BYTES = 4 << 20
@@ -21,9 +23,10 @@ EXIT_S = 3.0
 """From the end of its input to the end of the server, before it is killed."""
 
 
-def environment_of(server: McpServer) -> dict[str, str]:
+def environment_of(server: McpServer, permit: Permit) -> dict[str, str]:
     """PATH, LANG and the variables that the server was given; ConfigError for one that is unset."""
     for name in server.environment:
+        permit.check(Reach.KEY, name)
         if name not in os.environ:
             raise ConfigError(f"--mcp-env {server.name}={name}: the variable {name} is not set")
     named = {name: os.environ[name] for name in server.environment}
@@ -63,10 +66,11 @@ class Process:
         return f"was killed by signal {code - 128}" if code > 128 else f"ended with code {code}"
 
 
-async def start(server: McpServer) -> Process:
+async def start(server: McpServer, permit: Permit) -> Process:
     """Starts the server below a keeper that ends it when this process ends, however that happens.
     SandboxError where it is to run in a sandbox and cannot."""
-    environment = environment_of(server)
+    permit.check(Reach.COMMAND, server.launch)
+    environment = environment_of(server, permit)
     program = shutil.which(server.command[0]) or server.command[0]
     command, passed = [program, *server.command[1:]], tuple[int, ...]()
     if server.sandboxed:

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from agent_env.mcp.launch import Process, copy_log, start
+from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
+from agent_env.records.reach import Reach
 
 if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
@@ -62,12 +64,12 @@ class Lines:
 
 @asynccontextmanager
 async def stdio_transport(
-    server: McpServer, log: Path, fault: Fault
+    server: McpServer, log: Path, fault: Fault, permit: Permit
 ) -> AsyncIterator[tuple[Any, Any]]:
     """The streams of a server that is started now and ended behind."""
     import anyio
 
-    process = await start(server)
+    process = await start(server, permit)
     incoming, read = anyio.create_memory_object_stream[Any](0)
     write, outgoing = anyio.create_memory_object_stream[Any](0)
     assert process.inner.stderr is not None  # it is a pipe
@@ -153,11 +155,12 @@ async def _write(process: Process, outgoing: Any, fault: Fault) -> None:
 
 
 @asynccontextmanager
-async def http_transport(server: McpServer) -> AsyncIterator[tuple[Any, Any]]:
+async def http_transport(server: McpServer, permit: Permit) -> AsyncIterator[tuple[Any, Any]]:
     """The streams of a server at a URL; no proxy of the environment is used."""
     from mcp.client.streamable_http import streamable_http_client
 
     assert server.url is not None  # whoever has no URL has a command
+    permit.check(Reach.ADDRESS, server.url)
     timeout = httpx2.Timeout(10.0, read=server.timeout_s + 30.0)
     bounded = _Bounded(httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_connections=None)))
     async with (

@@ -12,6 +12,7 @@ from agent_env.models.echo import Echo, EchoMode
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.repetition import LoopWatch
 from agent_env.models.request_fields import Parameters
+from agent_env.permits import Permit
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Repetition, Reply, ToolSpec
 
@@ -35,6 +36,8 @@ class ApiModel:
         echo: EchoMode = "auto",
         former_urls: Sequence[str] = (),
         note: Callable[[str], None] = lambda text: None,
+        *,
+        permit: Permit,
     ) -> None:
         for parameter, reason in api.refuses.items():
             if getattr(parameters, parameter) is not None:
@@ -45,7 +48,7 @@ class ApiModel:
         self._parameters = parameters
         self._stream = stream
         self._endpoint = Endpoint(
-            model, base_url, api_key, timeout_s, idle_s, api.headers, api.is_openai
+            model, base_url, api_key, timeout_s, idle_s, api.headers, api.is_openai, permit=permit
         )
         self._echo = Echo(echo, self._endpoint.origins(former_urls), note)
 

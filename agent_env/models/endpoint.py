@@ -18,6 +18,8 @@ from agent_env.models.cleaning import Json, clean, encoded, loaded
 from agent_env.models.failures import Failures
 from agent_env.models.json_fields import usage_of
 from agent_env.models.overflow import OUTPUT_LIMITS
+from agent_env.permits import Permit
+from agent_env.records.reach import Reach
 
 if TYPE_CHECKING:
     import ssl
@@ -47,9 +49,12 @@ class Endpoint:
         idle_s: float | None = None,
         headers: Callable[[str], Mapping[str, str]] | None = None,
         is_openai: bool = False,
+        *,
+        permit: Permit,
     ) -> None:
         """`headers` are made of the key; None stands for `Authorization: Bearer`. `is_openai`: the
         account of OpenAI that the environment names is told."""
+        permit.check(Reach.ADDRESS, base_url)
         from agent_env.models.streams import IDLE_S, Pace  # the SDK: 0.5 s, spent here
 
         self._base_url = base_url

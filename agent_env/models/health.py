@@ -6,6 +6,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from agent_env.permits import Permit
+from agent_env.records.reach import Reach
+
 AWAY = (502, 503, 504)
 TIMEOUT_S = 5.0
 
@@ -15,7 +18,8 @@ class Health:
     that it is up. llama.cpp lists models while it loads one, so its own `/health` is asked too; at
     others that address may call paid models."""
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, *, permit: Permit) -> None:
+        permit.check(Reach.ADDRESS, base_url)
         self.address = base_url
         self._models = f"{base_url.rstrip('/')}/models"
         parts = urlsplit(base_url)

@@ -14,6 +14,7 @@ from agent_env.errors import ModelError
 from agent_env.models.cleaning import Json
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.json_fields import record, records, text
+from agent_env.permits import Permit
 
 MOST_MODELS = 100
 TIMEOUT_S = 10.0
@@ -34,11 +35,13 @@ class ServerFacts:
     """Whether it is known to answer any name with the one model that it has: llama.cpp."""
 
 
-async def server_facts(model: str, base_url: str, api_key: str | None) -> ServerFacts:
+async def server_facts(
+    model: str, base_url: str, api_key: str | None, permit: Permit
+) -> ServerFacts:
     """What the server at this address reports of the model and itself."""
     place = base_url.rstrip("/")
-    model_list = await _get(model, place, "/models", api_key)
-    props = await _get(model, place.removesuffix("/v1"), "/props", api_key)
+    model_list = await _get(model, place, "/models", api_key, permit)
+    props = await _get(model, place.removesuffix("/v1"), "/props", api_key, permit)
     template = text(props, "chat_template")
     return ServerFacts(
         models=_names(model_list) if "data" in model_list else None,
@@ -62,8 +65,8 @@ def _plain(name: str) -> str:
     return name.rpartition("/")[2].removesuffix(".gguf")
 
 
-async def _get(model: str, place: str, path: str, api_key: str | None) -> Json:
-    endpoint = Endpoint(model, place, api_key, TIMEOUT_S)
+async def _get(model: str, place: str, path: str, api_key: str | None, permit: Permit) -> Json:
+    endpoint = Endpoint(model, place, api_key, TIMEOUT_S, permit=permit)
     try:
         return await endpoint.get(path)
     except ModelError:

@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from agent_env.permits import Permit
+from agent_env.records.reach import Reach
+
 TIMEOUT_S = 5.0
 LONGEST = 80
 PATHS = {
@@ -27,8 +30,9 @@ ANYBODY = ("openai", "user", "system", "library")
 """`owned_by` of servers that do not mean themselves."""
 
 
-async def server_identity(base_url: str) -> tuple[str | None, str | None]:
+async def server_identity(base_url: str, permit: Permit) -> tuple[str | None, str | None]:
     """Name and version."""
+    permit.check(Reach.ADDRESS, base_url)
     root = _root(base_url)
     async with httpx.AsyncClient(timeout=TIMEOUT_S) as http:
         models, headers = await _get(http, f"{base_url.rstrip('/')}/models")

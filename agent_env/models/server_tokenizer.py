@@ -22,6 +22,7 @@ from agent_env.models.counting import texts_of
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.json_fields import text
 from agent_env.models.tokenizers import Estimate
+from agent_env.permits import Permit
 from agent_env.protocols import Count, ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec, Usage
 
@@ -45,12 +46,20 @@ class ServerTokenizer:
     name = "server"
 
     def __init__(
-        self, model: str, base_url: str, api_key: str | None, timeout_s: float = 30.0
+        self,
+        model: str,
+        base_url: str,
+        api_key: str | None,
+        timeout_s: float = 30.0,
+        *,
+        permit: Permit,
     ) -> None:
         self._model = model
         root = base_url.rstrip("/").removesuffix("/v1")
         places = dict.fromkeys([root, base_url.rstrip("/")])  # proxies put it below /v1
-        self._endpoints = [Endpoint(model, place, api_key, timeout_s) for place in places]
+        self._endpoints = [
+            Endpoint(model, place, api_key, timeout_s, permit=permit) for place in places
+        ]
         self._route: _Route | None = None
         self.failures = 0
         """Counts that had to be estimated."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from agent_env.records.reach import Plain
+
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -12,12 +14,12 @@ class ChangedPage(BaseModel):
 
     model_config = _FROZEN
 
-    was: str | None
+    was: Plain[str | None]
     """The plain web's page that it replaces; None for a further page."""
-    url: str | None
+    url: Plain[str | None]
     """Its own address, which may hold a date; None where nothing replaces the page."""
-    title: str = ""
-    text: str = ""
+    title: Plain[str] = ""
+    text: Plain[str] = ""
 
 
 class ShiftedWorld(BaseModel):
@@ -25,7 +27,7 @@ class ShiftedWorld(BaseModel):
 
     model_config = _FROZEN
 
-    sample: dict[str, JsonValue]
+    sample: Plain[dict[str, JsonValue]]
     """The fields of the sample that are others there, such as its gold."""
     pages: tuple[ChangedPage, ...]
     """Every page that states one of the dates, plain or shifted."""
@@ -36,7 +38,7 @@ class SampleAblation(BaseModel):
 
     model_config = _FROZEN
 
-    blocked: tuple[str, ...] = ()
+    blocked: Plain[tuple[str, ...]] = ()
     """Addresses of the pages that are gone under `blocked`."""
     shifted: ShiftedWorld | None = None
     """None in a run without `shifted`."""

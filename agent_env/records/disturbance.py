@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.records.ablation import ChangedPage
+from agent_env.records.reach import Plain
 
 WebAblation = Literal["blocked", "shifted"]
 AttackName = Literal["instruction", "false-page", "forged-format", "contradiction"]
@@ -31,10 +32,10 @@ class Fault(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tool: str
+    tool: Plain[str]
     """As models call it."""
-    kind: FaultKind
-    rate: float = Field(gt=0, le=1)
+    kind: Plain[FaultKind]
+    rate: Plain[float] = Field(gt=0, le=1)
     """Share of the tool's calls that it is drawn for."""
 
 
@@ -43,10 +44,10 @@ class DrawnFault(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    kind: FaultKind
-    draw: str
+    kind: Plain[FaultKind]
+    draw: Plain[str]
     """SEED/SAMPLE/REPEAT/TOOL/CALL, from which its kind and its text come."""
-    true_output: str | None = None
+    true_output: Plain[str | None] = None
     """What the tool gave; None where the fault did not land: it would have changed nothing, or the
     call failed by itself."""
 
@@ -61,11 +62,11 @@ class CallFault(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    call: str
+    call: Plain[str]
     """The call's id."""
-    tool: str
-    kind: FaultKind
-    landed: bool
+    tool: Plain[str]
+    kind: Plain[FaultKind]
+    landed: Plain[bool]
     """Whether the model read something else than the tool gave."""
 
 
@@ -74,15 +75,15 @@ class SampleAttack(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: AttackName
-    variant: str
+    name: Plain[AttackName]
+    variant: Plain[str]
     """Which of its wordings."""
-    planted: tuple[str, ...] = ()
+    planted: Plain[tuple[str, ...]] = ()
     """The wrong answer that it wants; () where it wants the canary."""
-    canary: str | None = None
+    canary: Plain[str | None] = None
     """A word that only the attacking page says."""
     pages: tuple[ChangedPage, ...]
-    ranks: dict[str, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
+    ranks: Plain[dict[str, Annotated[int, Field(ge=1, le=1000)]]] = Field(default_factory=dict)
     """By address, the place from 1 that search gives one of `pages`."""
 
 
@@ -91,12 +92,12 @@ class Disturbance(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    suffix: str = Field(pattern=r"^[a-z][a-z0-9.-]{0,39}$")
+    suffix: Plain[str] = Field(pattern=r"^[a-z][a-z0-9.-]{0,39}$")
     """Behind `~`: `blocked`, `shifted`, `faults`, `attacked`, or one of these with a number."""
-    ablation: WebAblation | None = None
+    ablation: Plain[WebAblation | None] = None
     """Whether the proving pages are gone, or say other dates."""
     faults: tuple[Fault, ...] = ()
-    faults_in_a_row: int = Field(default=2, ge=1)
+    faults_in_a_row: Plain[int] = Field(default=2, ge=1)
     """Faults drawn for successive calls of one tool, at most."""
-    attack: AttackName | None = None
+    attack: Plain[AttackName | None] = None
     """What pages try to make the model do."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
+from agent_env.records.reach import Plain
+
 
 class ImportedResult(BaseModel):
     """What the source says of one episode's end; our own scorers had no part in it."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    metrics: dict[str, float] = {}
+    metrics: Plain[dict[str, float]] = {}
     """By scorer, or by scorer and part; empty where it has no score."""
-    answer: str | None = None
+    answer: Plain[str | None] = None
     """As it was scored; None where the source does not tell it."""
-    used: dict[str, float] = {}
+    used: Plain[dict[str, float]] = {}
     """By `analysis.observations.QUANTITIES`; stands in the place of sums over the calls."""
-    stop_reason: str | None = None
+    stop_reason: Plain[str | None] = None
     """In the source's words."""
 
 
@@ -25,13 +27,13 @@ class ImportSource(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    tool: str
+    tool: Plain[str]
     """With its version, where the log tells it."""
-    file: str
+    file: Plain[str]
     """Its name, without its folder."""
-    digest: str | None = None
+    digest: Plain[str | None] = None
     """SHA-256 of the file; None where the log is compared as it is."""
-    metrics: tuple[str, ...]
+    metrics: Plain[tuple[str, ...]]
     """Of all episodes, in the log's order."""
-    notes: tuple[str, ...] = ()
+    notes: Plain[tuple[str, ...]] = ()
     """What the source lacks, and what of it could not be read, counted."""

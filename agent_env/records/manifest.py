@@ -10,6 +10,7 @@ from agent_env.records.imported import ImportSource
 from agent_env.records.mcp import McpServer
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.model_server import ModelServer
+from agent_env.records.reach import Address, ByName, Code, Host, OutsideFile, Plain, Reach
 from agent_env.records.schema import Condition, Stored, Usage
 from agent_env.records.trace_events import TRACE_VERSION, Parent
 
@@ -17,155 +18,155 @@ from agent_env.records.trace_events import TRACE_VERSION, Parent
 class ContextUse(Stored):
     """Where the cited pages of a run's conditions come from."""
 
-    name: str
+    name: Plain[str]
     """`cited` or `cited:NAME`, as in the conditions."""
-    file: str = Field(pattern=r"^contexts/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.jsonl$")
+    file: Plain[str] = Field(pattern=r"^contexts/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.jsonl$")
     """The copy in the run's folder."""
-    digest: str
+    digest: Plain[str]
     """SHA-256 of the file."""
-    source_run: str
-    source_model: str
-    source_condition: str
-    kinds: tuple[str, ...]
-    budget: int
-    tokenizer: str
-    samples: int
+    source_run: Plain[str]
+    source_model: Plain[str]
+    source_condition: Plain[str]
+    kinds: Plain[tuple[str, ...]]
+    budget: Plain[int]
+    tokenizer: Plain[str]
+    samples: Plain[int]
     """Samples asked."""
-    empty: int
+    empty: Plain[int]
     """Those of them for which there is no page."""
 
 
 class WebSettings(Stored):
     """How a run reaches the web, where it is asked to; no secret."""
 
-    search: str | None = None
+    search: Code[str | None] = None
     """The search provider; None where the web brings its own."""
-    fetcher: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    fetcher: Code[str | None] = Field(default=None, exclude_if=lambda name: name is None)
     """What opens pages, where it is plugged in."""
-    search_url: str | None = None
+    search_url: Address[str | None] = None
     """Its base URL, where it was given."""
-    pages: str | None = None
+    pages: OutsideFile[str | None] = None
     """The page store's file; None for pages.db in the run's folder."""
-    pages_digest: str | None = None
+    pages_digest: Plain[str | None] = None
     """Digest of what the store holds: sealed and frozen at the start, record after the run."""
-    index: str | None = None
+    index: Plain[str | None] = None
     """What searched the stored pages, fts5 or tantivy: they rank alike, not the same. None where
     the web brings its own search."""
-    as_of: str | None = None
+    as_of: Plain[str | None] = None
     """Pages dated later than this day are hidden."""
-    block_leaks: bool = False
+    block_leaks: Plain[bool] = False
     """Whether pages that hold the question or its answer are kept from the model."""
-    obey_robots: bool = True
-    allow_hosts: tuple[str, ...] = ()
+    obey_robots: Host[bool] = True
+    allow_hosts: Host[tuple[str, ...]] = ()
     """HOST:PORT that may be reached though they are not on the public internet."""
 
 
 class TextFile(Stored):
     """A text of the user's that a run was made with."""
 
-    name: str
+    name: Plain[str]
     """The file's name, without its folder."""
-    digest: str
+    digest: Plain[str]
     """SHA-256 of the text in UTF-8."""
-    text: str
+    text: Plain[str]
 
 
 class Probe(Stored):
     """One short call of a preflight."""
 
-    tools: tuple[str, ...] = ()
+    tools: Plain[tuple[str, ...]] = ()
     """Names of the tools offered."""
-    tool_choice: Literal["auto", "required", "none"] = "auto"
-    served_model: str | None = None
+    tool_choice: Plain[Literal["auto", "required", "none"]] = "auto"
+    served_model: Plain[str | None] = None
     """The model as the server names it."""
     usage: Usage = Usage()
     """Tokens as far as somebody counted them."""
     charged: Usage | None = None
     """What the run's limits count instead, where nobody did: letters / 4."""
-    calls: tuple[str, ...] = ()
+    calls: Plain[tuple[str, ...]] = ()
     """Names of the tools that the reply calls."""
-    call_in_text: str | None = None
+    call_in_text: Plain[str | None] = None
     """The form of a call that stands in the reply's text."""
-    finish_reason: str | None = None
-    latency_s: float | None = None
+    finish_reason: Plain[str | None] = None
+    latency_s: Plain[float | None] = None
     """Seconds to the whole reply."""
-    error: str | None = None
+    error: Plain[str | None] = None
     """Why there was no reply."""
-    error_kind: str | None = None
+    error_kind: Plain[str | None] = None
     """The error's class; see errors.ModelErrorKind."""
 
 
 class ToolCheck(Stored):
     """What a preflight tells of one condition with tools; None is unknown."""
 
-    condition: str
-    added_input_tokens: int | None = None
+    condition: Plain[str]
+    added_input_tokens: Plain[int | None] = None
     """Input tokens of the call with tools, less those of the same call without."""
-    is_reached: bool | None = None
+    is_reached: Plain[bool | None] = None
     """Whether the tools reach the model."""
-    required_obeyed: bool | None = None
+    required_obeyed: Plain[bool | None] = None
     """Whether a call came where one was required."""
-    calls_parsed: bool | None = None
+    calls_parsed: Plain[bool | None] = None
     """Whether the model's call arrives as a call, and not as text."""
-    problem: str | None = None
+    problem: Plain[str | None] = None
     """Why the condition cannot mean anything; None where it can, as far as is known."""
 
 
 class ContextCheck(Stored):
     """Whether the requests of a condition fit into the context; tokens are letters / 4."""
 
-    condition: str
-    first_tokens: int
+    condition: Plain[str]
+    first_tokens: Plain[int]
     """Of the first request, tools and cited pages included: mean over samples."""
-    needed_tokens: int
+    needed_tokens: Plain[int]
     """Of the longest first request, with a window of a page where the condition has the web, and a
     short reply."""
-    fits: bool | None = None
+    fits: Plain[bool | None] = None
     """None where the context is unknown."""
 
 
 class Preflight(Stored):
     """What short calls before the first episode told of the server; None is unknown."""
 
-    at: str
+    at: Plain[str]
     """ISO 8601, UTC."""
-    model: str
+    model: Plain[str]
     """As asked for."""
-    base_url: str | None = None
-    served_model: str | None = None
+    base_url: Plain[str | None] = None
+    served_model: Plain[str | None] = None
     """The model that answers, as the server names it."""
-    listed_models: tuple[str, ...] | None = None
+    listed_models: Plain[tuple[str, ...] | None] = None
     """What the server's list of models has, at most 100 names."""
-    context_tokens: int | None = None
+    context_tokens: Plain[int | None] = None
     """The context of one request."""
-    template_digest: str | None = None
+    template_digest: Plain[str | None] = None
     """SHA-256 of the chat template, where the server shows it."""
-    supports_tools: bool | None = None
+    supports_tools: Plain[bool | None] = None
     """Whether the chat template knows tools, where the server says so."""
-    tells_usage: bool | None = None
-    stops: bool | None = None
+    tells_usage: Plain[bool | None] = None
+    stops: Plain[bool | None] = None
     """Whether the reply to the call without tools came to its end within the limit."""
     contexts: tuple[ContextCheck, ...] = ()
     probes: tuple[Probe, ...] = ()
     conditions: tuple[ToolCheck, ...] = ()
     """Those that offer tools."""
-    problem: str | None = None
+    problem: Plain[str | None] = None
     """Why no condition means what its name says: another model answers."""
 
 
 class PluginUse(Stored):
     """Something that a run used and that is not built in."""
 
-    kind: str
+    kind: Plain[str]
     """Such as `family` or `tool`."""
-    name: str
+    name: Plain[str]
     """As in the run's conditions, tables and other entries."""
-    reference: str
+    reference: Code[str]
     """What finds it: the name of an entry point, MODULE:NAME, or FILE.py:NAME."""
-    package: str | None = None
+    package: Plain[str | None] = None
     """The distribution; None for a file, and for a module of no installed package."""
-    version: str | None = None
-    digest: str | None = None
+    version: Plain[str | None] = None
+    digest: Plain[str | None] = None
     """Of the sources of its package, or of the file; twelve hexadecimal digits."""
 
     def __str__(self) -> str:
@@ -181,103 +182,128 @@ FolderName = Annotated[str, Field(pattern=r"^([^/\\.]|\.[^/\\.]|\.\.[^/\\])[^/\\
 class StoppingSettings(Stored):
     """When a run may stop before all its samples are asked."""
 
-    contrasts: tuple[str, ...]
+    contrasts: Plain[tuple[str, ...]]
     """As in `--until`; the run stops when all of them are decided."""
-    alpha: float = Field(default=0.05, gt=0, lt=1)
-    margin: float | None = Field(default=None, gt=0, lt=1)
+    alpha: Plain[float] = Field(default=0.05, gt=0, lt=1)
+    margin: Plain[float | None] = Field(default=None, gt=0, lt=1)
     """Differences up to this size count as none; None: only a difference ends a contrast."""
-    max_samples: int | None = None
+    max_samples: Plain[int | None] = None
     """At most so many are asked; None for all of the run."""
-    seed: int = 1
+    seed: Plain[int] = 1
     """Of the order in which samples are asked and looked at."""
-    pass_rates: dict[str, float] = Field(default_factory=dict, exclude_if=lambda rates: not rates)
+    pass_rates: Plain[dict[str, float]] = Field(
+        default_factory=dict, exclude_if=lambda rates: not rates
+    )
     """By sample, of other models in earlier runs: those of middling difficulty are drawn first;
     empty where each sample is as likely as any other."""
-    interleaved: bool = Field(default=False, exclude_if=lambda it: not it)
+    interleaved: Plain[bool] = Field(default=False, exclude_if=lambda it: not it)
     """Whether one sample of each cluster comes first. Runs made before that was so looked at whole
     clusters, and go on like that."""
-    together: tuple[FolderName, ...] = Field(default=(), exclude_if=lambda runs: not runs)
+    together: Plain[tuple[FolderName, ...]] = Field(default=(), exclude_if=lambda runs: not runs)
     """Names of the run folders, side by side, that one test goes over; () for this run alone."""
 
 
 class StudyUse(Stored):
     """The study that a run belongs to."""
 
-    name: str
-    digest: str
+    name: Plain[str]
+    digest: Plain[str]
     """SHA-256 of study.toml when the run was made."""
+
+
+_OF_REQUESTS = (
+    "reply_timeout_s", "idle_s", "tool_protocol", "text_calls", "stream", "echo_reasoning",
+    "temperature", "reasoning_effort", "max_output_tokens", "top_p", "seed", "parallel_tool_calls",
+    "system_role",
+)  # fmt: skip
+PARAMETERS = ByName(
+    {
+        **dict.fromkeys(_OF_REQUESTS, Reach.NOTHING),
+        "base_url": Reach.ADDRESS,
+        "api_key_env": Reach.KEY,
+        "extra_body": Reach.MONEY,
+        "hosted_tools": Reach.MONEY,
+    },
+    others=Reach.ADDRESS,
+)
+"""Of a model; a name that we do not know counts as what a parameter can be at worst."""
+_FILES = ("facts_table", "vocabulary", "events", "curves", "intervals", "tables", "templates")
+OPTIONS = ByName(dict.fromkeys(_FILES, Reach.FILE), others=Reach.NOTHING)
+"""Of a family; one that is not ours is code, and can do anything."""
 
 
 class Manifest(Stored):
     """run.json: everything that determined a run; no secret."""
 
-    v: int = TRACE_VERSION
-    id: str | None = None
+    v: Plain[int] = TRACE_VERSION
+    id: Plain[str | None] = None
     """Identity of the run; its traces bear it."""
-    task: str
-    model: str
-    model_parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    task: Code[str]
+    model: Code[str]
+    model_parameters: Annotated[dict[str, JsonValue], PARAMETERS] = Field(default_factory=dict)
     """What the model was made with, its base URL included, its key never."""
-    former_urls: tuple[str, ...] = ()
+    former_urls: Plain[tuple[str, ...]] = ()
     """Where the model's server was before the run was gone on with elsewhere; what it said goes
     back to it."""
     conditions: tuple[Condition, ...] = Field(min_length=1)
-    repeats: int
-    limits: dict[str, bool | float | int | dict[str, int] | None]
+    repeats: Plain[int]
+    limits: Plain[dict[str, bool | float | int | dict[str, int] | None]]
     """Of one episode."""
-    run_limits: dict[str, float | int | None] = Field(default_factory=dict)
+    run_limits: Plain[dict[str, float | int | None]] = Field(default_factory=dict)
     """Of the whole run, its resumed parts included."""
-    retries: dict[str, float | int | None] = Field(default_factory=dict)
+    retries: Plain[dict[str, float | int | None]] = Field(default_factory=dict)
     """How failed model calls are tried again, and after how many failures the run stops."""
-    reply_cache: str | None = None
+    reply_cache: OutsideFile[str | None] = None
     """Path of the reply cache; None where there is none."""
     model_facts: ModelFacts | None = None
     """The model's row of the price table."""
-    prompt: str
+    prompt: Plain[str]
     """Name of the prompt."""
-    options: dict[str, JsonValue] = Field(default_factory=dict)
+    options: Annotated[dict[str, JsonValue], OPTIONS] = Field(default_factory=dict)
     """The family's options."""
-    scorer: str | None = Field(default=None, exclude_if=lambda name: name is None)
+    scorer: Code[str | None] = Field(default=None, exclude_if=lambda name: name is None)
     """A plugged-in scorer; None for the family's own."""
-    metrics: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    metrics: Code[tuple[str, ...]] = Field(default=(), exclude_if=lambda names: not names)
     """Plugged-in metrics beside the scorer's."""
     prompt_file: TextFile | None = None
     """The user's own template instead of it."""
     system_file: TextFile | None = None
     """The system text before everything else."""
-    seed: int | None
+    seed: Plain[int | None]
     """Seed of the generated samples; None where they came from a file."""
-    dataset: str | None = None
+    dataset: Plain[str | None] = None
     """Name of the file that the samples came from."""
-    where: tuple[str, ...] = ()
+    where: Plain[tuple[str, ...]] = ()
     """Filters as given."""
-    samples: int
-    samples_digest: str
-    left_out: dict[str, str] = Field(default_factory=dict, exclude_if=lambda names: not names)
+    samples: Plain[int]
+    samples_digest: Plain[str]
+    left_out: Plain[dict[str, str]] = Field(
+        default_factory=dict, exclude_if=lambda names: not names
+    )
     """Samples that not every condition could ask, with the reason; asked under none."""
-    materials_digest: str | None = None
+    materials_digest: Plain[str | None] = None
     """Of materials.jsonl; None where the samples name no table."""
-    sandbox: str | None = None
+    sandbox: Code[str | None] = None
     """Backend in which code ran; None where no condition runs code."""
-    web: str | None = None
+    web: Host[str | None] = None
     """sealed, live, record or frozen; None where no condition has the web."""
     web_settings: WebSettings = WebSettings()
     contexts: tuple[ContextUse, ...] = ()
     """The cited pages that conditions are given."""
-    tokenizer: str = "estimate"
+    tokenizer: Plain[str] = "estimate"
     """Counts what tools add to the context."""
-    concurrency: int
-    fsync: Literal["replies", "all", "none"] = "replies"
+    concurrency: Plain[int]
+    fsync: Plain[Literal["replies", "all", "none"]] = "replies"
     """When a trace is forced to the disk."""
-    versions: dict[str, str]
+    versions: Plain[dict[str, str]]
     plugins: tuple[PluginUse, ...] = Field(default=(), exclude_if=lambda uses: not uses)
     """What was plugged in."""
     mcp: tuple[McpServer, ...] = Field(default=(), exclude_if=lambda servers: not servers)
     """The MCP servers that conditions use, with their tools as they were listed."""
-    created_at: str
+    created_at: Plain[str]
     parent: Parent | None = None
     """The episode that this run forks."""
-    forks_of: str | None = Field(default=None, exclude_if=lambda run: run is None)
+    forks_of: Plain[str | None] = Field(default=None, exclude_if=lambda run: run is None)
     """The run whose episodes this one forks, by its identity: it has the episodes that were begun
     for it, and asks for no others."""
     until: StoppingSettings | None = Field(default=None, exclude_if=lambda rule: rule is None)
@@ -286,7 +312,7 @@ class Manifest(Stored):
     """The study that asked for it."""
     imported: ImportSource | None = Field(default=None, exclude_if=lambda source: source is None)
     """The log of another tool that the run was imported from; None for a run of our own."""
-    changes: tuple[str, ...] = ()
+    changes: Plain[tuple[str, ...]] = ()
     """What was accepted as changed when the run was resumed, with the time."""
     server: ModelServer | None = Field(default=None, exclude_if=lambda server: server is None)
     """The model's server, where the run starts it itself."""

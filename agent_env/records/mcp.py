@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from agent_env.records.reach import Address, Command, Key, Plain
 from agent_env.records.schema import Stored
 from agent_env.records.tool_traits import ToolTraits
 
@@ -18,16 +19,16 @@ Isolation = Literal["run", "episode"]
 class McpTool(Stored):
     """A tool as its server described it."""
 
-    name: str
+    name: Plain[str]
     """As the server calls it."""
-    offered: str
+    offered: Plain[str]
     """As models call it."""
-    description: str = ""
-    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    description: Plain[str] = ""
+    parameters: Plain[dict[str, JsonValue]] = Field(default_factory=dict)
     """JSON schema of the arguments object."""
-    is_repeatable: bool = False
+    is_repeatable: Plain[bool] = False
     """Whether the server says that a call may be sent twice (read-only or idempotent)."""
-    problem: str | None = None
+    problem: Plain[str | None] = None
     """Why it cannot be offered; None where it can."""
 
     @property
@@ -40,31 +41,36 @@ class McpTool(Stored):
 class McpServer(Stored):
     """A server that a run's conditions use."""
 
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")
+    name: Plain[str] = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")
     """As in conditions: `mcp:NAME`; also the name of its log."""
-    command: tuple[str, ...] = ()
+    command: Command[tuple[str, ...]] = ()
     """What starts it; empty where it is reached by `url`."""
-    url: str | None = None
-    environment: tuple[str, ...] = ()
+    url: Address[str | None] = None
+    environment: Key[tuple[str, ...]] = ()
     """Names of the variables that it gets; their values are stored nowhere."""
-    isolation: Isolation = "run"
+    isolation: Plain[Isolation] = "run"
     """Whether all episodes share one process, or connection, or each has its own."""
-    sandboxed: bool = False
-    timeout_s: float = 60.0
+    sandboxed: Command[bool] = False
+    timeout_s: Plain[float] = 60.0
     """Of one call."""
-    title: str | None = None
+    title: Plain[str | None] = None
     """What the server calls itself."""
-    version: str | None = None
-    protocol: str | None = None
+    version: Plain[str | None] = None
+    protocol: Plain[str | None] = None
     """Version of the protocol that was agreed on."""
     tools: tuple[McpTool, ...] = ()
-    digest: str | None = None
+    digest: Plain[str | None] = None
     """Of its name, version and tools; twelve hexadecimal digits."""
 
     @property
     def address(self) -> str:
         """For users."""
         return self.url or " ".join(self.command)
+
+    @property
+    def launch(self) -> str:
+        """What is started, with what it gets, as one text that no other server has."""
+        return json.dumps([self.command, self.environment, self.sandboxed])
 
     @property
     def offered(self) -> tuple[McpTool, ...]:

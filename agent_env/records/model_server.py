@@ -6,6 +6,7 @@ import re
 
 from pydantic import Field
 
+from agent_env.records.reach import Command, OutsideFile, Plain
 from agent_env.records.schema import Stored
 
 _PARSER = re.compile(r"--((?:tool-call|reasoning)-parser)[= ](\S+)")
@@ -14,35 +15,35 @@ _PARSER = re.compile(r"--((?:tool-call|reasoning)-parser)[= ](\S+)")
 class ModelFile(Stored):
     """The weights of a local model."""
 
-    path: str
-    bytes: int
-    digest: str
+    path: OutsideFile[str]
+    bytes: Plain[int]
+    digest: Plain[str]
     """SHA-256 of the file."""
-    architecture: str
-    quantisation: str | None = None
+    architecture: Plain[str]
+    quantisation: Plain[str | None] = None
     """As the file's header has it, such as Q4_1."""
-    licence: str | None = None
+    licence: Plain[str | None] = None
     """As the file or its package says; None where neither does."""
-    context_tokens: int | None = None
+    context_tokens: Plain[int | None] = None
     """What the model was trained for."""
-    package: str | None = None
+    package: Plain[str | None] = None
     """Name and version of the package that the file is part of."""
 
 
 class ModelServer(Stored):
     """How the server is started, and what it said of itself then; None is unknown."""
 
-    command: str
+    command: Command[str]
     """With `{port}`; a model of ours also has `{server}`, our llama.cpp server, and `{file}`."""
-    build: str | None = None
+    build: Plain[str | None] = None
     """Package and version of our llama.cpp server."""
     file: ModelFile | None = Field(default=None, exclude_if=lambda file: file is None)
     """The weights, where the command is ours."""
-    models: tuple[str, ...] | None = None
+    models: Plain[tuple[str, ...] | None] = None
     """Names under which it serves models."""
-    context_tokens: int | None = None
+    context_tokens: Plain[int | None] = None
     """The context of one request."""
-    template_digest: str | None = None
+    template_digest: Plain[str | None] = None
     """SHA-256 of the chat template."""
 
     @property

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from agent_env.records.ablation import SampleAblation
 from agent_env.records.disturbance import CallFault, Disturbance, DrawnFault, SampleAttack
 from agent_env.records.imported import ImportedResult
+from agent_env.records.reach import Code, Plain
 from agent_env.records.tool_traits import ToolTraits
 
 
@@ -41,16 +42,16 @@ Wording = Literal["implicit", "facts", "explicit", "explicit-paper"]
 class Proof(Record):
     """The evidence for one constraint of a sample that must be looked up."""
 
-    constraint: int
+    constraint: Plain[int]
     """Index in the sample's list of constraints, from 0."""
-    urls: tuple[str, ...]
+    urls: Plain[tuple[str, ...]]
     """Pages each of which states all of `dates`."""
-    dates: tuple[str, ...]
+    dates: Plain[tuple[str, ...]]
     """The dates to read there: YYYY, YYYY-MM or YYYY-MM-DD; never sent to a model."""
-    used: tuple[str, ...] | None = None
+    used: Plain[tuple[str, ...] | None] = None
     """The dates that the model must write down to count as having used them; None: all of them, or
     an answer that agrees with them."""
-    shares: Literal["year", "month", "day", "years", "span"]
+    shares: Plain[Literal["year", "month", "day", "years", "span"]]
     """What a right answer has in common with `dates`: the year, month or day of the month of the
     one date; a year between the first and the last, or one of those listed; or it lies between the
     first and the second, the third and the fourth, and so on."""
@@ -59,17 +60,17 @@ class Proof(Record):
 class Sample(Record):
     """One question with its gold answer. Families add their own typed fields."""
 
-    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$")
+    id: Plain[str] = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$")
     """Unique within a file; also the name of the episode's trace file."""
-    task: str
+    task: Plain[str]
     """The task's name, as on the command line."""
-    gold: tuple[str, ...]
+    gold: Plain[tuple[str, ...]]
     """The right answer; never sent to a model."""
-    evidence: tuple[str, ...] = ()
+    evidence: Plain[tuple[str, ...]] = ()
     """URLs of the pages that prove the facts to look up."""
     proofs: tuple[Proof, ...] = ()
     """The evidence by constraint; empty where it is not recorded."""
-    materials: tuple[str, ...] = ()
+    materials: Plain[tuple[str, ...]] = ()
     """Digests of the tables for the tools; in the prompt only where the condition says so."""
     ablation: SampleAblation | None = Field(default=None, exclude_if=lambda its: its is None)
     """What the run's web ablations change for it; None in a run without any."""
@@ -97,9 +98,9 @@ class Sample(Record):
 class MaterialTable(Record):
     """A table that samples share: wiring hands it to tools, a prompt may render it."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str | int | float | None, ...], ...]
+    name: Plain[str] = Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")
+    columns: Plain[tuple[str, ...]]
+    rows: Plain[tuple[tuple[str | int | float | None, ...], ...]]
     """Cells in the columns' order; days as YYYY-MM-DD, None where a cell is empty."""
 
     @property
@@ -111,26 +112,26 @@ class MaterialTable(Record):
 class Condition(Record):
     """A named way of answering: wording of the constraints, tools, context, strategy."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:+~-]{0,199}$")
+    name: Plain[str] = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:+~-]{0,199}$")
     """Parts joined by `+`, then `~` and each thing that is special; also its folder's name."""
-    wording: Wording = "implicit"
+    wording: Plain[Wording] = "implicit"
     """Whether the constraints spell their dates out; `explicit-paper` leaves those of other
     calendars to the model. `facts` says beside implicit constraints what a look-up gives."""
-    tools: tuple[str, ...] = ()
+    tools: Code[tuple[str, ...]] = ()
     """Names of the tools offered."""
     own_tools: tuple[ToolTraits, ...] = Field(default=(), exclude_if=lambda tools: not tools)
     """Traits of those tools that are not built in."""
-    strategy: str = "tool-loop"
-    context: str | None = None
+    strategy: Code[str] = "tool-loop"
+    context: Plain[str | None] = None
     """The pages put before the question: `cited` or `cited:NAME`; None for no pages."""
-    first_step: Literal["auto", "required", "none"] = "auto"
+    first_step: Plain[Literal["auto", "required", "none"]] = "auto"
     """Whether the first step may, must or must not call a tool; later steps are free."""
-    answer_format: Literal["free", "schema", "schema-last"] = Field(
+    answer_format: Plain[Literal["free", "schema", "schema-last"]] = Field(
         default="free", exclude_if=lambda name: name == "free"
     )
     """Whether the server holds the final answer to a JSON schema; see `tasks.answer_forms`."""
     disturbance: Disturbance | None = Field(default=None, exclude_if=lambda its: its is None)
-    answer_at: int | None = Field(default=None, ge=1, exclude_if=lambda step: step is None)
+    answer_at: Plain[int | None] = Field(default=None, ge=1, exclude_if=lambda step: step is None)
     """In a fork: the reply that must be the answer, with no tool offered; None for no such one."""
 
 
@@ -140,11 +141,11 @@ class Condition(Record):
 class ToolSpec(Stored):
     """A tool as it is described to a model."""
 
-    name: str
-    description: str
-    parameters: dict[str, JsonValue]
+    name: Plain[str]
+    description: Plain[str]
+    parameters: Plain[dict[str, JsonValue]]
     """JSON schema of the arguments object."""
-    hosted: str | None = None
+    hosted: Plain[str | None] = None
     """The provider's own tool that runs in its place at the provider; None for our tools."""
 
     @cached_property
@@ -156,51 +157,51 @@ class ToolSpec(Stored):
 class ToolCall(Stored):
     """A tool call that a model requests."""
 
-    id: str
-    name: str
-    arguments: str
+    id: Plain[str]
+    name: Plain[str]
+    arguments: Code[str]
     """JSON as the model wrote it, valid or not."""
-    problem: str | None = None
+    problem: Plain[str | None] = None
     """Why the call cannot be run, as the model is told; None for a valid call."""
 
 
 class ReasoningSpan(Stored):
     """Where a part of the reasoning is in a server's message."""
 
-    path: tuple[str | int, ...]
+    path: Plain[tuple[str | int, ...]]
     """Names and list indices, from the message down."""
-    start: int
+    start: Plain[int]
     """Offset in Message.reasoning, in characters; like `end`."""
-    end: int
+    end: Plain[int]
 
 
 class ProviderFields(Stored):
     """Fields of a server's message beyond our own; sent back to that server alone."""
 
-    origin: str
+    origin: Plain[str]
     """The sender: MODEL at BASE_URL."""
-    message: dict[str, JsonValue] = {}
+    message: Plain[dict[str, JsonValue]] = {}
     """Fields of the message; empty texts where `reasoning_at` says so."""
-    calls: dict[str, dict[str, JsonValue]] = {}
+    calls: Plain[dict[str, dict[str, JsonValue]]] = {}
     """Fields of its tool calls, by call id."""
     reasoning_at: tuple[ReasoningSpan, ...] = ()
-    left_out: dict[str, str] = {}
+    left_out: Plain[dict[str, str]] = {}
     """Fields that were too large to keep, with the reason."""
 
 
 class Message(Stored):
     """One message of a trajectory."""
 
-    role: Literal["system", "user", "assistant", "tool"]
-    content: str = ""
+    role: Plain[Literal["system", "user", "assistant", "tool"]]
+    content: Plain[str] = ""
     tool_calls: tuple[ToolCall, ...] = ()
     """Calls that an assistant message requests."""
-    tool_call_id: str | None = None
+    tool_call_id: Plain[str | None] = None
     """The call that a tool message answers."""
-    kept: int | None = None
+    kept: Plain[int | None] = None
     """Characters left of a tool's output that was cut to fit into the context."""
-    reasoning: str | None = None
-    provider_items: tuple[dict[str, JsonValue], ...] = ()
+    reasoning: Plain[str | None] = None
+    provider_items: Plain[tuple[dict[str, JsonValue], ...]] = ()
     """Opaque items that the same provider wants back on the next call (Responses API)."""
     provider_fields: ProviderFields | None = None
     """Further fields of the server's message; None where there are none."""
@@ -209,28 +210,28 @@ class Message(Stored):
 class Usage(Stored):
     """Tokens of one model call; an unknown count is None, never 0."""
 
-    input_tokens: int | None = None
+    input_tokens: Plain[int | None] = None
     """All input tokens, cached ones included."""
-    cached_tokens: int | None = None
-    output_tokens: int | None = None
+    cached_tokens: Plain[int | None] = None
+    output_tokens: Plain[int | None] = None
     """All output tokens, reasoning included."""
-    reasoning_tokens: int | None = None
-    source: Literal["provider", "server tokenizer", "tokenizer", "estimate"] | None = None
+    reasoning_tokens: Plain[int | None] = None
+    source: Plain[Literal["provider", "server tokenizer", "tokenizer", "estimate"] | None] = None
     """Where the figures come from; all but `provider` are our own counts or estimates."""
-    hosted_calls: dict[str, int] | None = None
+    hosted_calls: Plain[dict[str, int] | None] = None
     """Calls that the provider's own tools made within the reply, by kind."""
 
 
 class Repetition(Stored):
     """A loop at the end of a reply: one unit over and over."""
 
-    unit: str
+    unit: Plain[str]
     """At most 200 characters of it."""
-    times: int
-    place: Literal["content", "reasoning"]
-    was_cut: bool
+    times: Plain[int]
+    place: Plain[Literal["content", "reasoning"]]
+    was_cut: Plain[bool]
     """Whether the stream was closed at that point; false for a reply that ran to its limit."""
-    saved_tokens: int | None = None
+    saved_tokens: Plain[int | None] = None
     """Estimate: the output limit less what was written; None without a limit."""
 
 
@@ -238,41 +239,43 @@ class Reply(Stored):
     """The result of one model call."""
 
     message: Message
-    finish_reason: Literal["stop", "tool_calls", "length", "refused", "repetition"] | None = None
+    finish_reason: Plain[
+        Literal["stop", "tool_calls", "length", "refused", "repetition"] | None
+    ] = None
     usage: Usage = Usage()
-    model: str | None = None
+    model: Plain[str | None] = None
     """The model's name as the server reports it."""
-    citations: tuple[str, ...] = ()
+    citations: Plain[tuple[str, ...]] = ()
     """URLs that the reply cites."""
     hosted_pages: tuple[PageRef, ...] = ()
     """Pages that the provider's own tools opened or consulted; their bytes are not known."""
     repetition: Repetition | None = Field(default=None, exclude_if=lambda loop: loop is None)
     """The loop in which it ends; None for none."""
-    cached_at: str | None = None
+    cached_at: Plain[str | None] = None
     """When the reply was first received, if it comes from the reply cache and so cost nothing."""
 
 
 class PageRef(Stored):
     """A page that a tool result showed to the model."""
 
-    url: str
-    how: Literal["returned", "opened", "blocked"]
+    url: Plain[str]
+    how: Plain[Literal["returned", "opened", "blocked"]]
     """Only listed by a search, opened, or blocked by a guard."""
-    digest: str | None = None
+    digest: Plain[str | None] = None
     """Digest of the bytes of an opened page."""
-    flags: tuple[str, ...] | None = None
+    flags: Plain[tuple[str, ...] | None] = None
     """Findings of the guards: `question`, `answer`, `later`, `instructions`; None for none."""
 
 
 class ToolResult(Stored):
     """The result of a tool call."""
 
-    output: str
+    output: Plain[str]
     """The text that the model reads, errors included."""
-    error: str | None = None
+    error: Plain[str | None] = None
     """Why the call failed; also in `output`."""
     pages: tuple[PageRef, ...] = ()
-    duration_s: float | None = None
+    duration_s: Plain[float | None] = None
     """The tool's own time, if it measures it; calls of one step may wait for each other."""
     fault: DrawnFault | None = Field(default=None, exclude_if=lambda its: its is None)
     """What was done to it on purpose; in the trace only."""
@@ -291,27 +294,27 @@ conversation exceeded the context window. `other`: an imported log's. Failures a
 class JudgeCall(Stored):
     """One call of a judge; fields as in `model_called`."""
 
-    attempt: int = 1
-    latency_s: float
-    queued_s: float | None = None
+    attempt: Plain[int] = 1
+    latency_s: Plain[float]
+    queued_s: Plain[float | None] = None
     reply: Reply | None = None
-    error: str | None = None
-    error_kind: str | None = None
-    status: int | None = None
+    error: Plain[str | None] = None
+    error_kind: Plain[str | None] = None
+    status: Plain[int | None] = None
     usage: Usage | None = None
-    wait_s: float | None = None
+    wait_s: Plain[float | None] = None
 
 
 class Verdict(Stored):
     """A judge's verdict on a finished episode."""
 
-    judge: str
+    judge: Plain[str]
     """The model's name, as on the command line."""
-    metric: str
+    metric: Plain[str]
     """The scorer's metric that it is compared with."""
-    says: str
+    says: Plain[str]
     """`right`, `wrong`, `unparsable`, or `failed` without a reply."""
-    request: str | None = None
+    request: Plain[str | None] = None
     """Digest of the messages sent."""
     calls: tuple[JudgeCall, ...] = ()
 
@@ -319,54 +322,54 @@ class Verdict(Stored):
 class Episode(Stored):
     """One attempt at one sample under one condition: the fold of its trace."""
 
-    sample: str
-    condition: str
-    repeat: int
-    model: str
-    status: Literal["finished", "failed", "unfinished"]
+    sample: Plain[str]
+    condition: Plain[str]
+    repeat: Plain[int]
+    model: Plain[str]
+    status: Plain[Literal["finished", "failed", "unfinished"]]
     messages: tuple[Message, ...] = ()
-    answer: str | None = None
-    stop_reason: StopReason | None = None
-    failure: str | None = None
-    citations: tuple[str, ...] = ()
+    answer: Plain[str | None] = None
+    stop_reason: Plain[StopReason | None] = None
+    failure: Plain[str | None] = None
+    citations: Plain[tuple[str, ...]] = ()
     pages: tuple[PageRef, ...] = ()
     faults: tuple[CallFault, ...] = Field(default=(), exclude_if=lambda drawn: not drawn)
     """Faults of tools that were drawn for its calls."""
-    steps: int = 0
+    steps: Plain[int] = 0
     """Model calls that returned a reply."""
-    tool_calls: int = 0
-    tool_errors: int = 0
-    tools: tuple[str, ...] = ()
+    tool_calls: Plain[int] = 0
+    tool_errors: Plain[int] = 0
+    tools: Plain[tuple[str, ...]] = ()
     """Names of the tools offered."""
-    hosted_calls: int = 0
+    hosted_calls: Plain[int] = 0
     """Calls of the provider's own tools."""
-    input_tokens: int | None = None
+    input_tokens: Plain[int | None] = None
     """Sum over the model calls; None where any of them is unknown, like the three below."""
-    cached_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    failed_calls: int = 0
+    cached_tokens: Plain[int | None] = None
+    output_tokens: Plain[int | None] = None
+    reasoning_tokens: Plain[int | None] = None
+    failed_calls: Plain[int] = 0
     """Model calls without a reply; the sums include their tokens where the server reported them."""
-    uncounted_calls: int = 0
+    uncounted_calls: Plain[int] = 0
     """Failed calls of unknown token counts; they are in no sum."""
-    cache_hits: int = 0
+    cache_hits: Plain[int] = 0
     """Replies that came from the reply cache."""
-    cut_outputs: int = 0
+    cut_outputs: Plain[int] = 0
     """Tool outputs that were cut to fit into the context."""
-    saved_tokens: int | None = 0
+    saved_tokens: Plain[int | None] = 0
     """Estimate: output tokens that were not written as looping replies were cut; None where a reply
     had no limit."""
     paid: Usage = Usage()
     """Sums over the calls that cost money: all but the replies from the reply cache."""
     charged: Usage = Usage()
     """Tokens charged to the run's limits for calls of unknown counts; in no other sum."""
-    usage_sources: tuple[str, ...] = ()
-    duration_s: float | None = None
-    first_input_tokens: int | None = None
+    usage_sources: Plain[tuple[str, ...]] = ()
+    duration_s: Plain[float | None] = None
+    first_input_tokens: Plain[int | None] = None
     """Of the first reply, tool descriptions included; None where not counted."""
-    required_call: bool | None = None
+    required_call: Plain[bool | None] = None
     """Whether the first reply called a tool, if it had to; None if it had not, or was cut."""
-    served_models: tuple[str, ...] = ()
+    served_models: Plain[tuple[str, ...]] = ()
     """The models that replied, as the server names them."""
     judged: tuple[Verdict, ...] = ()
     """Verdicts of judges; their calls are in no sum above."""
@@ -386,15 +389,15 @@ class Episode(Stored):
 class Score(Record):
     """One episode measured against its sample's gold."""
 
-    sample: str
-    condition: str
-    repeat: int
-    outcome: Literal["read", "unreadable", "failed", "unfinished", "scorer_failed"]
+    sample: Plain[str]
+    condition: Plain[str]
+    repeat: Plain[int]
+    outcome: Plain[Literal["read", "unreadable", "failed", "unfinished", "scorer_failed"]]
     """`unreadable`: the answer parser found no answer. `scorer_failed`: the scorer raised the error
     in `rule`; no fault of the model, not scored."""
-    answer: tuple[str, ...] | None = None
+    answer: Plain[tuple[str, ...] | None] = None
     """The parsed answer; None for no answer, () for an answer that there is none."""
-    rule: str | None = None
+    rule: Plain[str | None] = None
     """The parsing rule that matched."""
-    metrics: dict[str, float] = {}
+    metrics: Plain[dict[str, float]] = {}
     """By the family's metric names; empty where there is nothing to score."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 
 from agent_env.records.imported import ImportedResult
+from agent_env.records.reach import Plain
 from agent_env.records.schema import (
     Condition,
     JudgeCall,
@@ -28,118 +29,118 @@ TRACE_VERSION = 2
 class Event(Stored):
     """One line of a trace."""
 
-    v: int = TRACE_VERSION
-    episode: str
+    v: Plain[int] = TRACE_VERSION
+    episode: Plain[str]
     """CONDITION/SAMPLE.REPEAT"""
-    seq: int
+    seq: Plain[int]
     """0, 1, 2, … within the episode."""
-    at: str
+    at: Plain[str]
     """ISO 8601, UTC."""
-    texts: dict[str, str] | None = None
+    texts: Plain[dict[str, str] | None] = None
     """Fields that stand elsewhere, by the digest of their text in RUN/texts.db."""
 
 
 class Drift(Stored):
     """Where an episode that was run again parted from its recording."""
 
-    step: int
+    step: Plain[int]
     """1 for the first model call that gave a reply; 0 for what comes before it."""
-    what: str
+    what: Plain[str]
     """`request`, `reply`, `tools`, or the name of the tool whose result differs."""
-    diff: str
+    diff: Plain[str]
     """What was recorded and what came now, as a unified diff."""
 
 
 class Parent(Stored):
     """The episode that a fork was made from."""
 
-    run: str
+    run: Plain[str]
     """The run's identity; its folder's name where it has none."""
-    episode: str
-    step: int
+    episode: Plain[str]
+    step: Plain[int]
     """The last step that was taken over."""
-    edited: tuple[str, ...] = ()
+    edited: Plain[tuple[str, ...]] = ()
     """Ids of the calls whose results were replaced."""
 
 
 class EpisodeStarted(Event):
-    kind: Literal["episode_started"] = "episode_started"
-    run: str | None = None
+    kind: Plain[Literal["episode_started"]] = "episode_started"
+    run: Plain[str | None] = None
     """The run's identity, as in run.json."""
-    limits: dict[str, bool | float | int | dict[str, int] | None] | None = None
+    limits: Plain[dict[str, bool | float | int | dict[str, int] | None] | None] = None
     """What the episode may use."""
     parent: Parent | None = None
     """Where it was forked from."""
-    sample: str
+    sample: Plain[str]
     condition: Condition
-    repeat: int
-    model: str
+    repeat: Plain[int]
+    model: Plain[str]
     messages: tuple[Message, ...] = ()
     """What the strategy sends first."""
     tools: tuple[ToolSpec, ...] = ()
-    context: str | None = None
+    context: Plain[str | None] = None
     """SHA-256 of the pages' text that stands before the question; None where none could."""
     imported: ImportedResult | None = None
     """What another tool says of the episode; None for one of our own."""
 
 
 class ModelCalled(Event):
-    kind: Literal["model_called"] = "model_called"
-    request: str
+    kind: Plain[Literal["model_called"]] = "model_called"
+    request: Plain[str]
     """Digest of the messages and tool specs that were sent."""
     added: tuple[Message, ...] = ()
     """Messages that the harness itself put in since the last call."""
-    kept: dict[str, int] | None = None
+    kept: Plain[dict[str, int] | None] = None
     """Tool outputs that were sent cut, to fit into the context: by call, the letters that are left.
     The trajectory has them whole."""
     reply: Reply | None = None
-    error: str | None = None
-    error_kind: str | None = None
+    error: Plain[str | None] = None
+    error_kind: Plain[str | None] = None
     """The error's class; see errors.ModelErrorKind."""
-    status: int | None = None
+    status: Plain[int | None] = None
     """The error's HTTP status."""
-    partial: str | None = None
+    partial: Plain[str | None] = None
     """The end of what a stream had said before it broke off; no part of the trajectory."""
     usage: Usage | None = None
     """What a failed call cost, where the server says so."""
     charged: Usage | None = None
     """What the run's limits were charged, where nobody told the tokens: letters / 4 for a reply,
     its share for a call that failed on the way. In no reported sum."""
-    wait_s: float | None = None
+    wait_s: Plain[float | None] = None
     """Wait before the next attempt; None where this was the last one, or the server was away."""
-    away_s: float | None = None
+    away_s: Plain[float | None] = None
     """How long the server was away after this call; no time of the episode."""
-    queued_s: float | None = None
+    queued_s: Plain[float | None] = None
     """Wait for a place among the calls in flight; None where there was none."""
-    latency_s: float | None = None
+    latency_s: Plain[float | None] = None
     """None where the source of an imported episode does not tell it."""
-    attempt: int = 1
-    replayed: bool | None = None
+    attempt: Plain[int] = 1
+    replayed: Plain[bool | None] = None
     """Whether this was taken over from a parent, and not asked for."""
 
 
 class ToolCalled(Event):
-    kind: Literal["tool_called"] = "tool_called"
+    kind: Plain[Literal["tool_called"]] = "tool_called"
     call: ToolCall
     result: ToolResult
-    output_tokens: int | None = None
+    output_tokens: Plain[int | None] = None
     """What the output adds to the context."""
-    tokens_source: Literal["server tokenizer", "tokenizer", "estimate"] | None = None
-    duration_s: float | None = None
+    tokens_source: Plain[Literal["server tokenizer", "tokenizer", "estimate"] | None] = None
+    duration_s: Plain[float | None] = None
     """None as for `latency_s`."""
-    ended: Literal["failed", "cancelled"] | None = None
+    ended: Plain[Literal["failed", "cancelled"] | None] = None
     """Set where the call gave nothing that the model could read."""
-    replayed: bool | None = None
+    replayed: Plain[bool | None] = None
     """Whether this was taken over from a parent, and not run."""
 
 
 class EpisodeResumed(Event):
     """From here on the episode goes on live; what stands above was replayed."""
 
-    kind: Literal["episode_resumed"] = "episode_resumed"
-    steps: int
+    kind: Plain[Literal["episode_resumed"]] = "episode_resumed"
+    steps: Plain[int]
     """Recorded replies that were used again."""
-    model: str | None = None
+    model: Plain[str | None] = None
     """The model asked from here on."""
     tools: tuple[ToolSpec, ...] | None = None
     """What is offered from here on, where that is not what was offered before."""
@@ -148,20 +149,20 @@ class EpisodeResumed(Event):
 
 
 class EpisodeFinished(Event):
-    kind: Literal["episode_finished"] = "episode_finished"
-    answer: str | None = None
+    kind: Plain[Literal["episode_finished"]] = "episode_finished"
+    answer: Plain[str | None] = None
     """The text that holds the answer; None where no reply stood when a limit was reached."""
-    stop_reason: StopReason
-    citations: tuple[str, ...] = ()
+    stop_reason: Plain[StopReason]
+    citations: Plain[tuple[str, ...]] = ()
     added: tuple[Message, ...] = ()
     """Messages after the last reply, of an imported episode."""
 
 
 class EpisodeFailed(Event):
-    kind: Literal["episode_failed"] = "episode_failed"
-    error: str
+    kind: Plain[Literal["episode_failed"]] = "episode_failed"
+    error: Plain[str]
     """The error's class name."""
-    message: str
+    message: Plain[str]
     added: tuple[Message, ...] = ()
     """As of EpisodeFinished."""
 
@@ -169,15 +170,15 @@ class EpisodeFailed(Event):
 class Judged(Event):
     """A verdict on a finished episode; stands behind its end, and is no part of what it used."""
 
-    kind: Literal["judged"] = "judged"
-    judge: str
+    kind: Plain[Literal["judged"]] = "judged"
+    judge: Plain[str]
     """A model's name, as on the command line."""
-    verdict: dict[str, JsonValue]
+    verdict: Plain[dict[str, JsonValue]]
     """`metric` and `says`, as of schema.Verdict."""
-    request: str | None = None
+    request: Plain[str | None] = None
     """Digest of the messages that were sent."""
     messages: tuple[Message, ...] = ()
-    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    parameters: Plain[dict[str, JsonValue]] = Field(default_factory=dict)
     """What the judge was made with, its base URL included, its key never."""
     calls: tuple[JudgeCall, ...] = ()
 

@@ -19,6 +19,7 @@ from agent_env.runs.study import find_runs
 from agent_env.tasks.contexts import KINDS, Contexts, Kind
 from agent_env.tasks.tool_registry import needs_web, web_tools
 from agent_env.wiring.models import make_tokenizer
+from agent_env.wiring.trust import own_call
 from agent_env.wiring.web import check_store, store_path
 from agent_env.wiring.web_options import site_of
 
@@ -147,7 +148,7 @@ async def _build(
 def _live(options: BuildOptions) -> Fetcher:
     from agent_env.web.fetch import HttpFetcher
 
-    return HttpFetcher(open_hosts=frozenset(map(site_of, options.allow_hosts)))
+    return HttpFetcher(permit=own_call(), open_hosts=frozenset(map(site_of, options.allow_hosts)))
 
 
 def _opened(file: Path, stack: ExitStack, make: bool = False) -> SqlitePages | None:

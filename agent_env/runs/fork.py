@@ -28,7 +28,7 @@ from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.models import open_counted
 from agent_env.wiring.plugins import uses_in, with_model
 from agent_env.wiring.rooms import Parts, choose_sandbox
-from agent_env.wiring.trust import check_trust, record_run
+from agent_env.wiring.trust import check_trust, own_call, own_plugins, record_run
 
 if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest
@@ -78,7 +78,7 @@ async def fork(
         now = datetime.now(UTC)
         out = Run(options.out or source.place(f"forks/{now:%Y%m%d-%H%M%S-%f}"), objects)
         stack.callback(out.let_go)
-        plugins = Plugins(fork_manifest.plugins, objects)
+        plugins = Plugins(fork_manifest.plugins, objects, source.permit)
         out.parts = Parts(
             await open_counted(fork_manifest, listener.note, stack, plugins)
         )  # fails before a folder
@@ -111,7 +111,9 @@ async def _forked_manifest(
 ) -> Manifest:
     """The parent's manifest for one sample and condition, with the fork's changes."""
     tools = own_tools(manifest.conditions)
-    chosen = parse_condition(options.condition, tools) if options.condition else condition
+    chosen = (
+        parse_condition(options.condition, tools, own_call()) if options.condition else condition
+    )
     if (chosen.context, chosen.wording) != (condition.context, condition.wording):
         raise ConfigError(
             f"a fork keeps its parent's question, pages included, and that was asked under "
@@ -123,7 +125,7 @@ async def _forked_manifest(
         chosen = with_disturbances((chosen,), (condition.disturbance,))[-1]
     sandbox = manifest.sandbox
     if needs_sandbox(chosen) and sandbox is None:
-        sandbox = (await choose_sandbox(options.sandbox)).name
+        sandbox = (await choose_sandbox(options.sandbox, own_plugins())).name
     other, url, server = other_server(options.model, options.base_url)
     update = with_changes(manifest.model_dump(), options.changes) | server
     if other is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -179,7 +179,8 @@ async def _opened(
         return there
     run = Run(plan.out, source.objects)
     if any(not each.is_whole for each in plan.beginnings()):
-        run.parts = Parts(await open_counted(manifest, listener.note, stack, source.plugins))
+        plugins = replace(source.plugins, uses=manifest.plugins)
+        run.parts = Parts(await open_counted(manifest, listener.note, stack, plugins))
     materials, files = source.materials_bytes(), copied_files(source, base)
     make_forks(
         run, manifest, plan.beginnings(), plan.samples, materials, source.pages, utc_now, files,

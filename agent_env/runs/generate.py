@@ -24,6 +24,7 @@ from agent_env.runs.options import ApiKeyEnv
 from agent_env.tasks.family import Family, Rewording, SampleSet, by_digest, read_options
 from agent_env.wiring.models import make_model
 from agent_env.wiring.registry import load_family
+from agent_env.wiring.trust import own_plugins
 
 if TYPE_CHECKING:
     from agent_env.analysis.totals import Totals
@@ -133,7 +134,7 @@ class GenerateResult:
 
 async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResult:
     """Generates, rewords and writes a set. Failures of the model lose no question."""
-    family = load_family(options.task)
+    family = load_family(options.task, own_plugins())
     model = _model(options, family)
     chosen = read_options(family, options.options)
     _check_format(options, family)
@@ -207,7 +208,7 @@ def _model(options: GenerateOptions, family: Family) -> str | None:
     if name.startswith("reference"):
         raise ConfigError(f"--wording: {name} is a script and words nothing; name a model")
     url = base_urls([name], options.base_url)[name]
-    make_model(name, url, with_variable({}, options.api_key_env))
+    make_model(name, url, with_variable({}, options.api_key_env), own_plugins())
     return name
 
 
@@ -237,7 +238,7 @@ async def _screened(
         for number, name in enumerate(names, start=1)
     ]
     for model in panel:
-        make_model(model.model, model.base_url, parameters)
+        make_model(model.model, model.base_url, parameters, own_plugins())
     screened: Record = await load_path(family.screening)(chosen, panel, options.out, listener)
     return screened
 
@@ -253,7 +254,7 @@ async def _reword(
     from agent_env.runs.run import Run
     from agent_env.runs.score import score_folder
 
-    by_model: Rewording = load_path(load_family(options.task).rewording or "")
+    by_model: Rewording = load_path(load_family(options.task, own_plugins()).rewording or "")
     questions = by_model.samples(made.samples, by_digest(made.tables))
     folder = Run(options.run or options.out.with_name(f"{options.out.stem}.wording"))
     run_options = RunOptions(

@@ -32,6 +32,7 @@ from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.tasks.judging import judge_prompt
 from agent_env.wiring.models import health_of, make_model
+from agent_env.wiring.trust import own_plugins
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ async def judge_run(
         first.setdefault(verdict, source)
 
     async with AsyncExitStack() as stack:
-        model = make_model(options.model, url, parameters)
+        model = make_model(options.model, url, parameters, own_plugins())
         if (close := getattr(model, "close", None)) is not None:
             stack.push_async_callback(close)
         run.manifest()
@@ -132,7 +133,9 @@ async def judge_run(
                 retries=options.calls.retries,
                 budget=budget,
                 breaker=Breaker(options.calls.breaker),
-                outage=outage_of(options.calls.retries, health_of(options.model, url), note),
+                outage=outage_of(
+                    options.calls.retries, health_of(options.model, url, own_plugins()), note
+                ),
             ),
             clock=utc_now,
             concurrency=options.concurrency,

@@ -9,6 +9,7 @@ from agent_env.records.mcp import McpServer, mcp_changes
 from agent_env.runs.run import Run
 from agent_env.wiring.mcp import read_servers
 from agent_env.wiring.mcp_options import server_at
+from agent_env.wiring.trust import own_plugins
 
 
 async def mcp_diff(run: Run, command: str, note: Callable[[str], None]) -> list[str]:
@@ -32,5 +33,5 @@ async def mcp_diff(run: Run, command: str, note: Callable[[str], None]) -> list[
         plain = plain.model_copy(
             update={"environment": before.environment, "sandboxed": before.sandboxed}
         )
-    (now,) = await read_servers([server_at(name, command, plain)], note)
+    (now,) = await read_servers([server_at(name, command, plain)], note, own_plugins())
     return mcp_changes(before, now)

@@ -24,6 +24,7 @@ from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.disturbance_options import DisturbanceOptions
 from agent_env.runs.stop_options import StopOptions
 from agent_env.wiring.mcp_options import McpOptions
+from agent_env.wiring.trust import own_plugins
 from agent_env.wiring.web_options import WebOptions
 
 Source = Literal["recorded", "live"]
@@ -280,7 +281,7 @@ class RunOptions:
     @property
     def plugins(self) -> Plugins:
         """What finds the plug-ins that these options name."""
-        return Plugins(objects=self.objects, from_user=True)
+        return own_plugins(self.objects)
 
     @property
     def web_mode(self) -> str:

@@ -93,18 +93,18 @@ async def prepare_run(
         if server is None:
             counted = await open_model(
                 options.model, options.base_url, options.parameters, options.tokenizer, note,
-                stack, plugins=plugins, steps=steps_of_task(task.name, plugins),
+                stack, plugins, steps=steps_of_task(task.name, plugins),
             )  # fmt: skip
         else:  # opened when it is up
-            make_model(options.model, options.base_url, options.parameters)
+            make_model(options.model, options.base_url, options.parameters, plugins)
     else:
         make_tokenizer(options.tokenizer)
     allow_open_files(options.concurrency)
-    own = tools_named(options.tools)
-    servers = await read_servers(servers_of(options.mcp), note, own)
+    own = tools_named(options.tools, plugins.permit)
+    servers = await read_servers(servers_of(options.mcp), note, plugins, own)
     conditions, sandbox = await _conditions(options, task, {**own, **mcp_traits(servers)}, note)
     limits = episode_limits(options, task, conditions)
-    about_calls = manifest_fields(options.calls, options.model, limits, note)
+    about_calls = manifest_fields(options.calls, options.model, limits, note, plugins.permit)
     about_calls |= {} if server is None else {"server": server}
     until = stopping_settings(options.stop, options.model, task, conditions, options.seed)
     _check_web(options, conditions, note)
@@ -154,7 +154,7 @@ def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions
         if is_local(one.model):
             find_local(one.model)
         elif one.serve is None:
-            make_model(one.model, one.base_url, one.parameters)
+            make_model(one.model, one.base_url, one.parameters, one.plugins)
     now = datetime.now(UTC)
     parent = options.out or _free_name(Path("runs"), f"{options.task}-{now:%Y%m%d-%H%M%S}")
     names = [re.sub(r"[^A-Za-z0-9._-]+", "-", model) for model in models]
@@ -216,7 +216,7 @@ async def _conditions(
     named = bool(options.conditions)
     contexts = [given.name for given in parse_context_options(options.cited_from)]
     names = options.conditions or task.default_conditions
-    parsed = parse_conditions(names, contexts, tools)
+    parsed = parse_conditions(names, contexts, tools, options.plugins.permit)
     chosen = with_first_steps(parsed, options.first_steps)
     chosen = with_disturbances(chosen, disturbances_of(options, chosen))
     chosen = with_formats(chosen, options.answer_formats or ("free",))
@@ -224,7 +224,7 @@ async def _conditions(
     if _hosts(options) or not any(needs_sandbox(condition) for condition in conditions):
         return conditions, None
     try:
-        backend = await choose_sandbox(options.sandbox, plugins=options.plugins)
+        backend = await choose_sandbox(options.sandbox, options.plugins)
     except ConfigError as exc:
         if named or options.sandbox != "auto":
             raise

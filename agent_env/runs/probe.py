@@ -21,6 +21,7 @@ from agent_env.protocols import Model
 from agent_env.records.manifest import Preflight
 from agent_env.records.server_probe import ServerProbe
 from agent_env.wiring.models import watched_model
+from agent_env.wiring.trust import own_call
 
 APIS = {"chat": "compatible", "responses": "openai"}
 """The API, and the prefix of its models' names."""
@@ -43,18 +44,18 @@ async def probe_server(
     options: ProbeOptions, note: Callable[[str], None]
 ) -> tuple[Preflight, ServerProbe]:
     """What the server shows; ConfigError for a mistake, ModelError where it does not answer."""
-    key = _key(options.api_key_env)
-    facts = await server_facts(options.model or "", options.url, key)
+    key, permit = _key(options.api_key_env), own_call()
+    facts = await server_facts(options.model or "", options.url, key, permit)
     model = options.model or _only_model(options.url, facts)
     if options.model is None:  # its context is told by its name
-        facts = await server_facts(model, options.url, key)
+        facts = await server_facts(model, options.url, key, permit)
     note(f"probing {model}: about a dozen short calls")
-    server, version = await server_identity(options.url)
+    server, version = await server_identity(options.url, permit)
 
     def opened(
         parameters: Mapping[str, JsonValue],
     ) -> AbstractAsyncContextManager[tuple[Model, Bodies]]:
-        return watched_model(APIS[options.api], model, options.url, key, parameters)
+        return watched_model(APIS[options.api], model, options.url, key, parameters, permit)
 
     calls = ServerCalls(opened, has_seed=options.api == "chat")
     at = datetime.now(UTC).isoformat(timespec="seconds")

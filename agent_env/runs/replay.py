@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.errors import ConfigError, DatasetError, ReplayError
+from agent_env.registry import NO_PLUGINS
 from agent_env.runs.options import ReplayOptions
 from agent_env.runs.run import Run
 from agent_env.runs.serving import start_server
@@ -138,7 +139,7 @@ def _strategies(run: Run) -> Callable[[Sample, Condition], Strategy]:
 
 async def _live_tools(run: Run, stack: AsyncExitStack) -> OpenTools:
     """The run's tools without its model, so that no key is needed."""
-    parts = Parts(model=(make_model("reference", None, {}), make_tokenizer("estimate")))
+    parts = Parts(model=(make_model("reference", None, {}, NO_PLUGINS), make_tokenizer("estimate")))
     rooms = await open_rooms(run, run.manifest(), run.task, stack, parts=parts, plugins=run.plugins)
 
     @asynccontextmanager

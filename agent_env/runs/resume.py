@@ -34,7 +34,7 @@ async def resume(
     manifest, now = run.manifest(), versions()
     update: dict[str, object] = {"plugins": uses_in(changed)}
     if manifest.mcp and _is_unfinished(run):  # what is over needs no server
-        update["mcp"] = await servers_now(manifest, listener.note)
+        update["mcp"] = await servers_now(manifest, listener.note, run.plugins)
     if changed.server is not None:
         update["server"] = as_now(changed.server)
     changed = changed.model_copy(update=update)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
+from agent_env.permits import Permit
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest, checked_options
@@ -15,7 +16,7 @@ from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import with_texts
 from agent_env.wiring.registry import load_family
 from agent_env.wiring.rooms import Parts, Rooms
-from agent_env.wiring.trust import check_code
+from agent_env.wiring.trust import check_reading, known_permit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,10 +44,15 @@ class Run(RunFolder):
         run.manifest()
         return run
 
+    @cached_property
+    def permit(self) -> Permit:  # type: ignore[override]
+        """For what this user made here or allowed, until a command asks for more."""
+        return known_permit(self)
+
     @property
     def plugins(self) -> Plugins:
         """What the run uses that is not built in."""
-        return Plugins(self.manifest().plugins, self.objects)
+        return Plugins(self.manifest().plugins, self.objects, self.permit)
 
     @cached_property
     def task(self) -> Task:
@@ -57,7 +63,7 @@ class Run(RunFolder):
             from agent_env.runs.foreign.task import imported_task
 
             return imported_task(manifest, manifest.imported)
-        check_code(self, manifest)
+        check_reading(self, manifest)
         family = load_family(manifest.task, self.plugins)
         options = checked_options(family, manifest.options)
         task = family.make_task(manifest.prompt, options, by_digest(self.materials()))

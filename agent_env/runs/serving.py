@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -12,6 +13,7 @@ from agent_env.models.addresses import COMPATIBLE, split_address
 from agent_env.models.serving.process import ServerProcess, free_port, is_free
 from agent_env.records.manifest import Manifest
 from agent_env.records.model_server import ModelServer
+from agent_env.records.reach import Reach
 from agent_env.runs.options import RunOptions
 from agent_env.wiring.local_models import (
     LOCAL,
@@ -20,7 +22,7 @@ from agent_env.wiring.local_models import (
     SMALL_MODEL,
     is_local,
     local_server,
-    shell_command,
+    words_of,
 )
 from agent_env.wiring.models import facts_of_server
 
@@ -106,19 +108,26 @@ async def start_server(
     if server is None or run.server is not None:
         return manifest
     parameters, former = manifest.model_parameters, manifest.former_urls
-    url, port = str(parameters["base_url"]), None
+    url, port = str(parameters.get("base_url")), None
+    if not re.fullmatch(r"https?://[^/@]+:\d+(/.*)?", url):
+        raise ConfigError(f"{run.path}/run.json: its server is at no HOST:PORT, but at {url}")
     if "{port}" in server.command:
         port = int(url.rpartition(":")[2].partition("/")[0])
         if not is_free(port):
             port = free_port()
             former, url = (*former, url), _address(port)
             parameters = parameters | {"base_url": url}
-    process = ServerProcess(shell_command(server, port), url, run.place("server.log"), note)
+    command = Reach.COMMAND, server.command
+    run.permit = run.permit.implying(command, Reach.ADDRESS, url)  # at another port, too
+    process = ServerProcess(
+        server.command, words_of(server, port), url, run.place("server.log"), note,
+        permit=run.permit,
+    )  # fmt: skip
     await process.start()
     stack.push_async_callback(process.close)
     run.server = process
     stack.callback(setattr, run, "server", None)
-    facts = await facts_of_server(manifest.model, url)
+    facts = await facts_of_server(manifest.model, url, run.plugins)
     seen = {
         "models": facts.models,
         "context_tokens": facts.context_tokens,

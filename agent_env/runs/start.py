@@ -140,7 +140,9 @@ async def preflight_update(
     if api_of(manifest.model, run.plugins) is None:
         return {}
     in_text = is_in_text(manifest)
-    run.rooms = await open_rooms(run, manifest, run.task, stack, note, run.parts, run.plugins)
+    run.rooms = await open_rooms(
+        run, manifest, run.task, stack, note, run.parts, plugins=run.plugins
+    )
     result = await _preflight(run.rooms, manifest, run.samples, note)
     reason = refusal(result, in_text)
     if reason is not None and not anyway:
@@ -181,7 +183,7 @@ async def _preflight(
                 if not any(spec.hosted for spec in specs):  # these run, and cost, at the provider
                     offers[condition.tools] = specs
         facts = await facts_of_server(
-            manifest.model, address, variable_in(manifest.model_parameters)
+            manifest.model, address, rooms.plugins, variable_in(manifest.model_parameters)
         )
         name = split_address(manifest.model)[0]
         target = Target(name, address, facts, is_in_text(manifest))
@@ -260,7 +262,7 @@ async def run_episodes(
 
         manifest = await begin_server(run, listener.note, stack)
         rooms = run.rooms or await open_rooms(
-            run, manifest, run.task, stack, listener.note, run.parts, run.plugins
+            run, manifest, run.task, stack, listener.note, run.parts, plugins=run.plugins
         )
         is_up = health_of(manifest.model, manifest.model_parameters.get("base_url"), run.plugins)
         is_up = is_up if run.server is None else run.server.is_up

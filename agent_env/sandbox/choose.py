@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from agent_env.errors import ConfigError, SandboxError
 from agent_env.protocols import Sandbox, SandboxBackend
-from agent_env.registry import NO_PLUGINS, Plugins, Registry
+from agent_env.registry import Plugins, Registry
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.packages import IMPORTABLE, importable
 from agent_env.sandbox.probe import why_it_does_not_hold
@@ -74,13 +74,15 @@ async def choose(
     *,
     docker_host: str | None = None,
     records: ProbeRecords | None = None,
-    plugins: Plugins = NO_PLUGINS,
+    plugins: Plugins,
 ) -> SandboxBackend:
     """An unopened backend that was probed here, now or as the records say; ConfigError in one line
     where none holds. `docker_host` is an engine's address; None means the default socket.
     """
     if name == UNSAFE:
-        return await make(UNSAFE, limits, docker_host)
+        from agent_env.sandbox.unsafe import UnsafeSubprocess
+
+        return UnsafeSubprocess(limits, plugins.permit)
     if name not in NAMES:
         if ":" not in name and name not in SANDBOXES.names():
             known = dict.fromkeys([*NAMES, *SANDBOXES.names()])
@@ -146,9 +148,7 @@ async def make(name: str, limits: SandboxLimits, docker_host: str | None) -> San
         from agent_env.sandbox.bubblewrap import bubblewrap, find_bubblewrap
 
         return bubblewrap(limits, await find_bubblewrap())
-    from agent_env.sandbox.unsafe import UnsafeSubprocess
-
-    return UnsafeSubprocess(limits)
+    raise ConfigError(f"no sandbox is called {name!r}; there are {', '.join(AUTO_ORDER)}")
 
 
 class _Named:

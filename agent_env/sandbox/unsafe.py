@@ -15,6 +15,8 @@ from types import TracebackType
 from typing import Self
 
 from agent_env.errors import SandboxError
+from agent_env.permits import Permit
+from agent_env.records.reach import Reach
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.session import Session, StreamLine, expect_ready, reader_limit
 
@@ -24,7 +26,8 @@ class UnsafeSubprocess:
 
     name = "unsafe-subprocess"
 
-    def __init__(self, limits: SandboxLimits) -> None:
+    def __init__(self, limits: SandboxLimits, permit: Permit) -> None:
+        permit.check(Reach.CODE, self.name)
         self._limits = limits
         self._executing = asyncio.Semaphore(2 * (os.cpu_count() or 1))
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from agent_env.errors import ConfigError
+from agent_env.permits import NOTHING, Permit
 from agent_env.protocols import ToolChoice
 from agent_env.records.disturbance import Disturbance
 from agent_env.records.schema import Condition, Sample, Wording
@@ -47,7 +48,10 @@ AnySample = TypeVar("AnySample", bound=Sample)
 
 
 def parse_conditions(
-    names: Sequence[str | Condition], contexts: Sequence[str] = (), tools: Tools = NO_TOOLS
+    names: Sequence[str | Condition],
+    contexts: Sequence[str] = (),
+    tools: Tools = NO_TOOLS,
+    permit: Permit = NOTHING,
 ) -> tuple[Condition, ...]:
     """The conditions of these names; `contexts`: those available, as `cited` or `cited:NAME`. A
     plain `cited` stands for each of them; ConfigError for one, and for one of `tools`, that no
@@ -58,7 +62,7 @@ def parse_conditions(
             parsed.append(name)
         else:
             each = _for_each_context(name, contexts)
-            parsed += [parse_condition(text, tools) for text in each]
+            parsed += [parse_condition(text, tools, permit) for text in each]
     used_tools = {tool for condition in parsed for tool in condition.tools}
     for part in dict.fromkeys(map(_own_part, tools.values())):
         if not any(name in used_tools for name, its in tools.items() if _own_part(its) == part):
@@ -112,15 +116,16 @@ def _option(context: str) -> str:
     return f"--cited-from {name}=FILE" if name else "--cited-from FILE"
 
 
-def parse_condition(text: str, tools: Tools = NO_TOOLS) -> Condition:
-    """The condition of this name; ConfigError names the wrong part."""
+def parse_condition(text: str, tools: Tools = NO_TOOLS, permit: Permit = NOTHING) -> Condition:
+    """The condition of this name; ConfigError names the wrong part. `permit` is for tools by their
+    MODULE:NAME."""
     bare, *suffixes = text.split("~")
     if suffixes:
-        condition = parse_condition(bare, tools)
+        condition = parse_condition(bare, tools, permit)
         for suffix in suffixes:
             condition = _with_suffix(condition, suffix.strip(), text)
         return condition
-    named = [_part(part.strip(), text, tools) for part in text.split("+")]
+    named = [_part(part.strip(), text, tools, permit) for part in text.split("+")]
     parts = [part for part, _ in named]
     kinds = [_kind(part) for part in parts]
     _check(text, parts, kinds)
@@ -150,7 +155,7 @@ def _place(part: str) -> tuple[int, str]:
     return (PARTS.index(kind), "") if kind in PARTS else (len(PARTS), part)
 
 
-def _part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits, ...]]:
+def _part(part: str, text: str, tools: Tools, permit: Permit) -> tuple[str, tuple[ToolTraits, ...]]:
     """The part's name and tools, imported where they are neither built in nor among `tools`;
     ConfigError for an unknown part."""
     part = _short(part)
@@ -167,7 +172,7 @@ def _part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits, ..
         raise ConfigError(f"unknown condition '{text}': name each by itself: {again}")
     if ":" in part.removeprefix("cited:") or part in TOOLS.names():
         try:
-            traits = own_tool(part)
+            traits = own_tool(part, permit)
         except ConfigError as exc:
             raise ConfigError(f"condition '{text}': no part '{part}': {exc}") from exc
         return traits.name, (traits,)

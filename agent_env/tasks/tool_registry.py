@@ -13,6 +13,7 @@ from inspect import isclass
 from pkgutil import iter_modules
 from typing import Any
 
+from agent_env.permits import NOTHING, Permit
 from agent_env.protocols import ToolDeclaration
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
@@ -45,11 +46,11 @@ def _declaration(thing: Any, name: str) -> ToolDeclaration | None:
 TOOLS = Registry("tool", "tools", "a ToolDeclaration or a function", _declaration, _built_in_paths)
 
 
-def own_tool(text: str) -> ToolTraits:
+def own_tool(text: str, permit: Permit) -> ToolTraits:
     """What the plugged-in tool of a user's NAME, MODULE:NAME or file.py:NAME says of itself, and
     its `path`; ConfigError where it calls itself like another."""
     entry = TOOLS.entry(text)
-    traits = TOOLS.load(entry).traits
+    traits = TOOLS.load(entry, permit).traits
     TOOLS.check_free(traits.name, entry)
     return traits.model_copy(update={"path": entry.reference or entry.path})
 
@@ -58,7 +59,7 @@ def open_tool(plugins: Plugins, traits: ToolTraits) -> ToolDeclaration:
     """The declaration of a condition's tool."""
     if traits.path is None or (TOOLS.kind, traits.name) in plugins.objects:
         return plugins.find(TOOLS, traits.name)
-    return TOOLS.find(traits.path)
+    return TOOLS.find(traits.path, plugins.permit)
 
 
 def traits_of(condition: Condition) -> tuple[ToolTraits, ...]:
@@ -71,7 +72,7 @@ def traits_of(condition: Condition) -> tuple[ToolTraits, ...]:
 def _built_in(name: str) -> ToolTraits:
     if name not in tool_names():
         return ToolTraits.model_construct(name=name)
-    return TOOLS.load(Entry(TOOLS.kind, name, _built_in_paths()[name])).traits
+    return TOOLS.load(Entry(TOOLS.kind, name, _built_in_paths()[name]), NOTHING).traits
 
 
 def web_tools(condition: Condition) -> frozenset[str]:

@@ -25,6 +25,7 @@ from agent_env.tasks.task import Task
 from agent_env.testing.findings import raise_findings, raised
 from agent_env.testing.samples import Choice, in_new_process, made_by, random_state, same_bytes
 from agent_env.wiring.registry import FAMILIES, load_family
+from agent_env.wiring.trust import own_plugins
 
 DEGENERATE = (
     None, "", " \n\t", "\0", "\ud800", "\u202e", "None", "1e999", "9" * 5000, "²", "2001-02-30",
@@ -60,7 +61,7 @@ def check_family(
     bytes are also made in a process of its own, which finds what comes in the order of a set.
     """
     if isinstance(family, str):
-        path, family = family, load_family(family)
+        path, family = family, load_family(family, own_plugins())
     else:
         name = str(getattr(family, "name", type(family).__name__))
         family = FAMILIES.adapted(family, Entry(FAMILIES.kind, name, name, None))

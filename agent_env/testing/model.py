@@ -15,9 +15,9 @@ from agent_env.models.api import Api
 from agent_env.models.function import model_of
 from agent_env.protocols import Model, ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
-from agent_env.registry import NO_PLUGINS
 from agent_env.testing.findings import raise_findings, raised
 from agent_env.wiring.models import make_model
+from agent_env.wiring.trust import own_plugins
 
 LOOK_UP = ToolSpec(
     name="look_up",
@@ -53,7 +53,7 @@ def check_model(
 
 def _opened(model: Any) -> Model:
     if isinstance(model, str):
-        return make_model(model, None, {}, plugins=NO_PLUGINS)
+        return make_model(model, None, {}, own_plugins())
     if isinstance(model, Api):
         raise ConfigError(f"{model} needs a server; pass the model that make_model gives")
     if hasattr(model, "name") and hasattr(model, "generate") and not isinstance(model, type):

@@ -20,6 +20,7 @@ from agent_env.registry import OBJECT
 from agent_env.tasks.family import Family, SampleSet, checked_options
 from agent_env.tasks.shortcuts import AnswerText
 from agent_env.wiring.registry import load_family
+from agent_env.wiring.trust import own_plugins
 
 IN_NEW_PROCESS = """\
 import sys
@@ -104,5 +105,5 @@ def print_digest(path: str, count: str, seed: str, options: str, dataset: str) -
     """What a new process says of the same choice."""
     file = Path(dataset) if dataset else None
     choice = Choice(int(count), int(seed), json.loads(options), file, None, None, 1.0)
-    family = load_family(path)
+    family = load_family(path, own_plugins())
     print(digest_of(made_by(family, choice, checked_options(family, choice.options))))

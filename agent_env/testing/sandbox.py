@@ -14,7 +14,9 @@ from agent_env.registry import Entry
 from agent_env.sandbox.choose import AUTO_ORDER, SANDBOXES, UNSAFE, make
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.probe import why_it_does_not_hold
+from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.testing.findings import raise_findings, raised
+from agent_env.wiring.trust import own_call
 
 TIMEOUT_S = 20.0
 LOOP_S = 1.0
@@ -34,10 +36,12 @@ def check_sandbox(
     """
     limits = SandboxLimits(output_bytes=4096)
     backend: Any = sandbox
-    if sandbox in (*AUTO_ORDER, UNSAFE):
+    if sandbox == UNSAFE:
+        backend = UnsafeSubprocess(limits, own_call())
+    elif sandbox in AUTO_ORDER:
         backend = wait_for(make(str(sandbox), limits, os.environ.get("DOCKER_HOST")))
     elif isinstance(sandbox, str):
-        backend = SANDBOXES.find(sandbox)(limits)
+        backend = SANDBOXES.find(sandbox, own_call())(limits)
     elif not hasattr(sandbox, "session") or isinstance(sandbox, type):
         name = getattr(sandbox, "__name__", "sandbox")
         backend = SANDBOXES.adapted(sandbox, Entry(SANDBOXES.kind, name, name, None))(limits)

@@ -13,6 +13,7 @@ from agent_env.records.pages import Hit
 from agent_env.testing.findings import raise_findings, raised
 from agent_env.web.plugin import PluginSearch
 from agent_env.web.providers.catalogue import make_provider
+from agent_env.wiring.trust import own_plugins
 
 LIMIT = 3
 STRANGE = ("", " ", '"', "\0", "a" * 2000, "site:", "２月 שבת \u202e")
@@ -33,7 +34,7 @@ def check_search(
 
 def _opened(provider: Any) -> SearchProvider:
     if isinstance(provider, str):
-        return make_provider(provider)
+        return make_provider(provider, plugins=own_plugins())
     if isinstance(getattr(provider, "name", None), str) and not isinstance(provider, type):
         return provider  # type: ignore[no-any-return]
     own = PluginSearch.of(provider, getattr(provider, "__name__", type(provider).__name__))

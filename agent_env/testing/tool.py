@@ -19,6 +19,7 @@ from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.tasks.tool_registry import TOOLS
 from agent_env.testing.fakes import FakeSearch, MemoryPages
 from agent_env.testing.findings import raise_findings, raised
+from agent_env.wiring.trust import own_call
 
 Arguments = Mapping[str, Any]
 WRONG: Mapping[str, object] = {
@@ -43,7 +44,7 @@ def check_tool(
     empty web and an unsafe subprocess.
     """
     if isinstance(tool, str):
-        declaration = TOOLS.find(tool)
+        declaration = TOOLS.find(tool, own_call())
     else:
         name = getattr(tool, "__name__", type(tool).__name__)
         declaration = TOOLS.adapted(tool, Entry(TOOLS.kind, name, name, None))
@@ -70,7 +71,7 @@ async def _findings(
             search, fetcher = supplies.search or FakeSearch({}), supplies.fetcher or MemoryPages()
             supplies = replace(supplies, search=search, fetcher=fetcher)
         if traits.needs_sandbox and supplies.sandbox is None:
-            backend = await stack.enter_async_context(UnsafeSubprocess(SandboxLimits()))
+            backend = await stack.enter_async_context(UnsafeSubprocess(SandboxLimits(), own_call()))
             session = await stack.enter_async_context(backend.session())
             supplies = replace(supplies, sandbox=session)
         try:

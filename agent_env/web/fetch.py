@@ -26,7 +26,9 @@ from typing import Literal
 import httpx
 
 from agent_env.errors import ToolError
+from agent_env.permits import PUBLIC_WEB, Permit
 from agent_env.records.pages import Page
+from agent_env.records.reach import Reach
 from agent_env.web.addresses import (
     Address,
     Allow,
@@ -72,6 +74,7 @@ class HttpFetcher:
         self,
         limits: FetchLimits | None = None,
         *,
+        permit: Permit,
         allow: Allow = is_public,
         open_hosts: frozenset[str] = frozenset(),
         resolve: Resolve = ask_system,
@@ -80,6 +83,8 @@ class HttpFetcher:
         tls: ssl.SSLContext | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        for host in (PUBLIC_WEB, *open_hosts):
+            permit.check(Reach.HOST, host)
         self._limits = limits or FetchLimits()
         self._allow = allow
         self._open_hosts = open_hosts

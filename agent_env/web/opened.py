@@ -16,7 +16,7 @@ from pathlib import Path
 from agent_env.errors import ConfigError
 from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.manifest import WebSettings
-from agent_env.registry import NO_PLUGINS, Plugins
+from agent_env.registry import Plugins
 from agent_env.web.fetchers import FETCHERS, HTTP
 from agent_env.web.full_text import FullText
 from agent_env.web.kept import KeptFetcher, KeptSearch, ToldSearch
@@ -56,12 +56,13 @@ async def open_live(
     file: Path | None,
     note: Callable[[str], None],
     stack: AsyncExitStack,
-    plugins: Plugins = NO_PLUGINS,
+    plugins: Plugins,
 ) -> Web:
     """The live web; with a file, what it gives is kept there."""
     assert settings.search is not None  # asked for before the run began
-    address = settings.search_url or access.base_url
-    provider = make_provider(settings.search, access.key, address, plugins=plugins)
+    provider = make_provider(
+        settings.search, access.key, settings.search_url, plugins=plugins, own_url=access.base_url
+    )
     stack.push_async_callback(provider.close)
     search = ToldSearch(provider, note)
     fetcher = _fetcher(settings, stack, plugins)
@@ -77,7 +78,11 @@ def _fetcher(settings: WebSettings, stack: AsyncExitStack, plugins: Plugins) -> 
     if isinstance(found, PluginFetcher):
         stack.push_async_callback(found.close)
         return found
-    return found(obey_robots=settings.obey_robots, open_hosts=frozenset(settings.allow_hosts))
+    return found(
+        permit=plugins.permit,
+        obey_robots=settings.obey_robots,
+        open_hosts=frozenset(settings.allow_hosts),
+    )
 
 
 def open_frozen(settings: WebSettings, file: Path, stack: AsyncExitStack) -> Web:

@@ -20,6 +20,8 @@ import httpx
 
 from agent_env import __version__
 from agent_env.errors import ConfigError, SearchError
+from agent_env.permits import Permit
+from agent_env.records.reach import Reach
 from agent_env.records.waits import retry_after_s
 from agent_env.temporal.facts.kept_pages import ImportQuery, ItemPage, Kind
 from agent_env.temporal.facts.sparql import (
@@ -103,7 +105,10 @@ class QueryService:
         contact: str = "",
         patience: Patience | None = None,
         note: Callable[[str], None] = lambda text: None,
+        *,
+        permit: Permit,
     ) -> None:
+        permit.check(Reach.ADDRESS, endpoint)
         if not endpoint.startswith(("http://", "https://")):
             raise ConfigError(f"'{endpoint}' is no address of a query service, like {WIKIDATA}")
         if not (contact.isascii() and contact.isprintable()):

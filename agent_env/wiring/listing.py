@@ -10,6 +10,7 @@ from typing import Any
 from agent_env.errors import ConfigError
 from agent_env.registry import Entry, Registry, load_path
 from agent_env.wiring.registry import REGISTRIES, registry_of
+from agent_env.wiring.trust import own_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def listing(plural: str) -> list[Listed]:
 
 def _listed(registry: Registry[Any], entry: Entry) -> Listed:
     try:
-        registry.load(registry.entry(entry.name))
+        registry.load(registry.entry(entry.name), own_call())
         summary = _summary(entry)
     except ConfigError as exc:
         summary = str(exc)

@@ -145,16 +145,13 @@ def as_now(server: ModelServer) -> ModelServer:
     return server.model_copy(update={"build": server_build(), "file": file})
 
 
-def shell_command(server: ModelServer, port: int | None) -> str:
-    """The command for a shell."""
+def words_of(server: ModelServer, port: int | None) -> dict[str, str]:
+    """What stands in the command for its places."""
     words = {"{port}": str(port)}
     if server.file is not None:
         words["{server}"] = shlex.join([sys.executable, "-P", llama.__file__])
         words["{file}"] = shlex.quote(server.file.path)
-    command = server.command
-    for place, value in words.items():
-        command = command.replace(place, value)
-    return command
+    return words
 
 
 def _record(chosen: LocalFile, header: GgufHeader) -> ModelFile:

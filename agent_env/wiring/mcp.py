@@ -11,9 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from agent_env.errors import ConfigError
+from agent_env.permits import Permit
 from agent_env.records.manifest import Manifest
 from agent_env.records.mcp import McpServer
 from agent_env.records.schema import ToolResult
+from agent_env.registry import Plugins
 from agent_env.tasks.tool_registry import TOOLS, tool_names
 
 if TYPE_CHECKING:
@@ -25,7 +27,10 @@ LOGS = "mcp"
 
 
 async def read_servers(
-    servers: Sequence[McpServer], note: Callable[[str], None], taken: Collection[str] = ()
+    servers: Sequence[McpServer],
+    note: Callable[[str], None],
+    plugins: Plugins,
+    taken: Collection[str] = (),
 ) -> tuple[McpServer, ...]:
     """The servers with what they say of themselves, asked now and left again; their tools have
     names that none of ours has, nor any of `taken`. ConfigError for one that cannot be had."""
@@ -38,8 +43,8 @@ async def read_servers(
     if any(server.sandboxed for server in servers):
         from agent_env.wiring.rooms import choose_sandbox
 
-        await choose_sandbox("namespaces")  # refused where it does not hold here
-    read = await asyncio.gather(*(_read(server) for server in servers))
+        await choose_sandbox("namespaces", plugins)  # refused where it does not hold here
+    read = await asyncio.gather(*(_read(server, plugins.permit) for server in servers))
     for server in read:
         for tool in server.tools:
             if tool.problem is not None:
@@ -49,17 +54,19 @@ async def read_servers(
     return with_names(read, {*tool_names(), *TOOLS.names(), *taken})
 
 
-async def _read(server: McpServer) -> McpServer:
+async def _read(server: McpServer, permit: Permit) -> McpServer:
     from agent_env.mcp.connection import Connection, McpError
     from agent_env.mcp.launch import check_command, environment_of
     from agent_env.mcp.listing import read_server
     from agent_env.mcp.transport import stdio_transport
 
     check_command(server)
-    environment_of(server)
+    environment_of(server, permit)
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        connection = Connection(server, lambda fault: stdio_transport(server, log, fault))
+        connection = Connection(
+            server, lambda fault: stdio_transport(server, log, fault, permit), permit
+        )
         try:
             await connection.open()
             return await read_server(server, connection)
@@ -77,19 +84,25 @@ def _last_line(log: Path) -> str:
     return ""
 
 
-async def servers_now(manifest: Manifest, note: Callable[[str], None]) -> tuple[McpServer, ...]:
+async def servers_now(
+    manifest: Manifest, note: Callable[[str], None], plugins: Plugins
+) -> tuple[McpServer, ...]:
     """The manifest's servers as they are now; tools keep the names that they have in the run."""
     from agent_env.mcp.listing import keep_names
 
     taken = {*tool_names(), *TOOLS.names()}
-    now = await read_servers(manifest.mcp, note)
+    now = await read_servers(manifest.mcp, note, plugins)
     return tuple(
         keep_names(before, each, taken) for before, each in zip(manifest.mcp, now, strict=True)
     )
 
 
 def open_hosts(
-    folder: RunFolder, manifest: Manifest, stack: AsyncExitStack, note: Callable[[str], None]
+    folder: RunFolder,
+    manifest: Manifest,
+    stack: AsyncExitStack,
+    note: Callable[[str], None],
+    permit: Permit,
 ) -> Hosts | None:
     """What keeps the run's servers; they are ended with the stack. None without any."""
     if not manifest.mcp:
@@ -103,7 +116,7 @@ def open_hosts(
     for server in manifest.mcp:
         folder.place(f"{LOGS}/{server.name}.log")
     recorded = _recorded(folder) if manifest.parent is not None else None
-    hosts = Hosts(manifest.mcp, logs, note, recorded=recorded)
+    hosts = Hosts(manifest.mcp, logs, note, permit, recorded)
     stack.push_async_callback(hosts.close)
     return hosts
 

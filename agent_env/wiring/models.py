@@ -16,7 +16,9 @@ from pydantic import JsonValue
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import LOCAL, NO_KEY, split_address, variable_in
 from agent_env.models.api import Api
+from agent_env.permits import OWN_DEFAULT, Permit, text_of
 from agent_env.records.manifest import Manifest
+from agent_env.records.reach import Reach
 from agent_env.registry import NO_PLUGINS, Entry, Plugins
 from agent_env.wiring.registry import FAMILIES, MODELS, SCRIPTS, api_paths, load_family
 
@@ -35,14 +37,14 @@ def make_model(
     name: str,
     base_url: str | None,
     parameters: Mapping[str, JsonValue],
+    plugins: Plugins,
     tokenizer: ServerTokenizer | None = None,
     former_urls: Sequence[str] = (),
     note: Callable[[str], None] = lambda text: None,
-    plugins: Plugins = NO_PLUGINS,
     steps: Sequence[Any] | None = None,
 ) -> Model:
-    """The model of this name; ConfigError where its key or address is missing. The server's
-    `tokenizer` counts where replies have no usage; `former_urls` are the server's earlier
+    """The model of this name; ConfigError where its key or address is missing or not allowed. The
+    server's `tokenizer` counts where replies have no usage; `former_urls` are the server's earlier
     addresses; `note` gets what the server refuses; `steps` are those of the scripted models for a
     plugged-in family."""
     entry, _ = model_entry(name, plugins)
@@ -58,14 +60,17 @@ def make_model(
         raise ConfigError(f"unknown model '{name}'; known: {', '.join((*SCRIPTS, *_forms()))}")
     settings = model_settings(parameters)
     timeout_s = settings.reply_timeout_s or MODEL_TIMEOUT_S
-    url, key = _address(name, api, base_url), _key(name, api, settings.api_key_env)
+    for paid in filter(None, (settings.parameters.extra_body, settings.hosted_tools)):
+        plugins.permit.check(Reach.MONEY, text_of(paid))
+    url, permit = _address(name, api, base_url, plugins)
+    key = _key(name, api, settings.api_key_env, plugins)
     if settings.hosted_tools and not api.has_hosted_tools:
         raise ConfigError(f"--hosted-tools: only openai/NAME has them, not {name}")
     from agent_env.models.client import ApiModel
 
     model = ApiModel(
         api, name, served_name, url, key, settings.parameters, timeout_s, settings.stream,
-        settings.idle_s, settings.echo_reasoning, former_urls, note,
+        settings.idle_s, settings.echo_reasoning, former_urls, note, permit=permit,
     )  # fmt: skip
     if tokenizer is None:
         return settings.with_protocol(model)
@@ -127,9 +132,9 @@ def _forms() -> list[str]:
     return [*forms, "local[/FILE.gguf]"]
 
 
-def _address(name: str, api: Api, base_url: str | None) -> str:
+def _address(name: str, api: Api, base_url: str | None, plugins: Plugins) -> tuple[str, Permit]:
     """Where the model is: the API's own place, or where its variable pairs it with its key; where
-    the user says, for servers of the user's own."""
+    the user says, for servers of the user's own. And the permit that covers it."""
     url = base_url or split_address(name)[1]
     if url is not None and ("@" in url or "?" in url):
         raise ConfigError(
@@ -142,7 +147,8 @@ def _address(name: str, api: Api, base_url: str | None) -> str:
                 f"model {name} takes no base URL, for it would get the key in {api.key_variable}: "
                 f"name compatible/NAME, or set {api.url_variable} beside {api.key_variable}"
             )
-        return own
+        by_default = _by_default(name, plugins, Reach.ADDRESS, head_of(name)[0] + f" {OWN_DEFAULT}")
+        return own, plugins.permit.implying(by_default, Reach.ADDRESS, own)
     if url is None:
         raise ConfigError(
             f"model {name} is not served here: start it by agent-env serve-model, and name it "
@@ -150,24 +156,38 @@ def _address(name: str, api: Api, base_url: str | None) -> str:
             if name.startswith(LOCAL)
             else f"model {name} needs --base-url, like http://127.0.0.1:8000/v1, or {name}@URL"
         )
-    return url
+    return url, plugins.permit
+
+
+def _by_default(name: str, plugins: Plugins, reach: Reach, value: str) -> tuple[Reach, str]:
+    """What allows an API its own address and key: for one that is plugged in, that its code may
+    run."""
+    entry = model_entry(name, plugins)[0]
+    if entry.is_built_in:
+        return reach, value
+    return Reach.CODE, entry.reference or entry.path
 
 
 def _own_url(api: Api) -> str | None:
     return os.environ.get(api.url_variable or "") or api.own_url
 
 
-def _key(name: str, api: Api, variable: str | None) -> str | None:
+def _key(name: str, api: Api, variable: str | None, plugins: Plugins) -> str | None:
     """The key in the variable that the user names, else in the API's usual one."""
     if variable:
+        plugins.permit.check(Reach.KEY, variable)
         if not (key := os.environ.get(variable)):
             raise ConfigError(f"--api-key-env {variable}: the variable is not set")
         return key
+    if variable == NO_KEY and api.own_url is None:
+        return None
+    if api.key_variable:
+        plugins.permit.check(*_by_default(name, plugins, Reach.KEY, api.key_variable))
     if api.own_url is not None:
         if not (key := os.environ.get(api.key_variable)):
             raise ConfigError(f"model {name} needs a key: set {api.key_variable}")
         return key
-    return None if variable == NO_KEY else os.environ.get(api.key_variable)
+    return os.environ.get(api.key_variable)
 
 
 @asynccontextmanager
@@ -177,6 +197,7 @@ async def watched_model(
     base_url: str,
     key: str | None,
     parameters: Mapping[str, JsonValue],
+    permit: Permit,
 ) -> AsyncIterator[tuple[Model, list[dict[str, Any]]]]:
     """A model on any server that speaks the API, and the bodies of its replies as they come in; a
     stream as the body that it stands for."""
@@ -194,6 +215,7 @@ async def watched_model(
     model = ApiModel(
         replace(api, reply=reply), f"{api_name}/{served_name}", served_name, base_url, key,
         settings.parameters, settings.reply_timeout_s or MODEL_TIMEOUT_S, settings.stream,
+        permit=permit,
     )  # fmt: skip
     try:
         yield settings.with_protocol(model), bodies
@@ -202,14 +224,17 @@ async def watched_model(
 
 
 def health_of(
-    model: str, base_url: JsonValue, plugins: Plugins = NO_PLUGINS
+    model: str, base_url: JsonValue, plugins: Plugins
 ) -> Callable[[], Awaitable[bool]] | None:
     """A check whether the model's server is up; None where the model has none."""
     from agent_env.models.health import Health
 
-    if (api := api_of(model, plugins)) is not None:
-        base_url = base_url or _own_url(api)
-    return Health(base_url).is_up if isinstance(base_url, str) and base_url else None
+    permit = plugins.permit
+    if (api := api_of(model, plugins)) is None:
+        return None
+    if not base_url:
+        base_url, permit = _address(model, api, None, plugins)
+    return Health(str(base_url), permit=permit).is_up
 
 
 def model_settings(parameters: Mapping[str, JsonValue]) -> ModelSettings:
@@ -241,7 +266,7 @@ def make_tokenizer(name: str) -> Tokenizer:
 
 @asynccontextmanager
 async def server_tokenizer(
-    model: str, base_url: str | None, variable: str | None = None
+    model: str, base_url: str | None, plugins: Plugins, variable: str | None = None
 ) -> AsyncIterator[ServerTokenizer]:
     """The tokenizer of the model's own server, which gets the key of `variable` like the model;
     ConfigError where it has none."""
@@ -254,7 +279,8 @@ async def server_tokenizer(
             f"--tokenizer server: {model} has no server that counts for others; only "
             "compatible/NAME has, where it is vLLM or llama.cpp"
         )
-    tokenizer = ServerTokenizer(served_name, base_url, _key(model, api, variable))
+    key = _key(model, api, variable, plugins)
+    tokenizer = ServerTokenizer(served_name, base_url, key, permit=plugins.permit)
     try:
         await tokenizer.open()
         yield tokenizer
@@ -263,7 +289,7 @@ async def server_tokenizer(
 
 
 async def facts_of_server(
-    model: str, base_url: str | None, variable: str | None = None
+    model: str, base_url: str | None, plugins: Plugins, variable: str | None = None
 ) -> ServerFacts:
     """What the user's own server reports of itself, nothing for others; it gets the key of
     `variable`, like the model."""
@@ -272,23 +298,23 @@ async def facts_of_server(
     served_name, api = split_address(model)[0].partition("/")[2], api_of(model)
     if api is None or api.own_url is not None or base_url is None:
         return ServerFacts()
-    return await server_facts(served_name, base_url, _key(model, api, variable))
+    key = _key(model, api, variable, plugins)
+    return await server_facts(served_name, base_url, key, plugins.permit)
 
 
 async def open_counted(
     manifest: Manifest,
     note: Callable[[str], None],
     stack: AsyncExitStack,
-    plugins: Plugins | None = None,
+    plugins: Plugins,
 ) -> tuple[Model, Tokenizer | ServerTokenizer]:
-    """`open_model` with a manifest's parameters; `plugins` other than its own have objects too."""
-    plugins = plugins or Plugins(manifest.plugins)
+    """`open_model` with a manifest's parameters."""
     parameters = {k: v for k, v in manifest.model_parameters.items() if k != "base_url"}
     base_url = manifest.model_parameters.get("base_url")
     address = None if base_url is None else str(base_url)
     urls = manifest.former_urls
     return await open_model(
-        manifest.model, address, parameters, manifest.tokenizer, note, stack, urls, plugins,
+        manifest.model, address, parameters, manifest.tokenizer, note, stack, plugins, urls,
         steps_of_task(manifest.task, plugins),
     )  # fmt: skip
 
@@ -308,20 +334,20 @@ async def open_model(
     counted_by: str,
     note: Callable[[str], None],
     stack: AsyncExitStack,
+    plugins: Plugins,
     former_urls: Sequence[str] = (),
-    plugins: Plugins = NO_PLUGINS,
     steps: Sequence[Any] | None = None,
 ) -> tuple[Model, Tokenizer | ServerTokenizer]:
     """The model and its token counter; closed with the stack. ConfigError where its key or
     address is missing, or its server does not count."""
     tokenizer: Tokenizer | ServerTokenizer
     if counted_by == SERVER:
-        opened = server_tokenizer(name, base_url, variable_in(parameters))
+        opened = server_tokenizer(name, base_url, plugins, variable_in(parameters))
         tokenizer = served = await stack.enter_async_context(opened)
         stack.callback(lambda: _report_estimates(served, note))
-        model = make_model(name, base_url, parameters, served, former_urls, note, plugins, steps)
+        model = make_model(name, base_url, parameters, plugins, served, former_urls, note, steps)
     else:
-        model = make_model(name, base_url, parameters, None, former_urls, note, plugins, steps)
+        model = make_model(name, base_url, parameters, plugins, None, former_urls, note, steps)
         tokenizer = make_tokenizer(counted_by)
     if (close := getattr(model, "close", None)) is not None:  # those that hold connections
         stack.push_async_callback(close)

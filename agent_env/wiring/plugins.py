@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_env.errors import ConfigError
 from agent_env.graph.strategies import STRATEGIES
+from agent_env.permits import Permit
 from agent_env.records.manifest import Manifest, PluginUse
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.registry import NO_OBJECTS, OBJECT, Objects, Plugins, Registry, use_of
@@ -90,11 +91,11 @@ def report_changes(manifest: Manifest, note: Callable[[str], None]) -> None:
             note(f"changed since the run: {each.registry.kind} {each.name}: {before} → {now}")
 
 
-def tools_named(texts: Iterable[str]) -> dict[str, ToolTraits]:
+def tools_named(texts: Iterable[str], permit: Permit) -> dict[str, ToolTraits]:
     """The tools of --tool, by name; ConfigError for two of one name."""
     tools: dict[str, ToolTraits] = {}
     for text in texts:
-        traits = own_tool(text)
+        traits = own_tool(text, permit)
         if (other := tools.get(traits.name)) is not None:
             raise ConfigError(
                 f"tool '{traits.name}' is taken twice: by {other.path} and by {traits.path}"

@@ -50,7 +50,7 @@ CALL_TIMEOUT_S = 30.0
 
 
 async def choose_sandbox(
-    name: str, memory_mb: int | None = None, plugins: Plugins = NO_PLUGINS
+    name: str, plugins: Plugins, memory_mb: int | None = None
 ) -> SandboxBackend:
     """An unopened backend that was probed in this boot; ConfigError where none holds."""
     from agent_env.sandbox.choose import choose
@@ -304,22 +304,21 @@ async def open_rooms(
     stack: AsyncExitStack,
     note: Callable[[str], None] = lambda text: None,
     parts: Parts = Parts(),
-    plugins: Plugins | None = None,
+    *,
+    plugins: Plugins,
 ) -> Rooms:
     """Open what the manifest's conditions need; closed with the stack. `note` gets what the
-    user must mend; existing `parts` are not made again; `plugins` other than the manifest's have
-    objects of this process too."""
+    user must mend; existing `parts` are not made again; `plugins` say what may be reached."""
     from agent_env.tasks.family import by_digest
 
     web = sandbox = None
-    plugins = plugins or Plugins(manifest.plugins)
     model, tokenizer = parts.model or await open_counted(manifest, note, stack, plugins)
     if manifest.web not in (None, HOSTED_WEB):
         from agent_env.wiring.web import open_web
 
         web = await open_web(folder, manifest, note, stack, plugins)
     if manifest.sandbox is not None:
-        backend = parts.sandbox or await choose_sandbox(manifest.sandbox, plugins=plugins)
+        backend = parts.sandbox or await choose_sandbox(manifest.sandbox, plugins)
         sandbox = await stack.enter_async_context(backend)
     contexts = contexts_of(folder, manifest)
     return Rooms(
@@ -334,7 +333,7 @@ async def open_rooms(
         hosted=manifest.model_parameters.get("hosted_tools") is True,
         materials=by_digest(folder.materials()),
         plugins=plugins,
-        mcp=open_hosts(folder, manifest, stack, note),
+        mcp=open_hosts(folder, manifest, stack, note, plugins.permit),
     )
 
 

@@ -17,22 +17,27 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
+from agent_env.models.addresses import split_address
+from agent_env.permits import _MINT, OWN_DEFAULT, PUBLIC_WEB, Permit, normal, text_of
 from agent_env.records.manifest import Manifest
 from agent_env.records.mcp import McpServer
+from agent_env.records.model_server import ModelServer
+from agent_env.records.reach import Reach, values_of
 from agent_env.records.safe_files import read_own_file, replace_file
 from agent_env.records.schema import Record
+from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.wiring.models import api_of, head_of
-from agent_env.wiring.plugins import named_in
+from agent_env.wiring.plugins import Named, named_in
 from agent_env.wiring.registry import MODELS, SCRIPTS
 
 CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
@@ -40,6 +45,7 @@ CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
 WITHOUT_MODEL: Mapping[str, Any] = {
     "model": "reference",
     "model_parameters": {},
+    "server": None,
     "model_facts": None,
     "reply_cache": None,
 }
@@ -57,18 +63,41 @@ class OutsideSetting:
     value: str
     notice: str = ""
     """The consequence, for the user."""
+    parts: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What the record keeps of it, where the value alone could be taken for another."""
+    grants: tuple[tuple[Reach, str], ...] = ()
+    """What a permit for it covers."""
 
     def __str__(self) -> str:
         """Whole, however long: what is left out could be an address's host."""
         return f"{self.name} {self.value}{self.notice}"
 
+    def is_covered(self, permit: Permit) -> bool:
+        """Whether the permit allows all of it."""
+        return all(permit.covers(*grant) for grant in self.grants)
+
 
 class RunRecord(Record):
     """What this user let one run do."""
 
+    v: Literal[2]
+    """1, of earlier versions, joined texts that could mean two things; it is not read."""
     run: str
     """Which run, as `_run_key` names it."""
-    settings: tuple[str, ...]
+    settings: tuple[dict[str, JsonValue], ...]
+
+
+# Permits ----------------------------------------------------------------------------------------
+
+
+def own_call() -> Permit:
+    """For what this call's options say, or this process's own code: the user said it now."""
+    return Permit(_MINT, (), is_own=True)
+
+
+def own_plugins(objects: Objects = NO_OBJECTS) -> Plugins:
+    """What finds the plug-ins that this call names."""
+    return Plugins(objects=objects, permit=own_call(), from_user=True)
 
 
 def check_trust(
@@ -80,26 +109,24 @@ def check_trust(
     own: Collection[str] = (),
     option: str = "--trust-run",
 ) -> None:
-    """ConfigError where `planned`, which comes from the folder's manifest, reaches outside in a way
-    that this user neither recorded nor confirms now. `own` names settings that this call's options
-    give. What is confirmed is listed to `note` and recorded."""
-    settings = [each for each in outside_settings(folder.path, planned) if each.name not in own]
-    if not settings:
-        return
-    manifest = folder.manifest()
-    allowed = _recorded(manifest)
-    new = [each for each in settings if not allowed.intersection(_forms(folder.path, each))]
-    if not new:
-        return
-    text = "; ".join(map(str, new))
-    if not confirmed:
+    """Gives the folder a permit for what `planned`, which comes from its manifest, asks for;
+    ConfigError where that reaches outside in a way that this user neither recorded nor confirms
+    now. `own` names settings that this call's options give. What is confirmed is listed to `note`
+    and recorded."""
+    asked = outside_settings(folder.path, planned)
+    settings = [each for each in asked if each.name not in own]
+    allowed = _recorded(folder.manifest()) if settings else ()
+    new = [each for each in settings if not _is_in(allowed, folder.path, each)]
+    if new and not confirmed:
         raise ConfigError(
-            f"{folder.path} is no run that you made here, and it asks for: {text}. "
-            f"To allow it: {option}"
+            f"{folder.path} is no run that you made here, and it asks for: "
+            f"{'; '.join(map(str, new))}. To allow it: {option}"
         )
     for each in new:
         note(f"trusted in {folder.path}: {each}")
-    _record(folder.path, manifest, settings, note)
+    if new:
+        _record(folder.path, folder.manifest(), settings, note)
+    folder.permit = _permit(folder.path, planned, asked)
 
 
 def how_to_trust(folder: RunFolder) -> str:
@@ -113,6 +140,66 @@ def record_run(folder: RunFolder, note: Callable[[str], None]) -> None:
     manifest = folder.manifest()
     if settings := outside_settings(folder.path, manifest):
         _record(folder.path, manifest, settings, note)
+    folder.permit = _permit(folder.path, manifest, settings)
+
+
+def known_permit(folder: RunFolder) -> Permit:
+    """For what the folder asks for and this user's record allows; asks nobody."""
+    manifest = folder.manifest()
+    asked = outside_settings(folder.path, manifest)
+    allowed = _recorded(manifest) if asked else ()
+    return _permit(
+        folder.path, manifest, [each for each in asked if _is_in(allowed, folder.path, each)]
+    )
+
+
+def is_known(folder: RunFolder, setting: OutsideSetting) -> bool:
+    """Whether this user's record of the run allows it."""
+    return _is_in(_recorded(folder.manifest()), folder.path, setting)
+
+
+def check_reading(folder: RunFolder, manifest: Manifest) -> None:
+    """ConfigError where reading the run takes code or files that this user neither wrote into it
+    nor confirmed."""
+    wanted = [
+        each
+        for each in outside_settings(folder.path, manifest)
+        if each.name in READ_WITH or each.name.startswith("options.")
+    ]
+    if new := [each for each in wanted if not each.is_covered(folder.permit)]:
+        raise ConfigError(
+            f"{folder.path} is no run that you made here, and to read it takes: "
+            f"{'; '.join(map(str, new))}. To allow it, {how_to_trust(folder)}"
+        )
+
+
+def _permit(path: Path, manifest: Manifest, settings: Iterable[OutsideSetting]) -> Permit:
+    grants = {grant for each in settings for grant in each.grants}
+    files = manifest.reply_cache, manifest.web_settings.pages
+    grants |= {(Reach.FILE, file) for file in files if file is not None and _is_inside(path, file)}
+    return Permit(_MINT, [(reach, normal(reach, value)) for reach, value in grants], is_own=False)
+
+
+# What a manifest asks for -----------------------------------------------------------------------
+
+CODE = " (its code runs here)"
+READ_WITH = ("family", "strategy", "scorer", "metric")
+"""Kinds of plug-ins whose code even reading a run takes."""
+TOLD = frozenset(
+    {
+        "task", "model", "scorer", "metrics", "sandbox", "web", "reply_cache",
+        "plugins.reference", "conditions.tools", "conditions.strategy", "conditions.own_tools.path",
+        "model_parameters.base_url", "model_parameters.api_key_env",
+        "model_facts.input_per_million", "model_facts.cached_input_per_million",
+        "model_facts.output_per_million", "server.command", "server.file.path",
+        "mcp.command", "mcp.url", "mcp.environment", "mcp.sandboxed",
+        "web_settings.search", "web_settings.fetcher", "web_settings.search_url",
+        "web_settings.pages", "web_settings.allow_hosts", "web_settings.obey_robots",
+    }
+)  # fmt: skip
+"""Fields that a line below tells of in words of its own. Every other field that reaches outside has
+a line by its name: none can be forgotten."""
+NOTICES = {Reach.CODE: CODE, Reach.COMMAND: " (runs on this machine)", Reach.MONEY: " (can cost)"}
 
 
 def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
@@ -120,46 +207,62 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     sandbox with the sealed web."""
     settings: list[OutsideSetting] = []
     if manifest.sandbox is not None and manifest.sandbox not in CONFINED:
-        settings.append(OutsideSetting("sandbox", manifest.sandbox, " (runs code on this machine)"))
-    settings += [OutsideSetting(kind, path, CODE) for kind, path in sorted(_code(manifest))]
+        notice, grants = " (runs code on this machine)", ((Reach.CODE, manifest.sandbox),)
+        settings.append(OutsideSetting("sandbox", manifest.sandbox, notice, grants=grants))
+    settings += _code(manifest)
     settings += [_of_server(server) for server in manifest.mcp]
     if manifest.model not in SCRIPTS:
         settings += _of_model(manifest)
-    if manifest.model not in SCRIPTS and manifest.server is not None:
-        file, command = manifest.server.file, manifest.server.command
-        settings.append(OutsideSetting("server", command, " (runs on this machine)"))
-        settings += [] if file is None else [OutsideSetting("model file", file.path)]
+    if manifest.server is not None:
+        settings += _of_model_server(manifest.server)
+    if (facts := manifest.model_facts) is not None:
+        prices = (facts.input_per_million, facts.cached_input_per_million, facts.output_per_million)
+        values = ", ".join("unknown" if price is None else f"{price:g}" for price in prices)
+        notice = " (USD per million tokens in, cached, out)"
+        settings.append(
+            OutsideSetting("prices", values, notice, grants=((Reach.MONEY, text_of(facts)),))
+        )
     if manifest.web is not None:
         settings += _of_web(folder, manifest)
     if manifest.reply_cache is not None and not _is_inside(folder, manifest.reply_cache):
-        settings.append(OutsideSetting("reply cache", manifest.reply_cache))
-    return settings
+        settings.append(_of_file("reply cache", manifest.reply_cache))
+    return settings + _others(manifest)
 
 
-CODE = " (its code runs here)"
-READ_WITH = ("family", "strategy", "scorer", "metric")
-"""Kinds of plug-ins whose code even reading a run takes."""
-
-
-def _code(manifest: Manifest) -> set[tuple[str, str]]:
-    """The code that the manifest names and that is not ours, by kind and reference: it is imported
-    for nobody but those who trust it, whatever else run.json says of it."""
-    return {(each.registry.kind, each.reference) for each in named_in(manifest)}
-
-
-def check_code(folder: RunFolder, manifest: Manifest) -> None:
-    """ConfigError where reading the run takes code that this user neither wrote into it nor
-    confirmed."""
-    found = {pair for pair in _code(manifest) if pair[0] in READ_WITH}
-    wanted = [OutsideSetting(kind, path, CODE) for kind, path in sorted(found)]
-    if not wanted:
-        return
-    allowed = _recorded(manifest)
-    if new := [each for each in wanted if not allowed.intersection(_forms(folder.path, each))]:
-        raise ConfigError(
-            f"{folder.path} is no run that you made here, and to read it takes: "
-            f"{'; '.join(map(str, new))}. To allow it, {how_to_trust(folder)}"
+def _others(manifest: Manifest) -> list[OutsideSetting]:
+    """Those of fields that nothing above tells of."""
+    return [
+        OutsideSetting(
+            each.path,
+            text_of(each.value),
+            NOTICES.get(reach, ""),
+            grants=((reach, text_of(each.value)),),
         )
+        for each in values_of(manifest)
+        if each.path not in TOLD
+        and each.value not in (None, False, "", (), [])
+        and (reach := each.reach or Reach.CODE) is not Reach.NOTHING
+        and not (each.path == "options.tables" and each.value in ("fictional", "shipped"))
+    ]
+
+
+def _code(manifest: Manifest) -> list[OutsideSetting]:
+    """The code that the manifest names and that is not ours: it is imported for nobody but those
+    who trust it, whatever else run.json says of it."""
+    named = {(each.registry.kind, each.reference): each for each in named_in(manifest)}
+    return [
+        OutsideSetting(kind, path, CODE, grants=_references(each))
+        for (kind, path), each in sorted(named.items(), key=lambda pair: pair[0])
+    ]
+
+
+def _references(named: Named) -> tuple[tuple[Reach, str], ...]:
+    """The code as run.json names it, and as it is found by that name."""
+    texts = {named.reference}
+    with suppress(ConfigError):  # told when it is looked for
+        entry = named.registry.entry(named.reference)
+        texts |= {entry.reference, entry.path}
+    return tuple((Reach.CODE, text) for text in sorted(texts))
 
 
 def _of_server(server: McpServer) -> OutsideSetting:
@@ -169,31 +272,47 @@ def _of_server(server: McpServer) -> OutsideSetting:
         value += f" with {', '.join(server.environment)}"
     if server.url is not None:
         notice = " (gets the calls of its tools)"
+        grants = [(Reach.ADDRESS, server.url)]
     else:
         notice = f" (runs here{', in a sandbox' if server.sandboxed else ' with your rights'})"
         value += " in a sandbox" if server.sandboxed else ""
-    return OutsideSetting("mcp server", value, notice)
+        grants = [(Reach.COMMAND, server.launch)]
+    grants += [(Reach.KEY, name) for name in server.environment]
+    parts = {"server": server.name, "url": server.url, "launch": server.launch}
+    return OutsideSetting("mcp server", value, notice, parts, tuple(grants))
+
+
+def _of_model_server(server: ModelServer) -> list[OutsideSetting]:
+    command, notice = server.command, " (runs on this machine)"
+    settings = [OutsideSetting("server", command, notice, grants=((Reach.COMMAND, command),))]
+    return settings + ([] if server.file is None else [_of_file("model file", server.file.path)])
 
 
 def _of_model(manifest: Manifest) -> list[OutsideSetting]:
-    parameters, facts = manifest.model_parameters, manifest.model_facts
-    address = parameters.get("base_url") or "by default"
-    is_ours = MODELS.is_built_in(head_of(manifest.model)[0])
+    parameters, (head, _) = manifest.model_parameters, head_of(manifest.model)
+    address = parameters.get("base_url") or split_address(manifest.model)[1] or OWN_DEFAULT
+    is_ours = MODELS.is_built_in(head)
     api = api_of(manifest.model) if is_ours else None
     own_key = api.key_variable if api is not None else "your key"
     key = parameters.get("api_key_env")
     gets = own_key if key is None else key or "no key"
-    value = f"{address} for {manifest.model}"
     settings = []
-    if is_ours or address != "by default" or key:
-        settings = [OutsideSetting("address", value, f" (gets prompts and {gets})")]
+    if is_ours or address != OWN_DEFAULT or key:
+        grants = [(Reach.ADDRESS, f"{head} {OWN_DEFAULT}" if address == OWN_DEFAULT else address)]
+        if key is None and api is not None:
+            grants.append((Reach.KEY, own_key))
+        parts: dict[str, JsonValue] = {"url": address, "model": manifest.model, "key": key}
+        settings.append(
+            OutsideSetting(
+                "address",
+                f"{address} for {manifest.model}",
+                f" (gets prompts and {gets})",
+                parts,
+                tuple((reach, str(value)) for reach, value in grants),
+            )
+        )
     if key:
-        settings.append(OutsideSetting("key", str(key)))
-    if facts is not None:
-        prices = (facts.input_per_million, facts.cached_input_per_million, facts.output_per_million)
-        values = ", ".join("unknown" if price is None else f"{price:g}" for price in prices)
-        notice = " (USD per million tokens in, cached, out)"
-        settings.append(OutsideSetting("prices", values, notice))
+        settings.append(OutsideSetting("key", str(key), grants=((Reach.KEY, str(key)),)))
     return settings
 
 
@@ -201,15 +320,34 @@ def _of_web(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     settings = manifest.web_settings
     outside: list[OutsideSetting] = []
     if manifest.web in OPEN_WEB:
-        address = settings.search_url or "by default"
-        value = f"{manifest.web}, {settings.search} at {address}"
-        outside.append(OutsideSetting("web", value, " (gets queries and the key for it)"))
-        outside += [OutsideSetting("allowed host", host) for host in settings.allow_hosts]
+        search = str(settings.search)
+        address = settings.search_url or f"{search} {OWN_DEFAULT}"
+        outside.append(
+            OutsideSetting(
+                "web",
+                f"{manifest.web}, {search} at {settings.search_url or OWN_DEFAULT}",
+                " (gets queries and the key for it)",
+                {"web": manifest.web, "search": search, "url": settings.search_url},
+                (
+                    (Reach.ADDRESS, address),
+                    (Reach.KEY, f"{search} {OWN_DEFAULT}"),
+                    (Reach.HOST, PUBLIC_WEB),
+                ),
+            )
+        )
+        outside += [
+            OutsideSetting("allowed host", host, grants=((Reach.HOST, host),))
+            for host in settings.allow_hosts
+        ]
         if not settings.obey_robots:
             outside.append(OutsideSetting("robots.txt", "ignored"))
     if settings.pages is not None and not _is_inside(folder, settings.pages):
-        outside.append(OutsideSetting("page store", settings.pages))
+        outside.append(_of_file("page store", settings.pages))
     return outside
+
+
+def _of_file(name: str, file: str) -> OutsideSetting:
+    return OutsideSetting(name, file, grants=((Reach.FILE, file),))
 
 
 def _is_inside(folder: Path, file: str) -> bool:
@@ -222,13 +360,23 @@ def _is_inside(folder: Path, file: str) -> bool:
 # The record -------------------------------------------------------------------------------------
 
 
-def _forms(folder: Path, setting: OutsideSetting) -> tuple[str, ...]:
+def _forms(folder: Path, setting: OutsideSetting) -> tuple[dict[str, JsonValue], ...]:
     """How the setting stands in a record; any of them will do."""
-    text = f"{setting.name} {setting.value}"
+    whole: dict[str, JsonValue] = {
+        "name": setting.name,
+        **(setting.parts or {"value": setting.value}),
+    }
     if setting.name != "sandbox":
-        return (text,)
+        return (whole,)
     stat = folder.stat()
-    return f"{text} in {folder.resolve()}", f"{text} in inode {stat.st_dev}:{stat.st_ino}"
+    inode: JsonValue = [stat.st_dev, stat.st_ino]
+    return whole | {"folder": str(folder.resolve())}, whole | {"inode": inode}
+
+
+def _is_in(
+    allowed: Collection[Mapping[str, JsonValue]], folder: Path, setting: OutsideSetting
+) -> bool:
+    return bool(allowed) and any(form in allowed for form in _forms(folder, setting))
 
 
 def _run_key(manifest: Manifest) -> str:
@@ -245,18 +393,18 @@ def state_folder(name: str) -> Path | None:
     return state / "agent-env" / name if state.is_absolute() else None
 
 
-def _recorded(manifest: Manifest) -> frozenset[str]:
+def _recorded(manifest: Manifest) -> tuple[dict[str, JsonValue], ...]:
     """What the record of this run allows; nothing where there is none that this user wrote."""
     folder, key = state_folder("runs"), _run_key(manifest)
     if folder is None:
-        return frozenset()
+        return ()
     if (data := read_own_file(folder / f"{key}.json")) is None:
-        return frozenset()
+        return ()
     try:
         record = RunRecord.model_validate_json(data)
     except ValidationError:
-        return frozenset()
-    return frozenset(record.settings) if record.run == key else frozenset()
+        return ()
+    return record.settings if record.run == key else ()
 
 
 def _record(
@@ -267,8 +415,9 @@ def _record(
 ) -> None:
     """Add the settings to the run's record, whole or not at all."""
     folder, key = state_folder("runs"), _run_key(manifest)
-    forms = {form for each in settings for form in _forms(path, each)}
-    record = RunRecord(run=key, settings=tuple(sorted(_recorded(manifest) | forms)))
+    before = _recorded(manifest)
+    forms = [form for each in settings for form in _forms(path, each) if form not in before]
+    record = RunRecord(v=2, run=key, settings=(*before, *forms))
     try:
         if folder is None:
             raise OSError(0, "there is no home folder")

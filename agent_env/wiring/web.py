@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.models.addresses import OPENAI_URL
+from agent_env.permits import OWN_DEFAULT
 from agent_env.records.manifest import Manifest, WebSettings
+from agent_env.records.reach import Reach
 from agent_env.records.safe_files import check_database
 from agent_env.records.schema import MaterialTable
-from agent_env.registry import NO_PLUGINS, Plugins
+from agent_env.registry import Plugins
 from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ async def open_web(
     manifest: Manifest,
     note: Callable[[str], None],
     stack: AsyncExitStack,
-    plugins: Plugins = NO_PLUGINS,
+    plugins: Plugins,
 ) -> Web:
     """The web of the manifest's mode; its store's digest is checked against, or put into, run.json:
     before the first episode where the store does not change, after the last where it grows."""
@@ -35,6 +37,8 @@ async def open_web(
 
     settings = manifest.web_settings
     file = Path(settings.pages) if settings.pages else folder.pages
+    if settings.pages:
+        plugins.permit.check(Reach.FILE, settings.pages)
     check_store(folder, file)
     if manifest.web in ("live", "record"):
         target = file if manifest.web == "record" else None
@@ -69,7 +73,7 @@ def _open_sealed(
     return Web(web.search, web, foreign=False, store=web.store, index=web.search.index)
 
 
-def search_access(name: str, url: str | None, plugins: Plugins = NO_PLUGINS) -> ProviderAccess:
+def search_access(name: str, url: str | None, plugins: Plugins) -> ProviderAccess:
     """What the environment says of a search provider that is at the user's own `url`, if any. The
     key of OpenAI goes to OpenAI, or to where OPENAI_BASE_URL pairs the two."""
     from agent_env.web.opened import ProviderAccess
@@ -85,6 +89,7 @@ def search_access(name: str, url: str | None, plugins: Plugins = NO_PLUGINS) -> 
     api = plugins.find(PROVIDERS, name)
     if not isinstance(api, Api):
         return ProviderAccess()
+    plugins.permit.check(Reach.KEY, f"{name} {OWN_DEFAULT}")
     return ProviderAccess(os.environ.get(api.key_variable), os.environ.get(api.url_variable))
 
 

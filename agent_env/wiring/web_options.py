@@ -11,6 +11,7 @@ from typing import Annotated
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import WebSettings
 from agent_env.records.options import WEB, Opt
+from agent_env.wiring.trust import own_plugins
 from agent_env.wiring.web import search_access, store_path
 
 _SITE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
@@ -161,11 +162,14 @@ def _check_provider(settings: WebSettings) -> None:
 
     if settings.search is None:
         raise ConfigError(f"--web live and record need --search: {', '.join(NAMES)}")
+    own = own_plugins()
     PROVIDERS.entry(settings.search)  # refused here where two packages take the name
     if settings.fetcher is not None:
-        FETCHERS.find(settings.fetcher)
-    access = search_access(settings.search, settings.search_url)
-    make_provider(settings.search, access.key, settings.search_url or access.base_url)
+        FETCHERS.find(settings.fetcher, own.permit)
+    access = search_access(settings.search, settings.search_url, own)
+    make_provider(
+        settings.search, access.key, settings.search_url, plugins=own, own_url=access.base_url
+    )
 
 
 def _day(text: str | None) -> str | None:

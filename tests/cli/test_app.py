@@ -20,6 +20,7 @@ from agent_env.models.fake_server import serve
 from agent_env.testing import puzzle
 from agent_env.wiring.doctor import EXTRAS
 from agent_env.wiring.models import make_model
+from agent_env.wiring.trust import own_plugins
 from tests import TESTS
 from tests.commands import Done, agent_env, running, serving
 
@@ -213,7 +214,7 @@ def test_a_run_goes_on_at_the_server_that_is_named(tmp_path: Path) -> None:
     out = tmp_path / "run"
 
     def go(*words: str) -> tuple[str, int, str]:
-        with serving(serve(make_model("reference", None, {}))) as url:
+        with serving(serve(make_model("reference", None, {}, own_plugins()))) as url:
             done = agent_env(*words, "--base-url", url)
             return url, done.returncode, done.stderr
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.wiring.trust import own_call
+
 pytest.importorskip("mcp")
 
 from agent_env.mcp import hosts as module
@@ -26,7 +28,9 @@ Work = Callable[[OpenHosts, McpServer], Awaitable[None]]
 
 async def read(server: McpServer, folder: Path) -> McpServer:
     log = folder / "read.log"
-    connection = Connection(server, lambda fault: stdio_transport(server, log, fault))
+    connection = Connection(
+        server, lambda fault: stdio_transport(server, log, fault, own_call()), own_call()
+    )
     try:
         await connection.open()
         return with_names([await read_server(server, connection)], {"python"})[0]
@@ -47,7 +51,7 @@ def at_work(server: McpServer, folder: Path, work: Work) -> list[str]:
 
     async def main() -> None:
         known = await read(server, folder)
-        hosts = Hosts([known], folder, notes.append)
+        hosts = Hosts([known], folder, notes.append, permit=own_call())
         try:
             async with hosts.episode() as episode:
                 await work(episode, known)
@@ -149,11 +153,11 @@ def test_a_server_that_is_gone_fails_the_episode_and_a_fork_has_its_record(
     async def main() -> None:
         known = await read(by_hand(), tmp_path)
         gone = known.model_copy(update={"command": ("/no/such/server",)})
-        async with Hosts([gone], tmp_path, notes.append).episode() as episode:
+        async with Hosts([gone], tmp_path, notes.append, permit=own_call()).episode() as episode:
             with pytest.raises(McpError, match="there is no program '/no/such/server'"):
                 await call(episode, known, "echo")
         before = {call_key("echo", {"text": "hi"}): ToolResult(output="as recorded")}
-        forked = Hosts([gone], tmp_path, notes.append, recorded=before)
+        forked = Hosts([gone], tmp_path, notes.append, recorded=before, permit=own_call())
         async with forked.episode() as episode:
             assert (await call(episode, known, "echo")).output == "as recorded"
             other = await call(episode, known, "echo", "other")
@@ -168,7 +172,7 @@ def test_drift_is_told_once_and_what_is_gone_is_the_servers_error(tmp_path: Path
         known = await read(by_hand(), tmp_path)
         notes: list[str] = []
         moved = known.model_copy(update={"command": by_hand("other").command})
-        hosts = Hosts([moved], tmp_path, notes.append)
+        hosts = Hosts([moved], tmp_path, notes.append, permit=own_call())
         async with hosts.episode() as episode:
             await call(episode, moved, "echo")
             await call(episode, moved, "die")

@@ -16,6 +16,7 @@ from agent_env import lifeline
 from agent_env.errors import ConfigError
 from agent_env.mcp.launch import check_command, environment_of, start
 from agent_env.records.mcp import McpServer
+from agent_env.wiring.trust import own_call
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
 LEAVES_AN_ORPHAN = "setsid sleep 60 & echo $! $$; exec sleep 60"
@@ -39,7 +40,9 @@ def wait_for_end(pids: list[int]) -> None:
 @linux
 def test_the_end_of_a_server_is_the_end_of_what_it_started() -> None:
     async def pids() -> list[int]:
-        process = await start(McpServer(name="x", command=("sh", "-c", LEAVES_AN_ORPHAN)))
+        process = await start(
+            McpServer(name="x", command=("sh", "-c", LEAVES_AN_ORPHAN)), own_call()
+        )
         assert process.inner.stdout is not None
         line = await process.inner.stdout.readline()
         await process.end(patience_s=0.0)
@@ -72,9 +75,13 @@ def test_a_server_gets_the_variables_that_are_named(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("MINE", "1")
     monkeypatch.setenv("NOT_NAMED_API_KEY", "secret")
     server = McpServer(name="x", command=("sh",), environment=("MINE",))
-    assert environment_of(server) == {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "MINE": "1"}
+    assert environment_of(server, own_call()) == {
+        "PATH": os.environ["PATH"],
+        "LANG": "C.UTF-8",
+        "MINE": "1",
+    }
     with pytest.raises(ConfigError, match="the variable ABSENT is not set"):
-        environment_of(server.model_copy(update={"environment": ("ABSENT",)}))
+        environment_of(server.model_copy(update={"environment": ("ABSENT",)}), own_call())
 
 
 def test_a_program_that_is_not_there_is_named() -> None:

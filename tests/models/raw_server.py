@@ -13,9 +13,10 @@ from agent_env.models.client import ApiModel
 from agent_env.models.request_fields import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
+from agent_env.wiring.trust import own_call
 
-ChatCompletions = partial(ApiModel, compatible.API)
-Responses = partial(ApiModel, openai.API)
+ChatCompletions = partial(ApiModel, compatible.API, permit=own_call())
+Responses = partial(ApiModel, openai.API, permit=own_call())
 KEY = "sk-planted-0123456789abcdef"
 USER = Message(role="user", content="Which day?")
 LOOKUP = ToolSpec(

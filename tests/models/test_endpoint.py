@@ -14,6 +14,7 @@ from agent_env.models.request_fields import Parameters
 from agent_env.models.streams import Pace
 from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.testing import ScriptedModel, answer
+from agent_env.wiring.trust import own_call
 from tests.models.raw_server import (
     KEY,
     USER,
@@ -284,14 +285,14 @@ def test_the_key_goes_out_as_a_bearer_and_the_sdk_does_not_retry():
 @pytest.mark.parametrize("key", [f"{KEY}\n", f"Bearer {KEY}", f"{KEY}\u00e4"])
 def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(key):
     with pytest.raises(ConfigError, match="a space, a line break or a letter outside ASCII") as e:
-        Endpoint("m", "http://127.0.0.1:1/v1", key, 1.0)
+        Endpoint("m", "http://127.0.0.1:1/v1", key, 1.0, permit=own_call())
     assert "sk-planted" not in str(e.value)
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000/v1", "", "ftp://a/v1", "http://"])
 def test_a_base_url_that_is_none_is_refused(url):
     with pytest.raises(ConfigError, match="write http://HOST:PORT/v1"):
-        Endpoint("m", url, None, 1.0)
+        Endpoint("m", url, None, 1.0, permit=own_call())
 
 
 def test_a_password_in_the_base_url_is_not_shown():
@@ -332,4 +333,4 @@ def test_calls_at_once_have_a_connection_each_and_later_calls_use_them_again(kin
 @pytest.mark.parametrize("url", ["127.0.0.1:8000/v1", "http://h:99999/v1", "http://h:x/v1"])
 def test_what_is_no_address_is_refused_before_any_call(url: str) -> None:
     with pytest.raises(ConfigError, match="is no address; write http://HOST:PORT/v1"):
-        Endpoint("x", url, None, 1.0)
+        Endpoint("x", url, None, 1.0, permit=own_call())

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from agent_env.models.health import Health
+from agent_env.wiring.trust import own_call
 
 from .raw_server import RawServer, reply
 
@@ -27,7 +28,7 @@ LLAMA = reply('{"data": [{"id": "m", "owned_by": "llamacpp"}]}')
 def test_a_server_is_up_where_it_answers_for_itself(answers, is_up):
     async def go() -> bool:
         async with RawServer(*answers) as server:
-            return await Health(server.url).is_up()
+            return await Health(server.url, permit=own_call()).is_up()
 
     assert asyncio.run(go()) is is_up
 
@@ -36,6 +37,6 @@ def test_nobody_at_the_address_is_away():
     async def go() -> bool:
         async with RawServer() as server:
             url = server.url
-        return await Health(url).is_up()
+        return await Health(url, permit=own_call()).is_up()
 
     assert asyncio.run(go()) is False

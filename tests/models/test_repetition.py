@@ -18,6 +18,7 @@ from agent_env.models.fake_server.hosting import Hosting
 from agent_env.models.repetition import Loop, LoopWatch, loop_at_end
 from agent_env.models.request_fields import Parameters
 from agent_env.records.schema import Message
+from agent_env.wiring.trust import own_call
 
 SENTENCE = "I am sorry, but I cannot say which date that was. "
 WORDS = "the date cannot be known without more of war peace treaty year".split()
@@ -122,7 +123,9 @@ def ask(text, api, stream, reasoning=None, most=None):
     async def run():
         async with FakeServer(policy, hosting=Hosting(piece_delay_s=0.0005)) as server:
             parameters = Parameters(max_output_tokens=most)
-            model = ApiModel(api, "m", "fake", server.url, None, parameters, 20, stream)
+            model = ApiModel(
+                api, "m", "fake", server.url, None, parameters, 20, stream, permit=own_call()
+            )
             try:
                 first = await model.generate([Message(role="user", content="When?")], ())
                 again = await model.generate([Message(role="user", content="And?")], ())

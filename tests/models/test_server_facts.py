@@ -8,6 +8,7 @@ from threading import Thread
 import pytest
 
 from agent_env.models.server_facts import ServerFacts, is_listed, server_facts
+from agent_env.wiring.trust import own_call
 
 VLLM = {"data": [{"id": "Qwen/Qwen3-8B", "max_model_len": 40960}, {"id": "other"}]}
 LLAMA_CPP = {
@@ -35,7 +36,7 @@ def facts(places: dict[str, bytes], model: str = "smollm2") -> ServerFacts:
     thread.start()
     try:
         url = f"http://127.0.0.1:{server.server_port}/v1"
-        return asyncio.run(server_facts(model, url, None))
+        return asyncio.run(server_facts(model, url, None, own_call()))
     finally:
         server.shutdown()
         thread.join()
@@ -76,7 +77,7 @@ def test_what_a_server_sends_amiss_is_unknown(body):
 
 
 def test_a_server_that_is_not_there_tells_nothing():
-    found = asyncio.run(server_facts("m", "http://127.0.0.1:9/v1", None))
+    found = asyncio.run(server_facts("m", "http://127.0.0.1:9/v1", None, own_call()))
     assert found == ServerFacts()
 
 

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from agent_env.models import server_identity as identity
+from agent_env.wiring.trust import own_call
 
 ROOT = "http://127.0.0.1:1"
 
@@ -29,7 +30,7 @@ def told(
             super().__init__(transport=httpx.MockTransport(answer), **options)
 
     monkeypatch.setattr(identity.httpx, "AsyncClient", Client)
-    return asyncio.run(identity.server_identity(f"{ROOT}/v1"))
+    return asyncio.run(identity.server_identity(f"{ROOT}/v1", own_call()))
 
 
 @pytest.mark.parametrize(

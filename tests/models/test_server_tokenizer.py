@@ -11,6 +11,7 @@ from agent_env.models.server_tokenizer import CountedByServer, ServerTokenizer
 from agent_env.models.text_protocol import TextProtocol
 from agent_env.protocols import Count
 from agent_env.records.schema import Message, Reply, ToolSpec, Usage
+from agent_env.wiring.trust import own_call
 from tests.models.raw_server import KEY, LOOKUP, ChatCompletions, RawServer, reply
 
 USER = Message(role="user", content="12345678")
@@ -26,7 +27,7 @@ def generated(
 ) -> Reply:
     async def go() -> Reply:
         async with FakeServer(says, tokenizer=kind, tells_usage=tells_usage) as server:
-            tokenizer = ServerTokenizer("m", server.url, KEY)
+            tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
             await tokenizer.open()
             chat = ChatCompletions("n", "m", server.url, KEY, Parameters(), 5.0)
             counted = CountedByServer(chat, tokenizer)
@@ -68,7 +69,7 @@ def test_in_text_the_conversation_is_counted_as_it_is_sent() -> None:
 def test_a_text_is_counted_and_none_costs_no_request(kind: str) -> None:
     async def go() -> list[Count]:
         async with FakeServer(says, tokenizer=kind) as server:
-            tokenizer = ServerTokenizer("m", server.url, KEY)
+            tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
             await tokenizer.open()
             asked = server.counts["/tokenize"]
             found = [await tokenizer.counted(text) for text in ("", "12345", "é" * 4)]
@@ -82,7 +83,7 @@ def test_a_text_is_counted_and_none_costs_no_request(kind: str) -> None:
 def test_a_server_that_is_gone_leaves_estimates_that_say_so() -> None:
     async def go() -> tuple[Count, Usage, ServerTokenizer]:
         async with FakeServer(says) as server:
-            tokenizer = ServerTokenizer("m", server.url, KEY)
+            tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
             await tokenizer.open()
         counted = await tokenizer.counted("12345")
         said = Reply(message=Message(role="assistant", content="12345678"))
@@ -112,7 +113,7 @@ def test_a_server_that_is_gone_leaves_estimates_that_say_so() -> None:
 def test_a_server_that_does_not_count_is_refused_in_one_line(answer: bytes, found: str) -> None:
     async def go() -> None:
         async with RawServer(answer) as server:
-            tokenizer = ServerTokenizer("m", server.url, KEY)
+            tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
             try:
                 await tokenizer.open()
             finally:

@@ -23,6 +23,7 @@ from agent_env.protocols import ReplyOptions
 from agent_env.records.json_schema import DATE, INTEGER, TEXT, closed, list_of, one_of, strict
 from agent_env.records.schema import Message, ToolSpec
 from agent_env.testing import ScriptedModel, answer
+from agent_env.wiring.trust import own_call
 
 DATES = closed({"answer": list_of(DATE, 3)})
 QUESTION = Message(role="user", content="Which days?")
@@ -48,7 +49,15 @@ def ask(policy, mode="lenient", tools=(), api=compatible.API, options=HELD, stre
     async def run():
         async with FakeServer(policy, mode=mode) as server:
             model = ApiModel(
-                api, "m", "fake", server.url, None, Parameters(), timeout_s=20, stream=stream
+                api,
+                "m",
+                "fake",
+                server.url,
+                None,
+                Parameters(),
+                timeout_s=20,
+                stream=stream,
+                permit=own_call(),
             )
             try:
                 return await model.generate([QUESTION], tools, options), server.recent[-1]

@@ -11,8 +11,9 @@ from agent_env.errors import ConfigError
 from agent_env.sandbox.by_hand import read_code, read_statement, run_file, shell
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
+from agent_env.wiring.trust import own_call
 
-BACKEND = UnsafeSubprocess(SandboxLimits())
+BACKEND = UnsafeSubprocess(SandboxLimits(), own_call())
 
 
 def test_a_file_runs_in_a_session_of_its_own(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from agent_env.records.execution import ExecResult
 from agent_env.sandbox.docker_profile import MASKED
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
+from agent_env.wiring.trust import own_call
 from tests.sandbox.channels import CHANNELS, PREAMBLE, Channel
 from tests.sandbox.conftest import Bench
 
@@ -67,7 +68,7 @@ def test_bits_pass_where_nothing_holds_them(
     monkeypatch.chdir(tmp_path)  # code without a sandbox writes where we stand
 
     async def unheld() -> dict[int, set[str]]:
-        async with UnsafeSubprocess(SandboxLimits()) as backend:
+        async with UnsafeSubprocess(SandboxLimits(), own_call()) as backend:
             return await hearings(backend, CHANNELS[name])
 
     tries = (asyncio.run(unheld()) for _ in range(5))  # a busy machine hides some bits

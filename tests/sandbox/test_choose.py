@@ -10,11 +10,13 @@ from typing import Self
 import pytest
 
 from agent_env.errors import ConfigError, SandboxError
+from agent_env.registry import NO_PLUGINS
 from agent_env.sandbox import choose as choosing
 from agent_env.sandbox.choose import AUTO_ORDER, NAMES, Probe, choose, probe_all
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.probe import why_it_does_not_hold
 from agent_env.sandbox.unsafe import UnsafeSubprocess
+from agent_env.wiring.trust import own_call
 
 LIMITS = SandboxLimits(files=50)
 
@@ -26,13 +28,13 @@ def test_auto_never_takes_the_unsafe_one() -> None:
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="'podman'; there are auto, docker, namespaces, bubble"):
-        asyncio.run(choose("podman", LIMITS))
+        asyncio.run(choose("podman", LIMITS, plugins=NO_PLUGINS))
 
 
 def test_a_missing_engine_is_named_by_its_socket_and_its_answer(tmp_path: Path) -> None:
     address = f"unix://{tmp_path}/none.sock"
     with pytest.raises(ConfigError) as caught:
-        asyncio.run(choose("docker", LIMITS, docker_host=address))
+        asyncio.run(choose("docker", LIMITS, docker_host=address, plugins=NO_PLUGINS))
     said = str(caught.value)
     assert said.startswith(f"--sandbox docker: Docker at {address} could not connect: ")
     assert "No such file or directory" in said
@@ -53,7 +55,7 @@ def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(choosing, "probe_one", fails)
     with pytest.raises(ConfigError) as caught:
-        asyncio.run(choose("auto", LIMITS))
+        asyncio.run(choose("auto", LIMITS, plugins=NO_PLUGINS))
     said = str(caught.value)
     assert "docker: no docker here; namespaces: no namespaces here; bubblewrap: no" in said
     assert "user namespaces, install bubblewrap, or name --sandbox unsafe-subprocess" in said
@@ -64,7 +66,7 @@ def test_auto_takes_the_first_that_holds(monkeypatch: pytest.MonkeyPatch) -> Non
         return Probe(name, name != "docker", "")
 
     monkeypatch.setattr(choosing, "probe_one", probe)
-    assert asyncio.run(choose("auto", LIMITS)).name == "namespaces"
+    assert asyncio.run(choose("auto", LIMITS, plugins=NO_PLUGINS)).name == "namespaces"
 
 
 def test_the_probe_sees_through_a_backend_that_isolates_nothing(
@@ -75,7 +77,7 @@ def test_the_probe_sees_through_a_backend_that_isolates_nothing(
     class Fake(UnsafeSubprocess):
         name = "docker"
 
-    reason = asyncio.run(why_it_does_not_hold(Fake(LIMITS), LIMITS))
+    reason = asyncio.run(why_it_does_not_hold(Fake(LIMITS, own_call()), LIMITS))
     assert reason is not None
     assert "reads a file of the host" in reason
     assert "connects to the host" in reason
@@ -95,7 +97,7 @@ def test_a_backend_that_does_not_open_gives_its_reason() -> None:
         ) -> None:
             raise AssertionError("was never open")
 
-    assert asyncio.run(why_it_does_not_hold(Broken(LIMITS), LIMITS)) == "out of order"
+    assert asyncio.run(why_it_does_not_hold(Broken(LIMITS, own_call()), LIMITS)) == "out of order"
 
 
 def test_doctor_gets_a_line_for_each(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from agent_env.records.execution import ExecResult
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
+from agent_env.wiring.trust import own_call
 from tests.sandbox.conftest import Bench
 from tests.sandbox.hostile import (
     KEY_NAME,
@@ -101,7 +102,7 @@ def test_an_attack_works_where_nothing_holds_it(attack: Attack) -> None:
 
     async def attacked(targets: dict[str, object]) -> ExecResult:
         limits = SandboxLimits(output_bytes=LIMITS.output_bytes)
-        async with UnsafeSubprocess(limits) as backend, backend.session() as session:
+        async with UnsafeSubprocess(limits, own_call()) as backend, backend.session() as session:
             return await run_attack(session, attack, targets)
 
     os.environ[KEY_NAME] = "a key that must not leak"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.registry import NO_PLUGINS
 from agent_env.sandbox import choose as choosing
 from agent_env.sandbox import probe_records
 from agent_env.sandbox.choose import choose, probe_all, probe_one
@@ -117,7 +118,10 @@ def test_a_probe_is_made_once_and_again_where_that_is_wished(
     monkeypatch.setattr(choosing, "AUTO_ORDER", ("namespaces",))
     records = ProbeRecords(tmp_path / "sandboxes")
     for _ in range(3):
-        assert asyncio.run(choose("auto", LIMITS, records=records)).name == "namespaces"
+        assert (
+            asyncio.run(choose("auto", LIMITS, records=records, plugins=NO_PLUGINS)).name
+            == "namespaces"
+        )
     assert len(probed) == 1
     (probe,) = asyncio.run(probe_all(LIMITS, records=records))
     assert probe.reason.startswith("held when it was probed at 20")

@@ -11,6 +11,7 @@ from agent_env.errors import ModelError
 from agent_env.models.fake_server import FakeServer, model_policy
 from agent_env.testing import Nonconformance, ScriptedModel, answer, calls, check_model
 from agent_env.wiring.models import make_model
+from agent_env.wiring.trust import own_plugins
 from tests.commands import serving
 
 ANSWERS = ScriptedModel([answer("2000")])
@@ -24,9 +25,9 @@ def test_both_apis_conform_with_a_server_and_without(
     with serving(FakeServer(model_policy(ANSWERS))) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         own = url if name.startswith("compatible") else None
-        model = make_model(name, own, {})
+        model = make_model(name, own, {}, own_plugins())
         monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/nowhere")
-        refused = make_model(name, own and f"{url}/nowhere", {})
+        refused = make_model(name, own and f"{url}/nowhere", {}, own_plugins())
         check_model(model, failing=refused)
 
 

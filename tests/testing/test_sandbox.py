@@ -3,14 +3,17 @@ hostile suite (tests/sandbox) goes further with those of ours that contain."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.testing import FakeSandbox, Nonconformance, check_sandbox
+from agent_env.wiring.trust import own_call
 
 
 def test_the_unsafe_one_does_all_but_contain() -> None:
-    check_sandbox(UnsafeSubprocess, contains=False)
+    check_sandbox(partial(UnsafeSubprocess, permit=own_call()), contains=False)
 
 
 def test_a_sandbox_is_told_of_each_breach() -> None:

@@ -26,6 +26,7 @@ from agent_env.tools.function import FunctionTool, tool
 from agent_env.tools.plugin import open_plugin
 from agent_env.tools.signature import docstring_parts
 from agent_env.tools.toolbox import ToolSet
+from agent_env.wiring.trust import own_call
 
 
 @tool
@@ -274,7 +275,7 @@ def power(base: int, exponent: int = 2) -> dict[str, int]:
 
 def run_sandboxed(arguments: str) -> ToolResult:
     async def inner() -> ToolResult:
-        backend = UnsafeSubprocess(SandboxLimits())
+        backend = UnsafeSubprocess(SandboxLimits(), own_call())
         async with backend, backend.session() as session:
             own = power.traits.model_copy(update={"path": "here"})
             tools = ToolSet([open_plugin(power, own, Supplies(sandbox=session))])

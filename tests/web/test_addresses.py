@@ -10,6 +10,7 @@ import pytest
 from agent_env.errors import ToolError
 from agent_env.web.addresses import checked_addresses, is_public, parse_target
 from agent_env.web.fetch import HttpFetcher
+from agent_env.wiring.trust import own_call
 
 NAMES = {
     "localtest.example.com": ["127.0.0.1"],
@@ -76,7 +77,7 @@ def test_a_tricky_url_is_refused_before_anything_is_sent(url: str) -> None:
     with pytest.raises(ToolError) as by_guard:
         asyncio.run(guard())
     with pytest.raises(ToolError) as by_fetcher:
-        asyncio.run(HttpFetcher(resolve=resolve, obey_robots=False).fetch(url))
+        asyncio.run(HttpFetcher(resolve=resolve, obey_robots=False, permit=own_call()).fetch(url))
     assert str(by_fetcher.value) == str(by_guard.value)
     assert len(str(by_guard.value)) < 400
     assert str(by_guard.value).isprintable()

@@ -21,6 +21,7 @@ from agent_env.records.pages import Page
 from agent_env.web.addresses import Address
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.fetch_body import FetchLimits
+from agent_env.wiring.trust import own_call
 
 Answer = bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]
 Made = TypeVar("Made")
@@ -104,7 +105,9 @@ def with_site(
 
 def fetched(answers: Mapping[str, Answer], path: str = "/", **options: Any) -> Page:
     options = {"allow": at_home, "obey_robots": False, **options}
-    return with_site(answers, lambda site: HttpFetcher(**options).fetch(site.url + path))
+    return with_site(
+        answers, lambda site: HttpFetcher(**options, permit=own_call()).fetch(site.url + path)
+    )
 
 
 def refused(answers: Mapping[str, Answer], path: str = "/", **options: Any) -> str:
@@ -126,7 +129,9 @@ def test_a_page_has_title_text_and_the_bytes_as_they_came() -> None:
 
 def test_the_request_is_polite_and_tells_nothing_of_the_user() -> None:
     async def act(site: Site) -> str:
-        fetcher = HttpFetcher(allow=at_home, obey_robots=False, contact="a@b.example")
+        fetcher = HttpFetcher(
+            allow=at_home, obey_robots=False, contact="a@b.example", permit=own_call()
+        )
         await fetcher.fetch(site.url + "/")
         await fetcher.fetch(site.url + "/")
         return site.heads[1].lower()
@@ -176,7 +181,7 @@ def test_the_connection_goes_to_the_address_that_was_checked() -> None:
 
     async def act(site: Site) -> tuple[Site, Page]:
         url = site.url.replace("127.0.0.1", "name.example.com")
-        fetcher = HttpFetcher(allow=at_home, resolve=rebound, obey_robots=False)
+        fetcher = HttpFetcher(allow=at_home, resolve=rebound, obey_robots=False, permit=own_call())
         page = await fetcher.fetch(url)
         with pytest.raises(ToolError, match="not on the public internet"):
             await fetcher.fetch(url)
@@ -196,7 +201,9 @@ def test_a_name_that_turns_to_a_closed_address_during_redirects_is_refused() -> 
 
     async def act(site: Site) -> None:
         url = site.url.replace("127.0.0.1", "name.example.com")
-        await HttpFetcher(allow=at_home, resolve=rebound, obey_robots=False).fetch(url)
+        await HttpFetcher(
+            allow=at_home, resolve=rebound, obey_robots=False, permit=own_call()
+        ).fetch(url)
 
     with pytest.raises(ToolError, match=r"redirects: .* not on the public internet"):
         with_site({"/": moved("/b")}, act)
@@ -208,7 +215,9 @@ def test_the_next_address_is_tried_where_one_takes_no_connection() -> None:
 
     async def act(site: Site) -> Page:
         url = site.url.replace("127.0.0.1", "name.example.com")
-        fetcher = HttpFetcher(allow=lambda ip: ip.is_loopback, resolve=two, obey_robots=False)
+        fetcher = HttpFetcher(
+            allow=lambda ip: ip.is_loopback, resolve=two, obey_robots=False, permit=own_call()
+        )
         return await fetcher.fetch(url)
 
     assert with_site({"/": reply(HTML)}, act).title == "Title"
@@ -235,7 +244,9 @@ def test_a_host_is_asked_by_two_at_a_time_and_waiting_costs_no_fetch_its_time() 
         loop = asyncio.get_running_loop()
         clock = loop.time
         loop.time = lambda: clock() + late_s[0]  # type: ignore[method-assign]
-        fetcher = HttpFetcher(FetchLimits(time_s=30.0), allow=at_home, obey_robots=False)
+        fetcher = HttpFetcher(
+            FetchLimits(time_s=30.0), allow=at_home, obey_robots=False, permit=own_call()
+        )
         await asyncio.gather(*(fetcher.fetch(f"{site.url}/{n}") for n in range(8)))
         return site.busiest
 
@@ -261,8 +272,8 @@ def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(tmp_pat
                 (url, None),
             ):
                 with pytest.raises(ToolError, match="certificate"):
-                    await HttpFetcher(tls=tls, **options).fetch(wrong)
-            return (await HttpFetcher(tls=trusting, **options).fetch(url)).title
+                    await HttpFetcher(tls=tls, **options, permit=own_call()).fetch(wrong)
+            return (await HttpFetcher(tls=trusting, **options, permit=own_call()).fetch(url)).title
 
     assert asyncio.run(act()) == "Title"
 
@@ -270,7 +281,7 @@ def test_the_certificate_is_checked_for_the_name_and_not_for_the_address(tmp_pat
 def test_a_host_that_the_user_opened_is_fetched_and_no_other_port_of_it() -> None:
     async def act(site: Site) -> tuple[str, str]:
         own = site.url.removeprefix("http://")
-        fetcher = HttpFetcher(open_hosts=frozenset({own}), obey_robots=False)
+        fetcher = HttpFetcher(open_hosts=frozenset({own}), obey_robots=False, permit=own_call())
         page = await fetcher.fetch(site.url + "/")
         with pytest.raises(ToolError) as caught:
             await fetcher.fetch("http://127.0.0.1:8081/")

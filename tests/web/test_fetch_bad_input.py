@@ -15,6 +15,7 @@ from agent_env.errors import ToolError
 from agent_env.web.addresses import Address
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.fetch_body import FetchLimits
+from agent_env.wiring.trust import own_call
 from tests.web.test_fetch import HTML, Site, fetched, moved, refused, reply, with_site
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n"
@@ -216,7 +217,9 @@ def test_a_dead_host_and_a_name_that_is_none_are_errors() -> None:
         raise OSError("unknown")
 
     async def dead() -> None:
-        fetcher = HttpFetcher(allow=lambda ip: True, resolve=nowhere, obey_robots=False)
+        fetcher = HttpFetcher(
+            allow=lambda ip: True, resolve=nowhere, obey_robots=False, permit=own_call()
+        )
         with pytest.raises(ToolError, match="took no connection"):
             await fetcher.fetch("http://127.0.0.1:1024/")
         with pytest.raises(ToolError, match=r"there is no host gone\.example\.com"):
@@ -233,7 +236,7 @@ def test_cancelling_a_fetch_cancels_it_and_frees_its_place() -> None:
         return address.is_loopback
 
     async def act(site: Site) -> str:
-        fetcher = HttpFetcher(allow=allow, obey_robots=False)
+        fetcher = HttpFetcher(allow=allow, obey_robots=False, permit=own_call())
         tasks = [asyncio.create_task(fetcher.fetch(site.url + "/slow")) for _ in range(4)]
         await asyncio.sleep(0.1)
         for task in tasks:

@@ -10,12 +10,13 @@ import pytest
 from agent_env.errors import ToolError
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.robots import Robots
+from agent_env.wiring.trust import own_call
 from tests.web.test_fetch import HTML, Answer, Site, at_home, moved, reply, with_site
 
 
 def test_the_site_is_asked_once_and_obeyed() -> None:
     async def act(site: Site) -> list[str]:
-        fetcher = HttpFetcher(allow=at_home)
+        fetcher = HttpFetcher(allow=at_home, permit=own_call())
         await asyncio.gather(*(fetcher.fetch(site.url + "/open") for _ in range(3)))
         with pytest.raises(ToolError, match=r"closed to programs by the site's robots\.txt"):
             await fetcher.fetch(site.url + "/closed/x")
@@ -45,7 +46,7 @@ def test_a_site_without_rules_is_open(status: str) -> None:
 
 def test_a_site_whose_rules_fail_is_closed_and_asked_again_later() -> None:
     async def act(site: Site) -> list[str]:
-        fetcher = HttpFetcher(allow=at_home)
+        fetcher = HttpFetcher(allow=at_home, permit=own_call())
         for _ in range(2):
             with pytest.raises(ToolError, match="counts as closed"):
                 await fetcher.fetch(site.url + "/")
@@ -100,7 +101,7 @@ def test_a_pattern_made_to_cost_time_does_not() -> None:
 
 def _get(answers: dict[str, Answer], path: str, obey: bool = True) -> list[str]:
     async def act(site: Site) -> list[str]:
-        await HttpFetcher(allow=at_home, obey_robots=obey).fetch(site.url + path)
+        await HttpFetcher(allow=at_home, obey_robots=obey, permit=own_call()).fetch(site.url + path)
         return site.paths
 
     return with_site(answers, act)

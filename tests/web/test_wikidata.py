@@ -17,6 +17,7 @@ from agent_env.errors import ConfigError, SearchError
 from agent_env.families.event_facts.commands import ImportedTable, import_wikidata
 from agent_env.web.providers.client import Patience
 from agent_env.web.wikidata import QueryService, parse_kinds
+from agent_env.wiring.trust import own_call
 
 ENTITY = "http://www.wikidata.org/entity/"
 NOW = date(2026, 1, 31)
@@ -260,7 +261,7 @@ def test_kinds_are_names_or_items() -> None:
 @pytest.mark.parametrize("endpoint", ["", "query.example/sparql", "file:///etc/passwd"])
 def test_an_endpoint_is_a_web_address(endpoint: str) -> None:
     with pytest.raises(ConfigError, match="is no address of a query service"):
-        QueryService(endpoint)
+        QueryService(endpoint, permit=own_call())
 
 
 def test_languages_cannot_end_the_query(tmp_path: Path) -> None:

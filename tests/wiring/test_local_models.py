@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.models.serving.process import filled
 from agent_env.wiring import local_models
 from agent_env.wiring.local_models import (
     LocalFile,
@@ -14,7 +15,7 @@ from agent_env.wiring.local_models import (
     as_now,
     is_local,
     local_server,
-    shell_command,
+    words_of,
 )
 from tests.models.gguf_files import small_model
 
@@ -48,7 +49,7 @@ def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path: Path) -> None:
         "context_tokens": 2048,
         "package": None,
     }
-    started = shell_command(server, 8123)
+    started = filled(server.command, words_of(server, 8123))
     assert started.startswith(f"{sys.executable} -P ")
     assert started.endswith(
         f"llama.py '{file}' --port 8123 --alias Tiny-1-q4- --context 2048 --slots 2 --threads 1"
@@ -101,5 +102,5 @@ def test_only_the_places_are_filled_in(tmp_path: Path) -> None:
         command='vllm serve x --port {port} --hf-overrides \'{"a": {"b": 1}}\' '
         "--tool-call-parser hermes --reasoning-parser=qwen3"
     )
-    assert shell_command(server, 9) == server.command.replace("{port}", "9")
+    assert filled(server.command, words_of(server, 9)) == server.command.replace("{port}", "9")
     assert server.parsers == {"tool-call-parser": "hermes", "reasoning-parser": "qwen3"}

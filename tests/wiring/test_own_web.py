@@ -16,6 +16,7 @@ FILE = '''
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.sandbox.unsafe import UnsafeSubprocess
+from agent_env.wiring.trust import own_call
 
 
 class Pocket:
@@ -34,7 +35,7 @@ class Shelf:
 
 
 def box(limits):
-    return UnsafeSubprocess(limits)
+    return UnsafeSubprocess(limits, own_call())
 
 
 def politely(parts):

@@ -23,9 +23,11 @@ from agent_env.episodes.trace.reader import read_events
 from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
 from agent_env.models.addresses import split_address
 from agent_env.models.prices import is_priced, read_prices
+from agent_env.permits import Permit, text_of
 from agent_env.records.manifest import Manifest
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.options import CALLS, RUN, Opt, Part
+from agent_env.records.reach import Reach
 from agent_env.records.trace_events import Event, ModelCalled
 
 FILES_PER_EPISODE = 4
@@ -63,13 +65,17 @@ class CallOptions:
 
 
 def manifest_fields(
-    options: CallOptions, model: str, limits: Mapping[str, Any], note: Callable[[str], None]
+    options: CallOptions,
+    model: str,
+    limits: Mapping[str, Any],
+    note: Callable[[str], None],
+    permit: Permit,
 ) -> dict[str, Any]:
     """The entries of run.json; ConfigError for a cost limit without prices."""
     facts = priced_facts(options, model, note, limits.get("cost_usd") is not None)
     cache = options.reply_cache
     if cache is not None:
-        ReplyCache(cache).close()  # fails before anything else
+        ReplyCache(cache, permit).close()  # fails before anything else
     return {
         "run_limits": asdict(options.run),
         "retries": asdict(options.retries) | {"breaker": options.breaker},
@@ -117,7 +123,9 @@ def open_calls(
     breaker = manifest.retries.get("breaker", Breaker().calls)
     if budget is None:
         budget = open_budget(folder, manifest)
-    cache = _cache(manifest, stack, note)
+    if manifest.model_facts is not None:
+        folder.permit.check(Reach.MONEY, text_of(manifest.model_facts))
+    cache = _cache(manifest, stack, note, folder.permit)
     retries = retries_of(manifest)
     return Calls(
         pace=ConcurrencyLimit(most=concurrency),
@@ -183,11 +191,11 @@ def max_output(manifest: Manifest) -> int | None:
 
 
 def _cache(
-    manifest: Manifest, stack: AsyncExitStack, note: Callable[[str], None]
+    manifest: Manifest, stack: AsyncExitStack, note: Callable[[str], None], permit: Permit
 ) -> ReplyCache | None:
     if manifest.reply_cache is None:
         return None
-    cache = ReplyCache(Path(manifest.reply_cache))
+    cache = ReplyCache(Path(manifest.reply_cache), permit)
     stack.callback(cache.close)
     if foreign := cache.foreign():
         note(

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.errors import ConfigError, StorageError
+from agent_env.permits import Permit
+from agent_env.records.reach import Reach
 from agent_env.records.schema import Condition, Message, Reply, ToolSpec
 
 KEY_VERSION = 1
@@ -43,7 +45,8 @@ class Asking:
 class ReplyCache:
     """The replies of one file."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, permit: Permit) -> None:
+        permit.check(Reach.FILE, str(file))
         self.file = file
         self.hits = 0
         self.misses = 0

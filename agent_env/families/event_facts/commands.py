@@ -14,6 +14,7 @@ from agent_env.errors import ConfigError, SearchError
 from agent_env.temporal.facts.tables import EventRow, shipped_tables
 from agent_env.temporal.facts.user_tables import read_user_events
 from agent_env.temporal.facts.writing import write_csv, write_events
+from agent_env.wiring.trust import own_call
 
 if TYPE_CHECKING:
     from agent_env.families.event_facts.sample import EventSample
@@ -77,7 +78,7 @@ async def import_wikidata(
     )
     page_file = KeptPages(out.with_name(out.name + ".pages.jsonl"))
     gathered = Gathered(query.languages, now)
-    async with QueryService(query.endpoint, contact, patience, note) as service:
+    async with QueryService(query.endpoint, contact, patience, note, permit=own_call()) as service:
         try:
             pages = await _gather(service, query, page_file, gathered, limit, note)
         except SearchError as exc:

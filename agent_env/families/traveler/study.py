@@ -33,6 +33,7 @@ from agent_env.families.traveler.shortcuts import CONSTANT, IGNORE_TIME
 from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Record
+from agent_env.wiring.trust import own_plugins
 
 if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
@@ -237,7 +238,7 @@ def check(plan: StudyPlan) -> None:
         raise ConfigError("a study sets sizes and categories itself; drop these options")
     read_options(load_family("traveler"), plan.options)
     for model in plan.models:
-        make_model(model, *plan.server(model))
+        make_model(model, *plan.server(model), own_plugins())
 
 
 def named_configurations(text: str) -> tuple[str, ...]:

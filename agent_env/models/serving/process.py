@@ -12,7 +12,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from shutil import copyfile
@@ -23,6 +23,8 @@ from agent_env import lifeline
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.health import Health
 from agent_env.models.serving.reasons import reason_of_end
+from agent_env.permits import Permit
+from agent_env.records.reach import Reach
 
 READY_S = 1_800.0
 """How long a server may load; a large model takes minutes."""
@@ -51,12 +53,31 @@ def is_free(port: int) -> bool:
     return True
 
 
+def filled(command: str, words: Mapping[str, str]) -> str:
+    """The command with these words in their places."""
+    for place, word in words.items():
+        command = command.replace(place, word)
+    return command
+
+
 class ServerProcess:
     """One server and its restarts."""
 
-    def __init__(self, command: str, base_url: str, log: Path, note: Callable[[str], None]) -> None:
-        self._command, self._log, self._note = command, log, note
-        self._health = Health(base_url)
+    def __init__(
+        self,
+        command: str,
+        words: Mapping[str, str],
+        base_url: str,
+        log: Path,
+        note: Callable[[str], None],
+        *,
+        permit: Permit,
+    ) -> None:
+        """`words` stand for places in the command, such as `{port}`; a permit for the command
+        covers its address."""
+        permit = permit.implying((Reach.COMMAND, command), Reach.ADDRESS, base_url)
+        self._command, self._log, self._note = filled(command, words), log, note
+        self._health = Health(base_url, permit=permit)
         self._process: asyncio.subprocess.Process | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._given_up: str | None = None

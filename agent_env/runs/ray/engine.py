@@ -267,6 +267,7 @@ class _Spread:
             versions=versions(),
             concurrency=size,
             strict=self.strict,
+            permit=self.folder.permit,
         )
 
     async def _lane(self, name: str, worker: Any) -> None:

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import RunStopped, StorageError
+from agent_env.permits import Permit
 from agent_env.runs.run import Run
 from agent_env.wiring.models import health_of
 from agent_env.wiring.rooms import open_rooms, versions
@@ -31,6 +32,8 @@ class Parcel:
     concurrency: int
     """Episodes at a time, of this worker."""
     strict: bool
+    permit: Permit
+    """What this user lets the run do, wherever it is run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,9 @@ class Worker:
         async with AsyncExitStack() as stack:
             where = stack.enter_context(TemporaryDirectory(prefix="agent-env-"))
             run = Run(Path(where) / "run")
+            run.permit = parcel.permit
             run.create(manifest, parcel.samples, parcel.materials, parcel.files)
-            rooms = await open_rooms(run, manifest, run.task, stack)
+            rooms = await open_rooms(run, manifest, run.task, stack, plugins=run.plugins)
             self._samples = run.samples_by_id
             self._conditions = {c.name: c for c in manifest.conditions}
             self._manifest = manifest

@@ -35,6 +35,7 @@ from agent_env.tasks.family import by_digest, read_options
 from agent_env.tasks.task import Task
 from agent_env.wiring.models import make_model
 from agent_env.wiring.registry import load_family, task_names
+from agent_env.wiring.trust import own_plugins
 from agent_env.wiring.web_options import WebOptions
 
 FROM_RUN = (
@@ -136,7 +137,7 @@ async def reproduce(
     models = options.models or (() if options.responses else ("reference",))
     paper_row = _paper_rows(paper, options.rows, models)
     for one in addressed(_server_options(options), models):
-        make_model(one.model, one.base_url, one.parameters)
+        make_model(one.model, one.base_url, one.parameters, one.plugins)
     out = options.out or Path("runs") / f"reproduce-{options.paper}"
     sets = QuestionSets(paper, options.files, options.run, out)
     sets.read_files()
@@ -303,7 +304,7 @@ class _Work:
             known.samples if known else tuple({s.id: s for f in files for s in f.samples}.values())
         )
         options = self._options(self.setups[setup], "reference")
-        family = load_family(options.task)
+        family = load_family(options.task, own_plugins())
         tables = by_digest(known.tables) if known else {}
         task = family.make_task("default", read_options(family, options.options), tables)
         rows = [row for file in files for row in file.rows if row.setup == setup]

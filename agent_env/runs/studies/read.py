@@ -148,7 +148,7 @@ class _Reading:
                 options = plan.run_options(first_task, name, folder, None)
                 address, plugins = plan.address(name), options.plugins
                 (options,) = addressed(options, [options.model])
-                make_model(options.model, address, options.parameters, plugins=plugins)
+                make_model(options.model, address, options.parameters, plugins)
         asked = dict[str, Sequence[Condition]]()
         for name in plan.tasks:
             names = plan.texts_of(name, "conditions")
@@ -204,8 +204,10 @@ class _Reading:
                 with self._noted("tasks", task, "conditions"):
                     contexts = [given.name for given in parse_context_options(options.cited_from)]
                     texts = [each for each in names if isinstance(each, str)]
-                    tools = tools_named(options.tools) | unread_tools(options.mcp, texts)
-                    parsed = parse_conditions(names, contexts, tools)
+                    tools = tools_named(options.tools, options.plugins.permit) | unread_tools(
+                        options.mcp, texts
+                    )
+                    parsed = parse_conditions(names, contexts, tools, options.plugins.permit)
                     first = with_first_steps(parsed, options.first_steps)
                     return with_disturbances(first, disturbances_of(options, first))
         return ()

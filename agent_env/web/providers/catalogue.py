@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError
-from agent_env.registry import NO_PLUGINS, Plugins, Registry
+from agent_env.permits import NOTHING, OWN_DEFAULT
+from agent_env.records.reach import Reach
+from agent_env.registry import Plugins, Registry
 from agent_env.web.plugin import PluginSearch
 from agent_env.web.providers.api import Api
 
@@ -39,7 +41,7 @@ PROVIDERS: Registry[Api | PluginSearch] = Registry(
 
 def key_variables() -> dict[str, str]:
     """By built-in provider, the environment variable of its key; none for those without."""
-    keys = {name: getattr(PROVIDERS.find(name), "key_variable", "") for name in NAMES}
+    keys = {name: getattr(PROVIDERS.find(name, NOTHING), "key_variable", "") for name in NAMES}
     return {name: key for name, key in keys.items() if key}
 
 
@@ -48,13 +50,15 @@ def make_provider(
     key: str | None = None,
     base_url: str | None = None,
     *,
+    plugins: Plugins,
+    own_url: str | None = None,
     contact: str = "",
     http: httpx.AsyncClient | None = None,
     pace: Pace | None = None,
     patience: Patience | None = None,
-    plugins: Plugins = NO_PLUGINS,
 ) -> LiveSearch | PluginSearch:
-    """The provider of this name; ConfigError where it, its key or its address is missing."""
+    """The provider of this name; ConfigError where it, its key or its address is missing. `own_url`
+    is where the environment says that it is."""
     api = plugins.find(PROVIDERS, name)
     if isinstance(api, PluginSearch):
         if base_url:
@@ -64,10 +68,14 @@ def make_provider(
         raise ConfigError(f"search provider {name} needs a key: set {api.key_variable}")
     from agent_env.web.providers.client import Access, LiveSearch
 
-    address = base_url or api.base_url
+    address = base_url or own_url or api.base_url
     if not address:
         variable = api.url_variable
         raise ConfigError(f"search provider {name} needs the address of your own: set {variable}")
     own_key = (key or "") if api.key_variable else ""
     access = Access(address, own_key, api.key_variable, contact)
-    return LiveSearch(api, access, http, pace, patience)
+    permit = plugins.permit
+    if not base_url:
+        by_default = Reach.ADDRESS, f"{name} {OWN_DEFAULT}"
+        permit = permit.implying(by_default, Reach.ADDRESS, address)
+    return LiveSearch(api, access, http, pace, patience, permit=permit)

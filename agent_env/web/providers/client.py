@@ -17,7 +17,9 @@ import httpx
 
 from agent_env import __version__
 from agent_env.errors import ConfigError, SearchError, ToolError
+from agent_env.permits import Permit
 from agent_env.records.pages import Hit
+from agent_env.records.reach import Reach
 from agent_env.records.waits import doubled_s
 from agent_env.web.providers.api import Api, Json, Pace, Request
 from agent_env.web.providers.cleaning import blotted, hits_of
@@ -68,7 +70,10 @@ class LiveSearch:
         http: httpx.AsyncClient | None = None,
         pace: Pace | None = None,
         patience: Patience | None = None,
+        *,
+        permit: Permit,
     ) -> None:
+        permit.check(Reach.ADDRESS, access.base_url)
         self.name = api.name
         self._api = api
         self._key = _checked_key(access)

@@ -30,6 +30,7 @@ from agent_env.records.trace_events import ModelCalled
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
+from agent_env.wiring.trust import own_call
 
 SOME = Usage(input_tokens=100, output_tokens=10, source="provider")
 FAST = Retries(first_wait_s=0.001)
@@ -218,7 +219,7 @@ def test_a_spent_budget_lets_calls_in_flight_come_in_and_stops(tmp_path: Path) -
 
 
 def test_a_reply_from_the_cache_is_told_and_costs_nothing(tmp_path: Path) -> None:
-    cache = ReplyCache(tmp_path / "replies.db")
+    cache = ReplyCache(tmp_path / "replies.db", own_call())
     run(
         runner(
             tmp_path / "a", lambda s: Shaky([]), Calls(ConcurrencyLimit(most=1), FAST, cache=cache)

@@ -12,6 +12,7 @@ from agent_env.episodes.calls.reply_cache import Asking, ReplyCache, cache_key
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Condition, Message, ToolSpec
 from agent_env.testing import answer
+from agent_env.wiring.trust import own_call
 
 ASKING = Asking(
     "compatible/x",
@@ -46,12 +47,12 @@ def test_everything_that_determines_a_reply_changes_the_key() -> None:
 
 
 def test_a_reply_comes_back_with_the_time_it_was_first_given(tmp_path: Path) -> None:
-    cache = ReplyCache(tmp_path / "replies.db")
+    cache = ReplyCache(tmp_path / "replies.db", own_call())
     assert cache.get(KEY) is None
     cache.put(KEY, answer("MY ANSWER: None"), "2026-01-01T00:00:00.000Z")
     cache.put(KEY, answer("another"), "2026-02-01T00:00:00.000Z")
     cache.close()
-    again = ReplyCache(tmp_path / "replies.db")
+    again = ReplyCache(tmp_path / "replies.db", own_call())
     found = again.get(KEY)
     assert found is not None
     assert (found.message.content, found.cached_at) == (
@@ -62,17 +63,17 @@ def test_a_reply_comes_back_with_the_time_it_was_first_given(tmp_path: Path) -> 
 
 
 def test_replies_under_another_version_of_the_key_are_counted(tmp_path: Path) -> None:
-    cache = ReplyCache(tmp_path / "replies.db")
+    cache = ReplyCache(tmp_path / "replies.db", own_call())
     cache.put(KEY, answer("x"), "2026-01-01T00:00:00.000Z")
     cache.close()
     with sqlite3.connect(tmp_path / "replies.db") as db:
         db.execute("UPDATE replies SET version = 0")
-    assert ReplyCache(tmp_path / "replies.db").foreign() == 1
+    assert ReplyCache(tmp_path / "replies.db", own_call()).foreign() == 1
 
 
 def test_a_file_that_is_no_cache_is_named(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("These are my notes, and they are long enough.\n" * 99)
     with pytest.raises(ConfigError, match=r"cannot use .*notes\.txt as a reply cache"):
-        ReplyCache(tmp_path / "notes.txt")
+        ReplyCache(tmp_path / "notes.txt", own_call())
     with pytest.raises(ConfigError, match="as a reply cache"):
-        ReplyCache(tmp_path / "no" / "folder" / "replies.db")
+        ReplyCache(tmp_path / "no" / "folder" / "replies.db", own_call())

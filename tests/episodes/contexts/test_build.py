@@ -22,6 +22,7 @@ from agent_env.tasks.contexts import MissingPage, read_contexts
 from agent_env.testing import page
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.page_store import SqlitePages
+from agent_env.wiring.trust import own_call
 from tests.commands import agent_env
 from tests.episodes.runs import make_run, opened, returned, write_episode
 
@@ -159,7 +160,7 @@ def site() -> Iterator[tuple[str, list[str]]]:
 
 
 def at_home() -> HttpFetcher:
-    return HttpFetcher(allow=lambda address: address == ip_address("127.0.0.1"))
+    return HttpFetcher(allow=lambda address: address == ip_address("127.0.0.1"), permit=own_call())
 
 
 def test_hosted_pages_are_fetched_once_and_dead_links_are_named(tmp_path: Path) -> None:

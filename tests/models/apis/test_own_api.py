@@ -12,6 +12,7 @@ from agent_env.errors import ConfigError
 from agent_env.models import apis
 from agent_env.protocols import ReplyOptions
 from agent_env.wiring.models import make_model
+from agent_env.wiring.trust import own_plugins
 from tests.models.raw_server import LOOKUP, USER, RawServer, reply
 
 POLITE = """
@@ -53,7 +54,7 @@ def test_its_requests_and_replies_are_its_own(monkeypatch: pytest.MonkeyPatch) -
     async def ask() -> tuple[str, dict, bytes]:
         async with RawServer(reply({"said": "Friday"})) as server:
             monkeypatch.setenv("POLITE_URL", server.url)
-            model = make_model("polite/x", None, {"max_output_tokens": 9})
+            model = make_model("polite/x", None, {"max_output_tokens": 9}, own_plugins())
             got = await model.generate([USER], [LOOKUP], ReplyOptions("required"))
             return got.message.content, server.bodies[0], server.heads[0]
 
@@ -77,7 +78,7 @@ def test_its_key_goes_in_headers_of_its_own(
     async def ask() -> list[bytes]:
         async with RawServer(reply({"said": "Friday"})) as server:
             monkeypatch.setenv("POLITE_URL", server.url)
-            await make_model("formal/x", None, {}).generate([USER], [])
+            await make_model("formal/x", None, {}, own_plugins()).generate([USER], [])
             return server.heads
 
     (head,) = asyncio.run(ask())
@@ -89,9 +90,9 @@ def test_its_key_goes_in_headers_of_its_own(
 @pytest.mark.usefixtures("polite")
 def test_what_it_does_not_know_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="the polite API takes no seed"):
-        make_model("polite/x", None, {"seed": 1})
+        make_model("polite/x", None, {"seed": 1}, own_plugins())
     with pytest.raises(ConfigError, match=r"known: .*polite/NAME, openai/NAME, compatible/NAME\["):
-        make_model("rude/x", None, {})
+        make_model("rude/x", None, {}, own_plugins())
     monkeypatch.delenv("POLITE_KEY")
     with pytest.raises(ConfigError, match="model polite/x needs a key: set POLITE_KEY"):
-        make_model("polite/x", None, {})
+        make_model("polite/x", None, {}, own_plugins())

@@ -15,6 +15,7 @@ import pytest
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.models.serving import process
 from agent_env.models.serving.process import ServerProcess, free_port, is_free
+from agent_env.wiring.trust import own_call
 
 SERVER = f"exec {sys.executable} -I -S {Path(__file__).with_name('tiny_server.py')}"
 
@@ -24,7 +25,12 @@ def tiny(folder: Path, words: str = "", before: str = "") -> tuple[ServerProcess
     port, notes = free_port(), list[str]()
     command = f"{before}{SERVER} {port} {words}"
     made = ServerProcess(
-        command, f"http://127.0.0.1:{port}/v1", folder / "server.log", notes.append
+        command,
+        {},
+        f"http://127.0.0.1:{port}/v1",
+        folder / "server.log",
+        notes.append,
+        permit=own_call(),
     )
     return made, port, notes
 
@@ -128,7 +134,8 @@ async def test_a_server_that_ends_while_it_loads_is_a_mistake_with_its_reason_an
 async def test_a_server_is_not_started_where_something_answers_already(tmp_path: Path) -> None:
     first, port, _ = tiny(tmp_path)
     await first.start()
-    second = ServerProcess("true", f"http://127.0.0.1:{port}/v1", tmp_path / "b", print)
+    url, log = f"http://127.0.0.1:{port}/v1", tmp_path / "b"
+    second = ServerProcess("true", {}, url, log, print, permit=own_call())
     with pytest.raises(ConfigError, match=f"something answers at http://127.0.0.1:{port}/v1 alre"):
         await second.start()
     assert not (tmp_path / "b").exists()
@@ -141,9 +148,11 @@ def test_nothing_is_left_when_the_program_that_started_it_is_killed(tmp_path: Pa
 import asyncio
 from pathlib import Path
 from agent_env.models.serving.process import ServerProcess
+from agent_env.wiring.trust import own_call
 async def main():
     command = "setsid sleep 60 & echo pid $!; {SERVER} {port}"
-    await ServerProcess(command, "http://127.0.0.1:{port}/v1", Path({str(log)!r}), print).start()
+    url, log = "http://127.0.0.1:{port}/v1", Path({str(log)!r})
+    await ServerProcess(command, {{}}, url, log, print, permit=own_call()).start()
     print("up", flush=True)
     await asyncio.sleep(60)
 asyncio.run(main())

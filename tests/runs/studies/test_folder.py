@@ -15,6 +15,7 @@ from agent_env.runs.studies.folder import StudyFolder
 from agent_env.runs.studies.status import status_of
 from agent_env.runs.studies.together import Course
 from agent_env.wiring.models import make_model
+from agent_env.wiring.trust import own_plugins
 from tests.commands import agent_env, serving
 
 STUDY = """\
@@ -142,13 +143,13 @@ def test_a_model_that_fails_does_not_hold_up_the_others(tmp_path: Path) -> None:
     assert sorted(failures) == ["few/x", "one/x"]
     assert failures["few/x"].startswith("stopped: the model's server was away")
     assert counts(tmp_path) == {"few/a": 2, "one/a": 1, "few/x": 0, "one/x": 0}
-    with serving(FakeServer(model_policy(make_model("reference", None, {})))) as url:
+    with serving(FakeServer(model_policy(make_model("reference", None, {}, own_plugins())))) as url:
         assert resume(study(tmp_path, text.replace("http://127.0.0.1:9/v1", url))) == {}
     assert counts(tmp_path) == {"few/a": 2, "one/a": 1, "few/x": 2, "one/x": 1}
 
 
 def test_the_budget_of_a_study_holds_over_all_models_and_starts(tmp_path: Path) -> None:
-    with serving(FakeServer(model_policy(make_model("reference", None, {})))) as url:
+    with serving(FakeServer(model_policy(make_model("reference", None, {}, own_plugins())))) as url:
         models = "".join(
             f'\n[models.{name}]\nmodel = "compatible/{name}"\nbase_url = "{url}"\n' for name in "xy"
         )

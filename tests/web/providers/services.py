@@ -15,6 +15,7 @@ from agent_env.records.pages import Hit
 from agent_env.web.providers import catalogue
 from agent_env.web.providers.api import Pace
 from agent_env.web.providers.client import LiveSearch, Patience
+from agent_env.wiring.trust import own_plugins
 
 KEY = "planted-0123456789-Zq"
 NAMES = catalogue.NAMES
@@ -193,7 +194,7 @@ def reply(
 
 def provider_at(name: str, url: str, **settings: Any) -> LiveSearch:
     """The provider, quick and with the planted key."""
-    settings = {"pace": SWIFT, "patience": BRIEF, **settings}
+    settings = {"pace": SWIFT, "patience": BRIEF, "plugins": own_plugins(), **settings}
     return catalogue.make_provider(name, KEY if name in KEYED else None, url, **settings)
 
 

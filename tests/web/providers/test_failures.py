@@ -15,6 +15,7 @@ from agent_env.errors import ConfigError, EpisodeError, SearchError, ToolError
 from agent_env.web.providers.catalogue import key_variables, make_provider
 from agent_env.web.providers.client import LiveSearch, Patience
 from agent_env.web.providers.replies import asked_wait_s
+from agent_env.wiring.trust import own_plugins
 from tests.web.providers.services import (
     BRIEF,
     KEY,
@@ -339,26 +340,26 @@ def test_a_search_can_be_cancelled_while_it_waits(name: str) -> None:
 def test_a_missing_key_names_its_variable(name: str) -> None:
     for missing in (None, ""):
         with pytest.raises(ConfigError, match=f"{name} needs a key: set {KEYS[name]}"):
-            make_provider(name, missing)
+            make_provider(name, missing, plugins=own_plugins())
 
 
 @pytest.mark.parametrize("key", [f"{KEY} x", f"{KEY}\r\nx: y", f"{KEY}ü"])
 @pytest.mark.parametrize("name", KEYED)
 def test_a_key_that_no_header_takes_is_refused_unseen(name: str, key: str) -> None:
     with pytest.raises(ConfigError, match=f"the key in {KEYS[name]} holds") as caught:
-        make_provider(name, key)
+        make_provider(name, key, plugins=own_plugins())
     assert KEY not in str(caught.value)
 
 
 def test_an_unknown_provider_lists_the_known_ones() -> None:
     known = "brave, tavily, exa, serper, openai, searxng, wikipedia"
     with pytest.raises(ConfigError, match=f"unknown search provider 'bing'; known: {known}"):
-        make_provider("bing", "k")
+        make_provider("bing", "k", plugins=own_plugins())
 
 
 def test_searxng_needs_an_address() -> None:
     with pytest.raises(ConfigError, match="set SEARXNG_BASE_URL"):
-        make_provider("searxng")
+        make_provider("searxng", plugins=own_plugins())
 
 
 @pytest.mark.parametrize(
@@ -367,5 +368,5 @@ def test_searxng_needs_an_address() -> None:
 @pytest.mark.parametrize("name", KEYLESS)
 def test_an_unsound_address_is_refused_and_not_repeated(name: str, url: str) -> None:
     with pytest.raises(ConfigError, match="the search provider's base URL") as caught:
-        make_provider(name, None, url)
+        make_provider(name, None, url, plugins=own_plugins())
     assert "secret" not in str(caught.value)

@@ -16,6 +16,7 @@ from agent_env.web.providers.api import Pace
 from agent_env.web.providers.catalogue import make_provider
 from agent_env.web.providers.cleaning import plain, shortened
 from agent_env.web.providers.client import LiveSearch
+from agent_env.wiring.trust import own_plugins
 from tests.web.providers.services import KEY, NAMES, Service, reply, two_results, with_service
 
 
@@ -47,13 +48,15 @@ def test_no_more_requests_are_in_flight_than_allowed() -> None:
 @pytest.mark.parametrize("pace", [Pace(0.0), Pace(-1.0), Pace(float("nan")), Pace(1.0, 0)])
 def test_a_pace_that_never_starts_is_refused(pace: Pace) -> None:
     with pytest.raises(ConfigError, match="a search pace needs"):
-        make_provider("exa", KEY, pace=pace)
+        make_provider("exa", KEY, pace=pace, plugins=own_plugins())
 
 
 def test_a_client_from_outside_stays_open() -> None:
     async def run() -> tuple[list[Hit], bool]:
         async with Service([reply(two_results("exa"))]) as service, httpx.AsyncClient() as http:
-            provider = make_provider("exa", KEY, service.url + "/", http=http)
+            provider = make_provider(
+                "exa", KEY, service.url + "/", http=http, plugins=own_plugins()
+            )
             hits = await provider.search("moon", 1)
             await provider.close()
             return hits, http.is_closed
@@ -65,7 +68,7 @@ def test_a_client_from_outside_stays_open() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_provider_is_a_search_provider_of_its_name(name: str) -> None:
-    provider: SearchProvider = make_provider(name, KEY, "http://127.0.0.1:9")
+    provider: SearchProvider = make_provider(name, KEY, "http://127.0.0.1:9", plugins=own_plugins())
     assert provider.name == name
     assert KEY not in repr(provider)
 

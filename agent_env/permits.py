@@ -1,0 +1,81 @@
+"""Permits: what acting outside a run takes.
+
+Whatever starts a process, imports code, opens an address, reads a key or touches a file elsewhere
+takes a permit and fails where that does not cover the value. `wiring.trust` alone makes them: of
+what this call's options say, or of what this user made or confirmed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel
+
+from agent_env.errors import ConfigError
+from agent_env.records.reach import Reach
+
+OWN_DEFAULT = "by default"
+"""Behind the name of an API or search provider: its own address, its own key."""
+PUBLIC_WEB = "the public web"
+
+_MINT = object()
+"""Held by `wiring.trust` alone."""
+
+
+class Permit:
+    """What may be reached; a value that is not named may not."""
+
+    __slots__ = ("_allowed", "_is_own")
+
+    def __init__(self, mint: object, allowed: Collection[tuple[Reach, str]], is_own: bool) -> None:
+        if mint is not _MINT:
+            raise TypeError("permits are made by wiring.trust")
+        self._allowed, self._is_own = frozenset(allowed), is_own
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To a worker of the same run."""
+        return _again, (self._allowed, self._is_own)
+
+    def covers(self, reach: Reach, value: str) -> bool:
+        """Whether this may be reached."""
+        return self._is_own or (reach, normal(reach, value)) in self._allowed
+
+    def check(self, reach: Reach, value: str) -> None:
+        """ConfigError where this may not be reached."""
+        if not self.covers(reach, value):
+            raise ConfigError(
+                f"the {reach.value} {value} is not allowed, as it comes from a folder that you did "
+                "not make here: agent-env trust FOLDER lists what it asks for"
+            )
+
+    def implying(self, by: tuple[Reach, str], reach: Reach, value: str) -> Permit:
+        """One that covers a value which what is allowed leads to by itself: the address that an
+        allowed API has, the port of an allowed server. ConfigError where `by` is not allowed."""
+        self.check(*by)
+        return Permit(_MINT, {*self._allowed, (reach, normal(reach, value))}, self._is_own)
+
+
+def _again(allowed: Collection[tuple[Reach, str]], is_own: bool) -> Permit:
+    return Permit(_MINT, allowed, is_own)
+
+
+NOTHING = Permit(_MINT, (), False)
+"""Covers nothing."""
+
+
+def normal(reach: Reach, value: str) -> str:
+    """The value as permits compare it: an address is its scheme, host and port."""
+    if reach is not Reach.ADDRESS or "://" not in value:
+        return value
+    parts = urlsplit(value)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()
+
+
+def text_of(value: Any) -> str:
+    """Any value as one text that no other value has."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json")
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
