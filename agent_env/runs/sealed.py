@@ -55,10 +55,10 @@ def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
     from agent_env.runs.prepare import select_samples
     from agent_env.tasks.family import checked_options
     from agent_env.wiring.registry import load_family
-    from agent_env.wiring.trust import check_code
+    from agent_env.wiring.trust import check_reading
 
     manifest = run.manifest()
-    check_code(run, manifest)
+    check_reading(run, manifest)
     if manifest.dataset is not None and dataset is None:
         raise ConfigError(f"its questions came from {manifest.dataset}; name it with --dataset")
     family = load_family(manifest.task, run.plugins)
