@@ -40,6 +40,8 @@ PREFILL = '{"explanation":'
 MOST = 10**40
 """Numbers from here on, and NaN, are no amount of time."""
 _MARKER = re.compile(r"final\s+answer[*_`\s]*+(?:is[*_`\s]*+)?[:：](?:[*_`]+(?=\s|$))?", re.I)
+_SENTENCE = re.compile(r"\bfinal\s+answer\s+is\b[*_`\s]*+", re.I)
+"""Without a colon; counts where no marker has one."""
 _DAYS = {"same_day": 0, "previous_day": -1, "next_day": 1, "same": 0, "previous": -1, "next": 1}
 
 
@@ -73,6 +75,10 @@ def read_value(value: Any, spec: AnswerSpec) -> TimeAnswer:
 def _read_final_line(text: str, spec: AnswerSpec) -> TimeAnswer:
     markers = list(_MARKER.finditer(text))
     if not markers:
+        for sentence in list(_SENTENCE.finditer(text))[-1:]:
+            answer = read_text(text[sentence.end() :].split("\n", 1)[0].strip(), spec)
+            if answer.is_parsed:
+                return answer
         if REFUSAL.search(text[-200:]):
             return TimeAnswer("refused", rule="no Final Answer:")
         cut = text.rstrip()[-1:] not in ".!?:)*}]\"'`"

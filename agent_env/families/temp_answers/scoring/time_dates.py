@@ -34,7 +34,7 @@ _FORMS = (
     rf"(?P<m5>{_MONTH})\.?,?\s+(?:of\s+)?(?P<y5>\d{{3,4}})(?!\d){_era(5)}",
     r"(?P<y6>\d{4})-(?P<m6>\d{2})(?![\d-])",
     rf"(?P<m8>{_MONTH})\.?\s+(?P<d8>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)",
-    r"(?:a\.?d\.?\s*)(?P<y9>\d{1,4})(?!\d)",
+    r"(?P<era9>b\.?\s?c\.?(?:\s?e\.?)?|a\.?d\.?)\s*(?P<y9>\d{1,4})(?![\d,.]?\d)",
     rf"(?P<y7>\d{{1,5}})(?![\d,.]\d){_era(7)}",
 )
 _LEADS = {number: f"m{number}" if number == "8" else f"y{number}" for number in "123456789"}
@@ -103,7 +103,7 @@ def _from_match(match: re.Match[str], day_first: bool) -> ParsedDate | None:
     if day is not None and not 1 <= day <= monthrange(4 if year is None else year, month or 1)[1]:
         return None
     return ParsedDate(
-        year, month, day, match.end(), match.start(), bool(era) or number == "9",
+        year, month, day, match.end(), match.start(), bool(era),
         number == "1" and ":" in match[0],
     )  # fmt: skip
 

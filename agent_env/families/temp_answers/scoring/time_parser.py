@@ -51,6 +51,7 @@ _RANGE = re.compile(
     re.I,
 )
 _NOTE = re.compile(r"\((?:not|instead of|rather than|and not)\b[^()]*\)", re.I)
+_AGE = re.compile(rf"\b(?:at\s+(?:the\s+)?age(?:\s+of)?|aged)\s+(?P<n>{NUMBER})", re.I)
 _JOINS = re.compile(r"[\s,;&]*+(?:(?:and|plus)[\s,;&]*+)?", re.I)
 _CLOCK = re.compile(
     r"(?P<sign>[-−])?(?<![\d:])(?P<a>\d{1,9}):(?P<b>\d{2})(?::(?P<c>\d{2}(?:\.\d+)?))?(?![\d:])"
@@ -130,6 +131,9 @@ def _amount(text: str, spec: AnswerSpec) -> TimeAnswer:
         only = next(d for d in find_dates(text) if _is_calendar(text, d))
         if only.precision == "year" and only.year is not None and text.strip().isdigit():
             return TimeAnswer("parsed", only.year, "number")
+    if len(values) > 1 and spec.unit == "years":
+        ages = (value_of(match["n"]) for match in _AGE.finditer(text))
+        values = {age for age in ages if age is not None} or values
     if len(values) == 1:
         return of_number(values.pop(), spec)
     return unparsable("several numbers" if values else "no number")
@@ -241,6 +245,7 @@ def _date(text: str, spec: AnswerSpec) -> TimeAnswer:
     if impossible(text, spec.day_first):
         return unparsable("a day that does not exist")
     dates = [d for d in find_dates(text, spec.day_first) if _may_be(text, d, spec)]
+    dates = [d for d in dates if not _is_quantity(text, d)] or dates
     order = {"none": 0, "year": 1, "month": 2, "day": 3}
     need = {"year": 1, "month": 2, "date": 3}[spec.kind]
     fine = [d for d in dates if order[d.precision] >= need] or dates
@@ -273,6 +278,11 @@ def _date_bounds(date: ParsedDate, spec: AnswerSpec) -> tuple[Amount, Amount]:
         return 12 * date.year + first - 1, 12 * date.year + last - 1
     end = (date.year + 1, 1) if last == 12 else (date.year, last + 1)
     return days_from_civil(date.year, first, 1), days_from_civil(*end, 1) - 1
+
+
+def _is_quantity(text: str, date: ParsedDate) -> bool:
+    """Whether a unit stands behind a bare number (`100 years old`)."""
+    return date.precision == "year" and _QUANTITY.match(text, date.start) is not None
 
 
 def _may_be(text: str, date: ParsedDate, spec: AnswerSpec) -> bool:

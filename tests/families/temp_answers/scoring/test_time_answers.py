@@ -40,6 +40,38 @@ def test_a_year_before_the_number_is_not_the_number() -> None:
     assert final("In 2009, he was 25", YEARS).amount == 25
 
 
+@pytest.mark.parametrize(
+    ("text", "year"),
+    [
+        ("BC 130", -129),
+        ("B.C.E. 44", -43),
+        ("130 BC", -129),
+        ("2008 to live to be 100 years old", 2008),
+        ("He would have needed until 2008 to be 100 years old", 2008),
+        ("2008 years", 2008),
+    ],
+)
+def test_a_year_may_have_its_era_before_it_and_an_age_beside_it(text: str, year: int) -> None:
+    assert final(text, YEAR).amount == year
+
+
+def test_an_age_that_is_called_so_is_the_amount_among_other_numbers() -> None:
+    text = "He won his first Formula One race in Sochi at the age of 22"
+    assert final(text, YEARS).amount == 22
+    assert final("Aged 22, in one of two races", YEARS).amount == 22
+    assert final("He won at the age of 22 and 4 times at the age of 26", YEARS).amount is None
+    assert final("4 of 22 at the age of 30", DAYS).rule == "several numbers"
+
+
+def test_a_final_answer_in_a_sentence_is_read_where_no_marker_has_a_colon() -> None:
+    assert read_response("So the final answer is 1006.", YEAR).amount == 1006
+    assert read_response("The final answer is **1006**\n", YEARS).amount == 1006
+    marked = "Final Answer: 1006\nThat the final answer is 1007 is wrong."
+    assert read_response(marked, YEAR).amount == 1006
+    assert read_response("The final answer is not known.", YEAR).outcome == "refused"
+    assert read_response("The final answer is one that I must", YEAR).outcome == "truncated"
+
+
 def test_a_thousands_separator_does_not_end_a_number() -> None:
     assert final("1,095", DAYS).amount == 1095
     assert final("1,095 days.", DAYS).amount == 1095
