@@ -1,8 +1,13 @@
-"""A paper's values beside ours: with interval, n, and why they differ."""
+"""A paper's values beside ours, with interval, n and a verdict.
+
+A value of ours is equal to the printed digit, or the paper's lies inside or outside of the sampling
+interval of ours, or the two are not comparable, with the reason: another model, other questions, or
+a part of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.analysis.intervals import Estimate
@@ -30,10 +35,14 @@ class Measurement:
     """A row of the paper, or the name of a model that we asked."""
     quantity: str
     estimate: Estimate
-    why: str = ""
-    """Why it may differ from the paper's, where this figure has a reason of its own."""
+    remark: str = ""
+    """What a reader must know of this figure."""
     model: str = ""
     """The model, where the row is not one."""
+    incomparable: str = ""
+    """Why it cannot be compared with the paper's, where this figure has a reason of its own."""
+    setup: str = ""
+    """The only setup that it comes from; "" for all of the experiment's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +56,11 @@ class PaperRow:
     quantity: Quantity
     paper: float | None
     ours: Estimate
-    why: str
+    verdict: str
     paper_row: str = ""
     """The paper's row; "" where the paper has none for it."""
+    theirs: Estimate | None = None
+    """Ours by the scorer that the paper's authors published; None where there is none."""
 
     @property
     def is_shortcut(self) -> bool:
@@ -113,41 +124,88 @@ def _estimate(cell: Cell, samples: int) -> Estimate:
     return Estimate(None if isinstance(cell, str) else cell, samples=samples)
 
 
+EQUAL, INSIDE, OUTSIDE = (
+    "equal to the printed digit", "inside the sampling interval", "outside the sampling interval",
+)  # fmt: skip
+NOT_COMPARABLE = "not comparable"
+Key = tuple[str, str, str]
+"""Row, model and quantity of a measurement."""
+
+
 def comparison_rows(
     ours: Sequence[tuple[str, Measurement]],
     quantities: Sequence[Quantity],
     published: Mapping[str, tuple[float | None, ...]],
     paper_row: Mapping[str, str],
+    incomparable: Callable[[Measurement], str],
+    theirs: Mapping[Key, Estimate],
 ) -> tuple[PaperRow, ...]:
     """Our measurements with the reading of the gold, each beside the paper's value. `paper_row`
-    maps our models to the paper's rows."""
+    maps our models to the paper's rows, `theirs` holds ours by the authors' scorer."""
     places = {quantity.name: k for k, quantity in enumerate(quantities)}
     rows = []
     for gold, each in ours:
         own = each.row if each.row in published else paper_row.get(each.row, "")
-        place = places[each.quantity]
+        quantity, place = quantities[places[each.quantity]], places[each.quantity]
         value = published[own][place] if own in published else None
-        why = each.why or _why(value, each.estimate, own, published, place)
-        quantity = quantities[place]
-        rows.append(PaperRow(each.row, each.model, gold, quantity, value, each.estimate, why, own))
+        by_authors = theirs.get((each.row, each.model, each.quantity))
+        known = [v for values in published.values() if (v := values[place]) is not None]
+        if value is None:
+            verdict = each.remark or _no_value(each.estimate, own, known)
+        else:
+            reason = each.incomparable or incomparable(each)
+            verdict = _verdict(value, by_authors or each.estimate, reason, quantity)
+        rows.append(
+            PaperRow(
+                each.row, each.model, gold, quantity, value, each.estimate, verdict, own, by_authors
+            )
+        )
     return tuple(rows)
 
 
-def _why(
-    paper: float | None,
-    ours: Estimate,
-    own: str,
-    published: Mapping[str, tuple[float | None, ...]],
-    place: int,
-) -> str:
+AVERAGE = "Average"
+"""The paper's row of the mean over its models."""
+
+
+def average_row(
+    ours: Sequence[tuple[str, Measurement]], papers: int, paper_row: Mapping[str, str]
+) -> list[tuple[str, Measurement]]:
+    """The means over our models, by reading and quantity, where there are several. They can be
+    compared where the models are those of the paper's rows, of which there are `papers`."""
+    values: dict[tuple[str, str], dict[str, float]] = {}
+    for gold, each in ours:
+        is_first = gold == ours[0][0]  # of the other readings only what differs is there
+        if is_first and each.estimate.value is not None and not each.row.startswith(SHORTCUT):
+            values.setdefault((gold, each.quantity), {})[each.row] = each.estimate.value
+    rows = []
+    for (gold, quantity), own in values.items():
+        known = {paper_row[row] for row in own if row in paper_row}
+        method = f"the mean of {len(own)} models"
+        reason = "" if len(known) == len(own) == papers else f"{method}, the paper's of {papers}"
+        mean = Estimate(sum(own.values()) / len(own), method=method, samples=len(own))
+        if len(own) > 1:
+            rows.append((gold, Measurement(AVERAGE, quantity, mean, incomparable=reason)))
+    return rows
+
+
+def _verdict(paper: float, ours: Estimate, incomparable: str, quantity: Quantity) -> str:
+    """The verdict on a value of ours beside the paper's."""
+    if ours.value is None:
+        return f"{NOT_COMPARABLE}: {ours.method or 'no finished episode'}"
+    if incomparable:
+        return f"{NOT_COMPARABLE}: {incomparable}"
+    if abs(ours.value - paper) <= 0.5 * 10**-quantity.digits + 1e-9:
+        return EQUAL
+    if ours.low is None or ours.high is None:
+        reason = f" ({ours.method})" if ours.method else ""
+        return f"{NOT_COMPARABLE}: another value, and ours has no interval{reason}"
+    return INSIDE if ours.low - 1e-9 <= paper <= ours.high + 1e-9 else OUTSIDE
+
+
+def _no_value(ours: Estimate, own: str, known: Sequence[float]) -> str:
+    """What stands in the place of a verdict where the paper has no value."""
     if ours.value is None:
         return ours.method or "no finished episode"
-    if paper is not None:
-        if ours.low is None or ours.high is None:
-            return f"ours has no interval{f': {ours.method}' if ours.method else ''}"
-        inside = ours.low - 1e-9 <= paper <= ours.high + 1e-9
-        return "the paper's value lies in our interval" if inside else "outside of our interval"
-    known = [v for values in published.values() if (v := values[place]) is not None]
     if own or not known:
         return "the paper prints no value"
     span = f"{min(known):g}" if len(known) == 1 else f"{min(known):g} to {max(known):g}"
@@ -155,12 +213,14 @@ def _why(
 
 
 def experiment_table(result: ExperimentResult) -> ResultTable:
-    """A row for each value of ours, beside the paper's."""
+    """A row for each value of ours, beside the paper's. The difference and the verdict are of ours
+    under the authors' rules, where they published a scorer."""
     digits = max((quantity.digits for quantity in result.quantities), default=1)
     columns = (
         Column("row"), Column("model"), Column("gold"), Column("quantity"), Column("unit"),
         Column("paper", digits), Column("ours (95 % CI)", digits),
-        Column("difference", digits, signed=True), Column("n", 0), Column("why they differ"),
+        Column("ours under their rules", digits), Column("difference", digits, signed=True),
+        Column("n", 0), Column("verdict"),
     )  # fmt: skip
     why = (f"Not reproduced: {result.not_reproduced}",) if result.not_reproduced else ()
     rows = tuple(map(_cells, result.rows))
@@ -168,11 +228,12 @@ def experiment_table(result: ExperimentResult) -> ResultTable:
 
 
 def _cells(row: PaperRow) -> tuple[Cell, ...]:
-    ours, paper = row.ours, row.paper
-    difference = None if ours.value is None or paper is None else ours.value - paper
+    paper, compared = row.paper, (row.theirs or row.ours).value
+    difference = None if compared is None or paper is None else compared - paper
     return (
         row.row, row.model or None, row.gold or None, row.quantity.name, row.quantity.unit,
-        None if paper is None else float(paper), ours.cell, difference, ours.samples, row.why,
+        None if paper is None else float(paper), row.ours.cell,
+        None if row.theirs is None else row.theirs.cell, difference, row.ours.samples, row.verdict,
     )  # fmt: skip
 
 
@@ -196,17 +257,21 @@ def overview(results: Sequence[ExperimentResult]) -> ResultTable:
         (
             result.name, result.title, len(_measured(result)),
             sum(row.paper is not None for row in _measured(result)),
-            sum(row.why.startswith("the paper's value lies") for row in result.rows),
+            *(_count(result, verdict) for verdict in (EQUAL, INSIDE, OUTSIDE, NOT_COMPARABLE)),
             result.not_reproduced or None,
         )
         for result in results
     )  # fmt: skip
     columns = (
         Column("name"), Column("the paper's"), Column("values of ours", 0, is_kept=True),
-        Column("with a paper value", 0), Column("paper's in our interval", 0),
-        Column("not reproduced because"),
+        Column("with a paper value", 0), Column("equal", 0), Column("inside the interval", 0),
+        Column("outside", 0), Column(NOT_COMPARABLE, 0), Column("not reproduced because"),
     )  # fmt: skip
     return ResultTable("overview", "What is reproduced", columns, rows)
+
+
+def _count(result: ExperimentResult, verdict: str) -> int:
+    return sum(row.verdict.startswith(verdict) for row in result.rows)
 
 
 def _measured(result: ExperimentResult) -> list[PaperRow]:

@@ -136,7 +136,8 @@ class RunOptions:
     scorer: Annotated[
         str | None,
         Opt(
-            "Another scorer than the task's: an installed one, MODULE:NAME or file.py:NAME.",
+            "Another scorer than the task's: authors (the rules that the paper's authors "
+            "published), an installed one, MODULE:NAME or file.py:NAME.",
             WHAT,
             manifest="scorer",
         ),

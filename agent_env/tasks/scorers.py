@@ -18,6 +18,8 @@ from agent_env.registry import NO_PLUGINS, Plugins, Registry
 from agent_env.tasks.task import Task
 
 Metric = Callable[[Sample, Episode], float]
+AUTHORS_SCORER = "authors"
+"""Names the scorer that a paper's authors published."""
 MEASURED = ("read", "unreadable")
 """Outcomes that have metrics."""
 
@@ -52,10 +54,18 @@ def with_measures(
 ) -> Task:
     """The task with another scorer and more metrics; ConfigError for a metric that it has."""
     if scorer is not None:
-        own: Any = plugins.find(SCORERS, scorer)
-        task = replace(
-            task, scorer=own, metrics=own.metrics, ceiling_metric=None, error_metrics=frozenset()
-        )
+        published = task.authors_scorer
+        if scorer != AUTHORS_SCORER:
+            own: Any = plugins.find(SCORERS, scorer)
+            task = replace(task, scorer=own, metrics=own.metrics, error_metrics=frozenset())
+        elif published is None:
+            raise ConfigError(f"--scorer {scorer}: no published scorer of {task.name} is known")
+        else:
+            errors = task.error_metrics & set(published.metrics)
+            task = replace(
+                task, scorer=published.scorer, metrics=published.metrics, error_metrics=errors
+            )
+        task = replace(task, ceiling_metric=None)
     for text in metrics:
         name = text.rpartition(":")[2]
         if name in task.metrics:

@@ -129,6 +129,15 @@ parts that the strategy cannot use."""
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedScorer:
+    """A scorer by the rules that a paper's authors published."""
+
+    scorer: Scorer
+    metrics: tuple[str, ...]
+    """Names of its metrics, the main one first; those of the task's own have the same names."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """Prompt, scorer and limits of a question family."""
 
@@ -139,6 +148,8 @@ class Task:
     metrics: tuple[str, ...]
     """Names of the scorer's metrics, the main one first."""
     default_conditions: tuple[str, ...]
+    authors_scorer: PublishedScorer | None = None
+    """The rules of the scorer that the paper's authors published; None where none is known."""
     ceiling_metric: str | None = None
     """The metric that is 1 for a perfect answer, if the main one may be lower."""
     error_metrics: frozenset[str] = frozenset()

@@ -7,6 +7,7 @@ from random import Random
 
 from agent_env.families.tdbench import prompts
 from agent_env.families.tdbench.answer_form import answer_form
+from agent_env.families.tdbench.authors_scorer import make_scorer as make_authors_scorer
 from agent_env.families.tdbench.options import TdbenchOptions
 from agent_env.families.tdbench.sample import NAME, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.score import METRICS, make_scorer
@@ -71,6 +72,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Materials) -> Task:
         sample_type=TdbenchSample,
         prompt=first,
         scorer=make_scorer(tables),
+        authors_scorer=make_authors_scorer(tables),
         metrics=METRICS,
         default_conditions=("base",),
         limits=Limits(),

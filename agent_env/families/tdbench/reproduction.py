@@ -23,6 +23,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.reproduction.paper import (
     Evidence,
     Experiment,
+    Population,
     Questions,
     Reproduction,
     Setup,
@@ -33,24 +34,11 @@ from agent_env.tasks.shortcuts import shortcut_scores
 
 PROMPTS = {"default": "original", "retrieval": "RAG", "cot": "CoT", "time-cot": "Time-CoT"}
 SIZES = ("multiple", "unique", "none")
-DOMAIN_WORDS = {
-    "Law": ("law", "legal"), "Carbon tax": ("carbon", "environ", "tax"),
-    "Heritage": ("heritage", "culture", "cultural", "unesco"),
-    "Netflix": ("netflix", "movie", "social", "show"),
-}  # fmt: skip
-"""Parts of a table's name by the paper's domain; all other tables are of Wikipedia."""
 COMES_OUT = "come out"
 SHORTCUTS_SHOWN = ("constant", "latest-row", "ignore-time", "oracle")
 IN_FIGURES = ("constant", "latest-row")
 """Those of a figure of many points."""
 COUNTRIES = ("country", "countries", "leader", "offices")
-
-
-def paper_domain(domain: str) -> str:
-    """The paper's name for a table's domain."""
-    name = domain.casefold()
-    fitting = (own for own, words in DOMAIN_WORDS.items() if any(word in name for word in words))
-    return next(fitting, "Wikipedia")
 
 
 def answers_of(evidence: Evidence, setup: str) -> Iterator[ScoredAnswer]:
@@ -109,8 +97,8 @@ def certified(evidence: Evidence) -> Iterator[Measurement]:
         share = 100 * tally.reproduced / tally.stored
         ours = Estimate(share, None, None, "a count", tally.stored)
         reading = f"; {tally.reading}" if tally.reading else ""
-        why = f"{tally.reproduced:,} of {tally.stored:,}{reading}"
-        yield Measurement(tally.name, COMES_OUT, ours, why=why)
+        remark = f"{tally.reproduced:,} of {tally.stored:,}{reading}"
+        yield Measurement(tally.name, COMES_OUT, ours, remark=remark)
 
 
 def _shortcut_answers(
@@ -138,13 +126,13 @@ def _shortcut_answers(
 def _alignment(answers: Sequence[ScoredAnswer]) -> columns.Columns:
     made: columns.Columns = {}
     for domain in values.DOMAINS:
-        own = _is(lambda a: paper_domain(a.sample.domain), domain)
+        own = _is(lambda a: values.paper_domain(a.sample.domain), domain)
         made |= {f"{domain} {name}": cell for name, cell in columns.a_and_at(own).items()}
     return made
 
 
 def _all_wikipedia(answers: Sequence[ScoredAnswer]) -> columns.Columns:
-    own = _is(lambda a: paper_domain(a.sample.domain), "Wikipedia")
+    own = _is(lambda a: values.paper_domain(a.sample.domain), "Wikipedia")
     return {"A": columns.metric("answer", own), "AT": columns.metric("answer_time", own)}
 
 
@@ -219,10 +207,19 @@ QUESTIONS = tuple(
 CLOSED, OPEN = ("book=closed",), ("book=open",)
 
 
+POPULATIONS = {
+    "alignment": Population("2,079 questions of what holds now, 375 of them of Wikipedia", 2079),
+    "reasoning": Population("5,406 questions of Wikipedia's tables by relation", 5406),
+    "reasoning-closed": Population("5,406 questions of Wikipedia's tables by relation", 5406),
+    "multi-hop": Population("396 questions, 198 each of two and of three hops", 396),
+    "medical": Population("1,350 questions of a synthetic hospital", 1350),
+}
+"""Appendix C.2: 6,756 reasoning questions, of which Table 15 counts 1,350 as synthetic."""
+
+
 def _setup(name: str, questions: str, options: tuple[str, ...], prompt: str = "default") -> Setup:
-    return Setup(
-        name, questions, RunOptions(NAME, conditions=("base",), options=options, prompt=prompt)
-    )
+    run = RunOptions(NAME, conditions=("base",), options=options, prompt=prompt)
+    return Setup(name, questions, run, POPULATIONS[questions])
 
 
 HOPS = {f"hops-{prompt}": prompt for prompt in PROMPTS}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from agent_env.analysis.intervals import Estimate
 from agent_env.families.temp_answers.published_values import MODELS, TABLE_3, TABLE_4
@@ -17,9 +18,57 @@ from agent_env.families.temp_answers.study.performance import baselines
 Measured = Iterator[tuple[str, str, Estimate]]
 """Row, quantity, estimate."""
 DATASETS = {"ttqa": "TTQA", "tot": "ToT"}
+SPLITS = {
+    "ttqa": {"head": 1103, "tail": 634}, "tot": {"arithmetic": 1016, "semantic": 681},
+}  # fmt: skip
+"""The paper's questions; it asked 6 models, zero-shot and few-shot."""
+FILES = 12
+Scope = Literal["file", "head", "prompting", "model", "dataset", "questions"]
+"""The answers that a row pools: one file, a model's zero-shot file of the head, its files of one
+prompting method, all of its files, all files of a dataset, or a dataset's questions."""
 METRICS = {"exact_match": "EM", "smape": "sMAPE", "mase": "MASE"}
 COUNT = "a count"
 NO_INTERVAL = "a constant answer to the gold answers themselves"
+
+
+def other_answers(
+    answers: Answers, scope: Scope, datasets: Sequence[str], row: str, quantity: str
+) -> str:
+    """How the answers of a row differ from those that the paper pools, of these datasets or of the
+    one that the row names; "" where they do not."""
+    scope = "dataset" if scope == "file" and quantity == "MASE" else scope  # scaled by all files
+    first = row.split(" ")[0]
+    of_model = [f for f in answers.files if f" {model_name(f.model)} " in f" {row} "]
+    of_prompting = [f for f in of_model if prompting(f) in row]
+    own = [name for name in datasets if DATASETS[name] == first] or datasets
+    wanted = {split: n for name in own for split, n in SPLITS[name].items()}
+    if scope == "file":
+        split, files = first, [f for f in of_prompting if f.splits == (first,)]
+    else:
+        split, files = "head", [f for f in of_model if prompting(f) == "zero shot"]
+    if scope in ("file", "head"):
+        return _other_files(files, {split: wanted[split]}, 1) if split in wanted and files else ""
+    if scope == "prompting":
+        return _other_files(of_prompting, wanted, 1)
+    if scope == "model":
+        return _other_files(of_model, wanted, 2)
+    return _other_files(answers.files, wanted, FILES if scope == "dataset" else None)
+
+
+def _other_files(
+    files: Sequence[ResponseFile], wanted: Mapping[str, int], count: int | None
+) -> str:
+    """`wanted`: questions by split; `count`: the paper's files of each split."""
+    for split, questions in wanted.items():
+        own = [file for file in files if split in file.splits]
+        if not own:
+            return f"without the {split} split, which the paper pools with the others"
+        sizes = {sum(row.split == split for row in file.rows) for file in own}
+        if other := sizes - {questions}:
+            return f"{min(other):,} {split} questions, the paper's are {questions:,}"
+        if count is not None and len(own) != count:
+            return f"{len(own)} {split} files, the paper's are {count}"
+    return ""
 
 
 def model_name(name: str) -> str:

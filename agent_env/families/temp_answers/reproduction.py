@@ -14,10 +14,18 @@ from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.paper_results import Measurement, Quantity
 from agent_env.families.temp_answers import paper_measures as measures
 from agent_env.families.temp_answers import published_values as paper
+from agent_env.families.temp_answers.paper_measures import Scope
 from agent_env.families.temp_answers.sample import NAME
 from agent_env.families.temp_answers.study.layouts import Answers
 from agent_env.runs.options import RunOptions
-from agent_env.runs.reproduction.paper import Evidence, Experiment, Questions, Reproduction, Setup
+from agent_env.runs.reproduction.paper import (
+    Evidence,
+    Experiment,
+    Population,
+    Questions,
+    Reproduction,
+    Setup,
+)
 
 Measure = Callable[[Answers], Iterable[tuple[str, str, Estimate]]]
 """Rows, quantities and estimates of one set of answers in one mode."""
@@ -25,7 +33,11 @@ MAIN = ("zero-shot", "few-shot")
 
 
 def measured(
-    measure: Measure, setups: tuple[str, ...] = MAIN, has_modes: bool = True
+    measure: Measure,
+    scope: Scope,
+    datasets: tuple[str, ...],
+    setups: tuple[str, ...] = MAIN,
+    has_modes: bool = True,
 ) -> Callable[[Evidence], Iterator[Measurement]]:
     """The measure of the response files and of the runs of these setups, in each mode; once where
     modes do not differ."""
@@ -36,7 +48,12 @@ def measured(
             for mode, answers in list(_answers(paths, evidence).items())[: 2 if has_modes else 1]:
                 name = f"{source}, mode {mode}" if has_modes else source
                 for row, quantity, estimate in measure(answers):
-                    yield Measurement(row, quantity, estimate, model=name)
+                    reason = "questions are generated, the paper's are not"
+                    if source == "responses":
+                        reason = measures.other_answers(answers, scope, datasets, row, quantity)
+                    yield Measurement(
+                        row, quantity, estimate, model=name, incomparable=reason, setup=source
+                    )
 
     return every
 
@@ -72,6 +89,17 @@ def _setup(name: str, *options: str, where: tuple[str, ...] = (), note: str = ""
     return Setup(name, "questions", run, notes=(note,) if note else ())
 
 
+TTQA = Population("TTQA's 1,103 head and 634 tail questions, asked of 6 models by 2 prompts", 1737)
+TOT = Population(
+    "ToT's 1,016 arithmetic and 681 semantic questions, asked of 6 models by 2 prompts", 1697
+)
+BOTH = Population("3,434 questions: TTQA's 1,737 and ToT's 1,697", 3434)
+
+
+def _datasets(population: Population) -> tuple[str, ...]:
+    return ("ttqa", "tot") if population is BOTH else ("ttqa",) if population is TTQA else ("tot",)
+
+
 def _experiment(
     name: str,
     title: str,
@@ -79,12 +107,17 @@ def _experiment(
     published: paper.Rows,
     measure: Measure,
     *notes: str,
+    scope: Scope,
+    population: Population,
     setups: tuple[str, ...] = MAIN,
     has_modes: bool = True,
+    incomparable: str = "",
 ) -> Experiment:
     return Experiment(
-        name, title, quantities, published, setups, measure=measured(measure, setups, has_modes),
-        notes=(*notes, MODES) if has_modes else notes,
+        name, title, quantities, published, setups,
+        measure=measured(measure, scope, _datasets(population), setups, has_modes),
+        population=population,
+        incomparable=incomparable, notes=(*notes, MODES) if has_modes else notes,
     )  # fmt: skip
 
 
@@ -128,33 +161,40 @@ PAPER = Reproduction(
             "table2", "Table 2: questions by unit of the answer",
             (Quantity("questions", "questions", 0),), paper.TABLE_2, measures.units,
             has_modes=False,
+            scope="questions", population=BOTH,
         ),
         _experiment(
             "figure2", "Figures 2 and 3: models by exact match, sMAPE and MASE", SCORES,
             paper.FIGURES_2_3, measures.rankings,
             "The paper draws these means over splits and prompts; its values here are the means of "
             "the eight rows of a model in Tables 11 and 12.",
+            scope="model", population=BOTH,
         ),
         _experiment(
             "figure4", "Figure 4: Spearman's correlation between metrics over models and prompts",
             PAIRS, paper.FIGURE_4, measures.correlations,
             "The interval comes from a resampling of the files; the paper has 24 a dataset.",
+            scope="dataset", population=BOTH,
         ),
         _experiment(
             "table3", "Table 3: most frequent absolute errors", (Quantity("share", "%", 2),),
             paper.TABLE_3, measures.frequent_errors,
+            scope="dataset", population=BOTH,
         ),
         _experiment(
             "table4", "Table 4: question types of all answers and of those off by one (ToT)",
             OFF_BY_ONE, paper.TABLE_4, measures.question_types,
+            scope="dataset", population=TOT,
         ),
         _experiment(
             "table5", "Table 5: answer formats of all answers and of those off by one (TTQA)",
             OFF_BY_ONE, paper.TABLE_5, measures.answer_formats,
+            scope="dataset", population=TTQA,
         ),
         _experiment(
             "table6", "Table 6: sMAPE and MASE of errors below and above 0", DIRECTIONS,
             paper.TABLE_6, measures.directions, CLUSTERS,
+            scope="dataset", population=BOTH,
         ),
         _experiment(
             "table8", "Table 8: responses without strict JSON, by generation (ToT)",
@@ -163,6 +203,8 @@ PAPER = Reproduction(
             "The paper asked 50 questions of the semantic split; here all of the ToT files, and "
             "the graph questions of runs with and without the start of the object (`prefill`).",
             setups=("zero-shot", "object-begun"), has_modes=False,
+            scope="dataset", population=TOT,
+            incomparable="all questions of the files, the paper's are 50 semantic ones",
         ),
         _experiment(
             "table9", "Table 9: responses with the string `Final Answer:` (TTQA, head)",
@@ -170,6 +212,7 @@ PAPER = Reproduction(
             paper.TABLE_9, measures.markers,
             "Runs: one message with everything, against system and user messages.",
             setups=("zero-shot", "one-message"), has_modes=False,
+            scope="head", population=TTQA,
         ),
         Experiment(
             "table10", "Table 10: BERTScore of numbers", (),
@@ -179,23 +222,28 @@ PAPER = Reproduction(
         _experiment(
             "table11", "Table 11: performance on TTQA", SCORES, paper.TABLE_11,
             measures.performance("ttqa"), CLUSTERS,
+            scope="file", population=TTQA,
         ),
         _experiment(
             "table12", "Table 12: performance on ToT", SCORES, paper.TABLE_12,
             measures.performance("tot"), CLUSTERS,
+            scope="file", population=TOT,
         ),
         _experiment(
             "table13", "Table 13: answers for which each metric is defined (TTQA)", COUNTS,
             paper.TABLE_13, measures.defined("ttqa"),
+            scope="prompting", population=TTQA,
         ),
         _experiment(
             "table14", "Table 14: answers for which each metric is defined (ToT)", COUNTS,
             paper.TABLE_14, measures.defined("tot"),
+            scope="prompting", population=TOT,
         ),
         _experiment(
             "figure11", "Figure 11: correct arithmetic in the responses of right and wrong answers",
             (Quantity("right answers", "%"), Quantity("wrong answers", "%")), {},
             measures.reasoning, "The paper draws this figure for ToT and prints no values of it.",
+            scope="dataset", population=TOT,
         ),
         Experiment("figure5", "Figure 5: possible sMAPE by exact match", (),
                    not_reproduced=f"a bound without data; {NO_VALUES}"),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from agent_env.errors import ConfigError
+from agent_env.families.temp_answers.authors_scorer import SCORER
 from agent_env.families.temp_answers.generator import AnswerOptions, examples
 from agent_env.families.temp_answers.sample import NAME, TimeQuestion, time_question
 from agent_env.families.temp_answers.scoring.answer_spec import TimeAnswer
@@ -54,6 +55,7 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         placeholders=PLACEHOLDERS,
         fields=fields,
         scorer=score,
+        authors_scorer=SCORER,
         form=lambda sample: answer_form(time_question(sample)),
         metrics=METRICS,
         error_metrics=ERROR_METRICS,
@@ -134,9 +136,13 @@ def _measure(question: TimeQuestion, episode: Episode) -> dict[str, object]:
 
 def read_answer(question: TimeQuestion, episode: Episode) -> TimeAnswer:
     """The parsed answer of an episode; a text that continues the prefill is completed first."""
-    text = episode.answer
-    prefilled = bool(question.keys) and text is not None and "{" not in text.split('"', 1)[0]
-    return read_response(text, question.spec, prefilled)
+    prefilled = is_continued(question, episode.answer)
+    return read_response(episode.answer, question.spec, prefilled)
+
+
+def is_continued(question: TimeQuestion, text: str | None) -> bool:
+    """Whether the answer continues the start of its object, which the prompt held."""
+    return bool(question.keys) and text is not None and "{" not in text.split('"', 1)[0]
 
 
 _LEAD = re.compile(r"\A\s*+(?:```(?:json)?\s*+)?(?:JSON\s*+=\s*+)?")

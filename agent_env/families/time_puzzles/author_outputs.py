@@ -82,7 +82,8 @@ def _condition(path: Path) -> str:
 
 def _setups(condition: str, sample: TimePuzzle) -> list[str]:
     """The setups of the paper to which such a response belongs."""
-    setups = ["no-tools"] if condition in ("base", "explicit-paper") else []
+    is_counted = sample.solution_count > 0  # the paper leaves out puzzles without a solution
+    setups = ["no-tools"] if condition in ("base", "explicit-paper") and is_counted else []
     is_web = condition in ("base", "web") or condition.partition(":")[0] == "cited"
     if is_web and sample.solution_count in (1, 3, 5):
         setups.append("web")

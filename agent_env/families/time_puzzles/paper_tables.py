@@ -81,9 +81,10 @@ def _macro(comparison: Comparison, column: Floats, share: bool) -> Estimate:
             return Estimate(None, method="a solution count has no finished episode")
         weights[own] = 1 / (len(groups) * own.size)
     weights *= np.count_nonzero(~np.isnan(weights))
-    is_even = bool(np.allclose(weights[~np.isnan(weights)], 1))
-    values = column if is_even else column * weights
-    return comparison.estimates(values[:, None], share and is_even)[0]
+    if np.allclose(weights[~np.isnan(weights)], 1):
+        return comparison.estimates(column[:, None], share)[0]
+    base = comparison.estimates(column[:, None], share)[0]  # how many samples and clusters
+    return comparison.ratio_of_means(np.column_stack([column * weights, weights]), base)
 
 
 def _difference(

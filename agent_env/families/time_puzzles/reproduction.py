@@ -19,6 +19,7 @@ from agent_env.runs.options import RunOptions
 from agent_env.runs.reproduction.paper import (
     Evidence,
     Experiment,
+    Population,
     Questions,
     Reproduction,
     Setup,
@@ -59,7 +60,9 @@ TABLE_3_COLUMNS = {
     "Spearman": Quantity("Spearman", "correlation", 2),
 }
 TABLE_3_ROWS = {"exact_match vs f1": "EM vs F1", "exact_match vs jaccard": "EM vs JI"}
-COUNTS = tuple(Quantity(str(n), "EM %", x=n) for n in range(1, 7))
+SOLUTION_COUNTS = range(1, 7)
+"""The paper's puzzles; the authors' file also has 100 without any solution."""
+COUNTS = tuple(Quantity(str(n), "EM %", x=n) for n in SOLUTION_COUNTS)
 WEB_COUNTS = COUNTS[::2]
 CONDITIONS = {
     "base": "implicit", "web": "implicit +Web", "ci": "implicit +CI",
@@ -94,7 +97,7 @@ def table_1(evidence: Evidence) -> Iterator[Measurement]:
     for comparison in evidence.each("no-tools")[:1]:  # the same questions for every model
         for arm in comparison.shortcut_arms:
             estimate = percent(macro_mean(comparison, arm, comparison.metric))
-            yield Measurement(arm.label, "EM implicit", estimate, why=arm.model)
+            yield Measurement(arm.label, "EM implicit", estimate, remark=arm.model)
 
 
 def table_3(evidence: Evidence) -> Iterator[Measurement]:
@@ -129,7 +132,7 @@ def _curves(evidence: Evidence, setup: str, counts: Sequence[Quantity]) -> Itera
                     continue
                 if name is None:
                     yield Measurement(
-                        arm.label, quantity.name, percent(estimates[k]), why=arm.model
+                        arm.label, quantity.name, percent(estimates[k]), remark=arm.model
                     )
                 else:
                     yield Measurement(name, quantity.name, percent(estimates[k]), model=arm.model)
@@ -181,13 +184,28 @@ PAPER = Reproduction(
         Setup(
             "no-tools",
             "puzzles",
-            RunOptions(TASK, conditions=("base", "explicit-paper"), prompt="paper"),
+            RunOptions(
+                TASK,
+                conditions=("base", "explicit-paper"),
+                prompt="paper",
+                where=(f"solution_count={','.join(map(str, SOLUTION_COUNTS))}",),
+            ),
+            Population(
+                "600 puzzles, 100 for each number of solutions from 1 to 6",
+                600,
+                {SOLUTIONS: {str(n): 100 for n in SOLUTION_COUNTS}},
+            ),
         ),
         Setup(
             "web",
             "puzzles",
             RunOptions(
                 TASK, conditions=("base", "web"), prompt="paper", where=("solution_count=1,3,5",)
+            ),
+            Population(
+                "300 puzzles, 100 each with 1, 3 and 5 solutions",
+                300,
+                {SOLUTIONS: {"1": 100, "3": 100, "5": 100}},
             ),
             notes=(
                 "Web: the model calls the tool in steps; the paper's open-weight models read the "
@@ -201,6 +219,7 @@ PAPER = Reproduction(
             RunOptions(
                 TASK, conditions=tuple(CONDITIONS), prompt="paper", where=("solution_count=1",)
             ),
+            Population("100 puzzles with one solution", 100),
             notes=(
                 "+Web+CI: both tools at once; the paper gave GPT models the pages of +Web as text.",
             ),
@@ -238,10 +257,8 @@ PAPER = Reproduction(
             TABLE_3,
             ("no-tools",),
             measure=table_3,
-            notes=(
-                "The paper pools over 19,000 answers of 13 models under all conditions; here those "
-                "without tools.",
-            ),
+            incomparable="answers without tools, the paper pools over 19,000 answers of 13 models "
+            "under all its conditions",
         ),
         Experiment(
             "figure4",

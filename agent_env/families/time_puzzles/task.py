@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from agent_env.errors import ConfigError
+from agent_env.families.time_puzzles.authors_scorer import SCORER
 from agent_env.families.time_puzzles.examples import WORKED
 from agent_env.families.time_puzzles.hooks import HOOKS
 from agent_env.families.time_puzzles.known_facts import HEAD, known_facts
@@ -96,6 +97,7 @@ def make_task(
         sample_type=TimePuzzle,
         prompt=start,
         scorer=score,
+        authors_scorer=SCORER,
         metrics=("exact_match", STRICT, "f1", "jaccard", DAYS_OFF),
         error_metrics=frozenset({DAYS_OFF}),
         default_conditions=("base", "web", "ci", "web+ci", "explicit"),

@@ -15,7 +15,14 @@ from agent_env.families.timed_facts import printed
 from agent_env.families.timed_facts.layouts import LAYOUTS, PAPER_VALUES, Column, heading
 from agent_env.families.timed_facts.strategies import ONE_SHOT, executed
 from agent_env.runs.options import RunOptions
-from agent_env.runs.reproduction.paper import Evidence, Experiment, Questions, Reproduction, Setup
+from agent_env.runs.reproduction.paper import (
+    Evidence,
+    Experiment,
+    Population,
+    Questions,
+    Reproduction,
+    Setup,
+)
 from agent_env.runs.reproduction.response_lines import read_response_lines
 from agent_env.runs.reproduction.responses import ResponseFile
 
@@ -43,6 +50,25 @@ CELLS = {
 """The paper's cells of each set; it counts L3 among the questions with one answer."""
 
 
+_ONE = Population("the question that the paper prints", 1)
+POPULATIONS = {
+    "l2": Population(
+        "1,000 questions drawn at random, 500 each with one answer and with several", 1000,
+        {"cell": {"L2-single": 500, "L2-multi": 500}},
+    ),
+    "l3": Population(
+        "500 questions with one answer, drawn at random", 500, {"cell": {"L3-single": 500}}
+    ),
+    "timeqa": Population(
+        "400 questions drawn at random, 100 easy and 100 hard ones each with one answer and with "
+        "several", 400,
+        {"cell": dict.fromkeys(("easy-single", "easy-multi", "hard-single", "hard-multi"), 100)},
+    ),
+    "table5": _ONE,
+    "table6": _ONE,
+}  # fmt: skip
+
+
 def setup_name(questions: str, strategy: str) -> str:
     """Such as `l2-standard`."""
     return f"{questions}-{strategy}"
@@ -59,7 +85,7 @@ def _setup(questions: str, strategy: str) -> Setup:
         options=own,
         where=() if is_case else (CELLS[questions],),
     )
-    return Setup(setup_name(questions, strategy), questions, run)
+    return Setup(setup_name(questions, strategy), questions, run, POPULATIONS[questions])
 
 
 SETUPS = (
@@ -78,7 +104,10 @@ def measure_layout(layout: str) -> Callable[[Evidence], Iterator[Measurement]]:
                 for comparison in evidence.each(setup_name(questions, strategy)):
                     arms = comparison.study.arms
                     for arm, column, estimate in _estimates(comparison, arms, LAYOUTS[layout]):
-                        yield Measurement(ROWS[strategy], column, estimate, model=arm.model)
+                        yield Measurement(
+                            ROWS[strategy], column, estimate, model=arm.model,
+                            setup=setup_name(questions, strategy),
+                        )  # fmt: skip
         for questions in _questions_of(layout):
             for comparison in evidence.each(setup_name(questions, "standard"))[:1]:
                 arms = comparison.shortcut_arms

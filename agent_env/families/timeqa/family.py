@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ from agent_env.families.timed_facts.drawing import draw_hard, draw_own_span
 from agent_env.families.timed_facts.generating import Draw, SetSpec, make_questions
 from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.task import make_task
+from agent_env.families.timeqa.authors_scorer import SCORER
 from agent_env.families.timeqa.published import NAME, read_foreign
 from agent_env.records.schema import Record
 from agent_env.tasks.family import Family, Materials, SampleSet
@@ -66,7 +68,7 @@ def _make(count: int, seed: int, options: TimeQAOptions) -> SampleSet:
 
 
 def _task(prompt: str, options: TimeQAOptions, tables: Materials) -> Task:
-    return make_task(NAME, prompt, options.setting)
+    return replace(make_task(NAME, prompt, options.setting), authors_scorer=SCORER)
 
 
 FAMILY = Family(

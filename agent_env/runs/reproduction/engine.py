@@ -15,7 +15,15 @@ from typing import Annotated, Any
 
 from pydantic import JsonValue
 
-from agent_env.analysis.paper_results import ExperimentResult, Measurement, comparison_rows
+from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.paper_results import (
+    AVERAGE,
+    ExperimentResult,
+    Key,
+    Measurement,
+    average_row,
+    comparison_rows,
+)
 from agent_env.analysis.study import RunData
 from agent_env.episodes.calls.options import CallOptions
 from agent_env.errors import AgentEnvError, ConfigError, RunStopped
@@ -32,6 +40,7 @@ from agent_env.runs.run import Run
 from agent_env.runs.start import Listener
 from agent_env.runs.study import read_run, run_data
 from agent_env.tasks.family import by_digest, read_options
+from agent_env.tasks.scorers import AUTHORS_SCORER, with_measures
 from agent_env.tasks.task import Task
 from agent_env.wiring.models import make_model
 from agent_env.wiring.registry import load_family, task_names
@@ -115,6 +124,8 @@ class ReproduceResult:
     """Why the runs stopped early; "" if they did not."""
 
 
+AUTHORS = "authors' scorer"
+"""Names the evidence that the authors' own scorer gives, among the readings of the gold."""
 Progress = Callable[[], AbstractContextManager[Listener]]
 """Opens the report of one run's progress."""
 
@@ -140,7 +151,7 @@ async def reproduce(
         make_model(one.model, one.base_url, one.parameters, one.plugins)
     out = options.out or Path("runs") / f"reproduce-{options.paper}"
     sets = QuestionSets(paper, options.files, options.run, out)
-    sets.read_files()
+    sets.read_files(note)
     check_plan(out, sets.plan(options.paper))
     work = _Work(paper, options, sets, models, out, progress, note)
     work.read_responses()
@@ -185,6 +196,12 @@ def _server_options(options: ReproduceOptions) -> RunOptions:
     return RunOptions(options.paper, parameters=options.parameters, **given)
 
 
+def _with_scorer(task: Task, reading: str) -> Task:
+    """The task; with the scorer that its authors published, where that is asked for."""
+    has_own = reading == AUTHORS and task.authors_scorer is not None
+    return with_measures(task, AUTHORS_SCORER, ()) if has_own else task
+
+
 @dataclass(slots=True)
 class _Work:
     """What has been run so far."""
@@ -204,7 +221,7 @@ class _Work:
     problems: dict[str, dict[str, str]] = field(default_factory=dict)
     """By setup and model, why there is no run."""
     scored: dict[str, Evidence] = field(default_factory=dict)
-    """By reading of the gold, for as long as no run is added."""
+    """By reading of the gold or AUTHORS, for as long as no run is added."""
 
     def read_responses(self) -> None:
         """The user's response files, by the setups of their rows."""
@@ -266,7 +283,8 @@ class _Work:
         return next(o for o in addressed(replace(one, model=model), [model]))
 
     def evidence(self, reading: str = "") -> Evidence:
-        """Everything scored, by a reading of the gold or by the samples' own."""
+        """Everything scored, by a reading of the gold or by the samples' own, or by the scorers
+        that the authors published (AUTHORS)."""
         if reading not in self.scored:
             self.scored[reading] = self._evidence(reading)
         return self.scored[reading]
@@ -276,8 +294,9 @@ class _Work:
         tasks: dict[str, Task] = {}
         for setup in self.setups:
             for run in self.runs.get(setup, ()):
-                runs.setdefault(setup, []).append(self._scored(run, reading))
-                tasks[setup] = run.task
+                task = _with_scorer(run.task, reading)
+                runs.setdefault(setup, []).append(self._scored(run, task, reading))
+                tasks[setup] = task
             if setup in self.answered:
                 own, task = self._responses(setup, reading)
                 runs.setdefault(setup, []).extend(own)
@@ -285,7 +304,7 @@ class _Work:
         folders = {name: [run.path for run in own] for name, own in self.runs.items()}
         return Evidence(runs, tasks, self.sets.files, self.options.responses, self.note, folders)
 
-    def _scored(self, run: Run, reading: str) -> RunData:
+    def _scored(self, run: Run, task: Task, reading: str) -> RunData:
         from agent_env.episodes.results import episodes_of
 
         name = run.path.name
@@ -293,7 +312,7 @@ class _Work:
             return read_run(run, name, self.note)
         read = self.sets.read_as(run.samples, reading)
         episodes = episodes_of(run, lambda reason: None)
-        scored = ((episode, read.score(run.task, episode)) for episode in episodes)
+        scored = ((episode, read.score(task, episode)) for episode in episodes)
         manifest = run.manifest()
         return run_data(name, manifest, read.samples, scored, manifest.model_facts)
 
@@ -306,7 +325,8 @@ class _Work:
         options = self._options(self.setups[setup], "reference")
         family = load_family(options.task, own_plugins())
         tables = by_digest(known.tables) if known else {}
-        task = family.make_task("default", read_options(family, options.options), tables)
+        own = family.make_task("default", read_options(family, options.options), tables)
+        task = _with_scorer(own, reading)
         rows = [row for file in files for row in file.rows if row.setup == setup]
         read = self.sets.read_as(samples, reading)
         return response_runs(setup, rows, read, task, self.note), task
@@ -316,7 +336,12 @@ class _Work:
         reason = experiment.not_reproduced
         readings = self.sets.readings(experiment, self.setups, self.runs, self.answered)
         ours = [] if experiment.measure is None else self._measurements(experiment, readings)
-        rows = comparison_rows(ours, experiment.quantities, experiment.published, paper_row)
+        if AVERAGE in experiment.published:
+            ours += average_row(ours, len(experiment.published) - 1, paper_row)
+        rows = comparison_rows(
+            ours, experiment.quantities, experiment.published, paper_row,
+            self._incomparable(experiment), self._by_authors(experiment),
+        )  # fmt: skip
         about_gold = (f"{SAME_LEFT_OUT}: {', '.join(readings)}.",) if readings else ()
         notes = (*experiment.notes, *about_gold, *self._notes(experiment))
         result = ExperimentResult(
@@ -344,6 +369,54 @@ class _Work:
                 if (each.row, each.model) in changed and (experiment.is_curve or each not in own)
             ]
         return ours
+
+    def _by_authors(self, experiment: Experiment) -> dict[Key, Estimate]:
+        """Ours by the scorers that the authors published, for the files' own gold."""
+        own = self.evidence()
+        has_scorer = any(
+            own.tasks[name].authors_scorer for name in experiment.setups if name in own.tasks
+        )
+        if experiment.measure is None or not has_scorer:
+            return {}
+        measured = experiment.measure(self.evidence(AUTHORS))
+        return {(m.row, m.model, m.quantity): m.estimate for m in measured if m.estimate.samples}
+
+    def _incomparable(self, experiment: Experiment) -> Callable[[Measurement], str]:
+        """Why a measurement cannot be compared with the paper's value; "" where it can."""
+        evidence = self.evidence()
+        reasons = {
+            (setup, run.manifest.model): self._other_questions(setup, run, evidence.tasks[setup])
+            for setup in experiment.setups
+            for run in evidence.runs.get(setup, ())
+        }
+
+        def reason(each: Measurement) -> str:
+            own = {k: v for k, v in reasons.items() if not each.setup or k[0] == each.setup}
+            named = [v for (_, model), v in own.items() if model in (each.model, each.row)]
+            every = named or own.values()
+            return experiment.incomparable or next((text for text in every if text), "")
+
+        return reason
+
+    def _other_questions(self, name: str, run: RunData, task: Task) -> str:
+        """How model or questions of a run differ from the paper's."""
+        setup, model = self.setups[name], run.manifest.model
+        population = setup.population
+        if model in load_family(task.name).policies:
+            values = [o.metrics.get(task.right_metric, 0.0) for own in run.observations.values()
+                      for o in own]  # fmt: skip
+            is_lost = setup.questions in self.sets.files and not any(values)
+            rest = "which cannot read these questions" if is_lost else "no model"
+            return f"{model} is a script, {rest}"
+        if population is None:
+            return ""
+        is_asked = bool(run.manifest.samples_digest)  # not read from a file of responses
+        if is_asked and self.sets.is_generated(setup.questions):
+            return f"questions are generated, the paper's are {population.words}"
+        answered = [{o.sample for o in own if o.counts} for own in run.observations.values()]
+        common = set[str].intersection(*answered) if answered else set()
+        samples = [run.samples[each] for each in sorted(common)]
+        return population.mismatch(samples, task.analysis.groups)
 
     def _reason(self, experiment: Experiment) -> str:
         problems = [

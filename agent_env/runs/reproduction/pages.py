@@ -20,9 +20,11 @@ from agent_env.runs.reproduction.paper import Questions, Reproduction
 
 WORDS = (
     "Every row sets a value of the paper beside ours, with a 95 % confidence interval and the "
-    "number of samples n. A dash is a value that nobody measured. Whether a difference comes from "
-    "the model, the questions or the prompt is said below each table as far as it is known; an "
-    "interval tells of the sampling of questions alone.",
+    "number of samples n. A dash is a value that nobody measured. Where the authors published "
+    "their scorer, the same answers stand under their rules too, and difference and verdict are "
+    "of these. A verdict is given where the questions are the paper's: equal to the printed "
+    "digit, or the paper's value inside or outside of our interval; else the two are not "
+    "comparable, with the reason. An interval tells of the sampling of questions alone.",
 )
 
 

@@ -7,6 +7,7 @@ and calls `Experiment.measure` with the `Evidence`; the family writes no loop, f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -50,6 +51,35 @@ class Questions:
 
 
 @dataclass(frozen=True, slots=True)
+class Population:
+    """The questions over which the paper computed its values."""
+
+    words: str
+    """Such as `600 puzzles, 100 for each number of solutions from 1 to 6`."""
+    count: int
+    """Number of questions."""
+    groups: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Number of questions by value, for each breakdown of the family that the paper states."""
+
+    def mismatch(self, samples: Sequence[Sample], groups_of: GroupsOf) -> str:
+        """How these questions differ from the paper's; "" where they do not as far as is known."""
+        if len(samples) != self.count:
+            return f"{len(samples):,} questions, the paper's are {self.words}"
+        for name, counts in self.groups.items():
+            own = Counter(value for sample in samples for value in groups_of(sample).get(name, ()))
+            for value in (*counts, *own):
+                if own[value] != counts.get(value, 0):
+                    return (
+                        f"{own[value]:,} questions with {name} {value}, the paper's are "
+                        f"{self.words}"
+                    )
+        return ""
+
+
+GroupsOf = Callable[[Sample], Mapping[str, tuple[str, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
 class Setup:
     """How every model is asked: one run for each model."""
 
@@ -59,6 +89,8 @@ class Setup:
     run: RunOptions
     """Conditions, prompt, strategy, options, `where`. Model, questions and folder come from the
     engine, and what the user says of the run takes precedence."""
+    population: Population | None = None
+    """The paper's questions under this setup; None where its tables print no values."""
     is_first_model_only: bool = False
     """Whether only the first model is asked."""
     notes: tuple[str, ...] = ()
@@ -124,6 +156,10 @@ class Experiment:
     """Our figures; None where the experiment cannot be run."""
     not_reproduced: str = ""
     """Why it cannot be run, where `measure` is None."""
+    population: Population | None = None
+    """The paper's questions, where they are not those of the setups; `measure` checks them."""
+    incomparable: str = ""
+    """Why no value of ours can be compared with the paper's."""
     notes: tuple[str, ...] = ()
     """What a reader must know of the comparison."""
     draw: Callable[[Sequence[Measurement]], Figure] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent_env.episodes.run_folder import digest, samples_bytes, write_whole
-from agent_env.errors import ConfigError
+from agent_env.errors import AgentEnvError, ConfigError
 from agent_env.records.schema import Record, Sample
 from agent_env.runs.generate import write_samples
 from agent_env.runs.options import RunOptions
@@ -49,11 +49,22 @@ def check_plan(out: Path, plan: Plan) -> None:
             raise ConfigError(f"{file} is no plan of a reproduction; name another --out") from exc
         for name in Plan.model_fields:
             one, other = getattr(before, name), getattr(plan, name)
-            if one != other:
+            if one != other and (name != "files" or _has_other_questions(out, one, other)):
                 raise ConfigError(
                     f"{file} has {name} {one}, not {other}; name another --out, or ask as before"
                 )
     write_whole(file, plan.model_dump_json(indent=1).encode() + b"\n")
+
+
+def _has_other_questions(out: Path, one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether the folder holds questions that came from another file; a file that was missing
+    before may be given later."""
+    changed = {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
+    return any(_question_file(out, name).exists() for name in changed)
+
+
+def _question_file(out: Path, name: str) -> Path:
+    return out / "questions" / f"{name}.jsonl"
 
 
 @dataclass(slots=True)
@@ -67,6 +78,8 @@ class QuestionSets:
     """Options of the run that the user gives."""
     out: Path
     files: dict[str, Path] = field(default_factory=dict)
+    _unreadable: dict[str, str] = field(default_factory=dict)
+    """Why a file that the user gave cannot be read, by the name of its questions."""
     _sets: dict[str, SampleSet] = field(default_factory=dict)
     _whole: dict[str, int] = field(default_factory=dict)
     """Number of questions before the limit."""
@@ -83,14 +96,29 @@ class QuestionSets:
                     raise ConfigError(f"--file {text}: write NAME=FILE; names: {', '.join(known)}")
             if name in self.files:
                 raise ConfigError(f"--file {name} is given twice")
-            if not Path(file).exists():
-                raise ConfigError(f"--file {file}: there is no such file")
             self.files[name] = Path(file)
 
-    def read_files(self) -> None:
-        """Reads every file; DatasetError for an invalid one."""
-        for name in self.files:
-            self._sets[name] = self._make(self._questions(name))
+    def read_files(self, note: Callable[[str], None]) -> None:
+        """Reads every file. An invalid one costs the setups that ask its questions; the error is
+        raised where no file can be read."""
+        errors: list[AgentEnvError] = []
+        for name, path in list(self.files.items()):
+            try:
+                if not path.exists():
+                    raise ConfigError(f"--file {path}: there is no such file")
+                self._sets[name] = self._make(self._questions(name))
+            except AgentEnvError as exc:
+                errors.append(exc)
+                self._unreadable[name] = str(exc)
+                del self.files[name]
+        if errors and not self.files:
+            raise errors[0]
+        for name, reason in self._unreadable.items():
+            note(f"--file {name}: {reason}; what needs it is not run")
+
+    def is_generated(self, name: str) -> bool:
+        """Whether the questions are neither of a file nor printed in the paper."""
+        return name not in self.files and self._questions(name).printed is None
 
     def plan(self, paper: str) -> Plan:
         """What fixes the questions."""
@@ -183,9 +211,11 @@ class QuestionSets:
         return next(each for each in self.paper.questions if each.name == name)
 
     def _file(self, name: str) -> Path:
-        return self.out / "questions" / f"{name}.jsonl"
+        return _question_file(self.out, name)
 
     def _set(self, name: str) -> SampleSet:
+        if name in self._unreadable:
+            raise ConfigError(self._unreadable[name])
         if name not in self._sets:
             questions = self._questions(name)
             is_kept = self._file(name).exists()  # the plan is the same

@@ -12,7 +12,7 @@ from agent_env.analysis.paper_results import Measurement
 from agent_env.errors import DatasetError
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.options import TdbenchOptions
-from agent_env.families.tdbench.paper_values import ROWS, TABLE_7, TABLE_27
+from agent_env.families.tdbench.paper_values import ROWS, TABLE_7, TABLE_27, paper_domain
 from agent_env.families.tdbench.reproduced_files import (
     FILTERS,
     ImportTally,
@@ -20,7 +20,7 @@ from agent_env.families.tdbench.reproduced_files import (
     import_tallies,
     read_part,
 )
-from agent_env.families.tdbench.reproduction import EXPERIMENTS, PAPER, paper_domain
+from agent_env.families.tdbench.reproduction import EXPERIMENTS, PAPER
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.runs.reproduction.paper import Evidence
 from agent_env.runs.reproduction.responses import ReadSamples, ResponseRow, response_runs

@@ -106,7 +106,7 @@ def test_a_given_file_is_asked_and_each_value_has_interval_n_and_reason(done: Do
     published = own["published", "EM explicit"]
     assert (value(published), value(own["corrected", "EM explicit"])) == (50.0, 100.0)
     assert published["n"] == 2
-    assert published["why they differ"] == "no row of the paper; its rows have 12.3 to 80.7"
+    assert published["verdict"] == "no row of the paper; its rows have 12.3 to 80.7"
     assert "no figures and no page" in done.stderr
 
 
@@ -114,7 +114,10 @@ def test_the_authors_outputs_are_scored_beside_their_own_row(done: Done) -> None
     own = rows(done, MODEL)
     implicit = own["published", "EM implicit"]
     assert (implicit["paper"], value(implicit)) == (49.3, 50.0)
-    assert implicit["why they differ"] == "the paper's value lies in our interval"
+    assert implicit["verdict"] == (
+        "not comparable: 2 questions, the paper's are 600 puzzles, 100 for each number of "
+        "solutions from 1 to 6"
+    )
     assert value(own["published", "EM explicit"]) == 100.0
     assert value(own["published", "tokens implicit"]) == 15.0
 
@@ -151,6 +154,94 @@ def test_of_several_golds_each_metric_has_its_best_score() -> None:
             answer=answer, stop_reason="answered",
         )  # fmt: skip
         assert read.score(task, episode).metrics["exact_match"] == expected
+
+
+def test_a_model_that_always_says_none_scores_0_in_table_1(tmp_path: Path) -> None:
+    """The authors' file also has puzzles without a solution, which the paper leaves out."""
+    unsolvable = {
+        **PUZZLE, "identifier": "a-2", "solutions": [], "solution_count": 0,
+        "constraints": ["The year is a leap year.", "The month is February.", "It is the 30th."],
+    }  # fmt: skip
+    puzzles = tmp_path / "puzzles.json"
+    puzzles.write_text(json.dumps([PUZZLE, unsolvable]))
+    answers = [
+        {"identifier": puzzle["identifier"], "response": "MY ANSWER: None"}
+        | {key: puzzle[key] for key in ("constraints", "solutions", "solution_count")}
+        for puzzle in (PUZZLE, unsolvable)
+    ]
+    for condition in ("no_tool_use", "no_tool_use_with_explicit_constraints"):
+        file = tmp_path / condition / f"{MODEL}.json"
+        file.parent.mkdir()
+        file.write_text(json.dumps(answers))
+    files = [f"--responses={path}" for path in sorted(tmp_path.glob(f"no_tool*/{MODEL}.json"))]
+    of_file = ("--file", str(puzzles), "--model", "reference", "--only", "table1", "--json")
+    done = reproduce(tmp_path, *files, *of_file)
+    own = rows(done, MODEL)
+    implicit = next(row for (gold, name), row in own.items() if name == "EM implicit")
+    assert (value(implicit), implicit["n"]) == (0.0, 1)
+    ours = next(row for (_, name), row in rows(done, "reference").items() if name == "EM explicit")
+    assert ours["n"] == 1
+
+
+def test_ours_under_the_authors_rules_stands_beside_ours(tmp_path: Path) -> None:
+    texts = ("MY ANSWER: 1984-02-10", "The answer: 10 February 1984")
+    files = [
+        outputs(tmp_path, condition, *texts)
+        for condition in ("no_tool_use", "no_tool_use_with_explicit_constraints")
+    ]
+    given = [f"--responses={file}" for file in files]
+    own = rows(reproduce(tmp_path, *given, "--only", "table1", "--json"), MODEL)
+    implicit = own[None, "EM implicit"]  # type: ignore[index]
+    theirs = implicit["ours under their rules"]["value"]
+    assert (value(implicit), theirs) == (100.0, 50.0)
+    assert implicit["difference"] == pytest.approx(50.0 - 49.3)
+
+
+def test_a_missing_file_costs_its_tables_and_not_the_command(tmp_path: Path) -> None:
+    line = {
+        "question": "Which team did Ada Lorn play for in Mar, 1992?", "answer": ["Vell Bears"],
+        "context": "", "fact_context": "Ada Lorn plays for Vell Bears from Jan, 1990 to Jan, 1995.",
+    }  # fmt: skip
+    (tmp_path / "l2.json").write_text(json.dumps(line) + "\n")
+    asked = ("--only", "table7", "--only", "table3", "--json", "--out", "out")
+    done = agent_env(
+        "reproduce", "tempreason", "--file", "l2=l2.json", "--file", "timeqa=gone.json", *asked,
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "--file timeqa: --file gone.json: there is no such file" in done.stderr
+    told = json.loads(done.stdout)
+    assert "there is no such file" in told["not_reproduced"]["table3"]
+    assert told["experiments"]["table7"]["table7"]["rows"] != []
+    (tmp_path / "timeqa.json").write_text(
+        json.dumps({"idx": "a", "question": "Who led Marn in 1990?", "targets": ["Bo Rask"],
+                    "context": "Bo Rask led Marn from 1989 to 1992."}) + "\n"
+    )  # fmt: skip
+    later = agent_env(
+        "reproduce", "tempreason", "--file", "l2=l2.json", "--file", "timeqa=timeqa.json",
+        "--option", "setting=open-book", *asked, cwd=tmp_path,
+    )  # fmt: skip
+    assert "has options" in later.stderr, "another option is another plan; another file is not"
+    nothing = agent_env(
+        "reproduce", "tempreason", "--file", "l2=gone.json", "--out", "new", cwd=tmp_path
+    )
+    assert nothing.returncode == 2
+    assert "--file gone.json: there is no such file" in nothing.stderr
+
+
+def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path: Path) -> None:
+    (tmp_path / "timeqa.json").write_text(
+        json.dumps({"idx": "a_easy", "question": "Bo Rask was the head of what, 1989 to 1992?",
+                    "targets": ["Marn"], "context": "Bo Rask led Marn from 1989 to 1992."}) + "\n"
+    )  # fmt: skip
+    done = agent_env(
+        "reproduce", "tempreason", "--file", "timeqa=timeqa.json", "--option", "setting=open-book",
+        "--only", "table3", "--json", "--out", "out", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    table = json.loads(done.stdout)["experiments"]["table3"]["table3"]["rows"]
+    verdicts = {row["verdict"] for row in table if row["model"] == "reference"}
+    assert verdicts == {"not comparable: reference is a script, which cannot read these questions"}
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def run_files(
             of_dataset = [(q, e) for q, e in pairs if bool(q.keys) == (dataset == "tot")]
             if not of_dataset:
                 continue
-            rows = tuple(_row(n, q, e) for n, (q, e) in enumerate(of_dataset, start=1))
+            rows = tuple(response_row(n, q, e) for n, (q, e) in enumerate(of_dataset, start=1))
             files.append(
                 ResponseFile(
                     path / f"{condition.name} {dataset}",
@@ -47,7 +47,8 @@ def run_files(
     return files
 
 
-def _row(line: int, question: TimeQuestion, episode: Episode) -> Response:
+def response_row(line: int, question: TimeQuestion, episode: Episode) -> Response:
+    """An episode's answer as a row of a response file."""
     return Response(
         line=line,
         question=question.question,

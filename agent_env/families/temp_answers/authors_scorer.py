@@ -1,0 +1,42 @@
+"""The rules by which the authors of TempAnswerQA score a response, for one answer of a run.
+
+MASE is left out: it divides by clusters over the labels of all response files together
+(`agent-env score-answers --mode paper`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent_env.families.temp_answers.responses import ResponseFile
+from agent_env.families.temp_answers.sample import TimeQuestion, time_question
+from agent_env.records.schema import Episode, Sample, Score
+from agent_env.scoring.episode_score import episode_score
+from agent_env.tasks.task import PublishedScorer
+
+METRICS = ("exact_match", "smape")
+
+
+def score(sample: Sample, episode: Episode) -> Score:
+    """Exact match, and sMAPE where it is defined."""
+    return episode_score(sample, episode, lambda text: _measure(time_question(sample), episode))
+
+
+def _measure(question: TimeQuestion, episode: Episode) -> dict[str, object]:
+    from agent_env.families.temp_answers.study.modes import score_paper
+    from agent_env.families.temp_answers.study.runs import response_row
+    from agent_env.families.temp_answers.task import is_continued
+
+    dataset = "tot" if question.keys else "ttqa"
+    prefilled = is_continued(question, episode.answer)
+    row = response_row(1, question, episode)
+    file = ResponseFile(Path(episode.condition), dataset, "", "", prefilled, (row,))
+    ((item,),) = score_paper([file], clustered=False).items
+    metrics = {"exact_match": float(item.exact)}
+    if item.percentage is not None:
+        metrics["smape"] = item.percentage
+    outcome = "read" if item.outcome == "parsed" else "unreadable"
+    return {"outcome": outcome, "rule": item.rule, "metrics": metrics}
+
+
+SCORER = PublishedScorer(score, METRICS)
