@@ -32,6 +32,7 @@ from agent_env.analysis.study import Arm, Study
 from agent_env.analysis.trends import unit_of
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import StoppingSettings
+from agent_env.scoring.sample_means import SampleMeans
 
 FEW_CLUSTERS = 20
 """With fewer event clusters a remark calls the intervals rough."""
@@ -119,19 +120,12 @@ class Comparison:
         return self._columns[key]
 
     def _column(self, arm: Arm, quantity: str) -> Floats:
-        sums, counts = np.zeros(len(self._row)), np.zeros(len(self._row))
-        unknown = np.zeros(len(self._row), dtype=bool)
+        means, column = SampleMeans(), np.full(len(self._row), np.nan)
         for observation in arm.observations:
             if observation.counts:
-                value = _value(observation, quantity)
-                row = self._row[observation.sample]
-                if value is None:
-                    unknown[row] = True
-                else:
-                    sums[row] += value
-                    counts[row] += 1
-        column: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
-        column[unknown] = np.nan
+                means.add(observation.sample, _value(observation, quantity))
+        for sample, mean in means.by_sample.items():
+            column[self._row[sample]] = mean
         return column
 
     def scores(self, arm: Arm) -> list[list[float]]:

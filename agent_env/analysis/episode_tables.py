@@ -10,8 +10,9 @@ from agent_env.records.schema import Episode, Score
 
 
 def episode_table(rows: Sequence[EpisodeRow], totals: Totals) -> ResultTable:
-    """A row per episode, and the sums over all that were asked for."""
-    metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
+    """A row per episode, the sums over all that were asked for, and each condition's means."""
+    known = [*(row.metrics for row in rows), *totals.metrics.values()]
+    metrics = list(dict.fromkeys(name for its in known for name in its))
     names = (*metrics, *(name.removesuffix("_s").replace("_", " ") for name in SUMS))
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
@@ -22,12 +23,17 @@ def episode_table(rows: Sequence[EpisodeRow], totals: Totals) -> ResultTable:
             (values["episode"], values["status"], " ".join(why.split())[:60],
              *map(_whole, numbers))
         )  # fmt: skip
-    sums = (*(totals.metrics.get(n) for n in metrics), *(totals.sums[n] for n in SUMS))
+    sums = (*(None for _ in metrics), *(totals.sums[name] for name in SUMS))
     cells.append((f"{totals.episodes} episodes", "", "", *map(_whole, sums)))
+    for condition, means in totals.metrics.items():
+        own = (*map(means.get, metrics), *(None for _ in SUMS))
+        cells.append((f"mean of {condition}", "", "", *map(_whole, own)))
     unknown = ", ".join(f"{name} of {number}" for name, number in totals.unknown.items())
-    notes = (f"unknown, and not in the sums: {unknown}",) if unknown else ()
+    notes = [f"unknown, and not in the sums: {unknown}"] if unknown else []
+    if totals.metrics:
+        notes.append("means: over samples, repeats of one sample averaged first, as in `score`")
     heads = tuple(map(Column, ("episode", "status", "ended by", *names)))
-    return ResultTable("episodes", "Episodes", heads, tuple(cells), notes)
+    return ResultTable("episodes", "Episodes", heads, tuple(cells), tuple(notes))
 
 
 def fork_table(

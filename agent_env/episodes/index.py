@@ -11,6 +11,8 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,12 @@ from agent_env.records.safe_files import UnsafeFile, check_database, check_insid
 from agent_env.records.schema import Score
 from agent_env.records.trace_events import EpisodeStarted, Event
 from agent_env.scoring.calls_in_text import call_in_text
+from agent_env.scoring.sample_means import SampleMeans
 from agent_env.tasks.where import Filter
 from agent_env.web.store_file import check_schema
 
 NAME = "index.db"
-VERSION = 3
+VERSION = 4
 BATCH = 1000
 """Traces read between two commits, so that readers see a large run grow."""
 
@@ -45,10 +48,13 @@ CREATE TABLE IF NOT EXISTS episodes (
     {", ".join(COLUMNS)}, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, PRIMARY KEY (episode));
 CREATE TABLE IF NOT EXISTS metrics (
     episode TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (episode, name));
+CREATE TABLE IF NOT EXISTS means (
+    condition TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL,
+    PRIMARY KEY (condition, name));
 CREATE TABLE IF NOT EXISTS seen (file TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER);
 CREATE INDEX IF NOT EXISTS in_order ON episodes (condition, sample, repeat);
 CREATE INDEX IF NOT EXISTS by_sample ON episodes (sample);
-CREATE INDEX IF NOT EXISTS counted ON episodes (condition, status, steps, input_tokens,
+CREATE INDEX IF NOT EXISTS counted ON episodes (condition, status, sample, steps, input_tokens,
     output_tokens, duration_s);
 CREATE INDEX IF NOT EXISTS scored ON metrics (name, episode, value);
 PRAGMA user_version = {VERSION};
@@ -75,8 +81,35 @@ class Totals:
     """By SUMS; None if all values are unknown."""
     unknown: dict[str, int]
     """Number of episodes with an unknown value, by SUMS."""
-    metrics: dict[str, float]
-    """Means over the episodes that were scored."""
+    metrics: dict[str, dict[str, float]]
+    """By condition and metric: the mean over samples, as `score` has it."""
+
+
+def metric_means(
+    db: sqlite3.Connection, episodes: str = "", values: Sequence[str] = ()
+) -> dict[str, dict[str, float]]:
+    """By condition and metric, the mean over samples of the scored episodes; of those that a query
+    with these values gives, where there is one."""
+    only = f"WHERE episode IN ({episodes})" if episodes else ""
+    names = [name for (name,) in db.execute("SELECT DISTINCT name FROM metrics")]
+    columns: dict[str, list[SampleMeans]] = {}
+    rows = db.execute(f"SELECT episode, name, value FROM metrics {only} ORDER BY episode", values)
+    for episode, own in groupby(rows, itemgetter(0)):
+        sample = episode.rpartition(".")[0]
+        condition = sample.partition("/")[0]
+        if condition not in columns:
+            columns[condition] = [SampleMeans() for _ in names]
+        its = {name: value for _, name, value in own}
+        for name, column in zip(names, columns[condition], strict=True):
+            column.add(sample, its.get(name))
+    return {
+        condition: {
+            name: mean
+            for name, column in zip(names, own, strict=True)
+            if (mean := column.mean) is not None
+        }
+        for condition, own in columns.items()
+    }
 
 
 def _check_values(db: sqlite3.Connection) -> None:
@@ -92,6 +125,8 @@ def _check_values(db: sqlite3.Connection) -> None:
         f"SELECT 1 FROM episodes WHERE {' OR '.join(tests)} LIMIT 1",
         "SELECT 1 FROM metrics WHERE typeof(value) <> 'real' OR abs(value) > 1e300 "
         "OR typeof(name) <> 'text' LIMIT 1",
+        "SELECT 1 FROM means WHERE typeof(value) <> 'real' OR abs(value) > 1e300 "
+        "OR typeof(name) <> 'text' OR typeof(condition) <> 'text' LIMIT 1",
     ):
         if db.execute(query).fetchone():
             raise sqlite3.DatabaseError("it holds values of another type")
@@ -178,8 +213,8 @@ class Index:
         try:
             stat = file.stat()
         except OSError:
-            self._db.execute("DELETE FROM metrics")
-            self._db.execute("DELETE FROM seen")
+            for table in ("metrics", "means", "seen"):
+                self._db.execute(f"DELETE FROM {table}")
             return
         state = (stat.st_size, stat.st_mtime_ns)
         if self._db.execute("SELECT size, mtime_ns FROM seen").fetchone() == state:
@@ -190,6 +225,10 @@ class Index:
         except DatasetError:  # no plain file: derived, so it counts as none
             data = b""
         self._db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", _metrics(data))
+        means = metric_means(self._db)
+        rows = [(place, *each) for place, own in means.items() for each in own.items()]
+        self._db.execute("DELETE FROM means")
+        self._db.executemany("INSERT INTO means VALUES (?, ?, ?)", rows)
         self._db.execute("INSERT OR REPLACE INTO seen VALUES ('scores.jsonl', ?, ?)", state)
 
     def rows(self, filters: Sequence[Filter], limit: int | None = None) -> list[EpisodeRow]:
@@ -209,14 +248,10 @@ class Index:
         where, values = self._where(filters)
         parts = ", ".join(f"sum({name}), count(*) - count({name})" for name in SUMS)
         row = self._db.execute(f"SELECT count(*), {parts} FROM episodes {where}", values).fetchone()
-        means = self._db.execute(
-            "SELECT name, avg(value) FROM metrics WHERE episode IN "
-            f"(SELECT episode FROM episodes {where}) GROUP BY name",
-            values,
-        ).fetchall()
         sums = dict(zip(SUMS, row[1::2], strict=True))
         unknown = {name: n for name, n in zip(SUMS, row[2::2], strict=True) if n}
-        return Totals(row[0], sums, unknown, dict(means))
+        chosen = f"SELECT episode FROM episodes {where}" if where else ""
+        return Totals(row[0], sums, unknown, metric_means(self._db, chosen, values))
 
     def check(self, filters: Sequence[Filter], known: Mapping[str, Collection[str]]) -> None:
         """ConfigError for a filter value of CHOICES that is neither in the table nor `known`."""

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent_env.episodes.index import COLUMNS, EpisodeRow, as_text
+from agent_env.scoring.sample_means import SampleMeans
 
 Verdict = Literal["", "right", "wrong", "partly", "unscored"]
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "partly", "unscored")
 IN_ORDER = "condition, sample, repeat"
+USED = ("steps", "input_tokens", "output_tokens", "duration_s")
 SORTS = ("steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", "duration_s")
 
 
@@ -42,12 +44,13 @@ class ConditionSummary:
     counts: dict[str, int]
     """By status."""
     steps: float | None
-    """Mean over the episodes with a known value, like those below."""
+    """Mean over the samples of the finished episodes, as `score` has it, like those below; None
+    where an episode does not tell it."""
     input_tokens: float | None
     output_tokens: float | None
     duration_s: float | None
     metrics: dict[str, float]
-    """Means over the episodes that were scored."""
+    """Means over the samples, as `score` has them."""
 
     @property
     def episodes(self) -> int:
@@ -114,28 +117,28 @@ class IndexPages:
     def groups(self) -> list[ConditionSummary]:
         """Counts and means by condition."""
         means: dict[str, dict[str, float]] = {}
-        for name in self.metrics:
-            query = (
-                "SELECT substr(episode, 1, instr(episode, '/') - 1), avg(value) FROM metrics "
-                "WHERE name = ? GROUP BY 1"
-            )
-            for condition, mean in self._db.execute(query, (name,)):
-                means.setdefault(condition, {})[name] = mean
+        for condition, name, mean in self._db.execute("SELECT condition, name, value FROM means"):
+            means.setdefault(condition, {})[name] = mean
         counts: dict[str, dict[str, int]] = {}
         query = "SELECT condition, status, count(*) FROM episodes GROUP BY 1, 2"
         for condition, status, number in self._db.execute(query):
             counts.setdefault(condition, {})[status or "unfinished"] = number
+        used = {name: [SampleMeans() for _ in USED] for name in counts}
         query = (
-            "SELECT condition, avg(steps), avg(input_tokens), avg(output_tokens), avg(duration_s) "
-            "FROM episodes INDEXED BY counted GROUP BY 1"
+            f"SELECT condition, sample, {', '.join(USED)} FROM episodes INDEXED BY counted "
+            "WHERE status = 'finished' ORDER BY condition"
         )
-        return [
-            ConditionSummary(
-                condition, counts.get(condition, {}), steps, tokens_in, tokens_out, took,
-                means.get(condition, {}),
+        for condition, sample, *values in self._db.execute(query):
+            for column, value in zip(used[condition], values, strict=True):
+                column.add(sample, value)
+        groups = []
+        for condition, columns in sorted(used.items()):
+            steps, into, out, took = (each.mean if each.is_known else None for each in columns)
+            own = means.get(condition, {})
+            groups.append(
+                ConditionSummary(condition, counts[condition], steps, into, out, took, own)
             )
-            for condition, steps, tokens_in, tokens_out, took in self._db.execute(query)
-        ]  # fmt: skip
+        return groups
 
     def arrivals(self) -> list[ArrivalCounts]:
         """By condition: finished episodes, and evidence that their tools arrived."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from agent_env.records.reach import Plain
 
@@ -16,6 +16,8 @@ class ImportedResult(BaseModel):
     """By scorer, or by scorer and part; empty where it has no score."""
     answer: Plain[str | None] = None
     """As it was scored; None where the source does not tell it."""
+    output: Plain[str | None] = None
+    """What was given out in the end, where that is known; may be other than the last reply."""
     used: Plain[dict[str, float]] = {}
     """By `analysis.observations.QUANTITIES`; stands in the place of sums over the calls."""
     stop_reason: Plain[str | None] = None
@@ -33,6 +35,10 @@ class ImportSource(BaseModel):
     """Its name, without its folder."""
     digest: Plain[str | None] = None
     """SHA-256 of the file; None where the log is compared as it is."""
+    status: Plain[str | None] = None
+    """How the whole log ended, in the source's words."""
+    results: Plain[tuple[dict[str, JsonValue], ...]] = ()
+    """The source's own figures over all episodes, an object for each scorer."""
     metrics: Plain[tuple[str, ...]]
     """Of all episodes, in the log's order."""
     notes: Plain[tuple[str, ...]] = ()

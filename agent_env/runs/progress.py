@@ -20,7 +20,7 @@ from agent_env.runs.progress_text import (
     as_table,
     duration,
     in_all,
-    score_text,
+    scores_text,
     spent_text,
 )
 from agent_env.runs.terminal import say
@@ -199,9 +199,7 @@ class RunProgress:
         counts = Standing(self._name, self._done, self._failed, self.total, left_s=self._left_s)
         if (so_far := self._so_far) is None:
             return counts
-        return replace(
-            counts, score=so_far.score.estimate, spent=so_far.spent, limits=so_far.limits
-        )
+        return replace(counts, scores=so_far.estimates, spent=so_far.spent, limits=so_far.limits)
 
     @property
     def _left_s(self) -> float | None:
@@ -221,6 +219,6 @@ class RunProgress:
             text += f" ({', '.join(f'{number} {how}' for number, how in ends)})"
         if self._so_far is None:
             return text
-        score = score_text(self._so_far.score.estimate, 3)
+        score = scores_text(self._so_far.estimates, 3)
         text += f", {self._so_far.metric} {score} so far" if score else ""
         return f"{text}; {spent_text(self._so_far.spent, self._so_far.limits)}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent_env.records.escaping import visible
@@ -26,7 +26,8 @@ class Standing:
     """Finished episodes."""
     failed: int
     total: int
-    score: Estimate | None = None
+    scores: Mapping[str, Estimate] = field(default_factory=dict)
+    """By condition."""
     spent: Spending | None = None
     limits: RunLimits | None = None
     left_s: float | None = None
@@ -38,7 +39,7 @@ class Standing:
         is_over = self.done + self.failed >= self.total
         left = "done" if is_over else UNKNOWN if self.left_s is None else duration(self.left_s)
         tokens, cost = ("", "") if self.spent is None else _spent_cells(self.spent, self.limits)
-        score = "" if self.score is None else score_text(self.score, 2)
+        score = _score_cell(self.scores)
         done = f"{self.done}/{self.total}"
         return visible(self.name), done, str(self.failed), score, tokens, cost, left
 
@@ -79,14 +80,28 @@ def as_table(runs: Sequence[Standing], width: int) -> str:
     return "\n".join(lines)
 
 
-def score_text(score: Estimate, digits: int) -> str:
-    """Such as `0.25 [0.10, 0.49]`; "" where there is no score."""
-    if score.value is None:
-        return ""
-    text = f"{score.value:.{digits}f}"
-    if score.low is None or score.high is None:
-        return text
-    return f"{text} [{score.low:.{digits}f}, {score.high:.{digits}f}]"
+MOST_INTERVALS = 2
+"""Of more conditions only the means are shown."""
+
+
+def scores_text(scores: Mapping[str, Estimate], digits: int) -> str:
+    """Such as `0.25 [0.10, 0.49]`, of several conditions each behind its name; "" where there is no
+    score."""
+    texts = []
+    for condition, score in scores.items():
+        text = f"{score.value:.{digits}f}"
+        if score.low is not None and score.high is not None and len(scores) <= MOST_INTERVALS:
+            text += f" [{score.low:.{digits}f}, {score.high:.{digits}f}]"
+        texts.append(text if len(scores) == 1 else f"{visible(condition)} {text}")
+    return ", ".join(texts)
+
+
+def _score_cell(scores: Mapping[str, Estimate]) -> str:
+    """The same in the width that a table has: of several conditions the least and the largest."""
+    if len(scores) < 2:
+        return scores_text(scores, 2)
+    values = [score.value for score in scores.values() if score.value is not None]
+    return f"{min(values):.2f} to {max(values):.2f}"
 
 
 def spent_text(spent: Spending, limits: RunLimits) -> str:

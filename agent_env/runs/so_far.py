@@ -15,6 +15,7 @@ from agent_env.errors import AgentEnvError
 from agent_env.models.prices import cost_usd, is_priced
 from agent_env.records.schema import Episode, Usage
 from agent_env.records.trace_events import EpisodeFinished, Event, Judged
+from agent_env.scoring.sample_means import SampleMeans
 
 if TYPE_CHECKING:
     from agent_env.analysis.intervals import Estimate
@@ -36,22 +37,26 @@ class Spending:
 
 
 class RunningMean:
-    """A mean over episodes with its cluster-robust variance; takes one value at a time."""
+    """A mean over samples with its cluster-robust variance; takes one episode at a time."""
 
     def __init__(self, can_be_share: bool) -> None:
         self._is_share, self._is_unit = can_be_share, True
+        self._samples = SampleMeans()
         self._clusters: dict[str, tuple[float, int]] = {}
         self._sum, self._number = 0.0, 0
         self._squares = self._products = self._sizes = 0.0  # ΣS², ΣSn, Σn² over clusters
 
-    def add(self, cluster: str, value: float) -> None:
-        """Takes in one value."""
+    def add(self, cluster: str, sample: str, value: float) -> None:
+        """Takes in one episode of a sample."""
         self._is_share = self._is_share and value in (0.0, 1.0)
-        total, size = self._clusters.get(cluster, (0.0, 0))
-        now, more = total + value, size + 1
-        self._clusters[cluster] = (now, more)
-        self._sum, self._number = self._sum + value, self._number + 1
         self._is_unit &= 0 <= value <= 1
+        before = self._samples.of(sample)
+        self._samples.add(sample, value)
+        change = (self._samples.of(sample) or 0.0) - (before or 0.0)
+        total, size = self._clusters.get(cluster, (0.0, 0))
+        now, more = total + change, size + (before is None)
+        self._clusters[cluster] = (now, more)
+        self._sum, self._number = self._sum + change, self._number + (before is None)
         self._squares += now * now - total * total
         self._products += now * more - total * size
         self._sizes += more * more - size * size
@@ -86,7 +91,9 @@ class SoFar:
     def __init__(self, run: Run) -> None:
         manifest, self._run, self._task = run.manifest(), run, run.task
         self.metric = self._task.metrics[0]
-        self.score = RunningMean(self.metric not in self._task.error_metrics)
+        can_be_share = self.metric not in self._task.error_metrics
+        self.scores = {each.name: RunningMean(can_be_share) for each in manifest.conditions}
+        """By condition."""
         self.limits = run_limits(manifest)
         self._samples = run.samples_by_id
         self._facts = manifest.model_facts
@@ -99,6 +106,12 @@ class SoFar:
             f"{file.parent.name}/{file.name.rsplit('.', 2)[0]}"
             for file in (run.path / "interrupted").glob("*/*.jsonl")
         }
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """Of the conditions that have a score."""
+        scored = {name: score.estimate for name, score in self.scores.items()}
+        return {name: each for name, each in scored.items() if each.value is not None}
 
     def read(self) -> list[str]:
         """Takes in every trace of the run; the stop reasons of the finished episodes."""
@@ -151,7 +164,9 @@ class SoFar:
         )  # fmt: skip
         value = self._task.score(sample, episode).metrics.get(self.metric)
         if value is not None:
-            self.score.add(self._task.analysis.cluster(sample) or f"/{name}", value)
+            cluster = self._task.analysis.cluster(sample) or f"/{name}"
+            if (score := self.scores.get(trace.parent.name)) is not None:
+                score.add(cluster, name, value)
 
 
 def spending(usages: Sequence[Usage], facts: ModelFacts | None) -> Spending:

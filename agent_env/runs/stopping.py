@@ -31,6 +31,7 @@ from agent_env.records.manifest import StoppingSettings
 from agent_env.records.schema import Sample
 from agent_env.runs.run import Run
 from agent_env.runs.study import find_runs, read_run, study_of
+from agent_env.scoring.sample_means import SampleMeans
 
 
 def stopping_of(run: Run, note: Callable[[str], None]) -> Stopping | None:
@@ -100,9 +101,12 @@ class Stopping:
         scores = self._scores.setdefault((run, key.condition, key.sample), {})
         scores[key.repeat] = score
         if len(scores) == self._repeats[run] and key.sample in self._rows:
-            values = [value for value in scores.values() if value is not None]
-            mean = sum(values) / len(values) if values else None
-            self.walk.note(self._labels[run, key.condition], self._rows[key.sample], mean)
+            means = SampleMeans()
+            for value in scores.values():
+                if value is not None:
+                    means.add(key.sample, value)
+            label, row = self._labels[run, key.condition], self._rows[key.sample]
+            self.walk.note(label, row, means.of(key.sample))
 
     def _read(self, data: RunData) -> None:
         """Failed and unfinished episodes are run again; those whose scorer failed are not."""

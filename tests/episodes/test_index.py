@@ -34,7 +34,8 @@ def test_episodes_are_filtered_and_summed(folder: RunFolder) -> None:
     assert names(index, "stop_reason=time") == []
     totals = index.totals([parse_where("condition=web,base")])
     assert (totals.episodes, totals.sums["steps"], totals.sums["input_tokens"]) == (2, 5, 2307)
-    assert totals.metrics["exact_match"] == 0.5
+    assert totals.metrics["base"]["exact_match"] == 0.0
+    assert totals.metrics["web"]["exact_match"] == 1.0
 
 
 def test_only_what_changed_is_read_again(folder: RunFolder) -> None:

@@ -86,7 +86,8 @@ def test_the_mean_counts_what_earlier_parts_of_the_run_finished(
         (tmp_path / "later.jsonl").rename(trace)
         progress.listener.end(last, "answered")
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "5 of 5 episodes done (1 now), 0 failed, exact_match 0.600 so far; "
+        "5 of 5 episodes done (1 now), 0 failed, exact_match base 0.000, web 1.000, "
+        "web-once 0.000, web+ci 1.000, explicit+cal 1.000 so far; "
         f"about 8328 tokens, cost unknown; traces in {tmp_path / 'run'}"
     )
 
@@ -158,7 +159,7 @@ def test_several_runs_have_a_row_each_and_one_for_all(
         table = progress._table(80)
     assert table.splitlines() == [
         "model                      done failed score [95 % CI]    tokens     USD    left",
-        "…/a-model-with-a-long-name  5/8      0            0.60     ~8.3k unknown unknown",
+        "…/a-model-with-a-long-name  5/8      0    0.00 to 1.00     ~8.3k unknown unknown",
         "qa/b                        1/4      1                                      0:10",
         "all                        6/12      1                 ~8.3k/20k unknown unknown",
     ]
@@ -170,7 +171,9 @@ def test_several_runs_have_a_row_each_and_one_for_all(
 def test_a_table_is_never_wider_than_the_terminal() -> None:
     estimate = Estimate(0.25, -1.12, -0.45)
     spent, limits = Spending(123_456_789, 123.4), RunLimits(tokens=10**9, cost_usd=2000.0)
-    run = Standing("compatible/Qwen3-8B", 12_345, 999, 100_000, estimate, spent, limits, 1e6)
+    run = Standing(
+        "compatible/Qwen3-8B", 12_345, 999, 100_000, {"web": estimate}, spent, limits, 1e6
+    )
     lines = as_table([run], 80).splitlines()
     assert max(map(len, lines)) == 80
     assert lines[1].startswith("…wen3-8B 12345/100000")

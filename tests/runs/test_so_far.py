@@ -27,8 +27,8 @@ VALUES = st.lists(st.tuples(st.sampled_from("abcdefg"), st.sampled_from([0.0, 1.
 @given(VALUES)
 def test_the_interval_is_that_of_the_tables(values: list[tuple[str, float]]) -> None:
     running = RunningMean(can_be_share=True)
-    for cluster, value in values:
-        running.add(cluster, value)
+    for number, (cluster, value) in enumerate(values):
+        running.add(cluster, f"s{number}", value)
     estimate = running.estimate
     assert estimate.value == pytest.approx(np.mean([value for _, value in values]))
     if len({cluster for cluster, _ in values}) > 1:
@@ -40,8 +40,8 @@ def test_the_interval_is_that_of_the_tables(values: list[tuple[str, float]]) -> 
 def test_another_mean_has_a_normal_interval_of_its_clusters() -> None:
     values = [("a", 0.1), ("a", 0.7), ("b", 0.5), ("c", 0.2), ("d", 0.9), ("e", 0.4)]
     running = RunningMean(can_be_share=True)
-    for cluster, value in values:
-        running.add(cluster, value)
+    for number, (cluster, value) in enumerate(values):
+        running.add(cluster, f"s{number}", value)
     column = np.array([[value] for _, value in values])
     (error,) = standard_errors(column, np.array([0, 0, 1, 2, 3, 4]))
     estimate = running.estimate

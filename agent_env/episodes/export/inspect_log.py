@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_env.episodes.export.chat import arguments_of, storable
-from agent_env.episodes.export.source import EpisodeRecord, Source
+from agent_env.episodes.export.source import Choice, EpisodeRecord, Source
 from agent_env.episodes.inspect_chat import (
     STOPS,
     call_error,
@@ -27,6 +27,7 @@ from agent_env.models.prices import cost_usd
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled, ToolCalled
+from agent_env.scoring.sample_means import SampleMeans
 
 LIMITS = {
     "steps": "turn", "tool_calls": "custom", "tokens": "token", "input_tokens": "token",
@@ -75,7 +76,7 @@ def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[A
 
     kept = {"run", "limits", "run_limits", "prompt", "options", "seed", "sandbox", "web", "id"}
     return EvalLog(
-        status="error" if any(sample.error for sample in samples) else "success",
+        status=_status(source, samples),
         eval=EvalSpec(
             run_id=source.run,
             eval_id=f"{source.run}-{condition}",
@@ -93,7 +94,7 @@ def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[A
             packages={"agent-env": manifest.versions.get("agent-env", "unknown")},
             metadata=json.loads(manifest.model_dump_json(include=kept)),
         ),
-        results=_results(source.task.metrics, samples),
+        results=_results(source, samples),
         stats=EvalStats(
             started_at=min(str(sample.started_at) for sample in samples),
             completed_at=max(str(sample.completed_at) for sample in samples),
@@ -107,22 +108,37 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _results(metrics: Sequence[str], samples: Sequence[Any]) -> Any:
-    """Means over the samples that have a score, as `agent-env score` has them."""
+def _status(source: Source, samples: Sequence[Any]) -> Any:
+    """As the log had it that the run was imported from."""
+    known = source.manifest.imported and source.manifest.imported.status
+    return known or ("error" if any(sample.error for sample in samples) else "success")
+
+
+def _results(source: Source, samples: Sequence[Any]) -> Any:
+    """The means of `agent-env score`, over samples; of an imported log that is exported whole, its
+    own results."""
     from inspect_ai.log import EvalMetric, EvalResults, EvalScore
 
     scores = []
-    for name in metrics:
-        values = [s.scores[name].value for s in samples if name in (s.scores or {})]
-        mean = {"mean": EvalMetric(name="mean", value=sum(values) / len(values))} if values else {}
-        unscored = len(samples) - len(values)
+    imported = source.manifest.imported
+    if imported is not None and source.choice == Choice():
+        scores = [EvalScore.model_validate(each) for each in imported.results]
+    for name in source.task.metrics if not scores else ():
+        means = SampleMeans()
+        for sample in samples:
+            if sample.scores:
+                score = sample.scores.get(name)
+                means.add(str(sample.id), None if score is None else score.value)
+        scored = sum(name in (sample.scores or {}) for sample in samples)
         scores.append(
             EvalScore(
                 name=name,
                 scorer=name,
-                scored_samples=len(values),
-                unscored_samples=unscored,
-                metrics=mean,
+                scored_samples=scored,
+                unscored_samples=len(samples) - scored,
+                metrics={}
+                if means.mean is None
+                else {"mean": EvalMetric(name="mean", value=means.mean)},
             )
         )
     done = sum(sample.error is None for sample in samples)
@@ -155,7 +171,7 @@ def _sample(record: EpisodeRecord, manifest: Manifest) -> Any:
         input=messages[:prompt] or "",
         target=list(record.sample.gold),
         messages=messages,
-        output=_output(replies[-1], manifest) if replies else {},
+        output=_final_output(record, replies, manifest),
         scores={
             name: Score(value=value, answer=answer, explanation=episode.answer)
             for name, value in score.metrics.items()
@@ -203,6 +219,19 @@ def _message(message: Message, record: EpisodeRecord) -> Any:
 def _ran(record: EpisodeRecord, call_id: str | None) -> ToolCalled | None:
     found = (e for e in record.events if isinstance(e, ToolCalled) and e.call.id == call_id)
     return next(found, None)
+
+
+def _final_output(record: EpisodeRecord, replies: Sequence[ModelCalled], manifest: Manifest) -> Any:
+    """The last reply; of an imported sample what its solver gave out, which may be another text."""
+    from inspect_ai.model import ModelOutput
+
+    output = _output(replies[-1], manifest) if replies else ModelOutput(model=manifest.model)
+    imported = record.episode.imported
+    text = imported.output if imported is not None else None
+    if text is None or output.completion == text:
+        return output
+    reason = output.stop_reason if output.choices else "stop"
+    return ModelOutput.from_content(output.model or manifest.model, text, stop_reason=reason)
 
 
 def _output(event: ModelCalled, manifest: Manifest) -> Any:

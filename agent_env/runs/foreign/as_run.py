@@ -214,6 +214,7 @@ class _Import:
             imported=ImportedResult(
                 metrics=dict(episode.metrics),
                 answer=transcript.answer,
+                output=transcript.output,
                 used=dict(episode.used),
                 stop_reason=episode.stop_reason,
             ),

@@ -67,6 +67,11 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
         contents={str(s.id): _content(s.input) for s in summaries},
         settings=texts({**log.eval.task_args, **log.eval.model_args, **_scorers(log)}),
         notes=tuple(notes),
+        status=log.status,
+        results=[
+            each.model_dump(mode="json", exclude_none=True)
+            for each in (log.results.scores if log.results else ())
+        ],
         stream=partial(_stream, file) if with_transcripts and is_zip else None,
     )
 

@@ -26,6 +26,7 @@ def inspect_transcript(sample: Any) -> Transcript:
         question=_question(sample.input),
         gold=sample.target if isinstance(sample.target, str) else tuple(sample.target),
         answer=_answer(sample),
+        output=sample.output.completion or None,
         model=next((e.output.model for e in asked if e.output.model), None),
         prompt=prompt,
         latencies_s=tuple(e and e.working_time for e in events),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agent_env.analysis.observations import QUANTITIES, Observation
 from agent_env.analysis.study import RunData, Study, assemble
@@ -63,6 +63,10 @@ class ForeignLog:
     """In tables; "" where the user gave none."""
     notes: tuple[str, ...] = ()
     """What could not be read, counted, and what the source lacks."""
+    status: str | None = None
+    """How it ended, in the source's words; None where it does not say."""
+    results: Sequence[dict[str, JsonValue]] = ()
+    """Its own figures over all episodes."""
     stream: Callable[[Callable[[str], None]], Iterator[ForeignEpisode]] | None = None
     """Its episodes with their transcripts, one at a time in memory; told what cannot be read. None
     where `episodes` have them."""
@@ -76,7 +80,12 @@ class ForeignLog:
     def origin(self) -> ImportSource:
         """What the run.json of a run of it says of it."""
         return ImportSource(
-            tool=self.source, file=self.file.name, metrics=self.metrics, notes=self.notes
+            tool=self.source,
+            file=self.file.name,
+            status=self.status,
+            results=tuple(self.results),
+            metrics=self.metrics,
+            notes=self.notes,
         )
 
 

@@ -26,6 +26,8 @@ class Transcript:
     """Several: each of them is right."""
     answer: str | None = None
     """As it was scored; None where there is none."""
+    output: str | None = None
+    """What was given out in the end, where the source says it beside the messages."""
     model: str | None = None
     """As the server named itself."""
     prompt: int | None = None

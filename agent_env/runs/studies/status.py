@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import AgentEnvError
@@ -32,8 +32,8 @@ class RunStatus:
     """Episodes that ended without an answer; resume runs them again."""
     planned: int = 0
     metric: str = ""
-    score: Estimate | None = None
-    """Mean of the metric over the finished episodes."""
+    scores: Mapping[str, Estimate] = field(default_factory=dict)
+    """By condition: the mean of the metric over samples."""
     spent: Spending | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _status(name: str, run: Run) -> RunStatus:
     if run.is_locked:
         state, failed = "running", 0  # those without an end are on their way
     return RunStatus(
-        name, state, finished, failed, planned, so_far.metric, so_far.score.estimate, so_far.spent
+        name, state, finished, failed, planned, so_far.metric, so_far.estimates, so_far.spent
     )
 
 
@@ -82,6 +82,7 @@ def _is_decided(run: Run) -> bool:
 def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
     """The rows for a person."""
     from agent_env.analysis.result_tables import Column, ResultTable
+    from agent_env.runs.progress_text import scores_text
 
     columns = (
         Column("run"), Column("state"), Column("finished", is_kept=True), Column("of"),
@@ -95,7 +96,7 @@ def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
         tuple(
             (
                 row.run, row.state, row.finished, row.planned, row.failed, row.metric,
-                None if row.score is None else row.score.cell,
+                scores_text(row.scores, 3),
                 None if row.spent is None else row.spent.tokens,
                 None if row.spent is None else row.spent.cost_usd,
             )

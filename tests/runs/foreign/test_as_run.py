@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import agent_env as ae
 from agent_env.episodes.results import scored_episodes
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.schema import Episode, Message, Score, ToolCall, Usage
@@ -181,13 +182,17 @@ def test_inspects_own_reader_accepts_an_import_that_was_exported(
     from tests.episodes.export.runs import source_of
 
     write(source_of(Run.open(inspect_runs / "mockllm-large")), tmp_path)
-    before = read_eval_log(str(DATA / "large.eval"), resolve_attachments=True).samples
-    after = read_eval_log(str(tmp_path / "log.eval"), resolve_attachments=True).samples
+    log = read_eval_log(str(DATA / "large.eval"), resolve_attachments=True)
+    exported = read_eval_log(str(tmp_path / "log.eval"), resolve_attachments=True)
+    assert exported.status == log.status
+    assert exported.results.scores == log.results.scores
+    before, after = log.samples, exported.samples
     again = {(sample.id, sample.epoch): sample for sample in after}
     assert len(again) == len(before) == 10
     for sample in before:
         other = again[str(sample.id), sample.epoch]
         assert _told(other) == _told(sample)
+        assert other.output.completion == sample.output.completion
         includes = sample.scores.get("includes") if sample.scores else None
         if includes is not None:
             assert other.scores["includes"].value == {"C": 1.0, "I": 0.0}[includes.value]
@@ -222,3 +227,24 @@ def test_conversations_and_scores_of_real_logs_are_kept(log: str, tmp_path: Path
         assert (score.outcome == "failed") == (before.failure is not None)
         assert score.metrics == ({} if before.failure else before.metrics)
         assert episode.input_tokens == before.used.get("input_tokens", episode.input_tokens)
+
+
+def test_an_exported_import_keeps_status_final_output_and_custom_metrics(tmp_path: Path) -> None:
+    log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
+    from inspect_ai.model import ModelOutput
+
+    from agent_env.runs.export import ExportOptions, export
+
+    changed = log.read_eval_log(str(DATA / "large.eval"))
+    changed.status = "cancelled"
+    changed.samples[0].output = ModelOutput.from_content("mockllm/large", "what the solver made")
+    changed.results.scores[0].metrics["spread"] = log.EvalMetric(name="spread", value=7.5)
+    log.write_eval_log(changed, str(tmp_path / "changed.eval"))
+    run = ae.import_log(tmp_path / "changed.eval", out=tmp_path / "run")
+    export(Run.open(run.path), ExportOptions("inspect", tmp_path / "out"), pytest.fail)
+    back = log.read_eval_log(str(tmp_path / "out" / "log.eval"))
+    first = (changed.samples[0].id, changed.samples[0].epoch)
+    outputs = {(s.id, s.epoch): s.output.completion for s in back.samples}
+    assert back.status == "cancelled"
+    assert outputs[str(first[0]), first[1]] == "what the solver made"
+    assert back.results.scores[0].metrics["spread"].value == 7.5

@@ -1,0 +1,138 @@
+"""Every place that shows a mean of a run shows the same one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+import agent_env as ae
+from agent_env.analysis.episode_tables import episode_table
+from agent_env.analysis.statistics.conditions import STATISTIC as CONDITIONS
+from agent_env.episodes.index import Index
+from agent_env.episodes.index_pages import IndexPages
+from agent_env.runs.episodes import list_episodes
+from agent_env.runs.export import ExportOptions, export
+from agent_env.runs.progress_text import scores_text
+from agent_env.runs.run import Run
+from agent_env.runs.score import read_scores
+from agent_env.runs.so_far import SoFar
+from agent_env.runs.study import comparison_of
+
+METRIC = "exact_match"
+REPEATS = 3
+RIGHT = {"base": ["100", "0ff", "1f1", "000"], "cal": ["111", "1ff", "fff", "010"]}
+"""By condition and question, how each repeat ends: right, wrong, or failed."""
+MEANS = {"base": (1 / 3 + 0 + 1 + 0) / 4, "cal": (1 + 1 + 1 / 3) / 3}
+"""Over samples. Over episodes they would be 3/9 and 5/7."""
+
+
+def uneven() -> Callable[..., str]:
+    times: dict[tuple[str, str], int] = {}
+
+    def model(messages: Sequence[ae.Message], tools: Sequence[object]) -> str:
+        condition = "cal" if tools else "base"
+        number = int(re.findall(r"Number (\d)", messages[-1].content)[0])
+        place = times.get((condition, str(number)), 0)
+        times[condition, str(number)] = place + 1
+        end = RIGHT[condition][number][place]
+        if end == "f":
+            raise ValueError("this one fails")
+        return f"MY ANSWER: {'yes' if end == '1' else 'no'}"
+
+    return model
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    parent = tmp_path_factory.mktemp("uneven")
+    lines = [{"id": f"q{n}", "question": f"Number {n}?", "answer": "yes"} for n in range(4)]
+    (parent / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ae.run_sync(
+        "qa", dataset=parent / "q.jsonl", model=uneven(), conditions=["base", "cal"],
+        repeats=REPEATS, concurrency=1, out=parent / "run", progress=False,
+        stop_after_failures=0,
+    )  # fmt: skip
+    return Run(parent / "run")
+
+
+def ignore(text: str) -> None:
+    """Takes a note."""
+
+
+def test_score_and_compare_average_samples(run: Run) -> None:
+    scores = read_scores(run, None, ignore)
+    conditions = scores.as_json(False)["conditions"]
+    for name, mean in MEANS.items():
+        assert conditions[name][METRIC] == pytest.approx(mean)  # type: ignore[index]
+    table = CONDITIONS.table(comparison_of(run, ignore))
+    place = [column.name for column in table.columns].index(METRIC)
+    shown = {row[0]: row[place] for row in table.rows}
+    for name, mean in MEANS.items():
+        assert shown[name][0] == pytest.approx(mean)  # type: ignore[index]
+
+
+def test_the_list_of_episodes_and_the_viewer_have_the_same_means(run: Run) -> None:
+    read_scores(run, None, ignore)
+    rows, totals = list_episodes(run, (), None)
+    table = episode_table(rows, totals)
+    ends = {row[0]: row[3] for row in table.rows[-2:]}
+    for name, mean in MEANS.items():
+        assert totals.metrics[name][METRIC] == pytest.approx(mean)
+        assert ends[f"mean of {name}"] == pytest.approx(mean)
+    _, filtered = list_episodes(run, ["condition=cal"], None)
+    assert filtered.metrics == {"cal": totals.metrics["cal"]}
+    index = Index(run)
+    index.update()
+    index.close()
+    pages = IndexPages(run.path / "index.db", METRIC)
+    for group in pages.groups():
+        assert group.metrics[METRIC] == pytest.approx(MEANS[group.condition])
+    pages.close()
+
+
+def test_what_episodes_used_is_averaged_alike_in_the_viewer(run: Run) -> None:
+    read_scores(run, None, ignore)
+    list_episodes(run, (), None)
+    pages = IndexPages(run.path / "index.db", METRIC)
+    comparison = comparison_of(run, ignore)
+    for name in ("steps", "input_tokens", "output_tokens", "duration_s"):
+        shown = {group.condition: getattr(group, name) for group in pages.groups()}
+        for arm, mean in zip(comparison.study.arms, comparison.values_of(name), strict=True):
+            assert shown[arm.condition.name] == pytest.approx(mean)
+    pages.close()
+
+
+def test_progress_and_the_status_of_a_study_have_the_same_means(run: Run) -> None:
+    so_far = SoFar(run)
+    so_far.read()
+    for name, mean in MEANS.items():
+        assert so_far.estimates[name].value == pytest.approx(mean)
+    assert re.fullmatch(r"base 0\.333 \[.*\], cal 0\.778 \[.*\]", scores_text(so_far.estimates, 3))
+
+
+def test_the_exports_of_results_have_the_same_means(run: Run, tmp_path: Path) -> None:
+    export(run, ExportOptions("hf", tmp_path / "hf", benchmark="lab/questions"), ignore)
+    files = sorted((tmp_path / "hf").rglob("*.yaml"))
+    values = [entry["value"] for file in files for entry in yaml.safe_load(file.read_text())]
+    assert sorted(values) == pytest.approx(sorted(MEANS.values()))
+    export(run, ExportOptions("eee", tmp_path / "eee"), ignore)
+    found = []
+    for path in (tmp_path / "eee").rglob("*.json"):
+        for result in json.loads(path.read_text())["evaluation_results"]:
+            if result["evaluation_result_id"].endswith(METRIC):
+                found.append(result["score_details"]["score"])
+    assert sorted(found) == pytest.approx(sorted(MEANS.values()))
+
+
+def test_an_exported_log_of_inspect_has_the_same_means(run: Run, tmp_path: Path) -> None:
+    log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
+    export(run, ExportOptions("inspect", tmp_path / "logs"), ignore)
+    for name, mean in MEANS.items():
+        results = log.read_eval_log(str(tmp_path / "logs" / f"{name}.eval")).results
+        (score,) = [each for each in results.scores if each.name == METRIC]
+        assert score.metrics["mean"].value == pytest.approx(mean)
