@@ -39,6 +39,8 @@ class ReplyOptions:
     """Of the server's sampling; None where none is asked for."""
     schema: Mapping[str, JsonValue] | None = None
     """The JSON schema that the server holds the reply's text to; None leaves it free."""
+    stop: tuple[str, ...] = ()
+    """Texts at which the server ends the reply, where it can."""
 
 
 class Model(Protocol):

@@ -77,7 +77,7 @@ def test_four_steps_finish_and_replay_alike(tmp_path: Path, mode: str, stream: t
     episode = fold(read_trace(trace))
     assert (episode.status, episode.steps) == ("finished", 4)
     assert episode.failed_calls == (1 if mode in REFUSING else 0)
-    assert done.stderr.count("is not sent back any more") == episode.failed_calls
+    assert done.stderr.count("is not sent any more") == episode.failed_calls
     bodies = [body for body in server.recent if "messages" in body]
     assert len(said(bodies[-1])) == 3
     replayed = agent_env("replay", str(tmp_path / "run"), "--json")
@@ -123,7 +123,9 @@ def test_a_fork_echoes_to_the_same_server_and_model_and_to_no_other(
     assert elsewhere, other.stderr
     for body in elsewhere:
         for message in said(body)[:2]:
-            assert message.keys() == {"role", "content", "tool_calls"}
+            assert {"role", "content", "tool_calls"} <= message.keys()
+            assert len(message) <= (4 if mode == "deepseek" else 3)
+            assert not message.get("reasoning_content")  # which DeepSeek wants, if empty
             assert all(call.keys() == {"id", "type", "function"} for call in message["tool_calls"])
 
 

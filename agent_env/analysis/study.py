@@ -54,6 +54,8 @@ class Arm:
     """Why the condition cannot mean anything; its label bears a mark then."""
     spent: Totals | None = None
     """What the condition used in all, over every sample of the run and failed episodes too."""
+    in_text: bool = False
+    """Whether its tools were offered by the text protocol."""
     note: str = ""
     """Of a shortcut: on how many samples it failed, and why."""
 
@@ -195,6 +197,7 @@ def _arm(run: RunData, condition: Condition, label: str, sample_ids: set[str]) -
     return Arm(
         label=label,
         problem=run.manifest.problems.get(condition.name),
+        in_text=run.manifest.is_in_text,
         run=run.name,
         model=run.manifest.model,
         condition=condition,

@@ -59,6 +59,9 @@ def transcript(
                 if event.reply is not None:
                     calls = event.reply.message.tool_calls
                     yield _message(event.reply.message, width)
+                    if (cut := event.reply.invented) is not None:
+                        yield f"-- cut off, {cut.count} results of tools that it wrote itself:"
+                        yield _cut(cut.text, width)
             case ToolCalled():
                 number = next((n for n, call in enumerate(calls, 1) if call.id == event.call.id), 0)
                 yield _tool_lines(event, number if is_text else None, width)

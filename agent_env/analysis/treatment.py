@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
@@ -16,14 +16,10 @@ from agent_env.models.addresses import served_name
 from agent_env.models.server_facts import is_listed
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Episode
-from agent_env.scoring.calls_in_text import answer_with_call
+from agent_env.scoring.calls_in_text import answer_with_call, remedy
 
 MARK = " (!)"
 """Behind the name of a condition that cannot mean what its name says."""
-REMEDY = (
-    "take --tool-protocol text, or start the server with a parser that fits the model (vLLM, "
-    "SGLang: --tool-call-parser; llama.cpp: --jinja)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,9 @@ class Arrival:
     required_call: bool | None
     """Whether the first reply called a tool, where it had to."""
     call_in_text: str | None
-    """The form of a call in the answer's text."""
+    """The form of a call in the answer's text that nobody read."""
+    invented: int = 0
+    """Results of tools that the model wrote itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +63,10 @@ class Treatment:
     """The forms of these."""
     problem: str | None = None
     """Why the condition cannot mean anything, by the preflight."""
+    invented: int = 0
+    """Episodes in which the model wrote results of tools itself."""
+    in_text: bool = False
+    """Whether tools are offered by the text protocol."""
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
@@ -80,6 +82,7 @@ def arrival(episode: Episode) -> Arrival:
         has_call=episode.tool_calls + episode.hosted_calls > 0,
         required_call=episode.required_call,
         call_in_text=answer_with_call(episode),
+        invented=episode.invented_results,
     )
 
 
@@ -87,6 +90,7 @@ def treatments(
     conditions: Sequence[Condition],
     arrivals: Mapping[str, Iterable[Arrival]],
     problems: Mapping[str, str],
+    in_text: bool = False,
 ) -> list[Treatment]:
     """One for each condition with tools; arrivals and problems by the conditions' names."""
     own = {name: list(each) for name, each in arrivals.items()}
@@ -96,7 +100,8 @@ def treatments(
             bare = bare_of(condition, conditions)
             without = own.get(bare.name, []) if bare is not None else []
             problem = problems.get(condition.name)
-            rows.append(_treatment(condition, own.get(condition.name, []), without, problem))
+            row = _treatment(condition, own.get(condition.name, []), without, problem)
+            rows.append(replace(row, in_text=in_text))
     return rows
 
 
@@ -129,6 +134,7 @@ def _treatment(
         calls_in_text=sum(forms.values()),
         forms=tuple(form for form, _ in forms.most_common()),
         problem=problem,
+        invented=sum(each.invented > 0 for each in offered),
     )
 
 
@@ -180,7 +186,12 @@ def treatment_notes(rows: Sequence[tuple[str, Treatment]]) -> list[str]:
         if row.calls_in_text:
             notes.append(
                 f"{label}: {row.calls_in_text} of {row.episodes} answers hold a tool call as text "
-                f"({', '.join(row.forms)}), which nobody ran: {REMEDY}."
+                f"({', '.join(row.forms)}), which nobody ran: {remedy(row.in_text)}."
+            )
+        if row.invented:
+            notes.append(
+                f"{label}: in {row.invented} of {row.episodes} episodes the model wrote results of "
+                "tools itself; they were cut off, and the model was sent the tools' own."
             )
     return notes
 

@@ -61,7 +61,7 @@ def _print_check(manifest: Manifest) -> None:
         return
     (preflight,) = manifest.preflights
     _print(manifest, preflight)
-    for remark in remarks(preflight):
+    for remark in remarks(preflight, manifest.is_in_text):
         print(f"  {remark}")
 
 
@@ -84,7 +84,7 @@ def _exit(manifests: Sequence[Manifest], runs: Sequence[RunOptions]) -> None:
 
     reasons, is_away = [], False
     for manifest in manifests:
-        in_text = manifest.model_parameters.get("tool_protocol") == "text"
+        in_text = manifest.is_in_text
         for preflight in manifest.preflights:
             reasons.append(refusal(preflight, in_text))
             is_away |= bool(preflight.probes) and all(probe.error for probe in preflight.probes)

@@ -25,7 +25,7 @@ from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.records.safe_files import UnsafeFile, check_database, check_inside
 from agent_env.records.schema import Score
 from agent_env.records.trace_events import EpisodeStarted, Event
-from agent_env.scoring.calls_in_text import call_in_text
+from agent_env.scoring.calls_in_text import answer_with_call
 from agent_env.scoring.sample_means import SampleMeans
 from agent_env.tasks.where import Filter
 from agent_env.web.store_file import check_schema
@@ -38,7 +38,7 @@ BATCH = 1000
 COLUMNS = (
     "episode", "condition", "sample", "repeat", "model", "status", "stop_reason", "failure",
     "steps", "tool_calls", "tool_errors", "input_tokens", "output_tokens", "duration_s", "broken",
-    "hosted_calls", "first_input_tokens", "required_call", "call_in_text",
+    "hosted_calls", "first_input_tokens", "required_call", "call_in_text", "invented_results",
 )  # fmt: skip
 CHOICES = ("condition", "model", "status", "stop_reason")
 """Those of COLUMNS with few values."""
@@ -340,7 +340,7 @@ def _row(folder: RunFolder, name: str, path: Path, run: str | None) -> dict[str,
         return row | {"status": "broken", "broken": str(exc)}
     row |= {name: getattr(episode, name) for name in _FOLDED}
     tools = _tools(events[0])
-    return row | {"call_in_text": call_in_text(episode.answer, tools) if tools else None}
+    return row | {"call_in_text": answer_with_call(episode, tools)}
 
 
 def _tools(start: Event) -> tuple[str, ...]:
@@ -350,7 +350,7 @@ def _tools(start: Event) -> tuple[str, ...]:
 _FOLDED = (
     "model", "status", "stop_reason", "failure", "steps", "tool_calls", "tool_errors",
     "input_tokens", "output_tokens", "duration_s", "hosted_calls", "first_input_tokens",
-    "required_call",
+    "required_call", "invented_results",
 )  # fmt: skip
 
 

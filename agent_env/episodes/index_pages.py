@@ -69,6 +69,7 @@ class ArrivalCounts:
     calls_in_text: int
     forms: str
     """Of these, joined by commas."""
+    invented: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,8 @@ class IndexPages:
         query = (
             "SELECT condition, count(*), coalesce(sum(tool_calls + hosted_calls > 0), 0), "
             "count(required_call), coalesce(sum(required_call), 0), count(call_in_text), "
-            "coalesce(group_concat(DISTINCT call_in_text), '') "
+            "coalesce(group_concat(DISTINCT call_in_text), ''), "
+            "coalesce(sum(invented_results > 0), 0) "
             "FROM episodes WHERE status = 'finished' GROUP BY 1"
         )
         return [ArrivalCounts(*row) for row in self._db.execute(query)]

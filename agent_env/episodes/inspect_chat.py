@@ -115,8 +115,11 @@ def to_usage(usage: Usage, cost: float | None = None) -> Any:
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
     return ModelUsage(
-        input_tokens=usage.input_tokens - (usage.cached_tokens or 0),
+        input_tokens=usage.input_tokens
+        - (usage.cached_tokens or 0)
+        - (usage.cache_write_tokens or 0),
         input_tokens_cache_read=usage.cached_tokens,
+        input_tokens_cache_write=usage.cache_write_tokens,
         output_tokens=usage.output_tokens,
         total_tokens=usage.input_tokens + usage.output_tokens,
         reasoning_tokens=usage.reasoning_tokens,
@@ -132,6 +135,7 @@ def from_usage(usage: Any) -> Usage:
     return Usage(
         input_tokens=usage.input_tokens + (cached or 0) + (written or 0),
         cached_tokens=cached,
+        cache_write_tokens=written,
         output_tokens=usage.output_tokens,
         reasoning_tokens=usage.reasoning_tokens,
         source="provider",

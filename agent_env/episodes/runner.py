@@ -202,7 +202,8 @@ class Runner:
                 )
                 outcome = await loop.run(sample, attempt)
             if self.watch is not None:
-                self.watch.answer(key.name, outcome.answer, seams.toolbox.specs)
+                specs = seams.toolbox.specs
+                self.watch.answer(key.name, outcome.answer, specs, outcome.stop_reason)
             return self._replied(outcome, caller)
 
     def _watched(self, model: Model) -> Model:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_env.protocols import Model, ReplyOptions
-from agent_env.records.schema import Message, Reply, ToolSpec
-from agent_env.scoring.calls_in_text import call_in_text
+from agent_env.records.schema import Message, Reply, StopReason, ToolSpec
+from agent_env.scoring.calls_in_text import call_in_text, remedy
 
 
 @dataclass(slots=True)
@@ -18,8 +18,8 @@ class Watch:
     note: Callable[[str], None]
     served_model: str | None = None
     """The model of earlier replies, as the server names it; None before the first."""
-    remedy: str = "Take --tool-protocol text, or a parser of the server that fits the model"
-    """What to do about a call in the text."""
+    in_text: bool = False
+    """Whether tools are offered by the text protocol, whose calls were read."""
     _told_model: bool = False
     _told_call: bool = False
 
@@ -36,16 +36,23 @@ class Watch:
                 "before; score tells how many episodes of each"
             )
 
-    def answer(self, episode: str, answer: str | None, tools: Sequence[ToolSpec]) -> None:
-        """Checks an episode's answer; `tools`: those offered."""
-        if self._told_call or not tools:
+    def answer(
+        self,
+        episode: str,
+        answer: str | None,
+        tools: Sequence[ToolSpec],
+        stop_reason: StopReason = "answered",
+    ) -> None:
+        """Checks an episode's answer; `tools`: those offered. Where a limit ended the episode, a
+        call in its text was cut, or read."""
+        if self._told_call or not tools or stop_reason != "answered":
             return
         form = call_in_text(answer, [tool.name for tool in tools])
         if form is not None:
             self._told_call = True
             self.note(
                 f"{episode} ended with a tool call as text ({form}), which nobody ran; score "
-                f"counts these. {self.remedy}"
+                f"counts these: {remedy(self.in_text)}"
             )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from agent_env.models.cleaning import Json
-from agent_env.models.echo import Echo
+from agent_env.models.dialect import Dialect
 from agent_env.models.request_fields import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
@@ -27,8 +27,8 @@ class Question:
     tools: Sequence[ToolSpec]
     options: ReplyOptions
     parameters: Parameters
-    echo: Echo
-    """Says what of its own words the server gets back."""
+    dialect: Dialect
+    """What this server wants of a request."""
 
 
 @dataclass(frozen=True, slots=True)

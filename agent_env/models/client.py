@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.api import Api, Exchange, Fault, Question
 from agent_env.models.cleaning import Json
-from agent_env.models.echo import Echo, EchoMode
+from agent_env.models.dialect import Dialect, EchoMode
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.repetition import LoopWatch
 from agent_env.models.request_fields import Parameters
@@ -50,7 +50,7 @@ class ApiModel:
         self._endpoint = Endpoint(
             model, base_url, api_key, timeout_s, idle_s, api.headers, api.is_openai, permit=permit
         )
-        self._echo = Echo(echo, self._endpoint.origins(former_urls), note)
+        self._dialect = Dialect(echo, self._endpoint.origins(former_urls), note)
 
     async def generate(
         self,
@@ -59,12 +59,15 @@ class ApiModel:
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
         """One reply; raises ModelError where the server gives none that can be used."""
-        request, refused = self.request(messages, tools, options), self._echo.refused
-        watch = LoopWatch()
+        rules, watch = self._dialect.rules, LoopWatch()
+        request = self.request(messages, tools, options)
+        if self._stream:
+            fields = self._api.stream_fields
+            request |= {name: fields[name] for name in fields if name not in rules.refused}
         try:
             body = await (self._streamed(request, watch) if self._stream else self._whole(request))
         except ModelError as exc:
-            failure = self._echo.classify(exc, messages, refused)
+            failure = self._dialect.classify(exc, messages, request, rules)
         else:
             reply = self._reply(body, request, messages)
             if options.schema is not None and reply.finish_reason == "stop":
@@ -82,7 +85,7 @@ class ApiModel:
         """What is sent, but for the fields of a stream."""
         parameters = self._parameters
         sent = parameters.with_roles(messages)
-        question = Question(self._model, sent, tools, options, parameters, self._echo)
+        question = Question(self._model, sent, tools, options, parameters, self._dialect)
         chooses = bool(tools) and options.tool_choice != "auto"  # auto is what a server does anyway
         return parameters.body(
             {
@@ -101,8 +104,8 @@ class ApiModel:
         return await self._endpoint.post(self._api.path, request)
 
     async def _streamed(self, request: Json, watch: LoopWatch) -> Json:
-        fields, cut = {**request, **self._api.stream_fields}, self._api.cut
-        events = await self._endpoint.events(self._api.path, fields, watch if cut else None)
+        cut = self._api.cut
+        events = await self._endpoint.events(self._api.path, request, watch if cut else None)
         if cut is not None and watch.loop is not None:
             events.append(cut(events))
         body = self._api.whole(events)
@@ -117,7 +120,7 @@ class ApiModel:
         reply = self._api.reply(failures.cleaned(body), exchange)
         if isinstance(reply, Fault):
             raise self._failure(reply, request)
-        self._echo.report_excess(reply.message)
+        self._dialect.report_excess(reply.message)
         return reply
 
     def _with_loop(self, reply: Reply, watch: LoopWatch) -> Reply:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from agent_env.models.cleaning import Json
 from agent_env.records.schema import Usage
+
+CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
+"""Names of input tokens that a cache held: OpenAI and Kimi, DeepSeek, litellm."""
+WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
+"""Names of input tokens that were written to a cache: OpenRouter, litellm."""
 
 
 def text(of: Json, *names: str) -> str:
@@ -25,9 +32,11 @@ def records(of: Json, name: str) -> list[Json]:
 
 def usage(of: Json, inputs: str, outputs: str) -> Usage:
     """Tokens as the server counted them, by the names that its API has for input and output."""
+    details = record(of, f"{inputs}_details")
     counts = Usage(
         input_tokens=_count(of, inputs),
-        cached_tokens=_count(record(of, f"{inputs}_details"), "cached_tokens"),
+        cached_tokens=_first_count((details, of), CACHED),
+        cache_write_tokens=_first_count((details, of), WRITTEN),
         output_tokens=_count(of, outputs),
         reasoning_tokens=_count(record(of, f"{outputs}_details"), "reasoning_tokens"),
     )
@@ -42,6 +51,11 @@ def usage_of(answer: Json) -> Usage | None:
     chat, ours = usage(fields, *names[:2]), usage(fields, *names[2:])
     counts = ours if chat.source is None else chat
     return None if counts.source is None else counts
+
+
+def _first_count(places: Iterable[Json], names: Sequence[str]) -> int | None:
+    counts = (_count(of, name) for of in places for name in names)
+    return next((count for count in counts if count is not None), None)
 
 
 def _count(of: Json, name: str) -> int | None:

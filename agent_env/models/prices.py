@@ -54,19 +54,22 @@ def _facts(file: Path, name: str, row: Any) -> ModelFacts:
 def cost_usd(usage: Usage, facts: ModelFacts | None) -> float | None:
     """What a call cost; None where a price or a count is unknown.
 
-    Cached tokens that the server does not tell apart cost as much as the others: then this is an
-    upper bound.
+    Tokens of a cache that the server does not tell apart, or that the table has no price for, cost
+    as much as the others: an upper bound for those that the cache held, a lower one for those
+    written to it, where they cost more.
     """
     if facts is None or facts.input_per_million is None or facts.output_per_million is None:
         return None
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
-    cached = usage.cached_tokens or 0
-    cached_price = facts.cached_input_per_million
-    if cached_price is None:
-        cached_price = facts.input_per_million
-    spent = (usage.input_tokens - cached) * facts.input_per_million + cached * cached_price
-    return (spent + usage.output_tokens * facts.output_per_million) / MILLION
+    plain = facts.input_per_million
+    spent = usage.input_tokens * plain + usage.output_tokens * facts.output_per_million
+    for count, price in (
+        (usage.cached_tokens, facts.cached_input_per_million),
+        (usage.cache_write_tokens, facts.cache_write_per_million),
+    ):
+        spent += (count or 0) * (0.0 if price is None else price - plain)
+    return spent / MILLION
 
 
 def is_priced(facts: ModelFacts | None) -> bool:

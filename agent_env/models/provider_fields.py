@@ -1,14 +1,17 @@
 """What a server's message holds beside the fields that we know: kept, and given back as it came.
 
 Thinking models want their own words back with the next request: `reasoning_content` (DeepSeek,
-Kimi, GLM), `reasoning` (vLLM), `reasoning_details` (OpenRouter, MiniMax),
-`extra_content.google.thought_signature` on a tool call (Gemini), and whatever comes next. So no
-field is looked for by name: all are kept, of the message, of its calls and of their functions.
+Kimi, GLM), `reasoning` (vLLM), `reasoning_details` (OpenRouter, MiniMax), `thinking_blocks`
+(Anthropic through litellm), `extra_content.google.thought_signature` on a tool call (Gemini), and
+whatever comes next. So no field is looked for by name: all are kept, of the message, of its calls
+and of their functions.
 
-Guarantees: a reasoning text is stored once, in Message.reasoning, however many fields repeat it; a
-name that is one of ours does no harm, for the fields stand apart and ours are sent over them.
+Guarantees: a reasoning text is stored once, in Message.reasoning, however many fields repeat it, as
+is a field that another one holds again; a name that is one of ours does no harm, for the fields
+stand apart and ours are sent over them.
 Bounds: MOST letters a message and DEEPEST levels a field; what is beyond is named in `left_out`.
-Not kept: nulls, empty lists and objects, the `index` of a call, and what stands beside the message.
+Not kept: nulls, but for those of REASONING, which DeepSeek wants back; empty lists and objects, the
+`index` of a call, and what stands beside the message.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from agent_env.models.cleaning import Json
+from agent_env.models.json_fields import records
 from agent_env.records.schema import Message, ProviderFields, ReasoningSpan, ToolCall
 
 MOST = 2_000_000
@@ -33,11 +37,13 @@ OUR_CALL = frozenset({"id", "index", "function"})
 OUR_FUNCTION = frozenset({"name", "arguments"})
 LABELS = frozenset({"type", "format", "id", "role", "name", "object", "model", "status"})
 """Strings that a stream repeats; all others come in pieces."""
+TEXTS = ("text", "thinking", "summary")
+"""What items of a list hold that come in pieces without an index; all other items are whole."""
 
 
 def merged(values: Sequence[JsonValue], name: str = "", depth: int = DEEPEST) -> JsonValue:
     """One value of those that a stream sends for a field: texts are joined, objects merged, lists
-    merged by the `index` of their items or else extended; of anything else the last one stays."""
+    merged by the `index` or the type of their items; of anything else the last one stays."""
     values = [value for value in values if value is not None]
     if len(values) < 2 or depth == 0:
         return values[-1] if values else None
@@ -53,26 +59,44 @@ def merged(values: Sequence[JsonValue], name: str = "", depth: int = DEEPEST) ->
         }
     lists = [value for value in values if isinstance(value, list)]
     if len(lists) == len(values):
-        return _merged_lists([item for each in lists for item in each], depth - 1)
+        return _merged_lists(lists, depth - 1)
     return values[-1]
 
 
-def _merged_lists(items: Sequence[JsonValue], depth: int) -> list[JsonValue]:
-    """Items of one index belong together unless their types differ (OpenRouter's may)."""
+def _merged_lists(lists: Sequence[Sequence[JsonValue]], depth: int) -> list[JsonValue]:
+    """Items of one index belong together unless their types differ (OpenRouter's may). One without
+    index goes on with the item that ended the list before, where both are texts of one type, until
+    a signature closes it (litellm)."""
     groups: list[list[JsonValue]] = []
     latest: dict[int, tuple[list[JsonValue], JsonValue]] = {}
-    for item in items:
-        index = item.get("index") if isinstance(item, dict) else None
-        if not isinstance(item, dict) or not isinstance(index, int):
-            groups.append([item])
-            continue
-        group, kind = latest.get(index, ([], None))
-        if not group or item.get("type", kind) != kind:
-            group, kind = [], item.get("type")
-            groups.append(group)
-            latest[index] = group, kind
-        group.append(item)
+    for items in lists:
+        is_first = True
+        for item in items:
+            index = item.get("index") if isinstance(item, dict) else None
+            if not isinstance(item, dict) or not isinstance(index, int):
+                if is_first and groups and _goes_on(groups[-1], item):
+                    groups[-1].append(item)
+                else:
+                    groups.append([item])
+                is_first = False
+                continue
+            group, kind = latest.get(index, ([], None))
+            if not group or item.get("type", kind) != kind:
+                group, kind = [], item.get("type")
+                groups.append(group)
+                latest[index] = group, kind
+            group.append(item)
+            is_first = False
     return [merged(group, "", depth) for group in groups]
+
+
+def _goes_on(group: Sequence[JsonValue], item: JsonValue) -> bool:
+    """Whether the item is the next piece of the group's."""
+    last = group[-1]
+    if not isinstance(last, dict) or not isinstance(item, dict) or "index" in last:
+        return False
+    is_text = any(name in last and name in item for name in TEXTS)
+    return is_text and last.get("type") == item.get("type") and not last.get("signature")
 
 
 def without_excess(message: Json) -> tuple[Json, dict[str, str]]:
@@ -134,12 +158,20 @@ def reasoning_in(message: Mapping[str, JsonValue]) -> str | None:
     for name in REASONING:
         if isinstance(text := message.get(name), str) and text:
             return text
-    details = message.get("reasoning_details")
-    parts = (
-        [each for each in details if isinstance(each, dict)] if isinstance(details, list) else []
-    )
-    texts = (part.get("text") or part.get("summary") for part in parts)
-    return "".join(text for text in texts if isinstance(text, str)) or None
+    for name in ("reasoning_details", "thinking_blocks", "content"):
+        texts = TEXTS if name != "content" else ("thinking",)
+        parts = records(dict(message), name)
+        if thoughts := "".join(_text_of(part, texts) for part in parts):
+            return thoughts
+    return None
+
+
+def _text_of(part: Json, names: Sequence[str]) -> str:
+    """The first of the texts that the part holds; Mistral's are lists of parts."""
+    value = next((part[name] for name in names if part.get(name)), "")
+    if isinstance(value, list):
+        return "".join(_text_of(inner, TEXTS) for inner in records(part, "thinking"))
+    return value if isinstance(value, str) else ""
 
 
 def fields_of(
@@ -151,10 +183,11 @@ def fields_of(
 ) -> ProviderFields | None:
     """What the message and its calls hold beside what we know; None where that is nothing."""
     spans: list[ReasoningSpan] = []
+    kept = {n: message[n] for n in message if _is_kept(n, message[n])}
+    copies = tuple(_copies(kept))
     beside = {
-        name: _without(value, reasoning or "", (name,), spans)
-        for name, value in message.items()
-        if value not in (None, [], {}) and _is_unknown(name, value)
+        name: _without(_less_copies(name, kept[name], copies), reasoning or "", (name,), spans)
+        for name in kept
     }
     of_calls = {call.id: extra for call, sent in calls if (extra := _beside_call(sent))}
     if not (beside or of_calls or left_out):
@@ -164,8 +197,30 @@ def fields_of(
         message=beside,
         calls=of_calls,
         reasoning_at=tuple(spans),
+        copies=copies,
         left_out={name: str(why) for name, why in left_out.items()},
     )
+
+
+def _is_kept(name: str, value: JsonValue) -> bool:
+    if value in (None, [], {}):
+        return value is None and name in REASONING
+    return _is_unknown(name, value)
+
+
+def _copies(message: Json) -> Iterator[tuple[str, str]]:
+    """Where an object of the message repeats a field of the message."""
+    for name, value in message.items():
+        for inner, content in value.items() if isinstance(value, dict) else ():
+            if inner != name and inner in message and content == message[inner]:
+                yield name, inner
+
+
+def _less_copies(name: str, value: JsonValue, copies: Sequence[tuple[str, str]]) -> JsonValue:
+    own = {inner for outer, inner in copies if outer == name}
+    if not own or not isinstance(value, dict):
+        return value
+    return {inner: value[inner] for inner in value if inner not in own}
 
 
 def _is_unknown(name: str, value: JsonValue) -> bool:
@@ -222,12 +277,15 @@ def echo_fields(message: Message, refused: frozenset[str]) -> tuple[Json, dict[s
     stored = message.provider_fields
     if stored is None:
         return {}, {}
-    whole: Any = copy.deepcopy(stored.message) if stored.reasoning_at else stored.message
+    is_whole = not (stored.reasoning_at or stored.copies)
+    whole: Any = stored.message if is_whole else copy.deepcopy(stored.message)
     for span in stored.reasoning_at:
         place = whole
         for step in span.path[:-1]:
             place = place[step]
         place[span.path[-1]] = (message.reasoning or "")[span.start : span.end]
+    for outer, inner in stored.copies:
+        whole[outer][inner] = whole[inner]
     taken_out = OURS | refused
     fields = {name: value for name, value in whole.items() if name not in taken_out}
     return fields, {id_: _less(stored.calls[id_], refused) for id_ in stored.calls}

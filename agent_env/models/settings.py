@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
-from agent_env.models.echo import EchoMode
+from agent_env.models.dialect import EchoMode
 from agent_env.models.request_fields import Parameters
 from agent_env.protocols import Model
 

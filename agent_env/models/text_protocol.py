@@ -6,6 +6,8 @@ The format (docs/models.md has an example):
   line of three backticks; in it stands one JSON object with `name` and `arguments` and no more.
 - The results come in one user message, each in a block `tool_result NUMBER NAME`, in the order
   of the calls; its fence is longer than any row of backticks in the result.
+- A reply ends where the model begins such a block itself: by a stop sequence, and where the server
+  takes none, by a cut. What is cut off stands in the trace (`Reply.invented`).
 
 Reading is strict, or lenient: then a call in a fenced block of any name, such as `json`, is taken
 where all else is right. What looks like a call and is none becomes a call with a `problem`, which
@@ -26,7 +28,7 @@ from pydantic import JsonValue
 from agent_env.models.call_ids import ids_in, unique_id
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
 from agent_env.records.json_schema import any_of, closed, one_of, strict
-from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
+from agent_env.records.schema import InventedResults, Message, Reply, ToolCall, ToolSpec
 
 FENCE = "```"
 CALL = "tool_call"
@@ -35,6 +37,10 @@ FORM = f'{FENCE}{CALL}\n{{"name": "TOOL", "arguments": {{"NAME": "VALUE"}}}}\n{F
 """As the introduction shows it, before it lists the tools."""
 BLOCK = re.compile(rf"^{FENCE}([\w-]*)[ \t]*\n(.*?)(?:^{FENCE}[ \t]*$|\Z)", re.M | re.S)
 TAGGED = re.compile(r"<(tool_call|function_call|function=)")
+STOP = (f"{FENCE}{RESULT}",)
+INVENTED = re.compile(rf"^(?:`{{3,}}[ \t]*{RESULT}\b|{RESULT} \d+ \w)", re.M)
+MOST_INVENTED = 2_000
+"""Characters of what was cut off that are kept."""
 CLOSED = re.compile(rf"^{FENCE}[ \t]*\Z", re.M)
 
 INTRODUCTION = f"""\
@@ -89,9 +95,14 @@ class TextProtocol:
         is_held = options.schema is not None
         sent = in_text(messages, tools, options.tool_choice, is_held)
         schema = held_schema(tools, options)
-        reply = await self._inner.generate(sent, (), ReplyOptions(seed=options.seed, schema=schema))
+        has_tools = bool(tools) or any(message.role == "tool" for message in messages)
+        stop = STOP if has_tools and not is_held else ()
+        reply = await self._inner.generate(
+            sent, (), ReplyOptions(seed=options.seed, schema=schema, stop=stop)
+        )
         if is_held:
             return _with(reply, messages, [call] if (call := _held_call(reply, tools)) else ())
+        reply = without_invented(reply) if stop else reply
         cut = reply.finish_reason == "length"
         calls = _calls(reply.message.content, cut, tools, self._lenient) if tools else ()
         return _with(reply, messages, calls)
@@ -101,6 +112,23 @@ class TextProtocol:
         close = getattr(self._inner, "close", None)
         if close is not None:
             await close()
+
+
+def without_invented(reply: Reply) -> Reply:
+    """The reply up to the first tool's result that the model wrote itself."""
+    text = reply.message.content
+    start = text.rfind("</think>") + 1
+    places = [match.start() for match in INVENTED.finditer(text, start)]
+    if not places:
+        return reply
+    content, rest = text[: places[0]].rstrip(), text[places[0] :]
+    return reply.model_copy(
+        update={
+            "message": reply.message.model_copy(update={"content": content}),
+            "finish_reason": "stop" if reply.finish_reason == "length" else reply.finish_reason,
+            "invented": InventedResults(count=len(places), text=rest[:MOST_INVENTED]),
+        }
+    )
 
 
 def in_text(

@@ -74,6 +74,8 @@ class TextFile(Stored):
 class Probe(Stored):
     """One short call of a preflight."""
 
+    is_held: Plain[bool] = Field(default=False, exclude_if=lambda its: not its)
+    """Whether the call is a text that a schema holds, as native tools gave none."""
     tools: Plain[tuple[str, ...]] = ()
     """Names of the tools offered."""
     tool_choice: Plain[Literal["auto", "required", "none"]] = "auto"
@@ -335,6 +337,11 @@ class Manifest(Stored):
     def served_model(self) -> str | None:
         """The model that answered the last preflight, as the server names it."""
         return self.preflights[-1].served_model if self.preflights else None
+
+    @property
+    def is_in_text(self) -> bool:
+        """Whether tools are offered by the text protocol."""
+        return self.model_parameters.get("tool_protocol") == "text"
 
     @property
     def problems(self) -> dict[str, str]:

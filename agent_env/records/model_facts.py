@@ -15,6 +15,8 @@ class ModelFacts(Record):
     """USD for a million input tokens."""
     cached_input_per_million: Money[float | None] = Field(default=None, ge=0)
     """USD for a million cached input tokens; None: the price of the others."""
+    cache_write_per_million: Money[float | None] = Field(default=None, ge=0)
+    """USD for a million input tokens written to the cache; None: the price of the others."""
     output_per_million: Money[float | None] = Field(default=None, ge=0)
     """USD for a million output tokens, reasoning included."""
     date: Plain[str] = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")

@@ -185,6 +185,8 @@ class ProviderFields(Stored):
     calls: Plain[dict[str, dict[str, JsonValue]]] = {}
     """Fields of its tool calls, by call id."""
     reasoning_at: tuple[ReasoningSpan, ...] = ()
+    copies: Plain[tuple[tuple[str, str], ...]] = Field(default=(), exclude_if=lambda its: not its)
+    """Objects of the message that hold another field of it again, and that field's name."""
     left_out: Plain[dict[str, str]] = {}
     """Fields that were too large to keep, with the reason."""
 
@@ -213,6 +215,9 @@ class Usage(Stored):
     input_tokens: Plain[int | None] = None
     """All input tokens, cached ones included."""
     cached_tokens: Plain[int | None] = None
+    """Those that the provider's prompt cache held."""
+    cache_write_tokens: Plain[int | None] = Field(default=None, exclude_if=lambda its: its is None)
+    """Those that were written to it, at a price of their own; None where the server tells none."""
     output_tokens: Plain[int | None] = None
     """All output tokens, reasoning included."""
     reasoning_tokens: Plain[int | None] = None
@@ -235,6 +240,15 @@ class Repetition(Stored):
     """Estimate: the output limit less what was written; None without a limit."""
 
 
+class InventedResults(Stored):
+    """Results of tools that a model wrote itself, under the text protocol."""
+
+    count: Plain[int]
+    """Blocks that begin like a result."""
+    text: Plain[str]
+    """What was cut off the reply's end, from the first of them on; at most 2,000 characters."""
+
+
 class Reply(Stored):
     """The result of one model call."""
 
@@ -251,6 +265,8 @@ class Reply(Stored):
     """Pages that the provider's own tools opened or consulted; their bytes are not known."""
     repetition: Repetition | None = Field(default=None, exclude_if=lambda loop: loop is None)
     """The loop in which it ends; None for none."""
+    invented: InventedResults | None = Field(default=None, exclude_if=lambda its: its is None)
+    """What was cut off its end; None for nothing."""
     cached_at: Plain[str | None] = None
     """When the reply was first received, if it comes from the reply cache and so cost nothing."""
 
@@ -356,6 +372,8 @@ class Episode(Stored):
     """Replies that came from the reply cache."""
     cut_outputs: Plain[int] = 0
     """Tool outputs that were cut to fit into the context."""
+    invented_results: Plain[int] = 0
+    """Results of tools that the model wrote itself, cut off its replies."""
     saved_tokens: Plain[int | None] = 0
     """Estimate: output tokens that were not written as looping replies were cut; None where a reply
     had no limit."""

@@ -208,6 +208,8 @@ class OpenRun:
                     calls_in_text=arrival.calls_in_text,
                     forms=tuple(filter(None, arrival.forms.split(","))),
                     problem=problems.get(condition.name),
+                    invented=arrival.invented,
+                    in_text=self.manifest.is_in_text,
                 )
                 rows.append((with_mark(condition.name, problems), row))
         return rows

@@ -131,7 +131,7 @@ async def _recorded_model(run: Run, options: ReplayOptions, stack: AsyncExitStac
 def _strategies(run: Run) -> Callable[[Sample, Condition], Strategy]:
     """The strategies of the run, with its cited pages and worked examples."""
     contexts = contexts_of(run, run.manifest())
-    in_text = run.manifest().model_parameters.get("tool_protocol") == "text"
+    in_text = run.manifest().is_in_text
     return lambda sample, condition: strategy_of(
         run.task, contexts, sample, condition, in_text, run.plugins
     )[0]

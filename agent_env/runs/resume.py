@@ -13,7 +13,7 @@ from agent_env.registry import Objects
 from agent_env.runs.options import ForkOptions, ResumeOptions, with_changes
 from agent_env.runs.run import Run
 from agent_env.runs.serving import other_server, start_server
-from agent_env.runs.start import Engine, Listener, is_in_text, preflight_update, run_episodes
+from agent_env.runs.start import Engine, Listener, preflight_update, run_episodes
 from agent_env.wiring.local_models import as_now, is_local
 from agent_env.wiring.mcp import servers_now
 from agent_env.wiring.plugins import uses_in, with_model
@@ -91,7 +91,7 @@ def _was_refused(run: Run) -> bool:
     manifest = run.manifest()
     if not manifest.preflights or next(run.traces(), None) is not None:
         return False
-    return refusal(manifest.preflights[-1], is_in_text(manifest)) is not None
+    return refusal(manifest.preflights[-1], manifest.is_in_text) is not None
 
 
 def _server(manifest: Manifest) -> tuple[str, object]:

@@ -139,7 +139,7 @@ async def preflight_update(
 
     if api_of(manifest.model, run.plugins) is None:
         return {}
-    in_text = is_in_text(manifest)
+    in_text = manifest.is_in_text
     run.rooms = await open_rooms(
         run, manifest, run.task, stack, note, run.parts, plugins=run.plugins
     )
@@ -147,7 +147,7 @@ async def preflight_update(
     reason = refusal(result, in_text)
     if reason is not None and not anyway:
         raise PreflightRefused(reason, result)
-    for remark in remarks(result):
+    for remark in remarks(result, in_text):
         note(f"preflight: {remark}")
     parameters = manifest.model_parameters
     if in_text and saw_fences(result) and "text_calls" not in parameters:
@@ -157,11 +157,6 @@ async def preflight_update(
         model, tokenizer = await open_counted(lenient, note, stack, run.plugins)
         run.rooms = replace(run.rooms, model=model, tokenizer=tokenizer)
     return {"model_parameters": parameters, "preflights": (*manifest.preflights, result)}
-
-
-def is_in_text(manifest: Manifest) -> bool:
-    """Whether tools are offered by the text protocol."""
-    return manifest.model_parameters.get("tool_protocol") == "text"
 
 
 async def _preflight(
@@ -186,7 +181,8 @@ async def _preflight(
             manifest.model, address, rooms.plugins, variable_in(manifest.model_parameters)
         )
         name = split_address(manifest.model)[0]
-        target = Target(name, address, facts, is_in_text(manifest))
+        can_hold = rooms.task.form is not None
+        target = Target(name, address, facts, manifest.is_in_text, can_hold)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         contexts = [
             _context_check(rooms, condition, samples, offers.get(condition.tools, ()))
@@ -310,7 +306,4 @@ def _own_rule(
 def _watch(manifest: Manifest, note: Callable[[str], None]) -> Watch:
     from agent_env.episodes.watch import Watch
 
-    watch = Watch(note, manifest.served_model)
-    if manifest.model_parameters.get("tool_protocol") == "text":
-        watch.remedy = "It is no valid call, perhaps as the reply was cut: try --max-output-tokens"
-    return watch
+    return Watch(note, manifest.served_model, manifest.is_in_text)

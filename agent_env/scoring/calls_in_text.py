@@ -24,7 +24,8 @@ TAGS: dict[str, re.Pattern[str]] = {
     "<｜tool▁calls▁begin｜>": re.compile(r"<[|｜]tool[▁_ ]calls?[▁_ ]begin[|｜]>"),
     "<function=…>": re.compile(r"<function=[\w.-]+>|<function_calls?>\s*[\[{<]"),
     "<invoke …>": re.compile(r"<(?:｜DSML｜)?invoke name=[\"'][\w.-]+[\"']"),
-    "```tool_code": re.compile(r"^```tool_(?:code|call)[ \t]*\n\s*\S", re.M),
+    "```tool_code": re.compile(r"^```tool_code[ \t]*\n\s*\S", re.M),
+    "```tool_call": re.compile(r"^```tool_call[ \t]*\n\s*\S", re.M),
     "functools[…]": re.compile(r"\bfunctools\s*\[\s*\{"),
 }
 """How a call begins, by the name of its form."""
@@ -53,9 +54,31 @@ def call_in_text(text: str | None, tools: Collection[str] = ()) -> str | None:
     return BARE_JSON if _is_call(text, tools) else None
 
 
-def answer_with_call(episode: Episode) -> str | None:
-    """The form of the call in the episode's answer; None without a call or without tools."""
-    return call_in_text(episode.answer, episode.tools) if episode.tools else None
+def answer_with_call(episode: Episode, tools: Collection[str] | None = None) -> str | None:
+    """The form of a call in the episode's answer that nobody read; None without one or without
+    tools (`tools`, where the episode does not name them). A reply whose calls were read, as the
+    text protocol does, and one that its limit cut, are other faults."""
+    names = episode.tools if tools is None else tools
+    if not names or episode.stop_reason == "truncated":
+        return None
+    replies = (m for m in reversed(episode.messages) if m.role == "assistant" and m.content)
+    last = next(replies, None)
+    if last is not None and last.tool_calls:
+        return None
+    return call_in_text(episode.answer, names)
+
+
+def remedy(in_text: bool) -> str:
+    """What to do about such calls; `in_text`: under the text protocol."""
+    if in_text:
+        return (
+            "take --answer-format schema, where the server holds replies to one, or --text-calls "
+            "lenient for calls in fenced JSON"
+        )
+    return (
+        "take --tool-protocol text, or start the server with a parser that fits the model (vLLM, "
+        "SGLang: --tool-call-parser; llama.cpp: --jinja)"
+    )
 
 
 def _is_call(text: str, tools: Collection[str]) -> bool:

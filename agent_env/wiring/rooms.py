@@ -329,7 +329,7 @@ async def open_rooms(
         sandbox,
         tokenizer,
         contexts,
-        calls_in_text=manifest.model_parameters.get("tool_protocol") == "text",
+        calls_in_text=manifest.is_in_text,
         hosted=manifest.model_parameters.get("hosted_tools") is True,
         materials=by_digest(folder.materials()),
         plugins=plugins,

@@ -46,6 +46,7 @@ def test_a_call_in_text_is_said_once_with_the_remedy() -> None:
     watch.answer("web/c.1", CALL, [SEARCH])
     watch.answer("web/d.1", CALL, [SEARCH])
     assert said == [
-        "web/c.1 ended with a tool call as text (bare JSON), which nobody ran; score counts these. "
-        "Take --tool-protocol text, or a parser of the server that fits the model"
+        "web/c.1 ended with a tool call as text (bare JSON), which nobody ran; score counts these: "
+        "take --tool-protocol text, or start the server with a parser that fits the model (vLLM, "
+        "SGLang: --tool-call-parser; llama.cpp: --jinja)"
     ]

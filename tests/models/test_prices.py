@@ -47,6 +47,16 @@ def test_cached_tokens_have_their_own_price() -> None:
     assert cost_usd(usage, row) == pytest.approx(1.2 + 0.2 + 4.0)
 
 
+def test_tokens_written_to_a_cache_have_their_own_price() -> None:
+    prices = {"input_per_million": 2.0, "cached_input_per_million": 0.5, "output_per_million": 8.0}
+    usage = Usage(
+        input_tokens=1_000_000, cached_tokens=400_000, cache_write_tokens=200_000, output_tokens=0
+    )
+    written = facts(**prices, cache_write_per_million=2.5)
+    assert cost_usd(usage, written) == pytest.approx(0.4 * 2.0 + 0.4 * 0.5 + 0.2 * 2.5)
+    assert cost_usd(usage, facts(**prices)) == pytest.approx(0.6 * 2.0 + 0.4 * 0.5)
+
+
 def test_cached_tokens_that_are_not_told_apart_cost_like_the_others() -> None:
     row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)
     assert cost_usd(Usage(input_tokens=1_000_000, output_tokens=0), row) == pytest.approx(2.0)

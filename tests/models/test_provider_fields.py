@@ -33,9 +33,23 @@ KEPT = {
             {"type": "text", "text": "Friday"},
         ]
     },
+    "deepseek without a thought": {"reasoning_content": None},
+    "litellm": {
+        "reasoning_content": THOUGHTS + "Short.",
+        "thinking_blocks": [
+            {"type": "thinking", "thinking": THOUGHTS, "signature": "s1"},
+            {"type": "redacted_thinking", "data": "gAAA"},
+            {"type": "redacted_thinking", "data": "gBBB"},
+            {"type": "thinking", "thinking": "Short.", "signature": "s2"},
+        ],
+        "provider_specific_fields": {"citations": None},
+    },
     "names of ours": {"provider_items": [1], "reasoning": {"content": [None]}, "tool_call_id": "z"},
     "numbers": {"seen": True, "share": 0.5, "big": 2**70, "nested": {"a/b": [[], {}, {"c": None}]}},
 }
+
+
+KEPT["litellm"]["provider_specific_fields"]["thinking_blocks"] = KEPT["litellm"]["thinking_blocks"]
 
 
 def completion(message: dict) -> bytes:
@@ -66,12 +80,22 @@ def test_the_message_goes_back_as_the_server_sent_it(message):
 
 
 @pytest.mark.parametrize(
-    "name", ["deepseek, kimi, glm", "vllm, both names", "openrouter", "minimax"]
+    "name", ["deepseek, kimi, glm", "vllm, both names", "openrouter", "minimax", "mistral"]
 )
 def test_reasoning_is_stored_once(name):
     got, _ = ask(ChatCompletions, completion(KEPT[name]))
     assert got.message.reasoning == THOUGHTS
     assert got.message.model_dump_json().count("First the year") == 20
+
+
+def test_a_field_that_another_one_holds_again_is_stored_once():
+    got, _ = ask(ChatCompletions, completion(KEPT["litellm"]))
+    stored = got.message.model_dump_json()
+    assert (stored.count("First the year"), stored.count("gAAA"), stored.count('"s1"')) == (
+        20,
+        1,
+        1,
+    )
 
 
 def test_of_several_details_each_is_a_part_of_the_one_stored_text():
@@ -115,6 +139,58 @@ def test_a_stream_keeps_what_a_whole_body_keeps(name):
     assert streamed.message.reasoning == got.message.reasoning
 
 
+PIECES = {
+    "litellm, in pieces": (
+        "litellm",
+        [
+            {"thinking_blocks": [{"type": "thinking", "thinking": THOUGHTS[:40]}]},
+            {"thinking_blocks": [{"type": "thinking", "thinking": THOUGHTS[40:]}]},
+            {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "s1"}]},
+            {"thinking_blocks": [{"type": "redacted_thinking", "data": "gAAA"}]},
+            {"thinking_blocks": [{"type": "redacted_thinking", "data": "gBBB"}]},
+            {"thinking_blocks": [{"type": "thinking", "thinking": "Sho"}]},
+            {"thinking_blocks": [{"type": "thinking", "thinking": "rt."}]},
+            {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "s2"}]},
+        ],
+    ),
+    "litellm, block by block": (
+        "litellm",
+        [{"thinking_blocks": [block]} for block in KEPT["litellm"]["thinking_blocks"]],
+    ),
+    "mistral": (
+        "mistral",
+        [
+            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": half}]}]}
+            for half in (THOUGHTS[:40], THOUGHTS[40:])
+        ]
+        + [{"content": "Fri"}, {"content": "day"}],
+    ),
+    "deepseek": (
+        "deepseek without a thought",
+        [{"content": "", "reasoning_content": None}, {"content": "", "reasoning_content": None}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_without_an_index_are_joined_by_their_type(name):
+    kind, deltas = PIECES[name]
+    whole = {"role": "assistant", "content": "", "tool_calls": [CALL]} | KEPT[kind]
+    if kind == "mistral":
+        whole["content"] = [
+            {n: part[n] for n in part if n != "closed"} for part in KEPT["mistral"]["content"]
+        ]
+    for delta in deltas:
+        if blocks := delta.get("thinking_blocks"):
+            delta["reasoning_content"] = blocks[0].get("thinking", "")
+            delta["provider_specific_fields"] = {"citations": None, "thinking_blocks": blocks}
+    calls = {"tool_calls": [{"index": 0} | CALL]}
+    answer = events(*map(chunk, [*deltas, calls]), chunk({}, "tool_calls"))
+    streamed, _ = ask(ChatCompletions, answer, stream=True)
+    assert sent_after(streamed.message) == whole
+    assert streamed.message.model_dump_json().count("gAAA") == (kind == "litellm")
+
+
 def _pieces(message: dict) -> list[dict]:
     """The message as a provider streams it: texts in two halves, the labels in each."""
     deltas: list[dict] = [{"role": "assistant", "content": ""}]
@@ -146,6 +222,10 @@ def test_pieces_of_a_field_are_joined_by_what_they_are():
     }
     assert merged(["a", {"b": 1}]) == {"b": 1}
     assert merged([]) is None
+    cited = [[{"type": "url_citation", "url": "a"}], [{"type": "url_citation", "url": "b"}]]
+    assert merged(cited) == [cited[0][0], cited[1][0]]
+    text = {"type": "text", "text": "a"}
+    assert merged([[text, text], [text]]) == [text, {"type": "text", "text": "aa"}]
 
 
 @pytest.mark.parametrize(
@@ -234,7 +314,7 @@ def test_a_field_that_the_server_refuses_is_left_out_from_then_on(said, echo, re
     assert before["reasoning_content"] == "Hm."
     assert ("reasoning_content" in after, after["seen"]) == (not retryable, True)
     assert len(notes) == (1 if retryable else 0)
-    assert not retryable or notes[0].startswith("reasoning_content is not sent back any more: ")
+    assert not retryable or notes[0].startswith("reasoning_content is not sent any more: ")
 
 
 def test_an_error_that_asks_for_the_field_is_no_refusal():

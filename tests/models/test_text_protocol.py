@@ -122,6 +122,33 @@ def test_of_a_reply_that_was_cut_only_closed_blocks_are_calls():
     assert got.finish_reason == "length"
 
 
+@pytest.mark.parametrize(
+    "begin", ["```tool_result 1 lookup\n", "```tool_result\n", "````tool_result", "tool_result 1 x"]
+)
+def test_a_result_that_the_model_wrote_itself_is_cut_off_and_counted(begin):
+    invented = f"{begin} a page\n```\n\n```tool_result 2 lookup\nanother\n```\nMY ANSWER: None"
+    got = read(f"{GOOD}\n\n{invented}", "length")
+    assert got.message.content == GOOD
+    assert [call.name for call in got.message.tool_calls] == ["lookup"]
+    assert got.finish_reason == "tool_calls"
+    assert (got.invented.count, got.invented.text) == (2, invented)
+
+
+def test_what_only_speaks_of_results_is_kept():
+    text = "The tool_result says so. MY ANSWER: None"
+    got = read(text)
+    assert (got.message.content, got.invented) == (text, None)
+    assert read("<think>```tool_result 1 lookup\n</think>Yes").message.content.endswith("Yes")
+
+
+def test_a_model_without_tools_gets_no_stop_sequence():
+    inner = ScriptedModel([answer("x"), answer("y")])
+    asyncio.run(TextProtocol(inner).generate([USER], [], ReplyOptions()))
+    result = Message(role="tool", tool_call_id="a", content="first")
+    asyncio.run(TextProtocol(inner).generate([USER, result], [], ReplyOptions()))
+    assert [options.stop for options in inner.options] == [(), ("```tool_result",)]
+
+
 def test_other_json_in_a_block_is_no_call():
     assert read('```json\n{"name": "Ada", "arguments": 1}\n```').message.tool_calls == ()
 
@@ -133,7 +160,7 @@ def test_the_tools_stand_in_the_system_text_and_no_tool_is_offered():
     asyncio.run(TextProtocol(inner).generate([system, USER], [LOOKUP], options))
     ((messages, tools),) = inner.requests
     assert tools == ()
-    assert inner.options == [ReplyOptions(seed=5)]
+    assert inner.options == [ReplyOptions(seed=5, stop=("```tool_result",))]
     assert [message.role for message in messages] == ["system", "user"]
     told = messages[0].content
     assert told.startswith("Be brief.\n\nThere are tools that you can use.")

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from agent_env.records.schema import Episode
-from agent_env.scoring.calls_in_text import answer_with_call, call_in_text
+from agent_env.records.schema import Episode, Message, ToolCall
+from agent_env.scoring.calls_in_text import answer_with_call, call_in_text, remedy
 
 CALL = '{"name": "web_search", "arguments": {"query": "Falklands War"}}'
 
@@ -100,3 +100,23 @@ def test_only_an_episode_with_tools_can_have_a_call_in_its_answer() -> None:
     assert answer_with_call(episode) is None
     offered = episode.model_copy(update={"tools": ("web_search",)})
     assert answer_with_call(offered) == "bare JSON"
+
+
+def test_a_call_that_was_read_or_cut_is_none_that_nobody_ran() -> None:
+    block = f"```tool_call\n{CALL}\n```"
+    call = ToolCall(id="a", name="web_search", arguments="{}")
+    ended = Episode(
+        sample="a", condition="web", repeat=1, model="m", status="finished", answer=block,
+        tools=("web_search",), stop_reason="steps",
+        messages=(Message(role="assistant", content=block, tool_calls=(call,)),),
+    )  # fmt: skip
+    assert answer_with_call(ended) is None
+    unread = ended.model_copy(update={"messages": (Message(role="assistant", content=block),)})
+    assert answer_with_call(unread) == "```tool_call"
+    cut = unread.model_copy(update={"answer": block[:30], "stop_reason": "truncated"})
+    assert answer_with_call(cut) is None
+
+
+def test_the_remedy_is_none_that_the_run_has_taken() -> None:
+    assert remedy(in_text=False).startswith("take --tool-protocol text, or ")
+    assert remedy(in_text=True).startswith("take --answer-format schema, ")

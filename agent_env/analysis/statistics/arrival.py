@@ -23,7 +23,9 @@ def arrivals(comparison: Comparison) -> list[tuple[str, Treatment]]:
             for name, arm in arms.items()
         }
         problems = {name: arm.problem for name, arm in arms.items() if arm.problem is not None}
-        rows = treatments([arm.condition for arm in arms.values()], own, problems)
+        conditions = [arm.condition for arm in arms.values()]
+        in_text = any(arm.in_text for arm in arms.values())
+        rows = treatments(conditions, own, problems, in_text)
         pairs += [(arms[row.condition].label, row) for row in rows]
     return pairs
 

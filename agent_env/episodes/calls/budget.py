@@ -169,8 +169,15 @@ class RunBudget:
 
     def may_need(self, estimated: int) -> Usage:
         """What a call of `estimated` input tokens may use, judged by earlier calls."""
+        input_tokens, facts = ceil(estimated * self._most_per_estimate), self.facts
+        plain, written = (
+            (facts.input_per_million or 0.0, facts.cache_write_per_million or 0.0)
+            if facts is not None
+            else (0.0, 0.0)
+        )
         return Usage(
-            input_tokens=ceil(estimated * self._most_per_estimate),
+            input_tokens=input_tokens,
+            cache_write_tokens=input_tokens if written > plain else None,
             output_tokens=self.max_output or self._largest_output or FIRST_OUTPUT,
             source="estimate",
         )

@@ -16,10 +16,12 @@ from agent_env.errors import EpisodeError, ModelError, boundary
 from agent_env.graph.meter import known_or_estimated
 from agent_env.models.addresses import served_name
 from agent_env.models.server_facts import ServerFacts, is_listed
+from agent_env.models.text_protocol import TextProtocol
 from agent_env.protocols import Model, ReplyOptions, ToolChoice
+from agent_env.records.json_schema import closed
 from agent_env.records.manifest import ContextCheck, Preflight, Probe, ToolCheck
 from agent_env.records.schema import Condition, Message, Reply, ToolSpec
-from agent_env.scoring.calls_in_text import FENCED_JSON, call_in_text
+from agent_env.scoring.calls_in_text import FENCED_JSON, call_in_text, remedy
 
 MOST_OUTPUT = 256
 """Maximum output tokens: enough for a call and the reasoning of most models before it."""
@@ -29,14 +31,15 @@ QUESTION = Message(
     content="This is a test of the connection. If you have a tool, call one of them once, with any "
     "arguments that fit; else reply with the word OK.",
 )
+MOST_RULES = 4
+"""Refusals of one call that teach something."""
 AWAY = ("connection", "timeout", "authentication")
 """Errors after which no further call is made."""
 REFUSED = ("bad_request", "context_overflow")
 """Errors by which the server refuses a request's content."""
-PARSER = (
-    "its parser does not fit the model: choose another (vLLM, SGLang: --tool-call-parser; "
-    "llama.cpp: --jinja), or take --tool-protocol text"
-)
+HELD = "--tool-protocol text --answer-format schema"
+"""Under which a server that takes schemas gives a call where one is required."""
+ANY_ANSWER = closed({"answer": {"type": "string"}})
 TEMPLATE = (
     "start it with a chat template that knows tools (llama.cpp: --jinja and --chat-template-file), "
     "or take --tool-protocol text"
@@ -53,6 +56,8 @@ class Target:
     facts: ServerFacts
     in_text: bool
     """Whether tools are offered by the text protocol."""
+    can_hold: bool = False
+    """Whether the server could be asked to hold answers to a schema, by which calls can be held."""
 
 
 async def preflight(
@@ -74,6 +79,10 @@ async def preflight(
             probes[names] = Probe(tools=names, tool_choice=choice, error="not asked any more")
         else:
             probes[names], _ = await short_call(model, specs, ReplyOptions(choice))
+    checks = tuple(
+        _check(c.name, bare, probes[c.tools], target) for c in conditions if c.tools in offers
+    )
+    held = await _held_call(model, target, checks, conditions, offers)
     facts = target.facts
     served = [each.served_model for each in probes.values() if each.served_model is not None]
     return Preflight(
@@ -88,12 +97,28 @@ async def preflight(
         tells_usage=bare.usage.source == "provider" if bare.error is None else None,
         stops=None if bare.error or not bare.finish_reason else bare.finish_reason != "length",
         contexts=tuple(_with_fit(each, facts.context_tokens) for each in contexts),
-        probes=tuple(probes.values()),
-        conditions=tuple(
-            _check(c.name, bare, probes[c.tools], target) for c in conditions if c.tools in offers
-        ),
+        probes=(*probes.values(), *held),
+        conditions=checks,
         problem=_other_model(target, served),
     )
+
+
+async def _held_call(
+    model: Model,
+    target: Target,
+    checks: Sequence[ToolCheck],
+    conditions: Sequence[Condition],
+    offers: Mapping[tuple[str, ...], Sequence[ToolSpec]],
+) -> list[Probe]:
+    """Whether a schema brings the call that the server did not require; nothing where it did."""
+    lacking = [check.condition for check in checks if check.required_obeyed is False]
+    free = [c for c in conditions if c.name in lacking and c.answer_format == "free"]
+    if not free or not target.can_hold:
+        return []
+    held = model if target.in_text else TextProtocol(model)
+    options = ReplyOptions("required", schema=ANY_ANSWER)
+    probe, _ = await short_call(held, offers[free[0].tools], options)
+    return [probe.model_copy(update={"is_held": True})]
 
 
 def _with_fit(need: ContextCheck, context: int | None) -> ContextCheck:
@@ -113,7 +138,7 @@ async def short_call(
     try:
         with boundary(ModelError, f"model {model.name}"):
             async with asyncio.timeout(CALL_S):
-                reply = await model.generate((question,), specs, options)
+                reply = await _by_its_rules(model, (question,), specs, options)
     except EpisodeError as exc:
         usage = exc.usage if isinstance(exc, ModelError) else None
         kind = exc.kind if isinstance(exc, ModelError) else None
@@ -136,10 +161,26 @@ async def short_call(
     ), reply
 
 
+async def _by_its_rules(
+    model: Model, messages: Sequence[Message], specs: Sequence[ToolSpec], options: ReplyOptions
+) -> Reply:
+    """The reply; asked again at once where the server's refusal taught what it wants
+    (models.dialect)."""
+    for _ in range(MOST_RULES):
+        try:
+            return await model.generate(messages, specs, options)
+        except ModelError as exc:
+            if not exc.retryable or exc.retry_after_s != 0.0:
+                raise
+    return await model.generate(messages, specs, options)
+
+
 def _written_call(reply: Reply, names: Sequence[str]) -> str | None:
-    """The form of a call that arrived as text."""
+    """The form of a call that arrived as text and was not cut."""
     readable = any(call.problem is None for call in reply.message.tool_calls)
-    return None if readable or not names else call_in_text(reply.message.content, names)
+    if readable or not names or reply.finish_reason == "length":
+        return None
+    return call_in_text(reply.message.content, names)
 
 
 def _check(name: str, bare: Probe, offered: Probe, target: Target) -> ToolCheck:
@@ -218,8 +259,9 @@ def refusal(preflight: Preflight, in_text: bool) -> str | None:
     return f"{where}: condition {which} cannot mean anything: {text}; {anyway}"
 
 
-def remarks(preflight: Preflight) -> Iterator[str]:
-    """Problems and unknown points that do not prevent the run, a line each."""
+def remarks(preflight: Preflight, in_text: bool = False) -> Iterator[str]:
+    """Problems and unknown points that do not prevent the run, a line each; `in_text`: under the
+    text protocol."""
     requested = served_name(preflight.model)
     served = preflight.served_model
     if preflight.problem is None and served is not None and not is_listed(requested, [served]):
@@ -228,16 +270,17 @@ def remarks(preflight: Preflight) -> Iterator[str]:
         yield f"the server's list of models has no {requested}"
     if preflight.problem is not None:
         yield preflight.problem
-    for error in dict.fromkeys(p.error for p in preflight.probes if p.error):
+    for error in dict.fromkeys(p.error for p in preflight.probes if p.error and not p.is_held):
         yield f"unknown, as a call failed: {error}"
     for problem, names in _alike((c.problem, c.condition) for c in preflight.conditions):
         yield f"{names}: {problem}"
     forms = {probe.tools: probe.call_in_text for probe in preflight.probes if probe.call_in_text}
     for tools, form in forms.items():
-        yield f"the call of {' or '.join(tools)} came as text ({form}): {PARSER}"
+        yield f"the call of {' or '.join(tools)} came as text ({form}): {remedy(in_text)}"
     disobeyed = [c.condition for c in preflight.conditions if c.required_obeyed is False]
     if disobeyed:
-        yield f"no call came though one was required: {', '.join(disobeyed)}"
+        text = f"no call came though one was required: {', '.join(disobeyed)}"
+        yield text + "".join(_of_held_call(p) for p in preflight.probes if p.is_held)
     yield from _short_contexts(preflight)
     if preflight.stops is False:
         yield (
@@ -246,6 +289,12 @@ def remarks(preflight: Preflight) -> Iterator[str]:
         )
     if preflight.tells_usage is False:
         yield "the server does not tell the tokens used"
+
+
+def _of_held_call(probe: Probe) -> str:
+    if probe.calls:
+        return f"; one comes under {HELD}: take these"
+    return f"; none came under {HELD} either"
 
 
 def _short_contexts(preflight: Preflight) -> Iterator[str]:

@@ -80,9 +80,16 @@ def _totals(usages: Sequence[Usage]) -> Usage:
     return Usage(
         input_tokens=_sum(u.input_tokens for u in usages),
         cached_tokens=_sum(u.cached_tokens for u in usages),
+        cache_write_tokens=_sum_of_told(u.cache_write_tokens for u in usages),
         output_tokens=_sum(u.output_tokens for u in usages),
         reasoning_tokens=_sum(u.reasoning_tokens for u in usages),
     )
+
+
+def _sum_of_told(values: Iterable[int | None]) -> int | None:
+    """The sum of those that are told: few servers write to a cache that has a price."""
+    told = [value for value in values if value is not None]
+    return sum(told) if told else None
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

@@ -62,6 +62,9 @@ def fold(all_events: Sequence[Event]) -> Episode:
         uncounted_calls=totals.uncounted_calls,
         cache_hits=totals.cache_hits,
         cut_outputs=len({n for call in calls for n in call.kept or ()}),
+        invented_results=sum(
+            e.reply.invented.count for e in calls if e.reply is not None and e.reply.invented
+        ),
         saved_tokens=_saved(e.reply.repetition for e in calls if e.reply is not None),
         paid=totals.paid,
         charged=totals.charged,

@@ -1,9 +1,10 @@
 """The Chat Completions API, as vLLM, llama.cpp, Ollama and many proxies speak it.
 
-What a server says beside the documented fields goes back to it (provider_fields, echo).
+What a server says beside the documented fields goes back to it (provider_fields, dialect).
 
 The output limit goes out as `max_tokens`: Ollama and others ignore `max_completion_tokens`
-without a word. OpenAI's reasoning models want the other name; they have the Responses API.
+without a word. A server that asks for the other name, as OpenAI's does for reasoning models, gets
+that.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ FINISH_REASONS: dict[str, FinishReason] = {
 
 
 def _conversation(question: Question) -> Json:
-    return {"messages": [_sent(each, question) for each in question.messages]}
+    messages = question.dialect.ordered(question.messages)
+    return {"messages": [_sent(each, question) for each in messages]}
 
 
 def _settings(question: Question) -> Json:
@@ -48,12 +50,24 @@ def _settings(question: Question) -> Json:
     begun = question.messages[-1].role == "assistant"  # a prefill, for servers that go on from one
     return {
         "seed": chosen.seed_of(question.options),
-        "max_tokens": chosen.max_output_tokens,
+        _limit_name(question): chosen.max_output_tokens,
+        "stop": _stop(question),
         "reasoning_effort": chosen.reasoning_effort,
         "response_format": _response_format(question),
         "continue_final_message": True if begun else None,
         "add_generation_prompt": False if begun else None,
     }
+
+
+def _limit_name(question: Question) -> str:
+    refused = "max_tokens" in question.dialect.rules.refused
+    return "max_completion_tokens" if refused else "max_tokens"
+
+
+def _stop(question: Question) -> JsonValue:
+    if "stop" in question.dialect.rules.refused:
+        return None
+    return list(question.options.stop) or None
 
 
 def _response_format(question: Question) -> JsonValue:
@@ -70,7 +84,7 @@ def _sent(message: Message, question: Question) -> Json:
         sent["role"] = question.parameters.system_role
     if message.role == "tool":
         sent["tool_call_id"] = message.tool_call_id
-    fields, of_calls = question.echo.fields(message)
+    fields, of_calls = question.dialect.fields(message)
     if message.tool_calls:
         calls = message.tool_calls
         sent["tool_calls"] = [_sent_call(call, of_calls.get(call.id, {})) for call in calls]
@@ -132,13 +146,13 @@ def _joined_content(pieces: Sequence[JsonValue]) -> JsonValue:
     """Text where it came as text; a list where any of it came in parts."""
     if not any(isinstance(piece, list) for piece in pieces):
         return "".join(piece for piece in pieces if isinstance(piece, str))
-    parts: list[JsonValue] = []
+    lists: list[JsonValue] = []
     for piece in pieces:
-        if isinstance(piece, list):
-            parts += piece
-        elif isinstance(piece, str) and piece:
-            parts.append({"type": "text", "text": piece})
-    return merged([parts, []])
+        if isinstance(piece, str) and piece:
+            lists.append([{"type": "text", "text": piece}])
+        elif isinstance(piece, list):
+            lists.append(piece)
+    return merged([*lists, []])
 
 
 @dataclass(slots=True)

@@ -54,7 +54,7 @@ def _items(message: Message, question: Question) -> list[Json]:
     match message.role:
         case "tool":
             return [_tool_output(message)]
-        case "assistant" if message.provider_items and question.echo.is_sent(message):
+        case "assistant" if message.provider_items and question.dialect.is_echoed(message):
             return _sendable(message.provider_items)
         case "assistant":
             texts = [_text_item("assistant", message.content)] if message.content else []

@@ -24,7 +24,7 @@ from agent_env.models.fake_server.deltas import deltas
 from agent_env.models.fake_server.modes import Mode
 from agent_env.models.fake_server.request_options import request_of
 from agent_env.models.fake_server.structured import held, schema_in
-from agent_env.models.fake_server.validation import check_chat, check_messages, format_for
+from agent_env.models.fake_server.validation import check_chat, check_turns, format_for
 
 
 class ChatApi:
@@ -42,14 +42,19 @@ class ChatApi:
         tools = body.get("tools") or ()
         offers = [_offer(tool) for tool in tools]
         request = request_of(body, turns, tools, offers, "max_completion_tokens", "max_tokens")
-        if self._mode.strict_order:
-            check_messages(turns)
+        check_turns(self._mode, turns)
         check_chat(self._mode, body, request.choice)
         reasoning_format = format_for(self._mode, body)
         is_ignored = self._mode.forced_choice == "ignored" and request.choice != "none"
+        gaps = self._mode.has_gaps and reasoning_format is not None
         return replace(
             held(request, self._mode, schema_in(self._mode, body)),
-            wants_usage=options.get("include_usage") is True,
+            stop=_stops(body.get("stop")),
+            empty_reasoning={self._mode.field: None} if gaps else {},
+            short_ids=self._mode.short_ids,
+            caches=self._mode.cache != "none",
+            wants_usage=options.get("include_usage", "stream_options" in self._mode.forbids)
+            is True,
             choice="auto" if is_ignored else request.choice,
             copies=_copies(body.get("n")),
             thinks=reasoning_format is not None,
@@ -65,7 +70,7 @@ class ChatApi:
         choices = [{"index": copy, "message": message} | end for copy in range(request.copies)]
         body = _envelope("chat.completion", request, number) | {"choices": choices}
         usage = usage_of(request, answer)
-        return body if usage is None else body | {"usage": _usage(usage)}
+        return body if usage is None else body | {"usage": _usage(usage, self._mode)}
 
     def stream(self, request: ModelRequest, answer: Answer, number: int) -> Iterator[bytes]:
         """The reply as server-sent events."""
@@ -77,7 +82,7 @@ class ChatApi:
             yield _event(envelope | {"choices": [_part(copy, {}, _finish_reason(answer))]})
         usage = usage_of(request, answer)
         if request.wants_usage and usage is not None:
-            yield _event(envelope | {"choices": [], "usage": _usage(usage)})
+            yield _event(envelope | {"choices": [], "usage": _usage(usage, self._mode)})
         yield b"data: [DONE]\n\n"
 
 
@@ -130,7 +135,7 @@ def _message(request: ModelRequest, answer: Answer) -> Json:
     if answer.calls:
         message["tool_calls"] = [_call(call) for call in answer.calls]
     if answer.reasoning is None:
-        return message
+        return message | request.empty_reasoning
     if request.reasoning_format is None:
         return message | {"reasoning": answer.reasoning}
     return request.reasoning_format.write(message, answer.reasoning, request.nonce)
@@ -152,7 +157,14 @@ def _finish_reason(answer: Answer) -> str:
     return "tool_calls" if answer.calls else "stop"
 
 
-def _usage(tokens: Tokens) -> Json:
+def _stops(value: object) -> tuple[str, ...]:
+    texts = value if isinstance(value, list) else [value]
+    if len(texts) > 4:
+        raise Refusal(400, "Invalid 'stop': array too long. Expected at most 4 texts.", "stop")
+    return tuple(text for text in texts if isinstance(text, str))
+
+
+def _usage(tokens: Tokens, mode: Mode) -> Json:
     usage: Json = {
         "prompt_tokens": tokens.input,
         "completion_tokens": tokens.output,
@@ -160,6 +172,12 @@ def _usage(tokens: Tokens) -> Json:
     }
     if tokens.cached is not None:
         usage["prompt_tokens_details"] = {"cached_tokens": tokens.cached}
+    if tokens.written is not None:
+        usage["prompt_tokens_details"]["cache_write_tokens"] = tokens.written
+    if tokens.written is not None and mode.cache == "litellm":
+        usage["prompt_tokens_details"]["cache_creation_tokens"] = tokens.written
+        usage["cache_creation_input_tokens"] = tokens.written
+        usage["cache_read_input_tokens"] = tokens.cached
     if tokens.reasoning is not None:
         usage["completion_tokens_details"] = {"reasoning_tokens": tokens.reasoning}
     return usage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 Json = dict[str, Any]
@@ -56,6 +56,8 @@ class Tokens:
     output: int
     cached: int | None = None
     reasoning: int | None = None
+    written: int | None = None
+    """To the prompt cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,13 @@ class ModelRequest:
     """Types of the provider's own tools in the request."""
     include: frozenset[str] = frozenset()
     """Optional parts of the reply that the request asks for."""
+    stop: tuple[str, ...] = ()
+    """Texts at which the reply ends."""
+    empty_reasoning: Json = field(default_factory=dict)
+    """What a reply without reasoning has in its place; with some, every second one has none."""
+    short_ids: bool = False
+    caches: bool = False
+    """Whether the usage tells what a prompt cache held and took in."""
 
 
 class Policy(Protocol):
@@ -186,7 +195,13 @@ def usage_of(request: ModelRequest, answer: Answer) -> Tokens | None:
     output = count_tokens(output_texts(answer))
     if answer.finish == "length" and request.max_tokens is not None:
         output = max(output, request.max_tokens)
-    return Tokens(input=input_tokens(request), output=output * request.copies)
+    tokens = input_tokens(request)
+    if not request.caches:
+        return Tokens(input=tokens, output=output * request.copies)
+    replies = [n for n, turn in enumerate(request.turns) if turn.role == "assistant"]
+    known = request.turns[: replies[-1]] if replies else ()
+    cached = count_tokens([*texts_of(known), *request.tool_texts]) if known else 0
+    return Tokens(tokens, output * request.copies, cached, written=tokens - cached)
 
 
 def input_tokens(request: ModelRequest) -> int:

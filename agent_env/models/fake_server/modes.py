@@ -15,6 +15,8 @@ from agent_env.models.fake_server.reasoning import (
     CallSignature,
     Details,
     TextField,
+    ThinkingBlocks,
+    ThinkingParts,
     ThinkTags,
     UndocumentedFields,
 )
@@ -26,7 +28,7 @@ Structured = Literal["held", "strict", "whole reply", "unread", "refused"]
 """`held`: the text has it, beside tools. `strict`: and the schema must be one of the provider's
 strict mode. `whole reply`: no tool is called beside it. `unread`: the same, and nothing over the
 Responses API. `refused`: the server has none."""
-ErrorStyle = Literal["openai", "gemini", "vllm", "llama.cpp"]
+ErrorStyle = Literal["openai", "gemini", "vllm", "llama.cpp", "mistral"]
 
 WORSE = (
     "{field} of messages[{index}] is {fault}: it must be passed back complete and unmodified"
@@ -83,6 +85,18 @@ class Mode:
     """The error for a forced tool choice while thinking is on."""
     strict_fields: bool = False
     """Whether unknown fields of a request are refused."""
+    forbids: frozenset[str] = frozenset()
+    """Fields of a request that are refused, status 422."""
+    stop: Literal["obeyed", "refused"] = "obeyed"
+    """What becomes of stop sequences."""
+    user_after_tool: str | None = None
+    """The error for a user's message behind a tool's."""
+    short_ids: bool = False
+    """Whether ids of calls are nine letters or digits, and others are refused."""
+    has_gaps: bool = False
+    """Whether every second reply has no reasoning: null in its field, which must come back."""
+    cache: Literal["none", "litellm", "openrouter"] = "none"
+    """As whose usage the tokens of a prompt cache are told."""
     token_limit: Literal["any", "max_completion_tokens"] = "any"
     """The name that the length limit must have."""
     strict_order: bool = True
@@ -94,6 +108,11 @@ class Mode:
     error_style: ErrorStyle = "openai"
     overflow: str = FULL_OPENAI
 
+    @property
+    def has_usage_option(self) -> bool:
+        """Whether a stream's usage must be asked for."""
+        return "stream_options" not in self.forbids
+
 
 MODES: dict[str, Mode] = {
     "lenient": Mode(
@@ -101,20 +120,22 @@ MODES: dict[str, Mode] = {
         checks_model=False,
     ),
     "openai": Mode(
-        "unknown fields and max_tokens are refused; over Responses encrypted_content must come"
-        " back byte for byte",
+        "unknown fields, max_tokens and stop are refused; over Responses encrypted_content must"
+        " come back byte for byte",
         strict_fields=True,
         token_limit="max_completion_tokens",
+        stop="refused",
         structured="strict",
     ),
     "deepseek": Mode(
-        "where tools are offered, every assistant message must carry its reasoning_content;"
-        " tool_choice required or a name is refused while thinking",
+        "where tools are offered, every assistant message must carry its reasoning_content, which"
+        " is null in every second reply; tool_choice required or a name is refused while thinking",
         TextField("reasoning_content"),
         field="reasoning_content",
         demand="tools",
         missing="The `reasoning_content` in the thinking mode must be passed back to the API.",
         refuses_forced="Thinking mode does not support this tool_choice",
+        has_gaps=True,
         structured="refused",
     ),
     "kimi": Mode(
@@ -163,6 +184,28 @@ MODES: dict[str, Mode] = {
         Details("anthropic-claude-v1", encrypts=True, plain_too=True),
         field="reasoning_details",
         demand="calls",
+        cache="openrouter",
+    ),
+    "litellm": Mode(
+        "Anthropic behind litellm: thinking_blocks of messages with calls must come back with their"
+        " signatures; streams send them in pieces without index, twice; no forced tool_choice",
+        ThinkingBlocks(),
+        field="thinking_blocks",
+        demand="calls",
+        missing="messages.{index}.content.0.type: Expected `thinking`, but found `tool_use`",
+        altered="messages.{index}.content.0: Invalid `signature` in `thinking` block",
+        refuses_forced="Thinking may not be enabled when tool_choice forces tool use.",
+        cache="litellm",
+    ),
+    "mistral": Mode(
+        "no user's message behind a tool's; ids of calls are nine letters or digits; seed,"
+        " stream_options and max_completion_tokens are refused; thinking is a part of content",
+        ThinkingParts(),
+        field="content",
+        forbids=frozenset({"seed", "stream_options", "max_completion_tokens"}),
+        user_after_tool="Unexpected role 'user' after role 'tool'",
+        short_ids=True,
+        error_style="mistral",
     ),
     "vllm": Mode(
         "the field reasoning of messages with calls must come back",

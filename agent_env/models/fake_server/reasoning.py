@@ -30,8 +30,9 @@ class TextField:
         return message | {self.name: reasoning}
 
     def fault(self, message: Object) -> Fault | None:
-        text = message.get(self.name)
-        return _fault_of_text(message, text if isinstance(text, str) else None)
+        if self.name not in message:
+            return "missing"
+        return _fault_of_text(message, message[self.name] or "")  # null where there was none
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,44 @@ class ThinkTags:
     def fault(self, message: Object) -> Fault | None:
         thought = THOUGHT.match(str(message.get("content") or ""))
         return _fault_of_text(message, thought[1] if thought else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingParts:
+    """A part at the head of the content, as Mistral writes it."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        thinking = {"type": "thinking", "thinking": [{"type": "text", "text": reasoning}]}
+        text = {"type": "text", "text": message.get("content") or ""}
+        return message | {"content": [thinking, text]}
+
+    def fault(self, message: Object) -> Fault | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingBlocks:
+    """Signed text and an opaque block, which litellm repeats among `provider_specific_fields`."""
+
+    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+        blocks = [
+            {"type": "thinking", "thinking": reasoning, "signature": signature(nonce, reasoning)},
+            {"type": "redacted_thinking", "data": signature("redacted", nonce)},
+        ]
+        again = {"citations": None, "thinking_blocks": blocks}
+        fields = {"reasoning_content": reasoning, "thinking_blocks": blocks}
+        return message | fields | {"provider_specific_fields": again}
+
+    def fault(self, message: Object) -> Fault | None:
+        blocks = message.get("thinking_blocks")
+        if not isinstance(blocks, list) or not blocks:
+            return "missing"
+        link = binding(message)
+        if link is None:
+            return None
+        text = str(blocks[0].get("thinking"))
+        is_whole = blocks == self.write({}, text, link[0])["thinking_blocks"]
+        return None if is_whole and seal(link[0], text) == link[1] else "altered"
 
 
 @dataclass(frozen=True, slots=True)

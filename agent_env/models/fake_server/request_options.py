@@ -96,6 +96,12 @@ def apply_tool_choice(request: ModelRequest, answer: Answer) -> Answer:
     return answer if calls == answer.calls else replace(answer, calls=calls)
 
 
+def stop(request: ModelRequest, answer: Answer) -> Answer:
+    """The answer up to the first stop sequence in its text."""
+    ends = [at for text in request.stop if (at := answer.text.find(text)) >= 0]
+    return replace(answer, text=answer.text[: min(ends)]) if ends else answer
+
+
 def truncate(request: ModelRequest, answer: Answer) -> Answer:
     """The answer cut at the token limit; reasoning comes first, then text, then calls."""
     limit = request.max_tokens

@@ -75,7 +75,11 @@ def error_body(style: ErrorStyle, refusal: Refusal) -> Any:
     """The JSON of the refusal's body, as the provider writes it."""
     text, status = str(refusal), refusal.status
     if "detail" in refusal.extra:
-        return {"detail": refusal.extra["detail"]}
+        detail = {"detail": refusal.extra["detail"]}
+        return {"object": "error", "message": detail} if style == "mistral" else detail
+    if style == "mistral":
+        fields = {"message": text, "type": "invalid_request_error", "code": refusal.code}
+        return {"object": "error", "param": None} | fields
     if style == "gemini":
         word = GOOGLE.get(status, "INTERNAL")
         return [{"error": {"code": status, "message": text, "status": word}}]

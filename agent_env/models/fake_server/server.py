@@ -30,7 +30,7 @@ from agent_env.models.fake_server.faults import Faults
 from agent_env.models.fake_server.hosting import Hosting, admit
 from agent_env.models.fake_server.modes import mode_named
 from agent_env.models.fake_server.policies import model_policy
-from agent_env.models.fake_server.request_options import apply_tool_choice, truncate
+from agent_env.models.fake_server.request_options import apply_tool_choice, stop, truncate
 from agent_env.models.fake_server.responses_api import ResponsesApi
 from agent_env.models.fake_server.sending import (
     PARTIAL,
@@ -237,7 +237,7 @@ class FakeServer:
             raise Refusal(500, f"the policy failed: {exc!r}") from exc
         usage = answer.usage if self._tells_usage else "absent"
         answer = apply_tool_choice(request, _with_reasoning(request, answer, usage))
-        answer = hold(request, answer)
+        answer = stop(request, hold(request, answer))
         return _with_call_ids(request, truncate(request, answer), number)
 
 
@@ -246,7 +246,8 @@ def _with_reasoning(
 ) -> Answer:
     """The answer with reasoning where the mode's model always has some."""
     reasoning = answer.reasoning
-    if request.thinks and not reasoning:
+    replies = sum(turn.role == "assistant" for turn in request.turns)
+    if request.thinks and not reasoning and not (request.empty_reasoning and replies % 2):
         what = ", ".join(call.name for call in answer.calls) or "answer"
         reasoning = f"Message {len(request.turns)} of {request.nonce}: next I {what}."
     return replace(answer, reasoning=reasoning, usage=usage)
@@ -256,10 +257,14 @@ def _with_call_ids(request: ModelRequest, answer: Answer, number: int) -> Answer
     """The answer with ids for its calls, bound to its reasoning where that must come back."""
     is_bound = request.reasoning_format is not None
     ids = [
-        call_id(request.nonce, answer.reasoning or "", place)
-        if is_bound
-        else call.id or f"call_{number}_{place}"
+        _id_of(request, answer, place) if is_bound else call.id or f"call_{number}_{place}"
         for place, call in enumerate(answer.calls)
     ]
     calls = (replace(call, id=id_) for call, id_ in zip(answer.calls, ids, strict=True))
     return replace(answer, calls=tuple(calls))
+
+
+def _id_of(request: ModelRequest, answer: Answer, place: int) -> str:
+    if request.short_ids:
+        return f"{request.nonce}{place}"
+    return call_id(request.nonce, answer.reasoning or "", place)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NoReturn
 
 from agent_env.models.fake_server.conversation import Json, Object, ReasoningFormat, Refusal, Turn
 from agent_env.models.fake_server.modes import Mode
@@ -38,6 +41,7 @@ UNANSWERED = (
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each"
     " 'tool_call_id'. The following tool_call_ids did not have response messages: {ids}"
 )
+SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 FORBIDDEN = "property '{where}' is unsupported"
 
 
@@ -45,6 +49,11 @@ def check_chat(mode: Mode, body: Object, choice: str) -> None:
     """Raises Refusal as the mode's server would."""
     if mode.strict_fields:
         refuse_unknown(body, CHAT)
+    for name in sorted(mode.forbids & set(body)):
+        _refuse_extra(["body", name])
+    if mode.stop == "refused" and body.get("stop") is not None:
+        text = "Unsupported parameter: 'stop' is not supported with this model."
+        raise Refusal(400, text, "stop", code="unsupported_parameter")
     if mode.token_limit != "any" and body.get("max_tokens") is not None:
         text = "Unsupported parameter: 'max_tokens' is not supported with this model. Use"
         text += " 'max_completion_tokens' instead."
@@ -72,12 +81,15 @@ def _refuse_echo(mode: Mode, body: Object) -> None:
         if message.get("role") == "assistant" and mode.field in message:
             where = f"messages.{number}.assistant.{mode.field}"
             if mode.refuses_echo == "422":
-                text = "Extra inputs are not permitted"
-                place = ["body", "messages", number, "assistant", mode.field]
-                detail = [{"type": "extra_forbidden", "loc": place, "msg": text}]
-                raise Refusal(422, text, where, extra={"detail": detail})
+                _refuse_extra(["body", "messages", number, "assistant", mode.field])
             text = f"{where}: {FORBIDDEN.format(where=where)}"
             raise Refusal(400, text, where, code="wrong_api_format")
+
+
+def _refuse_extra(place: Sequence[str | int]) -> NoReturn:
+    text = "Extra inputs are not permitted"
+    detail = [{"type": "extra_forbidden", "loc": list(place), "msg": text}]
+    raise Refusal(422, text, ".".join(map(str, place[1:])), extra={"detail": detail})
 
 
 def _check_reasoning(mode: Mode, reasoning_format: ReasoningFormat, body: Object) -> None:
@@ -129,6 +141,19 @@ def _unknown_of_call(call: Json, where: str) -> Iterator[tuple[str, str]]:
     yield from ((name, where) for name in call if name not in CALL)
     inner = f"{where}function."
     yield from ((name, inner) for name in call.get("function") or {} if name not in FUNCTION)
+
+
+def check_turns(mode: Mode, turns: Sequence[Turn]) -> None:
+    """Raises Refusal for an order of messages or an id of a call that the mode does not take."""
+    if mode.strict_order:
+        check_messages(turns)
+    for one, two in pairwise(turns):
+        if mode.user_after_tool and (one.role, two.role) == ("tool", "user"):
+            raise Refusal(400, mode.user_after_tool, code="3230")
+    for call in (call for turn in turns for call in turn.calls):
+        if mode.short_ids and not SHORT_ID.fullmatch(call.id):
+            text = f"Tool call id was {call.id} but must be a-z, A-Z, 0-9, with a length of 9."
+            raise Refusal(400, text, code="3280")
 
 
 def check_messages(turns: Sequence[Turn]) -> None:

@@ -183,6 +183,62 @@ def test_a_required_call_that_does_not_come_is_said():
     assert list(remarks(found)) == ["no call came though one was required: web"]
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        (
+            '{"step": {"tool": "web_search", "arguments": {}}}',
+            "; one comes under --tool-protocol text --answer-format schema: take these",
+        ),
+        (
+            "I would rather not.",
+            "; none came under --tool-protocol text --answer-format schema either",
+        ),
+    ],
+)
+def test_where_required_is_ignored_a_call_under_a_schema_is_tried(text, advice):
+    class Holding(Server):
+        async def generate(self, messages, tools, options=ReplyOptions()):
+            if options.schema is not None:
+                return said(text, 300)
+            return await super().generate(messages, tools, options)
+
+    server = Holding(said("OK"), said("I would rather not.", 300))
+    target = Target("compatible/smollm2", None, LISTED, in_text=False, can_hold=True)
+    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
+    assert [probe.is_held for probe in found.probes] == [False, False, False, True]
+    assert next(iter(remarks(found))) == f"no call came though one was required: web{advice}"
+
+
+def test_a_refusal_that_teaches_something_is_asked_again_at_once():
+    class Learning(Server):
+        async def generate(self, messages, tools, options=ReplyOptions()):
+            if not self.asked:
+                self.asked.append(((), "auto"))
+                raise ModelError("unknown field", status=400, retryable=True, retry_after_s=0.0)
+            return await super().generate(messages, tools, options)
+
+    server = Learning(said("OK"), called("web_search"))
+    target = Target("compatible/smollm2", None, LISTED, in_text=False)
+    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
+    assert [probe.error for probe in found.probes] == [None, None, None]
+
+
+def test_a_call_that_was_cut_is_no_call_as_text():
+    cut = said('```tool_call\n{"name": "web_se', 300)
+    cut = cut.model_copy(update={"finish_reason": "length"})
+    assert [each.call_in_text for each in tried(said("OK"), cut, in_text=True).probes] == [None] * 3
+
+
+def test_the_remedy_for_a_call_in_text_fits_the_protocol():
+    written = said('{"name": "web_search", "arguments": {}}', 300)
+    found = tried(said("OK"), written, in_text=True)
+    assert next(iter(remarks(found, in_text=True))) == (
+        "the call of web_search came as text (bare JSON): take --answer-format schema, where the "
+        "server holds replies to one, or --text-calls lenient for calls in fenced JSON"
+    )
+
+
 def test_a_reply_that_was_cut_tells_nothing_of_required():
     cut = said("I think", 300).model_copy(update={"finish_reason": "length"})
     assert tried(said("OK"), cut).conditions[0].required_obeyed is None
@@ -193,9 +249,9 @@ def test_a_call_in_text_is_said_with_the_remedy():
     found = tried(said("OK"), written)
     assert [check.calls_parsed for check in found.conditions] == [False, False]
     assert next(iter(remarks(found))) == (
-        "the call of web_search came as text (<tool_call>): its parser does not fit the model: "
-        "choose another (vLLM, SGLang: --tool-call-parser; llama.cpp: --jinja), or take "
-        "--tool-protocol text"
+        "the call of web_search came as text (<tool_call>): take --tool-protocol text, or start "
+        "the server with a parser that fits the model (vLLM, SGLang: --tool-call-parser; "
+        "llama.cpp: --jinja)"
     )
     assert refusal(found, False) is None
 

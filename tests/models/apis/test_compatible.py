@@ -43,6 +43,39 @@ def test_text_usage_and_the_servers_name_for_the_model_are_read():
 
 
 @pytest.mark.parametrize(
+    ("fields", "cached", "written"),
+    [
+        (
+            {
+                "prompt_tokens_details": {
+                    "cached_tokens": 200, "cache_write_tokens": 1000, "cache_creation_tokens": 1000
+                },
+                "cache_creation_input_tokens": 1000,
+                "cache_read_input_tokens": 200,
+            },
+            200,
+            1000,
+        ),
+        ({"cache_creation_input_tokens": 7, "cache_read_input_tokens": 0}, 0, 7),
+        ({"prompt_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 0}}, 3, 0),
+        ({"prompt_cache_hit_tokens": 5, "prompt_cache_miss_tokens": 9}, 5, None),
+        ({"cached_tokens": 4}, 4, None),
+    ],
+    ids=["litellm", "litellm, old", "openrouter", "deepseek", "kimi"],
+)  # fmt: skip
+def test_tokens_of_a_prompt_cache_are_read_by_every_name(fields, cached, written):
+    usage = {"prompt_tokens": 1250, "completion_tokens": 30} | fields
+    got, _ = ask(ChatCompletions, completion({"content": "Hello"}, usage=usage))
+    assert got.usage == Usage(
+        input_tokens=1250,
+        output_tokens=30,
+        cached_tokens=cached,
+        cache_write_tokens=written,
+        source="provider",
+    )
+
+
+@pytest.mark.parametrize(
     "usage",
     [None, {}, {"prompt_tokens": None}, {"prompt_tokens_details": None}, [], "none", {"total": 3}],
 )

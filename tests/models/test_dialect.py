@@ -1,0 +1,175 @@
+"""What a server wants of requests is learned from its refusals, once, and kept from then on."""
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from agent_env.errors import ModelError
+from agent_env.models.apis import compatible
+from agent_env.models.client import ApiModel
+from agent_env.models.fake_server import Answer, Call, FakeServer
+from agent_env.models.fake_server.modes import MODES
+from agent_env.models.request_fields import Parameters
+from agent_env.protocols import ReplyOptions
+from agent_env.records.schema import Message, Reply, ToolSpec
+
+from .raw_server import RawServer, reply
+
+ChatCompletions = partial(ApiModel, compatible.API)
+SEARCH = ToolSpec(
+    name="web_search",
+    description="Searches.",
+    parameters={"type": "object", "properties": {"query": {"type": "string"}}},
+)
+ANSWERED = reply({"choices": [{"message": {"content": "Friday"}, "finish_reason": "stop"}]})
+QUESTION = Message(role="user", content="Which day?")
+NOTICE = Message(role="user", content="You have 2 replies left.")
+STOP = ReplyOptions(stop=("```tool_result",))
+LIMITED = Parameters(max_output_tokens=400)
+REFUSALS = {
+    "openai": 2,  # stop, then max_tokens
+    "mistral": 1,  # the order; and in streams stream_options
+    "no-echo": 1,
+    "no-echo-422": 1,
+}
+"""Of one conversation, by mode; none in the others."""
+
+
+async def agent(turns, offers):
+    spoken = sum(turn.role == "assistant" for turn in turns)
+    if spoken < 3:
+        return Answer("Let me look.", calls=(Call("web_search", f'{{"query": "{spoken}"}}'),))
+    return Answer("Friday")
+
+
+async def replied(model, messages, options, refusals) -> Reply:
+    """As a run's caller does it: an error that may pass is asked again."""
+    while True:
+        try:
+            return await model.generate(messages, [SEARCH], options)
+        except ModelError as error:
+            refusals.append(str(error))
+            if not error.retryable or len(refusals) > 9:
+                raise
+
+
+async def conversation(mode: str, stream: bool) -> tuple[list[Message], list[str], list[str]]:
+    """A conversation of four replies with a notice behind each tool's output: its messages, the
+    refusals, the notes."""
+    refusals: list[str] = []
+    notes: list[str] = []
+    async with FakeServer(agent, mode=mode) as server:
+        model = ChatCompletions(
+            "compatible/fake", "fake", server.url, None, LIMITED, 5.0, stream, note=notes.append
+        )
+        messages = [QUESTION]
+        try:
+            for _ in range(4):
+                got = (await replied(model, messages, STOP, refusals)).message
+                messages.append(got)
+                for call in got.tool_calls:
+                    messages.append(Message(role="tool", tool_call_id=call.id, content="a page"))
+                    messages.append(NOTICE)
+        finally:
+            await model.close()
+    return messages, refusals, notes
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_conversation_with_notices_comes_to_its_end_in_every_mode(mode, stream):
+    messages, refusals, notes = asyncio.run(conversation(mode, stream))
+    assert messages[-1].content.endswith("Friday")
+    expected = REFUSALS.get(mode, 0) + (mode == "mistral" and stream)
+    assert (len(refusals), len(notes)) == (expected, expected)
+
+
+def test_mistral_gets_the_notice_at_the_end_of_the_tools_output():
+    _, refusals, notes = asyncio.run(conversation("mistral", stream=False))
+    assert "Unexpected role 'user' after role 'tool'" in refusals[0]
+    assert notes[0].startswith(
+        "a user's message behind a tool's output is sent at the end of that output: "
+    )
+
+
+def taught(error: dict, status: str, messages: list[Message], **how) -> tuple[dict, dict, list]:
+    """The request that was refused with this error, the next one, and the notes."""
+    notes: list[str] = []
+
+    async def run() -> list[dict]:
+        async with RawServer(reply(error, status=status), ANSWERED) as server:
+            model = ChatCompletions(
+                "n", "m-1", server.url, None, LIMITED, 5.0, note=notes.append, **how
+            )
+            try:
+                with pytest.raises(ModelError) as caught:
+                    await model.generate(messages, [SEARCH], STOP)
+                assert caught.value.retryable is bool(notes)
+                await model.generate(messages, [SEARCH], STOP)
+            finally:
+                await model.close()
+            return server.bodies
+
+    before, after = asyncio.run(run())
+    return before, after, notes
+
+
+CALLED = Message(
+    role="assistant", tool_calls=({"id": "a", "name": "web_search", "arguments": "{}"},)
+)
+RESULT = Message(role="tool", tool_call_id="a", content="a page")
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        ("400 Bad Request", "Unexpected role 'user' after role 'tool'"),
+        (
+            "500 Internal Server Error",
+            "Jinja Exception: After the optional system message, conversation roles must alternate"
+            " user and assistant roles except for tool calls and results.",
+        ),
+    ],
+)
+def test_messages_behind_a_tools_output_become_its_end(status, text):
+    messages = [QUESTION, CALLED, RESULT, NOTICE, QUESTION]
+    before, after, _ = taught({"error": {"message": text}}, status, messages)
+    assert [m["role"] for m in before["messages"]][2:] == ["tool", "user", "user"]
+    assert after["messages"][2:] == [
+        {
+            "role": "tool",
+            "tool_call_id": "a",
+            "content": "a page\n\nYou have 2 replies left.\n\nWhich day?",
+        }
+    ]
+
+
+def test_stop_sequences_that_a_model_refuses_are_left_out():
+    error = {"message": "Unsupported parameter: 'stop' is not supported with this model."}
+    before, after, notes = taught({"error": error}, "400 Bad Request", [QUESTION])
+    assert (before["stop"], "stop" in after) == (["```tool_result"], False)
+    assert notes[0].startswith("stop is not sent any more: ")
+
+
+def test_the_output_limit_goes_by_the_name_that_the_server_asks_for():
+    text = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    before, after, _ = taught({"error": {"message": text}}, "400 Bad Request", [QUESTION])
+    assert before["max_tokens"] == after["max_completion_tokens"] == 400
+    assert "max_tokens" not in after
+
+
+def test_a_reasoning_field_that_the_server_misses_is_sent_empty():
+    text = "The `reasoning_content` in the thinking mode must be passed back to the API."
+    history = [QUESTION, CALLED, RESULT]
+    _, after, notes = taught({"error": {"message": text}}, "400 Bad Request", history)
+    assert after["messages"][1]["reasoning_content"] == ""
+    assert notes[0].startswith("reasoning_content is sent empty where the model gave none: ")
+    _, after, notes = taught({"error": {"message": text}}, "400 Bad Request", history, echo="never")
+    assert ("reasoning_content" in after["messages"][1], notes) == (False, [])
+
+
+def test_a_limit_that_is_too_large_teaches_nothing():
+    text = "max_tokens must be less than 100"
+    _, after, notes = taught({"error": {"message": text}}, "400 Bad Request", [QUESTION])
+    assert (after["max_tokens"], notes) == (400, [])
