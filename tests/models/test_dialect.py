@@ -1,22 +1,18 @@
 """What a server wants of requests is learned from its refusals, once, and kept from then on."""
 
 import asyncio
-from functools import partial
 
 import pytest
 
 from agent_env.errors import ModelError
-from agent_env.models.apis import compatible
-from agent_env.models.client import ApiModel
 from agent_env.models.fake_server import Answer, Call, FakeServer
 from agent_env.models.fake_server.modes import MODES
 from agent_env.models.request_fields import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
 
-from .raw_server import RawServer, reply
+from .raw_server import ChatCompletions, RawServer, reply
 
-ChatCompletions = partial(ApiModel, compatible.API)
 SEARCH = ToolSpec(
     name="web_search",
     description="Searches.",
