@@ -28,11 +28,15 @@ _END = re.compile(
 )
 _NONE = frozenset({"none", "unanswerable", "no answer", "nobody", "unknown", "nothing", "n a", ""})
 _SEPARATOR = re.compile(r"[,;\n]")
+_ENTRY = re.compile(r"(?:[-*•]|\d+[.)])\s+")
+"""The mark of a list's entry."""
 _AND = re.compile(r"(?<!\s)\s++and\s+")
 _MARKS = 8
 """Maximum pieces of a name without a word, and characters of it for one that counts."""
 LONGEST = 20_000
 """Maximum characters of an answer that are parsed."""
+LONGEST_ENTRY = 120
+"""Maximum characters of an entry in a list without an answer line; longer ones are reasoning."""
 SHORT = 300
 """Maximum characters of a text without an answer line that may be the answer itself."""
 
@@ -73,10 +77,25 @@ def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
         answer, rule = text[marks[-1].end() :], "answer line"
     elif len(text) <= SHORT and text.strip().count("\n") <= 2:
         answer, rule = text, "whole text"
+    elif listed := _list_of_lines(text, known):
+        return NameList(tuple(name for name in listed if normalise(name) not in _NONE), "list")
     else:
         return NameList(None, "no line that begins with Answer:")
     end = _END.search(answer)
     return _read(answer[: end.start()] if end else answer, rule, known)
+
+
+def _list_of_lines(text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The entries of a text that is nothing but a list, a line each, perhaps under a heading; lines
+    without a list mark are known names. () for any other text."""
+    lines = [line.strip() for line in text[:LONGEST].strip().splitlines() if line.strip()]
+    if lines and lines[0].rstrip("*_").endswith(":") and not _ENTRY.match(lines[0]):
+        lines = lines[1:]
+    names = _KnownNames.of(known)
+    is_list = all(
+        (_ENTRY.match(line) and len(line) <= LONGEST_ENTRY) or names.has(line) for line in lines
+    )
+    return tuple(dict.fromkeys(filter(normalise, map(_cleaned, lines)))) if is_list else ()
 
 
 def _read(answer: str, rule: str, known: Iterable[str]) -> NameList:
@@ -156,7 +175,9 @@ class _KnownNames:
 
 def _cleaned(name: str) -> str:
     """The name without list marks, quotes and emphasis."""
-    return re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", name.strip()).strip(" \"'*`").strip()
+    plain = name.strip()
+    mark = _ENTRY.match(plain)
+    return plain[mark.end() if mark else 0 :].strip(" \"'*`").strip()
 
 
 def _at_and(piece: str, names: _KnownNames) -> list[str]:

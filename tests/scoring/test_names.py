@@ -78,6 +78,21 @@ def test_the_answer_is_read_where_it_stands(
     assert parse_name_list(text).names == names
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("- A\n- B\n- C\n- D", ("A", "B", "C", "D")),
+        ("1. A\n2. B\n3. C\n4. D\n5. E", ("A", "B", "C", "D", "E")),
+        ("Teams:\n\n* **A, Inc.**\n* B\n* C\n* D", ("A, Inc.", "B", "C", "D")),
+        ("P\nQ\nP, Q\nP", ("P", "Q", "P, Q")),
+        ("1. First I look at the dates.\n2. Then\nI compare them.\n3. P fits.", None),
+        (f"- {'so it lasted ' * 20}\n- B\n- C\n- D", None),
+    ],
+)
+def test_a_text_that_is_a_list_of_lines_is_read(text: str, names: tuple[str, ...] | None) -> None:
+    assert parse_name_list(text, ("P", "Q", "P, Q")).names == names
+
+
 def test_metrics_of_sets_are_as_counted_by_hand() -> None:
     gold, said = frozenset("abc"), frozenset("abd")
     assert strict_match(gold, said) == 0.0
