@@ -3,6 +3,11 @@
 A file or folder may lack the outer levels where its names give them: `eat_risotto.json` with
 {adverbial: {minutes: …}}, `eat_risotto/curves.json` likewise, `eat_risotto/long_time_ago.json` with
 {minutes: …}. In names, letter case, articles, `_` and `-` do not count. Minutes stand in any order.
+
+The folder of FuzzyLLI, the survey behind the slides, is read as published: one folder for each
+event, such as `tom_eating_risotto`, with the answers in `cleanedData_minutes.json` or one of its
+other forms (PUBLISHED); its other files (event_properties.json, difficulties.json, sentences in
+place of minutes) are no curves. Events that the vocabulary does not have keep their folder's name.
 """
 
 from __future__ import annotations
@@ -48,9 +53,24 @@ def read_curves(
     return Measured(source.name, points, method, beyond, parametric)
 
 
+PUBLISHED = (
+    "cleanedData_minutes.json", "cleanedData_perPerson_minutes.json",
+    "cleanedData_median_minutes.json",
+)  # fmt: skip
+"""The files of FuzzyLLI that hold the same answers, the fullest first."""
+
+
 def curve_files(source: Path) -> list[Path]:
-    """The file itself, or the JSON files of a folder."""
-    return sorted(source.rglob("*.json")) if source.is_dir() else [source]
+    """The file itself, or the JSON files of a folder; of a published one a file for each event."""
+    if not source.is_dir():
+        return [source]
+    files = sorted(source.rglob("*.json"))
+    published: dict[Path, Path] = {}
+    for name in PUBLISHED:
+        for file in files:
+            if file.name == name:
+                published.setdefault(file.parent, file)
+    return sorted(published.values()) or files
 
 
 def curves_digest(source: Path) -> str:
@@ -66,6 +86,8 @@ def _entries(file: Path, known: Iterable[str]) -> Iterator[tuple[str, str, Mappi
     content = _object(file, "the file", _content(file))
     events = {_plain(name): name for name in known}
     adverbials = {_plain(name): name for name in ADVERBIALS}
+    if content and all(isinstance(value, dict) for value in content.values()):
+        content = _pooled(content) if all(_is_number(key) for key in content) else content
     if content and all(_is_number(key) for key in content):
         event, adverbial = file.parent.name, file.stem
         content = {_named(file, event, events): {adverbial: content}}
@@ -81,11 +103,24 @@ def _entries(file: Path, known: Iterable[str]) -> Iterator[tuple[str, str, Mappi
             yield event, name, _object(file, f"'{name}' of '{event}'", values)
 
 
+def _pooled(people: Mapping[str, object]) -> dict[str, object]:
+    """The votes of all people, by adverbial and minutes, of an object with an entry for each."""
+    votes: dict[str, dict[str, list[object]]] = {}
+    for own in people.values():
+        for adverbial, by_minutes in own.items() if isinstance(own, dict) else ():
+            for minutes, values in by_minutes.items() if isinstance(by_minutes, dict) else ():
+                pool = votes.setdefault(adverbial, {}).setdefault(minutes, [])
+                pool += values if isinstance(values, list) else [values]
+    return dict(votes)
+
+
 def _event_of(file: Path, events: Mapping[str, str]) -> str:
     """The event in the file's name, else in its folder's."""
     for text in (file.stem, file.parent.name):
         if (name := _event_in(text, events)) is not None:
             return name
+    if file.name in PUBLISHED:
+        return _plain(file.parent.name)
     return _named(file, file.stem, events)
 
 
@@ -98,10 +133,21 @@ def _named(file: Path, text: str, events: Mapping[str, str]) -> str:
 
 
 def _event_in(text: str, events: Mapping[str, str]) -> str | None:
-    """The event that the text is, or the longest that it holds."""
+    """The event that the text is, or the longest that it holds; else one whose verb, in any form,
+    and last word it has, as `tom_dancing_salsa` of `dance lively salsa`."""
     words = f" {_plain(text)} "
     held = [plain for plain in events if f" {plain} " in words]
+    if not held:
+        verbs = {verb for word in words.split() for verb in _verbs_of(word)}
+        ends = {plain: (plain.split()[0], plain.split()[-1]) for plain in events}
+        held = [p for p, (verb, last) in ends.items() if verb in verbs and f" {last} " in words]
     return events[max(held, key=len)] if held else None
+
+
+def _verbs_of(word: str) -> tuple[str, ...]:
+    """The verbs of which the word may be the form in -ing: storing of store, chatting of chat."""
+    stem = word.removesuffix("ing")
+    return (stem, f"{stem}e", stem[:-1]) if stem != word else (word,)
 
 
 def _plain(name: str) -> str:

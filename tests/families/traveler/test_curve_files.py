@@ -10,6 +10,8 @@ import pytest
 from agent_env.errors import DatasetError
 from agent_env.families.traveler.curve_files import curves_digest, read_curves
 from agent_env.families.traveler.curves import Measured
+from agent_env.families.traveler.family import Options, make_samples
+from agent_env.families.traveler.sample import TravelerSample
 
 from .test_curves import FITTED, curve, measured
 
@@ -99,3 +101,30 @@ def test_what_is_wrong_with_a_folder_is_named(
 def test_what_is_wrong_with_a_file_is_named(tmp_path: Path, points: object, said: str) -> None:
     with pytest.raises(DatasetError, match=said):
         measured(tmp_path, points)
+
+
+FUZZYLLI = Path(__file__).parents[2] / "data" / "published" / "fuzzylli"
+
+
+@pytest.mark.parametrize("folder", [FUZZYLLI, FUZZYLLI / "data" / "with_event_properties"])
+def test_the_folder_of_the_survey_is_read_as_published(folder: Path) -> None:
+    found = read_curves(folder, "median", "linear", "clamp", FITTED)
+    events: dict[str, int] = {}
+    for event, _ in found.points:
+        events[event] = events.get(event, 0) + 1
+    assert events == {
+        "eat risotto": 4, "store wine bottle": 4, "dance lively salsa": 4, "chat with friend": 4,
+        "watch film": 4, "read book": 4, "drink juice": 4, "own birthday": 2,
+    }  # fmt: skip
+    assert found.points["eat risotto", "just"].minutes == (5.0, 60.0, 720.0)
+    assert found.points["eat risotto", "just"].values == (1.0, 0.5, 0.25)
+    assert found.points["dance lively salsa", "just"].values == (1.0, 0.5, 0.25)
+    assert found.points["store wine bottle", "just"].values == (1.0, 0.625, 0.125)
+    assert found.points["store wine bottle", "recently"].values == (0.75, 0.25)
+
+
+def test_vague_questions_are_made_from_the_survey() -> None:
+    options = Options(curves=FUZZYLLI, categories=("vague",), sizes=(5,))
+    samples = [s for s in make_samples(12, 1, options).samples if isinstance(s, TravelerSample)]
+    assert len(samples) == 12
+    assert all((s.curves or "").startswith("fuzzylli ") for s in samples)
