@@ -41,6 +41,8 @@ class Study:
 
     def __init__(self, path: Path | str, /) -> None:
         self._folder = StudyFolder(path)
+        if not self._folder.is_foreign:
+            self._folder.allow(say)
         _ = self._folder.plan
 
     @classmethod

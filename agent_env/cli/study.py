@@ -68,6 +68,7 @@ def check(
     from agent_env.runs.studies.together import with_one_rule
 
     opened = StudyFolder(folder)
+    opened.allow(say)
     options, plan = with_one_rule(opened.all_options()), opened.plan
     say(f"{opened.file}: {len(plan.tasks)} tasks × {len(plan.models)} models, no mistake")
     limits = plan.budget.as_limits()
@@ -115,7 +116,7 @@ def resume(
 
 def resume_study(path: Path, options: ResumeOptions) -> bool:
     """Go on with the study that the path is, or with its runs below the path; False where it
-    belongs to none."""
+    belongs to none, or to one that this user did not begin."""
     from agent_env.errors import ConfigError
     from agent_env.runs.options import ResumeOptions
     from agent_env.runs.studies.folder import StudyFolder
@@ -123,6 +124,8 @@ def resume_study(path: Path, options: ResumeOptions) -> bool:
 
     if (opened := StudyFolder.around(path)) is None:
         return False
+    if opened.is_foreign and path.resolve() != opened.path.resolve():
+        return False  # what lies above a run says nothing of it, unless the user began it
     own = ResumeOptions(
         accept_changes=options.accept_changes, anyway=options.anyway, trust_run=options.trust_run
     )

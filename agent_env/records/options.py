@@ -12,6 +12,8 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from agent_env.records.reach import Reach
+
 WHAT = "What is asked"
 WORDS = "In which words"
 DISTURBANCES = "What is done to the tools and the web"
@@ -53,6 +55,8 @@ class Opt:
     """From what the command line has to the field's value; ConfigError where that cannot be."""
     argument: bool = False
     """Whether it stands in the command without a flag."""
+    reach: Reach | None = None
+    """What its value can reach, where its place in run.json does not say that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,20 @@ def silent_fields(record: type[BaseModel]) -> list[str]:
     return silent
 
 
+def reach_at(record: type[BaseModel], place: str) -> Reach | None:
+    """What the field at this place reaches, such as `web_settings.search`; None for one that does
+    not say, or that is a record itself."""
+    name, _, rest = place.partition(".")
+    field = record.model_fields[name]
+    for mark in field.metadata:
+        if isinstance(mark, Reach):
+            return mark
+        if isinstance(mark, ByName):
+            return mark.reaches.get(rest, mark.others)
+    inner = next(_records_in(field.annotation), None)
+    return None if inner is None or not rest else reach_at(inner, rest)
+
+
 def _records_in(annotation: Any) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from agent_env.records.disturbance import Disturbance
 from agent_env.records.options import DISTURBANCES, Opt
+from agent_env.records.reach import Reach
 from agent_env.records.schema import Condition
 from agent_env.tasks.disturbances import attack_twins, fault_levels, web_ablations
 
@@ -29,6 +30,7 @@ class DisturbanceOptions:
             DISTURBANCES,
             metavar="TOOL=KIND:RATE,…",
             manifest="conditions",
+            reach=Reach.NOTHING,
         ),
     ] = ()
     attacks: Annotated[
@@ -40,6 +42,7 @@ class DisturbanceOptions:
             DISTURBANCES,
             "--attack",
             manifest="conditions",
+            reach=Reach.NOTHING,
         ),
     ] = ()
     faults_in_a_row: Annotated[
@@ -49,6 +52,7 @@ class DisturbanceOptions:
             DISTURBANCES,
             min=1,
             manifest="conditions",
+            reach=Reach.NOTHING,
         ),
     ] = 2
 

@@ -16,15 +16,17 @@ from pydantic import JsonValue
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions
 from agent_env.models.parameters import ModelParameters
+from agent_env.permits import Permit
 from agent_env.protocols import Limits
-from agent_env.records.manifest import StudyUse
-from agent_env.records.options import DISTURBANCES, RUNNING, SERVER, WHAT, WORDS, Opt, Part
+from agent_env.records.manifest import Manifest, StudyUse
+from agent_env.records.options import DISTURBANCES, RUNNING, SERVER, WHAT, WORDS, Opt, Option, Part
+from agent_env.records.reach import Reach, reach_at
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.disturbance_options import DisturbanceOptions
 from agent_env.runs.stop_options import StopOptions
 from agent_env.wiring.mcp_options import McpOptions
-from agent_env.wiring.trust import own_plugins
+from agent_env.wiring.trust import own_call
 from agent_env.wiring.web_options import WebOptions
 
 Source = Literal["recorded", "live"]
@@ -81,6 +83,7 @@ class RunOptions:
             fork=True,
             typed=list[str],
             default=None,
+            reach=Reach.CODE,
         ),
     ] = ()
     """Names; empty for the task's own that can run here."""
@@ -92,6 +95,7 @@ class RunOptions:
             WHAT,
             "--tool",
             manifest="conditions",
+            reach=Reach.CODE,
         ),
     ] = ()
     cited_from: Annotated[
@@ -101,14 +105,18 @@ class RunOptions:
             WHAT,
             metavar="[NAME=]FILE",
             manifest="contexts",
+            reach=Reach.FILE,
         ),
     ] = ()
     limit: Annotated[int | None, Opt("How many samples.", WHAT, min=1, manifest="samples")] = None
     seed: Annotated[int, Opt("Of the generated samples.", WHAT, manifest="seed")] = 1
     dataset: Annotated[
-        Path | None, Opt("A samples.jsonl to ask instead.", WHAT, manifest="dataset")
+        Path | None,
+        Opt("A samples.jsonl to ask instead.", WHAT, manifest="dataset", reach=Reach.FILE),
     ] = None
-    out: Annotated[Path | None, Opt("The run's folder; default: runs/…", RUNNING)] = None
+    out: Annotated[
+        Path | None, Opt("The run's folder; default: runs/…", RUNNING, reach=Reach.FILE)
+    ] = None
     concurrency: Annotated[
         int,
         Opt("Episodes at the same time.", RUNNING, min=1, manifest="concurrency", resume=True),
@@ -127,11 +135,18 @@ class RunOptions:
             "default, paper, or a file of your own with {constraints} in it.",
             WORDS,
             manifest="prompt",
+            reach=Reach.FILE,
         ),
     ] = "default"
     options: Annotated[
         tuple[str, ...],
-        Opt("An option of the task: KEY=VALUE. Repeatable.", WHAT, "--option", manifest="options"),
+        Opt(
+            "An option of the task: KEY=VALUE. Repeatable.",
+            WHAT,
+            "--option",
+            manifest="options",
+            reach=Reach.FILE,
+        ),
     ] = ()
     scorer: Annotated[
         str | None,
@@ -170,6 +185,7 @@ class RunOptions:
             "'vllm serve NAME --port {port}'.",
             SERVER,
             metavar="COMMAND",
+            reach=Reach.COMMAND,
         ),
     ] = None
     api_key_envs: Annotated[
@@ -182,6 +198,7 @@ class RunOptions:
             shown="OPENAI_API_KEY, COMPATIBLE_API_KEY",
             resume=True,
             fork=True,
+            reach=Reach.KEY,
         ),
     ] = ()
     sandbox: Annotated[
@@ -222,12 +239,18 @@ class RunOptions:
             "tool-loop (zero-shot), cot, few-shot, one-round; agent-env docs tempreason has more.",
             WORDS,
             manifest="conditions",
+            reach=Reach.CODE,
         ),
     ] = None
     """For all conditions; None for each condition's own."""
     system: Annotated[
         Path | None,
-        Opt("A file with a system text before everything else.", WORDS, manifest="system_file"),
+        Opt(
+            "A file with a system text before everything else.",
+            WORDS,
+            manifest="system_file",
+            reach=Reach.FILE,
+        ),
     ] = None
     first_steps: Annotated[
         tuple[str, ...],
@@ -238,6 +261,7 @@ class RunOptions:
             "--first-step",
             metavar="[CONDITION=]CHOICE",
             manifest="conditions",
+            reach=Reach.NOTHING,
         ),
     ] = ()
     answer_formats: Annotated[
@@ -250,6 +274,7 @@ class RunOptions:
             "--answer-format",
             metavar="FORMAT",
             manifest="conditions",
+            reach=Reach.NOTHING,
         ),
     ] = ()
     disturbance: DisturbanceOptions = field(default_factory=DisturbanceOptions)
@@ -263,6 +288,7 @@ class RunOptions:
             "--web-ablation",
             metavar="WORLD",
             manifest="conditions",
+            reach=Reach.NOTHING,
         ),
     ] = ()
     limits: Annotated[Mapping[str, Any], Part(Limits, manifest="limits")] = field(
@@ -278,11 +304,13 @@ class RunOptions:
     and marks them."""
     study: StudyUse | None = None
     """The study that asks for the run."""
+    permit: Permit = field(default_factory=own_call)
+    """What may be reached; a study file that somebody sent may not say what it likes."""
 
     @property
     def plugins(self) -> Plugins:
         """What finds the plug-ins that these options name."""
-        return own_plugins(self.objects)
+        return Plugins(objects=self.objects, permit=self.permit, from_user=True)
 
     @property
     def web_mode(self) -> str:
@@ -385,6 +413,13 @@ class ForkOptions:
     """Other options of the run that `fork` may change, by their entries in run.json."""
     trust_run: TrustRun = False
     """As for `resume`."""
+
+
+def reach_of(option: Option) -> Reach | None:
+    """What an option of `run` can reach: what it says, or what its place in run.json does."""
+    if option.opt.reach is not None or option.manifest is None:
+        return option.opt.reach
+    return reach_at(Manifest, option.manifest)
 
 
 def with_changes(manifest: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

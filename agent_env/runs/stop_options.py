@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from agent_env.errors import ConfigError
 from agent_env.records.manifest import StoppingSettings
 from agent_env.records.options import STOPPING, Opt
+from agent_env.records.reach import Reach
 from agent_env.records.schema import Condition, Sample
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class StopOptions:
             STOPPING,
             metavar="RUN",
             manifest="until.pass_rates",
+            reach=Reach.FILE,
         ),
     ] = ()
     together: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from agent_env.errors import ConfigError
 from agent_env.records.mcp import Isolation, McpServer
 from agent_env.records.options import MCP, Opt
+from agent_env.records.reach import Reach
 from agent_env.records.tool_traits import ToolTraits
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
@@ -51,6 +52,7 @@ class McpOptions:
             typed=list[str],
             default=None,
             read=commands_by_name,
+            reach=Reach.COMMAND,
         ),
     ] = ()
     """As texts NAME=COMMAND, or by name."""
@@ -62,6 +64,7 @@ class McpOptions:
             "--mcp-env",
             metavar="NAME=VARIABLE",
             manifest="mcp",
+            reach=Reach.KEY,
         ),
     ] = ()
     isolation: Annotated[
@@ -73,6 +76,7 @@ class McpOptions:
             "--mcp-isolation",
             metavar="[NAME=]run|episode",
             manifest="mcp",
+            reach=Reach.NOTHING,
         ),
     ] = ()
     sandboxed: Annotated[
@@ -82,11 +86,19 @@ class McpOptions:
             MCP,
             "--mcp-sandbox",
             manifest="mcp",
+            reach=Reach.COMMAND,
         ),
     ] = False
     timeout_s: Annotated[
         float,
-        Opt("Seconds for one call of their tools.", MCP, "--mcp-timeout", min=0.1, manifest="mcp"),
+        Opt(
+            "Seconds for one call of their tools.",
+            MCP,
+            "--mcp-timeout",
+            min=0.1,
+            manifest="mcp",
+            reach=Reach.NOTHING,
+        ),
     ] = 60.0
 
 

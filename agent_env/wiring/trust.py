@@ -372,15 +372,50 @@ def _forms(folder: Path, setting: OutsideSetting) -> tuple[dict[str, JsonValue],
     }
     if setting.name != "sandbox":
         return (whole,)
-    stat = folder.stat()
-    inode: JsonValue = [stat.st_dev, stat.st_ino]
-    return whole | {"folder": str(folder.resolve())}, whole | {"inode": inode}
+    return tuple(whole | form for form in _folder_forms(folder))
 
 
 def _is_in(
     allowed: Collection[Mapping[str, JsonValue]], folder: Path, setting: OutsideSetting
 ) -> bool:
     return bool(allowed) and any(form in allowed for form in _forms(folder, setting))
+
+
+class StudyTrust(Record):
+    """Where this user began a study, or let it go on."""
+
+    v: Literal[1]
+    study: str
+    folders: tuple[dict[str, JsonValue], ...]
+
+
+def knows_study(path: Path, study: str) -> bool:
+    """Whether this user began the study here, or let it go on; `study` is its key."""
+    known = _study_folders(study)
+    return bool(known) and any(form in known for form in _folder_forms(path))
+
+
+def record_study(path: Path, study: str, note: Callable[[str], None]) -> None:
+    """Record that the study in this folder is this user's; what its file says is then obeyed."""
+    known = _study_folders(study)
+    new = [form for form in _folder_forms(path) if form not in known]
+    record = StudyTrust(v=1, study=study, folders=(*known, *new))
+    _keep("studies", study, record, path, note)
+
+
+def _study_folders(study: str) -> tuple[dict[str, JsonValue], ...]:
+    folder = state_folder("studies")
+    data = None if folder is None else read_own_file(folder / f"{study}.json")
+    with suppress(ValidationError):
+        record = StudyTrust.model_validate_json(data or b"")
+        return record.folders if record.study == study else ()
+    return ()
+
+
+def _folder_forms(path: Path) -> tuple[dict[str, JsonValue], ...]:
+    """How a folder is known again: by its path, or by its inode where it was moved."""
+    stat = path.stat()
+    return {"folder": str(path.resolve())}, {"inode": [stat.st_dev, stat.st_ino]}
 
 
 def _run_key(manifest: Manifest) -> str:
@@ -418,10 +453,14 @@ def _record(
     note: Callable[[str], None],
 ) -> None:
     """Add the settings to the run's record, whole or not at all."""
-    folder, key = state_folder("runs"), _run_key(manifest)
-    before = _recorded(manifest)
+    key, before = _run_key(manifest), _recorded(manifest)
     forms = [form for each in settings for form in _forms(path, each) if form not in before]
-    record = RunRecord(v=2, run=key, settings=(*before, *forms))
+    _keep("runs", key, RunRecord(v=2, run=key, settings=(*before, *forms)), path, note)
+
+
+def _keep(kind: str, key: str, record: Record, path: Path, note: Callable[[str], None]) -> None:
+    """Write the record, whole or not at all."""
+    folder = state_folder(kind)
     try:
         if folder is None:
             raise OSError(0, "there is no home folder")

@@ -55,7 +55,12 @@ class CallOptions:
     """Failed calls in a row after which the run stops."""
     prices: Annotated[
         Path | ModelFacts | None,
-        Opt("A table of models: agent-env docs limits shows the form.", CALLS, typed=Path | None),
+        Opt(
+            "A table of models: agent-env docs limits shows the form.",
+            CALLS,
+            typed=Path | None,
+            reach=Reach.MONEY,
+        ),
     ] = None
     """The file, or the model's row itself."""
     reply_cache: Annotated[

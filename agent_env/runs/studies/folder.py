@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from agent_env.episodes.run_folder import RunFolder, digest
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors, first_problem
+from agent_env.permits import NOTHING
 from agent_env.records.manifest import StudyUse
 from agent_env.records.safe_files import read_file, replace_file
 from agent_env.records.schema import Stored
@@ -27,7 +28,7 @@ from agent_env.runs.studies.plan import Budget, StudyPlan, Texts
 from agent_env.runs.studies.read import FILE, plan_of, read_text
 from agent_env.runs.studies.together import Course, Lane, ListenerFor, prepare_all, run_lanes
 from agent_env.runs.studies.toml_lines import TomlLines
-from agent_env.wiring.trust import record_run
+from agent_env.wiring.trust import knows_study, own_call, record_run, record_study
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget
@@ -64,6 +65,11 @@ class StudyRecord(Stored):
     """study.toml at the start; its contrasts are the planned ones."""
     changes: tuple[StudyChange, ...] = ()
 
+    @property
+    def key(self) -> str:
+        """By which this user's record knows it."""
+        return digest(f"{self.begun_at}\0{self.digest}".encode())[:40]
+
 
 @dataclass(frozen=True, slots=True)
 class RunPlace:
@@ -89,6 +95,7 @@ class StudyFolder:
         given = Path(path)
         self.path = given.parent if given.name == FILE else given
         self.file = self.path / FILE
+        self._permit = NOTHING
 
     @classmethod
     def around(cls, path: Path) -> StudyFolder | None:
@@ -104,8 +111,35 @@ class StudyFolder:
 
     @cached_property
     def plan(self) -> StudyPlan:
-        """The file as it is now; DatasetErrors with all its mistakes."""
-        return plan_of(self.file, self.text)
+        """The file as it is now, only read; DatasetErrors with the mistakes in its form."""
+        return plan_of(self.file, self.text, None)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether somebody may have sent it: it was begun, and not by this user here. A mere file
+        is the user's own word, like a script that is run."""
+        record = self.record
+        if record is None:
+            return next(self.path.glob("*/*/run.json"), None) is not None
+        return not knows_study(self.path, record.key)
+
+    def allow(self, note: Callable[[str], None], confirmed: bool = False) -> None:
+        """Lets the file say what is reached from now on, and lists all its mistakes; ConfigError
+        for a study of somebody else's, unless `confirmed`."""
+        if self.is_foreign:
+            record, asked = self.record, self.plan.outside()
+            if record is None or not confirmed:
+                how = f"agent-env study resume {self.path} --trust-run"
+                raise ConfigError(
+                    f"{self.path} is no study that you began here, and it asks for: "
+                    f"{'; '.join(asked) or 'nothing outside'}. To allow it: "
+                    f"{how if record else 'take its study.toml to a folder of its own'}"
+                )
+            for each in asked:
+                note(f"trusted in {self.path}: {each}")
+            record_study(self.path, record.key, note)
+        self._permit = own_call()
+        plan_of(self.file, self.text, self._permit)
 
     @property
     def name(self) -> str:
@@ -136,7 +170,7 @@ class StudyFolder:
         record = self.record
         if record is None:
             return None
-        return plan_of(self.path / RECORD, record.text, is_checked=False)
+        return plan_of(self.path / RECORD, record.text, None)
 
     def places(self) -> list[RunPlace]:
         """Every run that the plan asks for, in the order of models, then tasks."""
@@ -163,7 +197,7 @@ class StudyFolder:
     ) -> dict[str, str]:
         """Makes all runs and runs them; by name of a run why it did not come to its end.
         ConfigError where the study was begun before."""
-        _ = self.plan
+        self.allow(note)
         with self.locked():
             if (record := self.record) is not None:
                 raise ConfigError(
@@ -172,7 +206,9 @@ class StudyFolder:
                 )
             now = datetime.now(UTC).isoformat(timespec="seconds")
             use = self.use
-            self._write(StudyRecord(name=use.name, digest=use.digest, begun_at=now, text=self.text))
+            begun = StudyRecord(name=use.name, digest=use.digest, begun_at=now, text=self.text)
+            self._write(begun)
+            record_study(self.path, begun.key, note)
             try:
                 await self._prepare(note)
             except BaseException:  # nothing was begun; where we are killed, resume makes the rest
@@ -184,8 +220,8 @@ class StudyFolder:
         self, listener_for: ListenerFor, note: Callable[[str], None], course: Course
     ) -> dict[str, str]:
         """Runs whatever is missing, with the changes of study.toml that are allowed; ConfigError
-        lists the others by field."""
-        _ = self.plan
+        lists the others by field, or the study is somebody else's."""
+        self.allow(note, course.options.trust_run)
         with self.locked():
             record, before = self.record, self.begun_plan
             if record is None or before is None:
@@ -257,7 +293,7 @@ class StudyFolder:
 
     def _options(self, place: RunPlace, use: StudyUse | None) -> tuple[RunOptions, list[str]]:
         by_task = {
-            task: self.plan.run_options(task, place.model, self.path.absolute(), use)
+            task: self.plan.run_options(task, place.model, self.path.absolute(), use, self._permit)
             for task in self.plan.tasks
         }
         options = by_task[place.task]
@@ -289,7 +325,7 @@ def contrasts_of(runs: Iterable[Path]) -> tuple[Texts, Texts]:
         begun = study.begun_plan
         planned |= dict.fromkeys(begun.contrasts if begun else ())
         if study.file.exists():
-            now = plan_of(study.file, study.text, is_checked=False)
+            now = plan_of(study.file, study.text, None)
             added |= dict.fromkeys(now.contrasts)
     return tuple(planned), tuple(text for text in added if text not in planned)
 

@@ -11,27 +11,40 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue, model_validator
 
 from agent_env.episodes.calls.budget import RunLimits
+from agent_env.graph.strategies import STRATEGIES
 from agent_env.models.addresses import COMPATIBLE, NO_KEY, base_url_of, with_variable
+from agent_env.permits import Permit, text_of
 from agent_env.records.manifest import StudyUse
 from agent_env.records.model_facts import ModelFacts
+from agent_env.records.reach import ByName, Code, Key, Money, Plain, Reach, values_of
 from agent_env.records.schema import Record
-from agent_env.runs.keywords import from_arguments
-from agent_env.runs.options import RunOptions
+from agent_env.runs.keywords import from_arguments, keywords_of
+from agent_env.runs.options import RunOptions, reach_of
+from agent_env.sandbox.choose import SANDBOXES
 from agent_env.tasks.family import option_texts
+from agent_env.tasks.scorers import METRICS, SCORERS
+from agent_env.tasks.tool_registry import TOOLS
+from agent_env.wiring.registry import FAMILIES, SCRIPTS
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 """Of a task or model of the study: a folder's name and a label."""
 Texts = tuple[str, ...]
 
 
+OPTIONS_OF_RUN = ByName(
+    {name: reach_of(key.option) or Reach.CODE for name, key in keywords_of(RunOptions).items()},
+    others=Reach.CODE,
+)
+
+
 class Budget(Record):
     """Limits of several runs together; None for no limit."""
 
-    tokens: int | None = Field(default=None, ge=1)
+    tokens: Plain[int | None] = Field(default=None, ge=1)
     """Input and output of all calls, those of earlier starts included."""
-    cost_usd: float | None = Field(default=None, ge=0)
+    cost_usd: Plain[float | None] = Field(default=None, ge=0)
     """Of all calls, those of earlier starts included; needs prices."""
-    time_s: float | None = Field(default=None, gt=0)
+    time_s: Plain[float | None] = Field(default=None, gt=0)
     """Wall time of one start."""
 
     def as_limits(self) -> RunLimits:
@@ -42,7 +55,7 @@ class Budget(Record):
 class Scope(Record):
     """A table of study.toml: entries of its own, all others are options of `run`."""
 
-    options_of_run: dict[str, JsonValue] = Field(default_factory=dict)
+    options_of_run: Annotated[dict[str, JsonValue], OPTIONS_OF_RUN] = Field(default_factory=dict)
     """By the keywords of `agent_env.run`."""
 
     @model_validator(mode="before")
@@ -58,11 +71,11 @@ class Scope(Record):
 class ModelPlan(Scope):
     """`[models.NAME]`: a model with its own server, key, prices, budget and parameters."""
 
-    model: str
+    model: Code[str]
     """As for `run --model`."""
-    api_key_env: str | None = None
+    api_key_env: Key[str | None] = None
     """The environment variable with its key; None for the usual one."""
-    prices: ModelFacts | str | None = None
+    prices: Money[ModelFacts | str | None] = None
     """Its row of a price table, or the file of one."""
     budget: Budget = Budget()
     """Of all its runs together."""
@@ -71,16 +84,16 @@ class ModelPlan(Scope):
 class TaskPlan(Scope):
     """`[tasks.NAME]`: a task and which of its questions are asked."""
 
-    task: str
+    task: Code[str]
     """As for `run`."""
 
 
 class StudyPlan(Scope):
     """A study as its file has it."""
 
-    name: str | None = None
+    name: Plain[str | None] = None
     """None for the folder's name."""
-    contrasts: Texts = ()
+    contrasts: Plain[Texts] = ()
     """Planned comparisons, as for `compare --contrast`."""
     budget: Budget = Budget()
     """Of all runs together."""
@@ -93,9 +106,26 @@ class StudyPlan(Scope):
         yield from ((("tasks", name), task) for name, task in self.tasks.items())
         yield from ((("models", name), model) for name, model in self.models.items())
 
-    def run_options(self, task: str, model: str, folder: Path, use: StudyUse | None) -> RunOptions:
-        """The options of the run of this task by this model; ConfigError for a value that cannot
-        be."""
+    def outside(self) -> list[str]:
+        """What the file asks for outside the study's folder, an entry each, for users."""
+        asked = []
+        for place, scope in self.scopes():
+            for each in values_of(scope):
+                name, reach = each.path.removeprefix("options_of_run."), each.reach or Reach.CODE
+                if name.startswith(("tasks.", "models.")) or not each.value:
+                    continue
+                if reach is Reach.CODE and name != "model" and not _names_code(each.value):
+                    continue
+                if reach is not Reach.NOTHING and str(each.value) not in SCRIPTS:
+                    where = ".".join((*place, name))
+                    asked.append(f"{where} {text_of(each.value)} ({reach.value})")
+        return asked
+
+    def run_options(
+        self, task: str, model: str, folder: Path, use: StudyUse | None, permit: Permit
+    ) -> RunOptions:
+        """The options of the run of this task by this model, which may reach what the permit
+        covers; ConfigError for a value that cannot be."""
         asked, answering = self.tasks[task], self.models[model]
         values = self.options_of_run | asked.options_of_run | answering.options_of_run
         values = {name: _found(folder, value) for name, value in values.items()}
@@ -112,7 +142,7 @@ class StudyPlan(Scope):
             options = replace(options, calls=replace(options.calls, prices=answering.prices))
         if self._shares_no_key(model):
             options = replace(options, parameters=with_variable(options.parameters, NO_KEY))
-        return replace(options, study=use, preflight="on")
+        return replace(options, study=use, preflight="on", permit=permit)
 
     def texts_of(self, task: str, option: str) -> Texts:
         """The task's `conditions`, as far as they are named, or the contrasts of its `until`."""
@@ -134,6 +164,17 @@ class StudyPlan(Scope):
         own = self.models[model]
         is_compatible = own.model.startswith(COMPATIBLE)
         return is_compatible and own.api_key_env is None and len(addresses) > 1
+
+
+def _names_code(value: JsonValue) -> bool:
+    """Whether the value may name code that is not ours."""
+    texts = value if isinstance(value, list) else [value]
+    parts = [part for text in texts for part in re.split(r"[+~]", str(text))]
+    return any(":" in part.removeprefix("cited:").removeprefix("mcp:") for part in parts) or any(
+        part in registry.names() and not registry.is_built_in(part)
+        for part in parts
+        for registry in (FAMILIES, TOOLS, SANDBOXES, SCORERS, METRICS, STRATEGIES)
+    )
 
 
 _FILE = re.compile(r"(?P<before>[\w-]+=)?(?P<file>[^:=]+\.\w+)(?P<after>:[A-Za-z_][\w./]*)?")

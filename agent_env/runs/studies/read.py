@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent_env.errors import AgentEnvError, ConfigError, DatasetErrors, user_problem
+from agent_env.permits import Permit
 from agent_env.records.model_facts import ModelFacts
 from agent_env.records.options import MCP, SERVER, STOPPING, WHAT, WORDS
 from agent_env.records.schema import Condition
@@ -34,12 +35,6 @@ ELSEWHERE = {
 """Options of `run` that have a place of their own in a study, or none."""
 
 
-def read_plan(file: Path) -> StudyPlan:
-    """The plan in this file; DatasetErrors with every mistake in its form and values, ConfigError
-    where there is no such file."""
-    return plan_of(file, read_text(file))
-
-
 def read_text(file: Path) -> str:
     """The text of study.toml."""
     try:
@@ -52,13 +47,13 @@ def read_text(file: Path) -> str:
         raise ConfigError(f"cannot read {file}: {reason}") from exc
 
 
-def plan_of(file: Path, text: str, is_checked: bool = True) -> StudyPlan:
-    """The plan in the text of this file; unless `is_checked`, values that depend on this machine,
-    such as keys, are taken as they are."""
+def plan_of(file: Path, text: str, permit: Permit | None) -> StudyPlan:
+    """The plan in the text of this file; DatasetErrors with every mistake. Without a permit it is
+    only read: what depends on this machine or on plug-ins, such as keys, is taken as it is."""
     reading = _Reading(file, TomlLines(file, text))
     plan = reading.plan()
-    if is_checked:
-        reading.check_runs(plan)
+    if permit is not None:
+        reading.check_runs(plan, permit)
     if reading.mistakes or plan is None:
         lines = ((reading.toml.line(place), text) for place, text in reading.mistakes)
         raise DatasetErrors(file, sorted(dict.fromkeys(lines), key=lambda each: each[0] or 0))
@@ -130,7 +125,7 @@ class _Reading:
             text = user_problem([{**problem, "loc": place}], known)
         self.add(place, text)
 
-    def check_runs(self, plan: StudyPlan | None) -> None:
+    def check_runs(self, plan: StudyPlan | None, permit: Permit) -> None:
         """Notes what keeps runs from being made here: unknown tasks, conditions, models, keys that
         are not set, contrasts of conditions that do not exist."""
         from agent_env.wiring.models import make_model
@@ -145,7 +140,7 @@ class _Reading:
         first_task, first_model = next(iter(plan.tasks)), next(iter(plan.models))
         for name in plan.models:
             with self._noted("models", name):
-                options = plan.run_options(first_task, name, folder, None)
+                options = plan.run_options(first_task, name, folder, None, permit)
                 address, plugins = plan.address(name), options.plugins
                 (options,) = addressed(options, [options.model])
                 make_model(options.model, address, options.parameters, plugins)
@@ -154,7 +149,7 @@ class _Reading:
             names = plan.texts_of(name, "conditions")
             asked[name] = tuple(Condition(name=text) for text in names)
             with self._noted("tasks", name):
-                options = plan.run_options(name, first_model, folder, None)
+                options = plan.run_options(name, first_model, folder, None, permit)
                 asked[name] = self._conditions(name, options) or asked[name]
         if not any("conditions" in place for place in wrong):
             self._check_contrasts(plan, {name: each for name, each in asked.items() if each})

@@ -1,0 +1,122 @@
+"""A study that somebody sent: its files are read, and obeyed for nobody who did not say so."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Done, agent_env
+
+PLAN = """
+conditions = ["base"]
+limit = 2
+[tasks.few]
+task = "time-puzzles"
+[models.a]
+model = "reference"
+"""
+HOSTILE = """
+conditions = ["base", "{code}:TOOL"]
+limit = 2
+base_url = "http://127.0.0.1:9/v1"
+mcp = ["srv=touch {canary}"]
+mcp_env = ["srv=MY_SECRET"]
+reply_cache = "{canary}"
+[tasks.few]
+task = "{code}:FAMILY"
+[models.a]
+model = "compatible/x"
+api_key_env = "MY_SECRET"
+serve = "touch {canary}; sleep 60 # {{port}}"
+[models.b]
+model = "{code}:answer"
+"""
+
+
+@pytest.fixture
+def sent(tmp_path: Path) -> Path:
+    """A study that another user began, with a hostile study.toml since."""
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "study.toml").write_text(PLAN)
+    assert _as("them", folder, "study", "run", str(folder)).returncode == 0
+    code = folder / "code.py"
+    code.write_text(f"open({str(tmp_path / 'canary')!r}, 'w')\n")
+    (folder / "study.toml").write_text(HOSTILE.format(code=code, canary=tmp_path / "canary"))
+    return folder
+
+
+def _as(user: str, folder: Path, *words: str) -> Done:
+    state = folder.parent / f"state of {user}"
+    return agent_env(*words, env={"XDG_STATE_HOME": str(state), "MY_SECRET": "sk-canary-0123"})
+
+
+@pytest.mark.parametrize("command", ["study resume", "study run", "study check", "resume"])
+def test_no_command_obeys_it_and_each_lists_what_it_asks_for(sent: Path, command: str) -> None:
+    done = _as("me", sent, *command.split(), str(sent))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "is no study that you began here" in done.stderr
+    for asked in (
+        "base_url http://127.0.0.1:9/v1 (address)", "(command); mcp_env", "MY_SECRET (key)",
+        f"tasks.few.task {sent}/code.py:FAMILY (code)", f"reply_cache {sent.parent}/canary (file)",
+        "models.a.serve touch", f"models.b.model {sent}/code.py:answer (code)", "--trust-run",
+    ):  # fmt: skip
+        assert asked in done.stderr
+    assert not (sent.parent / "canary").exists()
+
+
+def test_status_and_report_read_it_only(sent: Path) -> None:
+    status = _as("me", sent, "study", "status", str(sent))
+    assert (status.returncode, "few/a" in status.stdout) == (0, True)
+    assert _as("me", sent, "study", "report", str(sent)).returncode == 0
+    assert not (sent.parent / "canary").exists()
+
+
+def test_a_study_above_a_run_says_nothing_of_it_to_whom_it_is_foreign(sent: Path) -> None:
+    shutil.rmtree(sent / "few" / "a" / "episodes")
+    done = _as("me", sent, "resume", str(sent / "few" / "a"))
+    assert (done.returncode, "study" in done.stderr) == (0, False)
+    assert not (sent.parent / "canary").exists()
+
+
+def test_who_began_a_study_goes_on_with_it_without_a_word_also_after_a_move(sent: Path) -> None:
+    (sent / "study.toml").write_text(PLAN + "[models.b]\nmodel = 'reference-static'\n")
+    moved = sent.rename(sent.with_name("elsewhere"))
+    done = _as("them", moved, "study", "resume", str(moved))
+    assert (done.returncode, "trust" in done.stderr) == (0, False)
+    assert (moved / "few" / "b" / "run.json").exists()
+
+
+def test_who_confirms_it_once_is_not_asked_again(sent: Path) -> None:
+    (sent / "study.toml").write_text(PLAN)
+    assert _as("me", sent, "study", "resume", str(sent)).returncode == 2
+    assert _as("me", sent, "study", "resume", str(sent), "--trust-run").returncode == 0
+    assert _as("me", sent, "study", "resume", str(sent)).returncode == 0
+
+
+def test_a_copy_in_another_folder_is_asked_for_anew(sent: Path) -> None:
+    copy = shutil.copytree(sent, sent.with_name("copy"))
+    done = _as("them", copy, "study", "resume", str(copy))
+    assert "is no study that you began here" in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"v": 2}', b"\xff" * 9])
+def test_a_record_that_is_broken_or_of_another_version_allows_nothing(
+    sent: Path, content: bytes
+) -> None:
+    for file in (sent.parent / "state of them" / "agent-env" / "studies").iterdir():
+        file.write_bytes(content)
+    done = _as("them", sent, "study", "resume", str(sent))
+    assert "is no study that you began here" in done.stderr
+
+
+def test_run_folders_without_study_json_are_foreign_too(sent: Path) -> None:
+    (sent / "study.json").unlink()
+    done = _as("me", sent, "study", "run", str(sent))
+    assert (done.returncode, "take its study.toml to a folder of its own" in done.stderr) == (
+        2, True,
+    )  # fmt: skip
+    assert not (sent.parent / "canary").exists()
