@@ -8,8 +8,10 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.runs.studies.example import EXAMPLE
-from agent_env.runs.studies.read import plan_of, read_plan
+from agent_env.runs.studies.plan import StudyPlan
+from agent_env.runs.studies.read import plan_of, read_text
 from agent_env.runs.studies.toml_lines import TomlLines, toml_text
+from agent_env.wiring.trust import own_call
 
 GOOD = """\
 conditions = ["base", "explicit"]
@@ -23,6 +25,10 @@ options = { facts = [5, 6] }
 [models.a]
 model = "reference"
 """
+
+
+def read_plan(file: Path) -> StudyPlan:
+    return plan_of(file, read_text(file), own_call())
 
 
 def mistakes(folder: Path, text: str) -> list[str]:
@@ -123,7 +129,7 @@ def test_each_option_reaches_its_run_and_the_nearer_table_wins(tmp_path: Path) -
     text += 'concurrency = 5\n\n[models.b]\nmodel = "reference-static"\n'
     (tmp_path / "study.toml").write_text(text)
     plan = read_plan(tmp_path / "study.toml")
-    a, b = (plan.run_options("puzzles", name, tmp_path, None) for name in ("a", "b"))
+    a, b = (plan.run_options("puzzles", name, tmp_path, None, own_call()) for name in ("a", "b"))
     assert (a.concurrency, b.concurrency) == (5, 3)
     assert a.options == ("facts=5,6",)
     assert a.prompt == str((tmp_path / "mine.md").resolve())
@@ -137,7 +143,7 @@ def test_the_usual_key_goes_to_no_second_address(tmp_path: Path) -> None:
     text += '\n[models.b]\nmodel = "compatible/x"\nbase_url = "http://127.0.0.1:2/v1"\n'
     (tmp_path / "study.toml").write_text(text)
     plan = read_plan(tmp_path / "study.toml")
-    options = plan.run_options("puzzles", "b", tmp_path, None)
+    options = plan.run_options("puzzles", "b", tmp_path, None, own_call())
     assert options.parameters["api_key_env"] == ""
 
 
@@ -160,5 +166,5 @@ def test_the_example_of_the_page_is_a_plan(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("TEAM_KEY", "x")
     page = (Path(__file__).parents[3] / "docs/studies.md").read_text()
     text = page.partition("```toml\n")[2].partition("```")[0]
-    plan = plan_of(tmp_path / "study.toml", text)
+    plan = plan_of(tmp_path / "study.toml", text, own_call())
     assert (list(plan.tasks), list(plan.models)) == (["puzzles", "facts"], ["qwen", "gpt"])
