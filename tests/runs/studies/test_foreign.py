@@ -10,7 +10,7 @@ import pytest
 from tests.commands import Done, agent_env
 
 PLAN = """
-conditions = ["base"]
+conditions = ["base", "explicit"]
 limit = 2
 [tasks.few]
 task = "time-puzzles"
