@@ -249,6 +249,18 @@ class InventedResults(Stored):
     """What was cut off the reply's end, from the first of them on; at most 2,000 characters."""
 
 
+class PageRef(Stored):
+    """A page that a tool result showed to the model."""
+
+    url: Plain[str]
+    how: Plain[Literal["returned", "opened", "blocked"]]
+    """Only listed by a search, opened, or blocked by a guard."""
+    digest: Plain[str | None] = None
+    """Digest of the bytes of an opened page."""
+    flags: Plain[tuple[str, ...] | None] = None
+    """Findings of the guards: `question`, `answer`, `later`, `instructions`; None for none."""
+
+
 class Reply(Stored):
     """The result of one model call."""
 
@@ -269,18 +281,6 @@ class Reply(Stored):
     """What was cut off its end; None for nothing."""
     cached_at: Plain[str | None] = None
     """When the reply was first received, if it comes from the reply cache and so cost nothing."""
-
-
-class PageRef(Stored):
-    """A page that a tool result showed to the model."""
-
-    url: Plain[str]
-    how: Plain[Literal["returned", "opened", "blocked"]]
-    """Only listed by a search, opened, or blocked by a guard."""
-    digest: Plain[str | None] = None
-    """Digest of the bytes of an opened page."""
-    flags: Plain[tuple[str, ...] | None] = None
-    """Findings of the guards: `question`, `answer`, `later`, `instructions`; None for none."""
 
 
 class ToolResult(Stored):

@@ -1,0 +1,78 @@
+"""Every field of what is stored and read back says what its value can reach."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import get_args
+
+import pytest
+from pydantic import BaseModel
+
+from agent_env.models.parameters import ModelParameters
+from agent_env.models.settings import ModelSettings
+from agent_env.records.manifest import OPTIONS, PARAMETERS, Manifest
+from agent_env.records.reach import Reach, silent_fields, values_of
+from agent_env.records.schema import Stored
+from agent_env.records.trace_events import TraceEvent
+from agent_env.runs.keywords import keywords_of
+from agent_env.runs.options import RunOptions, reach_of
+from agent_env.runs.studies.folder import StudyRecord
+from agent_env.runs.studies.plan import StudyPlan
+from agent_env.tasks.family import Family
+from agent_env.wiring.registry import load_family, task_names
+
+EVENTS = get_args(get_args(TraceEvent)[0])
+
+
+@pytest.mark.parametrize("record", [Manifest, StudyPlan, *EVENTS], ids=lambda it: it.__name__)
+def test_no_field_is_silent(record: type[BaseModel]) -> None:
+    assert silent_fields(record) == []
+
+
+def test_a_field_that_says_nothing_is_found_however_deep_it_lies() -> None:
+    class Inner(Stored):
+        command: str
+
+    class Outer(Stored):
+        inner: dict[str, tuple[Inner, ...]] | None
+
+    assert silent_fields(Outer) == ["Inner.command"]
+
+
+def test_each_option_of_run_says_it_or_its_place_in_run_json_does() -> None:
+    silent = [name for name, key in keywords_of(RunOptions).items() if reach_of(key.option) is None]
+    assert silent == []
+
+
+def test_each_parameter_of_a_model_has_a_name_that_says_it() -> None:
+    known = {field.name for field in (*fields(ModelParameters), *fields(ModelSettings))}
+    assert known - {"parameters"} <= PARAMETERS.reaches.keys()
+    assert PARAMETERS.others is Reach.ADDRESS
+
+
+def _files(family: Family) -> set[str]:
+    annotations = {n: str(each.annotation) for n, each in family.options.model_fields.items()}
+    return {name for name, text in annotations.items() if "Path" in text}
+
+
+def test_each_option_of_a_family_that_names_a_file_says_so() -> None:
+    named = {name for task in task_names() for name in _files(load_family(task))}
+    assert named <= OPTIONS.reaches.keys()
+
+
+def test_study_json_holds_a_text_that_is_read_and_never_obeyed() -> None:
+    assert set(StudyRecord.model_fields) == {"name", "digest", "begun_at", "text", "changes"}
+
+
+def test_values_are_found_with_what_they_reach() -> None:
+    plan = StudyPlan.model_validate(
+        {
+            "serve": "touch x",
+            "tasks": {"t": {"task": "time-puzzles"}},
+            "models": {"m": {"model": "compatible/x", "base_url": "http://127.0.0.1:9/v1"}},
+        }
+    )
+    found = {(each.path, each.reach) for each in values_of(plan)}
+    assert ("options_of_run.serve", Reach.COMMAND) in found
+    assert ("models.options_of_run.base_url", Reach.ADDRESS) in found
+    assert ("tasks.task", Reach.CODE) in found
