@@ -304,7 +304,7 @@ class RunOptions:
     and marks them."""
     study: StudyUse | None = None
     """The study that asks for the run."""
-    permit: Permit = field(default_factory=own_call)
+    permit: Permit = field(default_factory=own_call, compare=False, repr=False)
     """What may be reached; a study file that somebody sent may not say what it likes."""
 
     @property
