@@ -6,6 +6,7 @@ The SDK's task groups live in that task, so that a server's death ends it and no
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from agent_env import __version__
 from agent_env.errors import AgentEnvError, ConfigError, EpisodeError
-from agent_env.mcp.transport import http_transport
+from agent_env.mcp.transport import Metered, http_transport
 from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
+from agent_env.worker.host import WorkerFailed, worker
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 START_S = 30.0
 """From the start of the server to the end of the handshake."""
 MOST_TOOLS = 2000
-STUCK_S = 5.0
-"""How long after a call's own time a server that takes no messages is given up."""
+OUTPUT_SCHEMA = 100_000
+"""Characters of a schema of results, as JSON."""
 EXTRA = "MCP servers need the extra: pip install 'agent-env[mcp]'"
 
 OpenStdio = Callable[[Callable[[str], None]], AbstractAsyncContextManager[tuple[Any, Any]]]
@@ -75,6 +77,9 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
         self._reason: str | None = None
+        self._metered: Metered | None = None
+        self._outputs: dict[str, dict[str, Any]] = {}
+        """Schemas of results, by tool."""
         self._signs = 0
         """Answers and notices of progress so far: whether the server is alive."""
         self.list_changed = False
@@ -110,7 +115,8 @@ class Connection:
         """Ends the connection, and the server where it was started for it."""
         self._over.set()
         if self._task is not None:
-            done, _ = await asyncio.wait({self._task}, timeout=10.0)
+            patience_s = 10.0 if self._reason is None else 1.0
+            done, _ = await asyncio.wait({self._task}, timeout=patience_s)
             if not done:
                 self._task.cancel()
                 await asyncio.wait({self._task}, timeout=2.0)
@@ -126,6 +132,7 @@ class Connection:
                     tools += page.tools
                     cursor = page.next_cursor
                     if cursor is None:
+                        self._outputs = {t.name: t.output_schema for t in tools if t.output_schema}
                         return tools
         except Exception as exc:  # the SDK's, and pydantic's for what is no list of tools
             raise McpError(self._named(f"gives no list of tools: {_brief(exc)}")) from exc
@@ -145,13 +152,14 @@ class Connection:
             stood = f"; it stood at {progress:g}{of_total}{f' ({message})' if message else ''}"
 
         meta: Any = {"agent-env/timeout_s": timeout_s, "agent-env/output_limit": most}
+        task = asyncio.ensure_future(self._result(tool, arguments, on_progress, meta))
+        task.add_done_callback(lambda each: each.cancelled() or each.exception())
         try:
-            async with asyncio.timeout(timeout_s + STUCK_S):
-                result = await self.client.call_tool(
-                    tool, arguments, timeout_s, on_progress, meta=meta
-                )
-                self._signs += 1
-                return result
+            # not asyncio.timeout: the SDK, when cancelled, may wait for a server that takes nothing
+            await asyncio.wait({task}, timeout=timeout_s)
+            if not task.done():
+                raise TimeoutError
+            return task.result()
         except Exception as exc:
             error = self._translated(exc, f"timeout: no answer within {timeout_s:g} s{stood}")
             if isinstance(error, CallFailed) and error.is_foreign:
@@ -159,14 +167,40 @@ class Connection:
             elif signs == self._signs:  # it answers nobody: the next call has a new one
                 self._end(f"the server answered nothing for {timeout_s:g} s")
             raise error from exc
+        finally:
+            task.cancel()
+
+    async def _result(
+        self, tool: str, arguments: dict[str, Any], on_progress: Any, meta: Any
+    ) -> CallToolResult:
+        """ValueError where it does not keep to the schema that the server gave."""
+        result = await self.client.call_tool(
+            tool, arguments, progress_callback=on_progress, meta=meta
+        )
+        self._signs += 1
+        if self._metered is not None:
+            self._metered.refill()
+        schema = self._outputs.get(tool)
+        if schema is None or result.is_error:
+            return result
+        if result.structured_content is None:
+            raise ValueError("it has an output schema, and the result holds no structured content")
+        if len(json.dumps(schema)) > OUTPUT_SCHEMA:
+            raise ValueError(f"its output schema has more than {OUTPUT_SCHEMA:,} characters")
+        request = {"schema": schema, "value": result.structured_content, "has_value": True}
+        try:
+            problem = await worker("schemas").ask(request)
+        except WorkerFailed as exc:
+            raise ValueError(f"the check by its output schema {exc}") from exc
+        if problem:
+            raise ValueError(f"its output schema {problem}")
+        return result
 
     def _translated(self, exc: Exception, late: str) -> AgentEnvError:
         from mcp import MCPError
-        from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
+        from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST
 
         if isinstance(exc, MCPError):
-            if exc.code == REQUEST_TIMEOUT:
-                return CallFailed(late)
             if exc.code == CONNECTION_CLOSED:
                 self._end(f"the connection ended: {exc.message}")
                 return ConnectionEnded(self._reason or exc.message)
@@ -196,6 +230,8 @@ class Connection:
             async with self._client_of() as client:
                 ready.set_result(client)
                 await self._over.wait()
+                if self._reason is not None:  # the transport need not be patient with it
+                    raise ConnectionEnded(self._reason)
         except Exception as exc:  # whatever ended the SDK's task groups ended this connection only
             self._end(_brief(exc))
             if not ready.done():
@@ -222,12 +258,13 @@ class Connection:
             http_transport(self._server, self._permit) if remote else self._open_stdio(self._end)
         )
         client = Client(
-            transport,
+            self._bounded(transport),
             message_handler=hear,
             client_info=Implementation(name="agent-env", version=__version__),
             cache=None,
         )
         async with client:
+            setattr(client.session, "validate_tool_result", _unchecked)  # noqa: B010  # _result does
             listening = asyncio.create_task(self._listen(client))
             try:
                 yield client
@@ -235,6 +272,12 @@ class Connection:
                 listening.cancel()
                 with suppress(asyncio.CancelledError, Exception):
                     await listening
+
+    @asynccontextmanager
+    async def _bounded(self, transport: Any) -> AsyncIterator[tuple[Any, Any]]:
+        async with transport as (read, write):
+            self._metered = Metered(read, self._end)
+            yield self._metered, write
 
     async def _listen(self, client: Client) -> None:
         """Servers of the protocol since 2026-07-28 tell of changes only to who subscribes."""
@@ -249,6 +292,10 @@ class Connection:
             async with client.listen(tools_list_changed=True) as changes:
                 async for _ in changes:
                     self.list_changed = True
+
+
+async def _unchecked(name: str, result: Any) -> None:
+    """In place of the SDK's check of results, which would run in the event loop."""
 
 
 def _brief(exc: BaseException) -> str:

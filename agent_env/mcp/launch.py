@@ -47,7 +47,7 @@ class Process:
     _line: int
     """Our end of the pipe that its keeper watches."""
 
-    async def end(self, patience_s: float = EXIT_S) -> None:
+    async def end(self, patience_s: float) -> None:
         """Closes its input, waits, then ends its process group."""
         if self.inner.stdin is not None:
             self.inner.stdin.close()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agent_env.mcp.connection import Connection
+from agent_env.mcp.connection import START_S, Connection, McpError
 from agent_env.records.mcp import McpServer, McpTool
+from agent_env.worker.host import WorkerFailed, worker
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -25,7 +27,11 @@ SCHEMA = 100_000
 async def read_server(server: McpServer, connection: Connection) -> McpServer:
     """The record with what the open connection's server says of itself; names are still its own."""
     client = await connection.open() if not connection.is_open else connection.client
-    tools = [_tool(each) for each in await connection.tools()]
+    try:
+        async with asyncio.timeout(START_S):
+            tools = [await _tool(each) for each in await connection.tools()]
+    except TimeoutError as exc:
+        raise McpError(f"the MCP server {server.name}: its list of tools takes too long") from exc
     twice = {name for name, count in Counter(tool.name for tool in tools).items() if count > 1}
     update = {
         "title": None if client.server_info is None else client.server_info.name,
@@ -41,7 +47,7 @@ async def read_server(server: McpServer, connection: Connection) -> McpServer:
     return server.model_copy(update=update).with_digest()
 
 
-def _tool(tool: Tool) -> McpTool:
+async def _tool(tool: Tool) -> McpTool:
     hints = tool.annotations
     schema: dict[str, Any] = tool.input_schema
     text = tool.description or tool.title or ""
@@ -51,26 +57,21 @@ def _tool(tool: Tool) -> McpTool:
         description=text if len(text) <= DESCRIPTION else f"{text[:DESCRIPTION]} […]",
         parameters=schema,
         is_repeatable=hints is not None and bool(hints.read_only_hint or hints.idempotent_hint),
-        problem=_problem(schema),
+        problem=await _problem(schema),
     )
 
 
-def _problem(schema: dict[str, Any]) -> str | None:
+async def _problem(schema: dict[str, Any]) -> str | None:
     """Why the schema is none that a model can be given."""
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
-
     if len(json.dumps(schema)) > SCHEMA:
         return f"its schema has more than {SCHEMA:,} characters"
     if schema.get("type") != "object":
         return f"its schema is not of an object, but of {schema.get('type')!r}"
     try:
-        validator_for(schema).check_schema(schema)
-    except SchemaError as exc:
-        return f"its schema is no JSON schema: {exc.message[:200]}"
-    except Exception as exc:  # a $schema or a $ref of any kind
-        return f"its schema is no JSON schema: {type(exc).__name__}"
-    return None
+        text = await worker("schemas").ask({"schema": schema})
+    except WorkerFailed as exc:
+        text = f"cannot be checked: the check {exc}"
+    return f"its schema {text}" if text else None
 
 
 def with_names(servers: Sequence[McpServer], taken: Collection[str]) -> tuple[McpServer, ...]:

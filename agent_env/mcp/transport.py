@@ -1,13 +1,16 @@
 """Carries messages to and from a server: each is bounded in size, and what is no message is named.
 
 Guaranteed: no more than MESSAGE_BYTES of one message are kept in memory; a larger answer becomes an
-error of its own call; a line that is no JSON is the server's chatter and goes to its log.
+error of its own call; a line that is no JSON is the server's chatter and goes to its log; a server
+that sends MOST_MESSAGES between two results, and REGAINED more for each second, is ended; of what
+it sends unasked no more than NOTICES a second are looked at.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -16,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from agent_env.mcp.launch import Process, copy_log, start
+from agent_env.mcp.launch import EXIT_S, LOG_BYTES, Process, copy_log, start
 from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
 from agent_env.records.reach import Reach
@@ -28,6 +31,14 @@ MESSAGE_BYTES = 16 << 20
 TOO_LARGE = f"the answer has more than {MESSAGE_BYTES >> 20} MB, which is all that is read"
 TOO_LARGE_CODE = -32099
 """JSON-RPC error code of our own, for an answer that was too large to be read."""
+MOST_MESSAGES = 5_000
+REGAINED = 500.0
+NOTICES = 100
+HEARD = frozenset(
+    """notifications/progress notifications/tools/list_changed notifications/cancelled
+    notifications/subscriptions/acknowledged""".split()
+)
+"""Notifications that mean something to us; all others are dropped."""
 _CHUNK = 1 << 16
 _EDGE = 400
 """Bytes of a too large line that are kept at its beginning and at its end: its id is there."""
@@ -35,6 +46,10 @@ _ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
 
 Fault = Callable[[str], None]
 """Called with what the server did, once the connection is of no more use."""
+
+
+class NoMessage(Exception):
+    """A line of a server that is no message."""
 
 
 @dataclass(slots=True)
@@ -62,13 +77,60 @@ class Lines:
             self._parts = [whole[:_EDGE], whole[-_EDGE:]] if len(whole) > 2 * _EDGE else [whole]
 
 
+class Metered:
+    """A stream of messages from a server, bounded; items that are no messages only count."""
+
+    def __init__(self, inner: Any, fault: Fault) -> None:
+        self._inner, self._fault = inner, fault
+        self._left, self._at = float(MOST_MESSAGES), time.monotonic()
+        self._second, self._notices = 0.0, 0
+
+    def refill(self) -> None:
+        """For a result that was waited for."""
+        self._left = float(MOST_MESSAGES)
+
+    def __aiter__(self) -> Metered:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        async for item in self._inner:
+            now = time.monotonic()
+            self._left = min(self._left + (now - self._at) * REGAINED, MOST_MESSAGES) - 1
+            self._at = now
+            if self._left < 0:
+                self._fault(f"the server sent more than {MOST_MESSAGES:,} messages unasked")
+                break
+            if not isinstance(item, Exception) and self._is_wanted(item.message, now):
+                return item  # type: ignore[no-any-return]
+        raise StopAsyncIteration
+
+    def _is_wanted(self, message: Any, now: float) -> bool:
+        method = getattr(message, "method", None)
+        if method is None:  # an answer
+            return True
+        if not hasattr(message, "id") and method not in HEARD:
+            return False
+        if now - self._second > 1.0:
+            self._second, self._notices = now, 0
+        self._notices += 1
+        return self._notices <= NOTICES
+
+    async def __aenter__(self) -> Metered:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._inner.aclose()
+
+
 @asynccontextmanager
 async def stdio_transport(
     server: McpServer, log: Path, fault: Fault, permit: Permit
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams of a server that is started now and ended behind."""
+    """The streams of a server that is started now and ended behind; at once where it is given up,
+    which an exception says."""
     import anyio
 
+    patience_s = 0.0
     process = await start(server, permit)
     incoming, read = anyio.create_memory_object_stream[Any](0)
     write, outgoing = anyio.create_memory_object_stream[Any](0)
@@ -80,8 +142,9 @@ async def stdio_transport(
     ]
     try:
         yield read, write
+        patience_s = EXIT_S
     finally:
-        ending = asyncio.ensure_future(process.end())
+        ending = asyncio.ensure_future(process.end(patience_s))
         try:
             await asyncio.shield(ending)
         finally:
@@ -104,17 +167,18 @@ async def _read(process: Process, incoming: Any, log: Path, fault: Fault) -> Non
         async with incoming:
             while chunk := await stream.read(_CHUNK):
                 for line, is_whole in lines.feed(chunk):
-                    if (message := _message(line, is_whole, log, fault)) is not None:
-                        await incoming.send(message)
+                    await incoming.send(_message(line, is_whole, log, fault))
             with suppress(TimeoutError):
                 async with asyncio.timeout(1.0):
                     await process.inner.wait()
             fault(f"the server {process.ending}")
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
-        return  # our own side closed
+        # Our own side closed. asyncio waits for no process whose output nobody reads to its end.
+        while await stream.read(_CHUNK):  # noqa: ASYNC110  # slowly, while it goes on
+            await asyncio.sleep(0.01)
 
 
-def _message(line: bytes, is_whole: bool, log: Path, fault: Fault) -> SessionMessage | None:
+def _message(line: bytes, is_whole: bool, log: Path, fault: Fault) -> SessionMessage | NoMessage:
     from mcp.shared.message import SessionMessage
     from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 
@@ -122,20 +186,19 @@ def _message(line: bytes, is_whole: bool, log: Path, fault: Fault) -> SessionMes
         ids = _ID.findall(line[:_EDGE]) or _ID.findall(line[-_EDGE:])
         if not ids:
             fault(f"the server sent a message without an id: {TOO_LARGE}")
-            return None
+            return NoMessage()
         error = ErrorData(code=TOO_LARGE_CODE, message=TOO_LARGE)
         return SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(ids[0]), error=error))
-    if not line.strip():
-        return None
     if not line.lstrip().startswith((b"{", b"[")):
         with log.open("ab") as file:
-            file.write(b"[on stdout] " + line[:1000] + b"\n")
-        return None
+            if line.strip() and file.tell() < LOG_BYTES:
+                file.write(b"[on stdout] " + line[:1000] + b"\n")
+        return NoMessage()
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as exc:
         fault(f"the server sent what is no JSON-RPC: {str(exc).splitlines()[0]}")
-        return None
+        return NoMessage()
 
 
 async def _write(process: Process, outgoing: Any, fault: Fault) -> None:

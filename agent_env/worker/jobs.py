@@ -25,4 +25,5 @@ class Job(NamedTuple):
 
 JOBS = {
     "sql": Job("agent_env.worker.sql:select", 256, 5.0, 1, is_sealed=True),
+    "schemas": Job("agent_env.worker.schemas:problem", 256, 1.0, 1, is_sealed=True),
 }

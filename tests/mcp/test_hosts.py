@@ -110,6 +110,59 @@ def test_a_server_that_answers_nobody_is_started_again(tmp_path: Path) -> None:
     assert [result.error for result in results] == ["timeout: no answer within 0.3 s", None]
 
 
+def test_results_are_checked_by_the_servers_own_schema_which_may_be_any(tmp_path: Path) -> None:
+    errors: dict[str, str | None] = {}
+
+    async def work(episode: OpenHosts, server: McpServer) -> None:
+        names = [tool.name for tool in server.offered]
+        for name, result in zip(
+            names,
+            await asyncio.gather(*(call(episode, server, each) for each in names)),
+            strict=True,
+        ):
+            errors[name] = result.error
+
+    at_work(by_hand("outputs"), tmp_path, work)
+    gone = "gave no valid result: the check by its output schema took more than 1 s of CPU time"
+    own = "gave no valid result: its output schema"
+    assert errors == {
+        "kept": None,
+        "missed": f"{own} does not allow the result: '{'a' * 50}!' is not of type 'integer'",
+        "pattern": gone,
+        "references": gone,
+        "broken": f"{own} is no JSON schema: 'strin' is not valid under any of the given schemas",
+        "remote": f"{own} is no JSON schema: _WrappedReferencingError",
+    }
+
+
+def test_the_check_of_a_result_ends_with_the_calls_time(tmp_path: Path) -> None:
+    results: list[ToolResult] = []
+
+    async def work(episode: OpenHosts, server: McpServer) -> None:
+        results.append(await call(episode, server, "references"))
+        results.append(await call(episode, server, "kept"))
+
+    at_work(by_hand("outputs", timeout_s=0.5), tmp_path, work)
+    assert [result.error for result in results] == ["timeout: no answer within 0.5 s", None]
+
+
+FLOODS = ["log", "list", "progress", "ping", "result", "chatter"]
+
+
+def test_a_server_that_sends_without_end_is_ended(tmp_path: Path) -> None:
+    """It once kept the run for 45 s, and left tasks behind when the event loop was closed."""
+    errors: list[str | None] = []
+
+    async def work(episode: OpenHosts, server: McpServer) -> None:
+        for tool in [*FLOODS, "few"]:
+            errors.append((await call(episode, server, tool)).error)
+
+    at_work(by_hand("floods"), tmp_path, work)
+    reason = "crashed: the server sent more than 5,000 messages unasked during the call"
+    assert [(error or "").partition(";")[0] for error in errors] == [reason] * 6 + [""]
+    assert (tmp_path / "hand.log").stat().st_size < 1_000_000
+
+
 def test_a_kill_at_any_moment_costs_no_call_its_answer(tmp_path: Path) -> None:
     """16 at once over one server that is killed again and again."""
     outputs: list[ToolResult] = []
