@@ -1,16 +1,14 @@
 """What a body says, by its content type: HTML, plain text and the like, PDF with an extra.
 
 Guaranteed: a type that is none of these is refused before its body is read; a type that is not
-told is found from the first bytes. Not covered: PDF files made to keep a reader busy are only
-stopped between two pages, and scanned pages have no text.
+told is found from the first bytes; a PDF is read in the worker, where its time and its memory are
+bounded. Not covered: scanned pages have no text.
 """
 
 from __future__ import annotations
 
-import io
 import re
-import time
-from importlib import import_module
+from base64 import b64encode
 from importlib.util import find_spec
 from typing import Literal
 
@@ -18,6 +16,8 @@ from agent_env.errors import ToolError
 from agent_env.web.charset import decode
 from agent_env.web.extract import Extracted, extract
 from agent_env.web.metadata import Metadata, day_of
+from agent_env.worker.host import WorkerFailed, worker
+from agent_env.worker.jobs import Refused
 
 Kind = Literal["html", "text", "pdf", "untold"]
 
@@ -25,7 +25,6 @@ _HTML = ("text/html", "application/xhtml+xml")
 _TEXT = ("application/json", "application/ld+json", "application/xml", "application/rss+xml")
 _PLAIN = "agent-env-text/1"
 _PDF_DAY = re.compile(r"D:(\d{4})(\d{2})(\d{2})")
-_PDF_PAGES = 300
 _PDF_TIME_S = 20.0
 
 
@@ -70,26 +69,18 @@ def _sniffed(body: bytes) -> Kind:
 
 
 def _pdf(body: bytes) -> Extracted:
-    pypdf = import_module("pypdf")
-    until = time.monotonic() + _PDF_TIME_S
-    texts: list[str] = []
     try:
-        reader = pypdf.PdfReader(io.BytesIO(body))
-        told = reader.metadata or {}
-        for page in reader.pages[:_PDF_PAGES]:
-            if time.monotonic() > until:
-                raise ToolError("the PDF takes too long to read")
-            texts.append(str(page.extract_text()))
-    except ToolError:
-        raise
-    except Exception as exc:  # a foreign parser over foreign bytes raises what it likes
-        raise ToolError("the PDF is broken and cannot be read") from exc
-    metadata = Metadata(None, _pdf_day(told.get("/CreationDate")), _pdf_day(told.get("/ModDate")))
-    title = " ".join(str(told.get("/Title") or "").split())
-    text = "\n\n".join(texts).encode("utf-8", "replace").decode()
-    return Extracted(title, text, metadata, f"pypdf/{pypdf.__version__}")
+        pdf = worker("pdf").call({"body": b64encode(body).decode()}, timeout_s=_PDF_TIME_S)
+    except Refused as exc:
+        raise ToolError(str(exc)) from exc
+    except WorkerFailed as exc:
+        raise ToolError(f"the PDF cannot be read: that {exc}") from exc
+    metadata = Metadata(None, _pdf_day(pdf["CreationDate"]), _pdf_day(pdf["ModDate"]))
+    title = " ".join(pdf["Title"].split())
+    text = pdf["text"].encode("utf-8", "replace").decode()
+    return Extracted(title, text, metadata, f"pypdf/{pdf['version']}")
 
 
-def _pdf_day(value: object) -> str | None:
-    match = _PDF_DAY.match(str(value or ""))
+def _pdf_day(value: str) -> str | None:
+    match = _PDF_DAY.match(value)
     return day_of("-".join(match.groups())) if match else None

@@ -25,5 +25,6 @@ class Job(NamedTuple):
 
 JOBS = {
     "sql": Job("agent_env.worker.sql:select", 256, 5.0, 1, is_sealed=True),
+    "pdf": Job("agent_env.worker.pdf:read", 512, 10.0, 64),
     "schemas": Job("agent_env.worker.schemas:problem", 256, 1.0, 1, is_sealed=True),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import zlib
 
 import pytest
@@ -62,3 +63,26 @@ def test_a_pdf_that_is_cut_or_swapped_for_noise_is_a_short_error_or_what_is_left
     good = pdf("Seen on 2 April 1982.")
     for bad in (good[:40], b"%PDF-1.4\n" + b"\x00\xff" * 500, b"%PDF-"):
         assert refused({"/": reply(bad, "application/pdf")}).startswith("the PDF is broken")
+
+
+def test_a_pdf_whose_text_fills_the_memory_is_a_short_error_and_the_next_is_read() -> None:
+    """A font that makes 256 letters of each, in a few kilobytes."""
+    drawn = zlib.compress(b"BT /F1 12 Tf 72 720 Td (" + b"a" * 1_200_000 + b") Tj ET", 9)
+    letters = b"1 beginbfchar\n<61> <" + b"4E00" * 256 + b">\nendbfchar\n"
+    bomb = whole(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
+            b"/Resources << /Font << /F1 3 0 R >> >> >>",
+            b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(drawn), drawn),
+            b"<< /Length %d >>\nstream\n%s\nendstream" % (len(letters), letters),
+        ]
+    )
+    assert len(bomb) < 10_000
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    error = refused({"/": reply(bomb, "application/pdf")})
+    assert error == "the PDF cannot be read: that took more than 512 MB of memory"
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000  # kB
+    assert fetched({"/": reply(pdf("Seen."), "application/pdf")}).text == "Seen."
