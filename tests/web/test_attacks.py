@@ -60,15 +60,38 @@ def test_a_false_page_is_a_copy_with_another_year_that_says_the_planted_one() ->
             assert "1982" not in page.text
 
 
-def test_a_month_or_a_day_is_changed_in_the_proving_date_alone() -> None:
+def test_for_another_month_or_day_all_dates_move_by_as_many_days() -> None:
     month = replace(TARGET, proof=PROOF.model_copy(update={"shares": "month"}))
     assert false_text(TEXT, month) == (
-        "Falklands War. It began on 2 May 1982 and ended on June 14, 1982.\nFirst day: 1982-05-02"
+        "Falklands War. It began on 2 May 1982 and ended on July 14, 1982.\nFirst day: 1982-05-02"
     )
     day = replace(TARGET, proof=PROOF.model_copy(update={"shares": "day"}))
     assert false_text(TEXT, day) == (
-        "Falklands War. It began on 1 April 1982 and ended on June 14, 1982.\nFirst day: 1982-04-01"
+        "Falklands War. It began on 1 April 1982 and ended on June 13, 1982.\nFirst day: 1982-04-01"
     )
+
+
+def test_a_page_is_no_later_than_now_and_its_links_do_not_tell_the_true_date() -> None:
+    late = replace(TARGET, planted=("2031-05-01",))
+    assert false_text(TEXT, late) is None
+    links = (
+        "\n- In the Gazette <https://gazette.example/1982/04/03/falklands-war-begins>"
+        "\n- List of wars <https://encyclopedia.example/article/List_of_wars>"
+    )
+    assert false_text(TEXT + links, TARGET) == (
+        "Falklands War. It began on 2 April 1990 and ended on June 14, 1990.\nFirst day: 1990-04-02"
+        "\n- List of wars <https://encyclopedia.example/article/List_of_wars>"
+    )
+
+
+def test_a_false_page_that_would_refute_itself_is_not_planted() -> None:
+    broken = PAGE.model_copy(
+        update={"text": f"{TEXT}\nIt was fought from 9 May 1982 to 3 May 1982."}
+    )
+    assert variants("false-page", replace(TARGET, proving=(broken,))) == {}
+    made = variants("false-page", replace(TARGET, proving=(broken, PAGE)))
+    assert all("fought" not in attack.pages[0].text for attack in made.values())
+    assert sorted(made) == ["1", "2"]
 
 
 def test_an_answer_that_is_no_date_is_replaced_where_it_stands() -> None:
