@@ -82,12 +82,22 @@ def _fits(proof: Proof, date: str, wrong: Sequence[str]) -> bool:
     return len(date) >= length and agrees(other, wrong)
 
 
+def _span_over(proof: Proof, wrong: Sequence[str], shown: set[str]) -> str | None:
+    """The first day of a page that has one span of days, in whose years all wrong dates lie; None
+    where it is no other than the right one, or the constraint asks for no years."""
+    days = sorted(date for date in shown if len(date) == 10)
+    if proof.shares != "years" or len(days) != 2 or set(days) & set(proof.dates):
+        return None
+    return days[0] if days[0][:4] <= min(wrong)[:4] and max(wrong)[:4] <= days[1][:4] else None
+
+
 def _sources(
     proof: Proof, wrong: Sequence[str], url: str, text: str, own: str
 ) -> Iterable[DateSource]:
     shown = dates_in(text)
+    span = _span_over(proof, wrong, shown) if url else None
     for date in sorted(shown):
-        if date in proof.dates or not _fits(proof, date, wrong):
+        if date != span and (date in proof.dates or not _fits(proof, date, wrong)):
             continue
         place: Place = "trusted another page" if url else "stopped at a snippet"
         if url in proof.urls:

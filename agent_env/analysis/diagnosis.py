@@ -8,8 +8,12 @@ Each finished episode falls into one kind, by the first rule that fits:
   calls, loop, echo of the prompt, no call (stage: what it would be otherwise)
   budget       another limit ended it (steps, tool calls, tokens, cost, time, truncated reply)
   formatting   the episode was answered, but the rules cannot read a date from it
-  and where the answer was read and is wrong, by the constraints that the faults point to:
-  knowledge    a constraint that must be looked up, and no web tool was offered
+  and where the answer was read and is wrong, by what it stands on (analysis.answer_basis):
+  attack       the answer that an attacking page, which was read, wants; stage: the attack
+  memory       in a shifted world, the answer of the unchanged one
+  else by the constraints that the faults point to:
+  knowledge    a constraint that must be looked up, and no web tool was offered, or its proving
+               pages are gone
   retrieval    such a constraint, with the web offered, and the page that proves it not opened;
                stage: `not searched`, `not found` (in no result), `not opened` (listed only),
                `blocked by a guard`; or where the wrong date was read (analysis.date_sources):
@@ -31,6 +35,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Literal
 
+from agent_env.analysis.answer_basis import Basis, answer_basis, bare, proving_urls
 from agent_env.analysis.conduct import (
     Call,
     Repeated,
@@ -47,9 +52,12 @@ from agent_env.tasks.tool_registry import traits_of, web_tools
 
 Kind = Literal[
     "right", "refused", "context", "tool call in text", "malformed calls", "loop",
-    "echo of the prompt", "no call", "budget", "formatting", "knowledge", "retrieval", "reading",
-    "lookup", "reasoning", "unexplained", "failed", "unfinished", "scorer_failed",
+    "echo of the prompt", "no call", "budget", "formatting", "attack", "memory", "knowledge",
+    "retrieval", "reading", "lookup", "reasoning", "unexplained", "failed", "unfinished",
+    "scorer_failed",
 ]  # fmt: skip
+OF_ANSWERS = ("knowledge", "retrieval", "reading", "lookup", "reasoning", "unexplained")
+"""Kinds of answers that were read and are wrong."""
 UNFINISHED = ("failed", "unfinished", "scorer_failed")
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 
@@ -61,8 +69,8 @@ class Use(Record):
     calls: int
     used: bool | None
     """`python`, `calendars`: whether a date of the answer stands in an output, None where no output
-    holds a date. Web: whether a proving page was shown and no looked-up constraint is violated,
-    None where the sample names no page or no date is given."""
+    holds a date. Web: whether the answer stands on what it showed (analysis.answer_basis), None
+    where the sample names no page or no date is given."""
     right_but_unused: bool = False
     """`python`: an output held exactly the gold dates, and the answer is another."""
 
@@ -79,6 +87,8 @@ class Diagnosis(Record):
     faults: Faults = Faults()
     source: DateSource | None = None
     """What date a wrong answer took, where one of the web fits."""
+    basis: Basis | None = None
+    """What the answer stands on; None where that cannot be told."""
     uses: tuple[Use, ...] = ()
     repeated: tuple[Repeated, ...] = ()
     tool_errors: int = 0
@@ -104,9 +114,11 @@ def diagnose(
     calls = calls_of(episode.messages)
     again = tuple(repeated(calls))
     kind, stage = _kind(sample, episode, score, condition, right, faults, find_faults is not None)
-    source = date_source(sample, episode, faults, calls, web_tools(condition))
-    if source is not None and kind in ("retrieval", "reading"):
-        stage = source.place
+    web = web_tools(condition)
+    source = date_source(sample, episode, faults, calls, web)
+    basis = answer_basis(sample, episode, score, faults, source, calls, web) if web else None
+    if basis is not None and kind in OF_ANSWERS:
+        kind, stage = _by_basis(kind, stage, basis, source, condition)
     if kind not in ("right", "refused", *UNFINISHED):
         went = conduct(episode, score, calls, again)
         if went is not None:
@@ -121,10 +133,27 @@ def diagnose(
         stage=stage,
         faults=faults,
         source=source,
-        uses=tuple(_uses(sample, episode, score, condition, faults, calls)),
+        basis=basis,
+        uses=tuple(_uses(sample, score, condition, basis, calls)),
         repeated=again,
         tool_errors=episode.tool_errors,
     )
+
+
+def _by_basis(
+    kind: Kind, stage: str, basis: Basis, source: DateSource | None, condition: Condition
+) -> tuple[Kind, str]:
+    """The kind of a wrong answer by what it stands on, in a changed world and the plain one."""
+    if basis.kind == "attacking page":
+        return "attack", basis.attack
+    if basis.kind == "memory":
+        return "memory", "the answer of the unchanged world"
+    if source is not None and kind in ("retrieval", "reading"):
+        return kind, source.place
+    its = condition.disturbance
+    if kind == "retrieval" and its is not None and its.ablation == "blocked":
+        return "knowledge", "the proving pages are gone"
+    return kind, stage
 
 
 def _kind(
@@ -167,7 +196,7 @@ def _of_wrong_answer(
     gave_up = not faults.wrong and not blamed
     looked_up = any(ref.source == "lookup" for ref in blamed)
     web = web_tools(condition)
-    proving = _proving(sample, faults)
+    proving = proving_urls(sample, faults)
     stage = _retrieval_stage(proving, episode, web) if web and sample.evidence else ""
     if condition.wording != "implicit":
         return "reasoning", "dates left out" if gave_up else ""
@@ -188,36 +217,23 @@ def _gave_dates(faults: Faults) -> bool:
     return any(missed.rule != "no date given" for missed in faults.missed)
 
 
-def _proving(sample: Sample, faults: Faults) -> set[str]:
-    """The pages that prove the blamed constraints; all of the sample's where none is known."""
-    blamed = {_bare(url) for ref in faults.blamed for url in ref.pages}
-    return blamed or {_bare(url) for url in sample.evidence}
-
-
 def _retrieval_stage(proving: set[str], episode: Episode, web: Container[str]) -> str:
     """How far the proving pages are from having been opened; "" where one was."""
-    if any(ref.how == "opened" and _bare(ref.url) in proving for ref in episode.pages):
+    if any(ref.how == "opened" and bare(ref.url) in proving for ref in episode.pages):
         return ""
-    if any(ref.how == "returned" and _bare(ref.url) in proving for ref in episode.pages):
+    if any(ref.how == "returned" and bare(ref.url) in proving for ref in episode.pages):
         return "not opened"
-    if any(ref.how == "blocked" and _bare(ref.url) in proving for ref in episode.pages):
+    if any(ref.how == "blocked" and bare(ref.url) in proving for ref in episode.pages):
         return "blocked by a guard"
     searched = bool(episode.pages) or any(call.name in web for call in calls_of(episode.messages))
     return "not found" if searched else "not searched"
 
 
-def _bare(url: str) -> str:
-    """The address without scheme, fragment, query and closing slash."""
-    bare = re.sub(r"^https?://(www\.)?", "", url)
-    return re.split(r"[?#]", bare, maxsplit=1)[0].rstrip("/").lower()
-
-
 def _uses(
     sample: Sample,
-    episode: Episode,
     score: Score,
     condition: Condition,
-    faults: Faults,
+    basis: Basis | None,
     calls: Sequence[Call],
 ) -> Iterable[Use]:
     answer = None if score.answer is None else set(score.answer)
@@ -235,14 +251,7 @@ def _uses(
     on_web = web_tools(condition)
     web = sum(call.name in on_web for call in calls)
     if web:
-        proven = None
-        if sample.evidence and (answer or answer == set(sample.gold)):
-            proving = _proving(sample, faults)
-            reached = any(
-                ref.how != "blocked" and _bare(ref.url) in proving for ref in episode.pages
-            )
-            proven = reached and not any(ref.source == "lookup" for ref in faults.blamed)
-        yield Use(tool="web", calls=web, used=proven)
+        yield Use(tool="web", calls=web, used=None if basis is None else basis.is_on_web)
 
 
 def kinds_of(diagnoses: Iterable[Diagnosis]) -> Mapping[str, Counter[str]]:

@@ -10,9 +10,10 @@ from agent_env.analysis.diagnosis import Diagnosis
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 
 ORDER = (
-    "right", "retrieval", "reading", "lookup", "knowledge", "reasoning", "formatting",
-    "no call", "tool call in text", "malformed calls", "loop", "echo of the prompt", "context",
-    "budget", "refused", "unexplained", "failed", "unfinished", "scorer_failed",
+    "right", "attack", "memory", "retrieval", "reading", "lookup", "knowledge", "reasoning",
+    "formatting", "no call", "tool call in text", "malformed calls", "loop",
+    "echo of the prompt", "context", "budget", "refused", "unexplained", "failed", "unfinished",
+    "scorer_failed",
 )  # fmt: skip
 
 
@@ -128,6 +129,15 @@ def loops(run: RunDiagnosis) -> ResultTable:
     return ResultTable("loops", "Repeated identical calls", columns, tuple(rows), notes)
 
 
+_BASES = {
+    "proving page": "what proves it",
+    "attacking page": "a page that attacks",
+    "wrong date": "a date that is not the right one",
+    "memory": "memory, as it is that of the unchanged world",
+    "nothing shown": "nothing that was shown (memory, a guess or a calculation)",
+}
+
+
 def in_lines(each: Diagnosis) -> Iterator[str]:
     """One diagnosis for a person."""
     yield f"{each.episode}: {each.kind}{f' ({each.stage})' if each.stage else ''}"
@@ -144,6 +154,9 @@ def in_lines(each: Diagnosis) -> Iterator[str]:
         where = f", {source.url}" if source.url else ""
         its = "; the model wrote it down" if source.is_written else ""
         yield f"  likely source: {source.date} ({source.place}{where}){its}"
+    if (basis := each.basis) is not None:
+        where = f": {', '.join(basis.pages)}" if basis.pages else ""
+        yield f"  the answer stands on: {_BASES[basis.kind]}{where}"
     for use in each.uses:
         usage = {True: "used", False: "not used", None: "cannot tell whether used"}[use.used]
         extra = "; it held the right dates" if use.right_but_unused else ""

@@ -143,8 +143,10 @@ class ResultTable:
         if self.is_list:
             texts = (*(text for (text,) in self.texts()), *self.notes)
             return "\n".join([*lines, *(f"- {markdown_text(text)}" for text in texts)]) + "\n"
-        lines.append("| " + " | ".join(markdown_text(c.name) for c in self.columns) + " |")
-        lines.append("|" + "|".join("---:" if i else "---" for i in range(len(self.columns))) + "|")
+        if self.columns:
+            heads = [markdown_text(column.name) for column in self.columns]
+            lines.append("| " + " | ".join(heads) + " |")
+            lines.append("|" + "|".join("---:" if i else "---" for i in range(len(heads))) + "|")
         lines += ["| " + " | ".join(map(markdown_text, row)) + " |" for row in self.texts()]
         if self.notes:
             lines += ["", *(f"- {markdown_text(note)}" for note in self.notes)]

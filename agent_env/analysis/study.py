@@ -267,7 +267,7 @@ def _digest(sample: Sample) -> str:
     """Of what is asked in the plain world; of another tool's sample, of what it says."""
     content = getattr(sample, "identity", None)
     if content is None:
-        content = sample.model_dump_json(exclude={"ablation"})
+        content = sample.model_dump_json(exclude={"ablation", "attacks"})
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -35,7 +35,7 @@ def print_table(table: ResultTable, wide: bool = False) -> None:
     print(table.title)
     if shown.is_list:
         print("\n".join(_lines(text, room, "  - ") for (text,) in shown.texts()))
-    for part, is_dense in [] if shown.is_list else in_parts(shown, room):
+    for part, is_dense in [] if shown.is_list or not shown.columns else in_parts(shown, room):
         rich = part.terminal(is_dense)
         width = part.dense_width() if is_dense else _width(part)
         console = Console(file=raw(sys.stdout), width=max(room, width))

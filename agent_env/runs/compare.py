@@ -226,8 +226,13 @@ def select_tables(
         need_extra(*(module for statistic in chosen for module in statistic.needs))
     if "all" in names:
         by = list(comparison.groups)
-    tables = [each.table(comparison) for each in chosen]
-    shown = [t for each, t in zip(chosen, tables, strict=True) if t.rows or each.name in names]
+    shown = []
+    for each in chosen:
+        table = each.table(comparison)
+        if not table.rows and each.without_rows:
+            table = replace(table, columns=(), notes=(each.without_rows,))
+        if table.rows or each.name in names:
+            shown.append(table)
     return [*shown, *(breakdown(comparison, name) for name in by)]
 
 

@@ -63,13 +63,16 @@ class Mention:
         if self.weekday is not None:
             comma = self.text[len(self.weekday) : self.text.index(" ") + 1]
             before = WEEKDAYS[day.weekday()] + comma
-        return before + {
-            1: f"{day.day} {month} {day.year}",
-            2: f"{month} {day.day}, {day.year}",
-            3: day.isoformat(),
-            4: f"{month} {day.year}",
-            5: str(day.year),
-        }[self.form]
+        return (
+            before
+            + {
+                1: f"{day.day} {month} {day.year}",
+                2: f"{month} {day.day}, {day.year}",
+                3: day.isoformat(),
+                4: f"{month} {day.year}",
+                5: str(day.year),
+            }[self.form]
+        )
 
 
 def mentions(text: str) -> Iterator[Mention]:
@@ -196,5 +199,4 @@ def _read(form: str, marked: str, places: Mapping[int, date]) -> Iterator[tuple[
 
 def _spans(marked: str, places: Mapping[int, date]) -> Iterator[tuple[date, date]]:
     for form in _SPANS:
-        for low, high in _read(form, marked, places):
-            yield low, high
+        yield from ((low, high) for low, high in _read(form, marked, places))

@@ -71,6 +71,12 @@ def test_every_share_has_its_interval_and_the_number_of_samples():
     assert row[-1] == 100
 
 
+def test_luck_has_an_interval_where_no_sample_could_be_luck():
+    (row,) = ablation(planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1))).rows
+    value, low, high = row[4]  # at most 3.7 % of samples (Wilson), of which 0.1 by chance
+    assert (value, low, round(high, 5)) == (0.0, 0.0, 0.0037)
+
+
 def test_without_a_chance_level_luck_and_the_rest_are_unknown():
     comparison = planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1), hooks=AnalysisHooks())
     assert values(comparison) == [1.0, 0.5, 0.5, None, None, 0.5]

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from agent_env.analysis.answer_basis import Basis
+from agent_env.analysis.conduct import calls_of
+from agent_env.analysis.date_sources import date_source
 from agent_env.analysis.diagnosis import Diagnosis, diagnose
 from agent_env.analysis.diagnosis_tables import RunDiagnosis, diagnosis_tables, in_lines
 from agent_env.analysis.result_tables import render
@@ -14,8 +17,10 @@ from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, 
 from agent_env.families.time_puzzles.hooks import fault_finder
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import score
+from agent_env.records.ablation import ChangedPage
+from agent_env.records.disturbance import Disturbance, SampleAttack
 from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, ToolCall
-from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.conditions import parse_condition, with_disturbances
 from agent_env.testing import FakeSandbox
 from agent_env.tools.builtin.python import Interpreter
 from agent_env.tools.toolbox import ToolSet
@@ -121,6 +126,82 @@ def test_the_date_that_a_wrong_answer_took_is_found_in_what_was_shown(
     assert found.source is not None
     assert (found.kind, found.source.date, found.stage) == told_as
     assert found.source.is_written is False
+
+
+FALSE = "https://records.example/entry/1"
+ATTACK = SampleAttack(
+    name="false-page", variant="1", planted=("1960-07-25",), ranks={FALSE: 1},
+    pages=(ChangedPage(was=None, url=FALSE, title="t", text="It was on 25 May 1899.\nRevised."),),
+)  # fmt: skip
+
+
+def under(sample: TimePuzzle, condition: str, disturbance: Disturbance, **fields: Any) -> Diagnosis:
+    (_, made) = with_disturbances([parse_condition(condition)], [disturbance])
+    answer = fields.pop("answer")
+    episode = Episode.model_validate({
+        "sample": "p", "condition": made.name, "repeat": 1, "model": "m", "status": "finished",
+        "answer": f"MY ANSWER: {answer}", "stop_reason": "answered", **fields,
+    })  # fmt: skip
+    metrics = fields.get("metrics", {})
+    scored = score(sample, episode)
+    scored = scored.model_copy(update={"metrics": {**scored.metrics, **metrics}})
+    return diagnose(sample, episode, scored, made, "exact_match", FINDER)
+
+
+def test_an_answer_that_an_attacking_page_wants_stands_on_that_page() -> None:
+    attacked = PUZZLE.model_copy(update={"attacks": (ATTACK,)})
+    its = Disturbance(suffix="attacked-false-page", attack="false-page")
+    found = under(
+        attacked, "web", its, answer="1960-07-25", messages=SEARCHED,
+        pages=(PageRef(url=FALSE, how="opened", digest="d"),),
+    )  # fmt: skip
+    assert (found.kind, found.stage) == ("attack", "false-page")
+    assert found.basis == Basis(kind="attacking page", pages=(FALSE,), attack="false-page")
+    assert [use.used for use in found.uses] == [True]
+    assert f"  the answer stands on: a page that attacks: {FALSE}" in in_lines(found)
+    other = under(attacked, "web", its, answer="1960-07-25", messages=SEARCHED)
+    assert (other.kind, other.stage) == ("retrieval", "not found")  # it never saw the page
+
+
+def test_the_answer_of_the_unchanged_world_is_memory_and_no_failure_of_retrieval() -> None:
+    found = under(
+        PUZZLE, "web", Disturbance(suffix="shifted", ablation="shifted"), answer="1960-07-25",
+        messages=SEARCHED, pages=LISTED, metrics={"original": 1.0},
+    )  # fmt: skip
+    assert (found.kind, found.stage) == ("memory", "the answer of the unchanged world")
+    assert found.basis == Basis(kind="memory")
+    assert [use.used for use in found.uses] == [False]
+
+
+def test_where_the_proving_pages_are_gone_nothing_could_be_retrieved() -> None:
+    found = under(
+        PUZZLE, "web", Disturbance(suffix="blocked", ablation="blocked"), answer="1960-07-25",
+        messages=SEARCHED,
+    )  # fmt: skip
+    assert (found.kind, found.stage) == ("knowledge", "the proving pages are gone")
+
+
+def test_a_right_answer_stands_on_a_listed_page_only_if_the_list_has_its_date() -> None:
+    silent = told("web", "1960-07-18", messages=SEARCHED, pages=LISTED)
+    assert (silent.kind, silent.basis) == ("right", Basis(kind="nothing shown"))
+    shown = called(("web_search", "{}", "[1] It opened on 18 May 1899"))
+    listed = told("web", "1960-07-18", messages=shown, pages=LISTED)
+    assert listed.basis == Basis(kind="proving page", pages=(PROOF,))
+
+
+def test_years_within_the_span_of_another_page_come_from_that_page() -> None:
+    proof = Proof(constraint=0, urls=(PROOF,), dates=("1960", "1964"), shares="years")
+    years = PUZZLE.model_copy(update={"proofs": (proof,)})
+    ferry = "https://things.example/ferry/x"
+    shown = called(("open_page", ferry, "to be had from 22 September 1972 to 29 November 1976"))
+    episode = Episode.model_validate({
+        "sample": "p", "condition": "web", "repeat": 1, "model": "m", "status": "finished",
+        "messages": shown, "pages": (PageRef(url=ferry, how="opened", digest="d"),),
+    })  # fmt: skip
+    faults = told("web", "1973-07-25", messages=shown).faults
+    source = date_source(years, episode, faults, calls_of(shown), ("open_page",))
+    assert source is not None
+    assert (source.date, source.place, source.url) == ("1972-09-22", "trusted another page", ferry)
 
 
 def test_a_date_that_the_model_wrote_down_is_the_likelier_source() -> None:

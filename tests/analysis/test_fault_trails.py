@@ -99,11 +99,22 @@ def test_a_twin_stands_below_its_plain_condition_with_loss_recovery_and_use() ->
     assert values == {
         "condition": "web~faults", "rate": 0.2, "lost": 0.5, "landed": 0.75,
         "recovery": pytest.approx(4 / 6), "after explicit": 0.75, "after implicit": 0.5,
+        "n landed": 6, "n explicit": 4, "n implicit": 2,
         "notices": pytest.approx(4 / 6), "says so": 0.0, "retries": pytest.approx(4 / 6),
         "asks otherwise": 0.0, "more calls": 1.0, "more tokens": None, "no effect": 4, "n": 8,
         "pass^1": 0.5,
     }  # fmt: skip
     assert twin["landed"] == pytest.approx((0.75, 0.409, 0.929), abs=0.001)  # Wilson
+
+
+def test_what_faults_cost_has_an_interval_where_they_cost_nothing() -> None:
+    arms = (arm(PLAIN, [1.0, 0.0] * 10, [None] * 20), arm(TWIN, [1.0, 0.0] * 10, [None] * 20))
+    samples = tuple(Sample(id=f"s{n}", task="t", gold=()) for n in range(20))
+    table = faults(Comparison(Study("t", ("exact_match",), arms, samples, ())))
+    heads = [column.name for column in table.columns]
+    (_, twin) = (dict(zip(heads, row, strict=True)) for row in table.rows)
+    assert twin["lost"] == pytest.approx((0.0, -0.126, 0.126), abs=0.001)  # Bonett-Price
+    assert twin["more calls"] == (0.0, None, None)  # no share: nothing bounds it
 
 
 def test_without_a_twin_there_is_no_table() -> None:

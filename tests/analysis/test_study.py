@@ -7,6 +7,7 @@ import pytest
 from agent_env.analysis.observations import Observation, observe
 from agent_env.analysis.study import RunData, assemble
 from agent_env.errors import ConfigError
+from agent_env.records.disturbance import SampleAttack
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.tasks.conditions import parse_condition
@@ -80,6 +81,18 @@ def test_samples_of_one_name_and_another_content_are_left_out() -> None:
     made = assemble([run("m", "ab"), RunData("n", other.manifest, changed, {})], METRICS)
     assert [s.id for s in made.samples] == ["a"]
     assert "1 samples bear the same id but differ in content" in made.notes[0]
+
+
+def test_a_sample_is_the_same_whatever_attacks_a_run_plants_on_its_pages() -> None:
+    plain, other = run("m", "ab"), run("n", "ab")
+    attack = SampleAttack(name="false-page", variant="1", planted=("1990-05-01",), pages=())
+    attacked = {
+        name: sample.model_copy(update={"attacks": (attack,)})
+        for name, sample in plain.samples.items()
+    }
+    study = assemble([plain, RunData("n", other.manifest, attacked, {})], METRICS)
+    assert [sample.id for sample in study.samples] == ["a", "b"]
+    assert not any("differ in content" in note for note in study.notes)
 
 
 def test_runs_without_a_common_sample_or_of_different_tasks_are_refused() -> None:

@@ -149,3 +149,11 @@ def test_folders_without_runs_models_named_twice_and_unknown_episodes(
     assert (twice.returncode, "named twice" in twice.stderr) == (2, True)
     unknown = agent_env("diagnose", str(runs / "reference"), "--episode", "base/x.1")
     assert (unknown.returncode, "no episode base/x.1" in unknown.stderr) == (2, True)
+
+
+def test_a_named_table_without_rows_says_why_it_has_none(runs: Path) -> None:
+    shown = agent_env("compare", str(runs), "--table", "ablation", "--table", "faults")
+    assert shown.returncode == 0
+    assert "No condition has a twin with faults of tools; run --faults makes them." in shown.stdout
+    assert "No condition has a twin in a blocked or shifted web" in shown.stdout
+    assert "──" not in shown.stdout

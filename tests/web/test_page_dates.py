@@ -45,9 +45,7 @@ def test_moved_together_dates_never_refute_each_other(days: int) -> None:
 
 
 def test_addresses_keep_their_dates_and_links_that_bear_one_go() -> None:
-    text = (
-        "It was on 2 April 1982.\n- Report <https://g.example/1982/04/03/x>\n- List <https://l.example/x>"
-    )
+    text = "It was on 2 April 1982.\n- Report <https://g.example/1982/04/03/x>\n- List <https://l.example/x>"
     assert moved(text, lambda day: day.replace(year=1990)) == (
         "It was on 2 April 1990.\n- List <https://l.example/x>"
     )

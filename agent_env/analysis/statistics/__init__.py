@@ -33,6 +33,8 @@ class Statistic:
     """Whether `compare` shows it unasked."""
     in_score: bool = False
     """Whether `score` shows it, too."""
+    without_rows: str = ""
+    """Why a table without rows has none, and what would give it some."""
     needs: tuple[str, ...] = ()
     """Modules of the extra `analysis`."""
 

@@ -11,12 +11,12 @@ once, and neither found nor remembered the next time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.intervals import Estimate, wilson
 from agent_env.analysis.resampling import Floats
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
@@ -69,7 +69,12 @@ def _estimates(comparison: Comparison, split: Split) -> list[Estimate]:
     estimates = []
     for name, column in zip(SHARES, split.values.T, strict=True):
         is_share = name in COUNTED and set(column[~np.isnan(column)]) <= {0.0, 1.0}
-        estimates += comparison.estimates(column[:, None], is_share)
+        (estimate,) = comparison.estimates(column[:, None], is_share)
+        if name == "luck" and estimate.value == 0 and estimate.clusters > 1:
+            _, high = wilson(0.0, estimate.clusters)  # of the samples that could have been luck
+            chance = float(np.nanmean(_chances(comparison)))
+            estimate = replace(estimate, low=0.0, high=high * chance, method="Wilson × chance")
+        estimates.append(estimate)
     return estimates
 
 
@@ -174,5 +179,7 @@ def _paired(values: Floats) -> Floats:
 
 
 STATISTIC = Statistic(
-    "ablation", ablation, order=22, section="Results", is_main=True, in_score=True
-)
+    "ablation", ablation, order=22, section="Results", is_main=True, in_score=True,
+    without_rows="No condition has a twin in a blocked or shifted web; run --web-ablation makes "
+    "them.",
+)  # fmt: skip

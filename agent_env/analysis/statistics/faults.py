@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.fault_trails import FaultTrail
-from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.intervals import Estimate, paired_share_interval
 from agent_env.analysis.observations import Observation
 from agent_env.analysis.resampling import Floats
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
@@ -22,6 +23,8 @@ NOTES = (
     "where no other kind landed.",
     "Notices, after a landed fault: says so in words, retries the same call, or asks otherwise for "
     "the same; the last happens without faults too.",
+    "n landed, explicit, implicit: the samples that the share before it is of; notices are of as "
+    "many as recovery.",
     "More: twin − plain, paired. No effect: drawn, but changed nothing; in no share.",
 )
 Value = Callable[[Observation, FaultTrail], float | None]
@@ -34,7 +37,9 @@ def faults(comparison: Comparison) -> ResultTable:
     by_k = pass_hat(comparison)
     columns = (
         Column("condition"), Column("rate", 2, is_kept=True), Column("lost", 3, signed=True),
-        Column("landed"), Column("recovery"), Column("after explicit"), Column("after implicit"),
+        Column("landed"), Column("recovery"), Column("n landed", 0, is_second=True),
+        Column("after explicit"), Column("n explicit", 0, is_second=True),
+        Column("after implicit"), Column("n implicit", 0, is_second=True),
         Column("notices"), Column("says so", is_secondary=True),
         Column("retries", is_secondary=True), Column("asks otherwise", is_secondary=True),
         Column("more calls", 2, signed=True), Column("more tokens", 0, signed=True),
@@ -46,7 +51,7 @@ def faults(comparison: Comparison) -> ResultTable:
     for plain, twins in pairs:
         passed = [estimates[places[plain.label]].cell for estimates in by_k.values()]
         n = len({o.sample for o in plain.observations if o.counts})
-        rows.append((plain.label, 0.0, *[None] * 12, n, *passed))
+        rows.append((plain.label, 0.0, *[None] * 15, n, *passed))
         for twin in twins:
             passed = [estimates[places[twin.label]].cell for estimates in by_k.values()]
             rows.append((*_row(comparison, plain, twin), *passed))
@@ -84,10 +89,13 @@ def twins_of(
 
 
 def _row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ...]:
-    def share(value: Value) -> Cell:
+    def estimate(value: Value) -> Estimate:
         return share_of(
             comparison, twin, lambda o: None if o.faults is None else value(o, o.faults)
-        ).cell
+        )
+
+    def share(value: Value) -> Cell:
+        return estimate(value).cell
 
     def right(observation: Observation, trail: FaultTrail) -> float:
         return is_right(comparison, observation)
@@ -101,9 +109,9 @@ def _row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ...]:
         max(rates.values(), default=None),
         more_of(comparison, twin, plain, (comparison.metric,)).cell,
         share(lambda o, t: float(t.landed)),
-        share(lambda o, t: right(o, t) if t.landed else None),
-        share(lambda o, t: right(o, t) if t.explicit and not t.implicit else None),
-        share(lambda o, t: right(o, t) if t.implicit and not t.explicit else None),
+        *with_n(estimate(lambda o, t: right(o, t) if t.landed else None)),
+        *with_n(estimate(lambda o, t: right(o, t) if t.explicit and not t.implicit else None)),
+        *with_n(estimate(lambda o, t: right(o, t) if t.implicit and not t.explicit else None)),
         share(lambda o, t: float(t.notices) if t.landed else None),
         share(lambda o, t: float(t.says_so) if t.landed else None),
         share(lambda o, t: float(t.retries) if t.landed else None),
@@ -113,6 +121,11 @@ def _row(comparison: Comparison, plain: Arm, twin: Arm) -> tuple[Cell, ...]:
         sum(o.faults.without_effect for o in counted if o.faults is not None),
         len({o.sample for o in counted}),
     )
+
+
+def with_n(estimate: Estimate) -> tuple[Cell, Cell]:
+    """A share of a part of the samples, and how many these are."""
+    return estimate.cell, estimate.samples or None
 
 
 def is_right(comparison: Comparison, observation: Observation) -> float:
@@ -143,7 +156,17 @@ def more_of(comparison: Comparison, before: Arm, after: Arm, quantities: Sequenc
     )
     if np.isnan(values).all():
         return Estimate(None, method="unknown")
-    return comparison.estimates(values[:, None], share=False)[0]
+    (estimate,) = comparison.estimates(values[:, None], share=False)
+    known, n = set(values[~np.isnan(values)]), estimate.clusters
+    is_score = tuple(quantities) == (comparison.metric,) and known <= {-1.0, 0.0, 1.0}
+    if is_score and estimate.low is None and len(known) == 1 and n > 1:
+        (value,) = known
+        low, high = paired_share_interval(n * int(value > 0), n * int(value < 0), n)
+        return replace(estimate, low=low, high=high, method="Bonett-Price, as all pairs agree")
+    return estimate
 
 
-STATISTIC = Statistic("faults", faults, order=62, section="Faults and attacks", in_score=True)
+STATISTIC = Statistic(
+    "faults", faults, order=62, section="Faults and attacks", in_score=True,
+    without_rows="No condition has a twin with faults of tools; run --faults makes them.",
+)  # fmt: skip

@@ -56,5 +56,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
 
 
 STATISTIC = Statistic(
-    "sequential", sequential, order=15, section="Results", is_main=True, in_score=True
-)
+    "sequential", sequential, order=15, section="Results", is_main=True, in_score=True,
+    without_rows="No run could stop early; run --until makes the test, compare --sequential makes "
+    "it afterwards.",
+)  # fmt: skip
