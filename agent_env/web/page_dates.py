@@ -28,8 +28,7 @@ _DATE = re.compile(
     r"|(?<![\w/.])(?P<year5>1\d{3}|20\d{2})(?![\w/])"
 )
 _ADDRESS = re.compile(r"<https?://[^>\s]*>|https?://\S+")
-DATED_LINK = re.compile(r"^- .*<https?://[^>]*\d{4}[^>]*>$", re.M)
-"""A line of a page's links whose address bears a year."""
+_YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)")
 
 
 class Mention:
@@ -87,7 +86,7 @@ def moved(text: str, move: Callable[[date], date]) -> str:
     """The text with every date moved. A month or a year without a day goes where the first day of
     the text in it goes, else its own first day. Links whose addresses bear a year are left out, as
     they lead to pages with the old dates."""
-    text = DATED_LINK.sub("", text).replace("\n\n", "\n").strip("\n")
+    text = "\n".join(line for line in text.splitlines() if not _linked_years(line))
     found = list(mentions(text))
     known: dict[tuple[int, ...], date] = {}
     for day in (day for each in found if (day := each.day) is not None):
@@ -102,6 +101,13 @@ def moved(text: str, move: Callable[[date], date]) -> str:
         parts += [text[last : each.start], each.written(move(day))]
         last = each.end
     return "".join([*parts, text[last:]])
+
+
+def _linked_years(line: str) -> set[int]:
+    """The years that the address bears, where the line is one of a page's links."""
+    _, mark, address = line.rpartition("<http")
+    is_link = line.startswith("- ") and mark and address.endswith(">")
+    return set(map(int, _YEAR.findall(address))) if is_link else set()
 
 
 # What refutes itself -----------------------------------------------------------------------------
@@ -156,11 +162,11 @@ def _contradictions(text: str) -> Iterator[str]:
     if len(spans) == 1:
         yield from _lengths(text, *spans[0])
     years = {each.year for each in found}
-    for match in DATED_LINK.finditer(text) if years else ():
-        dated = {int(year) for year in re.findall(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)", match[0])}
-        near = {year // 10 for year in years}
-        if dated and not any(year in years or year // 10 in near for year in dated):
-            yield f"a link leads to {min(dated)}: {match[0]}"
+    near = {year // 10 for year in years}
+    for line in text.splitlines() if years else ():
+        dated = _linked_years(line)
+        if dated and not any(year // 10 in near for year in dated):
+            yield f"a link leads to {min(dated)}: {line}"
     took = re.search(r"took place in ([\d, and]+)\.", text)
     listed = re.search(r"^Years: ([\d, ]+)$", text, re.M)
     if took and listed and re.findall(r"\d{4}", took[1]) != re.findall(r"\d{4}", listed[1]):
