@@ -148,7 +148,9 @@ def comparison_rows(
         own = each.row if each.row in published else paper_row.get(each.row, "")
         quantity, place = quantities[places[each.quantity]], places[each.quantity]
         value = published[own][place] if own in published else None
-        by_authors = theirs.get((each.row, each.model, each.quantity))
+        by_authors = None  # by the files' own gold, which is the first reading
+        if gold == ours[0][0]:
+            by_authors = theirs.get((each.row, each.model, each.quantity))
         known = [v for values in published.values() if (v := values[place]) is not None]
         if value is None:
             verdict = each.remark or _no_value(each.estimate, own, known)

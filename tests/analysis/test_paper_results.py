@@ -60,6 +60,15 @@ def test_the_verdict_is_on_ours_under_the_authors_rules() -> None:
     assert (own.verdict, own.ours.value) == ("equal to the printed digit", 20.0)
 
 
+def test_ours_under_their_rules_stands_beside_the_files_own_gold_alone() -> None:
+    estimate = Estimate(20.0, 10.0, 30.0)
+    ours = [(gold, Measurement("m", "EM", estimate)) for gold in ("published", "corrected")]
+    theirs = {("m", "", "EM"): Estimate(30.0, 20.0, 40.0)}
+    first, second = comparison_rows(ours, [EM], {}, {}, lambda each: "", theirs)
+    assert first.theirs is not None
+    assert second.theirs is None
+
+
 def test_the_average_row_is_the_papers_only_over_its_own_models() -> None:
     ours = [
         ("", Measurement(name, "EM", Estimate(value))) for name, value in (("a", 10.0), ("b", 30.0))

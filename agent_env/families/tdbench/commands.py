@@ -14,6 +14,7 @@ from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.published import Difference, FileProof
 from agent_env.families.tdbench.published_samples import Differing
+from agent_env.families.tdbench.published_sql import Columns
 from agent_env.temporal.facts.table_doctor import (
     BLOCKING,
     MEANINGS,
@@ -87,7 +88,7 @@ def import_published(
     entries = Counter(q.question.relation for q in questions)
     wrong = Counter(d.relation for d in differences)
     report = ImportReport(
-        tables={table.name: len(table.rows) for table in published.tables},
+        tables=_sizes(published.tables),
         questions=len(questions),
         equal=len(questions) - len(differences),
         differences=differences,
@@ -107,6 +108,15 @@ def import_published(
         text = json.dumps(report.as_json(), ensure_ascii=False, indent=1) + "\n"
         write_whole(out.with_name(f"{out.stem}.import.json"), text.encode())
     return report
+
+
+def _sizes(tables: Sequence[Columns]) -> dict[str, int]:
+    """Rows by table; of several files of one name the later ones are numbered."""
+    sizes: dict[str, int] = {}
+    for table in tables:
+        number = sum(name.partition(" (")[0] == table.name for name in sizes) + 1
+        sizes[table.name if number == 1 else f"{table.name} ({number})"] = len(table.rows)
+    return sizes
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from agent_env.families.tdbench.published_sql import (
     StatementError,
     is_missing,
     iso_day,
+    may_join,
     needs_now,
     plain_name,
     same_rows,
@@ -83,7 +84,7 @@ def prove(statements: Sequence[StoredResult], tables: Sequence[Columns], now: da
     part = statements[::step]
     late: set[str] = set()
     fitting = _fitting(part, tables, late)
-    proofs = [_run(part, tables, r, late) for r in _readings(statements, fitting, now)]
+    proofs = [_run(part, fitting, r, late) for r in _readings(statements, fitting, now)]
     if len(part) < len(statements):
         best = sorted(proofs, key=_weight, reverse=True)[:BEST]
         proofs = [_run(statements, tables, proof.reading, late) for proof in best]
@@ -215,7 +216,7 @@ def _results(
             try:
                 found[number] = tuple(alone.run(statement.sql))
             except StatementError as exc:
-                if str(exc) == TOO_LATE:
+                if str(exc) == TOO_LATE or not may_join(statement.sql):
                     raise
                 found[number] = tuple(joined.run(statement.sql))
         except StatementError as exc:

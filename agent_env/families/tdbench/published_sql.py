@@ -157,6 +157,12 @@ class Database:
         return int(time.monotonic() > self._until)
 
 
+def may_join(sql: str) -> bool:
+    """Whether a statement could read several tables; false only where it cannot."""
+    sources = sql.casefold().partition("from")[2]
+    return any(mark in sources for mark in ("from", "join", ","))
+
+
 def plain_name(name: str) -> str:
     """A table's name for comparing: letters and digits."""
     return re.sub(r"[\W_]+", "", name.casefold())

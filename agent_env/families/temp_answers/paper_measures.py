@@ -46,6 +46,9 @@ def other_answers(
         split, files = first, [f for f in of_prompting if f.splits == (first,)]
     else:
         split, files = "head", [f for f in of_model if prompting(f) == "zero shot"]
+    if "baseline" in row and scope == "file":
+        of_split = {name: n for name, n in wanted.items() if name == first}
+        return _other_files(answers.files, of_split, None)
     if scope in ("file", "head"):
         return _other_files(files, {split: wanted[split]}, 1) if split in wanted and files else ""
     if scope == "prompting":

@@ -336,6 +336,14 @@ class _Work:
         reason = experiment.not_reproduced
         readings = self.sets.readings(experiment, self.setups, self.runs, self.answered)
         ours = [] if experiment.measure is None else self._measurements(experiment, readings)
+        lost = {
+            run.manifest.model: self._lost_script(
+                self.setups[name], run, self.evidence().tasks[name]
+            )
+            for name in experiment.setups
+            for run in self.evidence().runs.get(name, ())
+        }
+        ours = [(g, replace(m, remark=lost.get(m.row) or m.remark)) for g, m in ours]
         if AVERAGE in experiment.published:
             ours += average_row(ours, len(experiment.published) - 1, paper_row)
         rows = comparison_rows(
@@ -398,16 +406,20 @@ class _Work:
 
         return reason
 
+    def _lost_script(self, setup: Setup, run: RunData, task: Task) -> str:
+        """That the model is a script which does not know the wording of published questions."""
+        observed = [each for own in run.observations.values() for each in own]
+        has_right = any(each.metrics.get(task.right_metric) for each in observed)
+        is_script = run.manifest.model in load_family(task.name).policies
+        is_lost = is_script and setup.questions in self.sets.files and not has_right
+        return f"{run.manifest.model} is a script, which cannot read these questions" * is_lost
+
     def _other_questions(self, name: str, run: RunData, task: Task) -> str:
         """How model or questions of a run differ from the paper's."""
-        setup, model = self.setups[name], run.manifest.model
+        setup = self.setups[name]
         population = setup.population
-        if model in load_family(task.name).policies:
-            values = [o.metrics.get(task.right_metric, 0.0) for own in run.observations.values()
-                      for o in own]  # fmt: skip
-            is_lost = setup.questions in self.sets.files and not any(values)
-            rest = "which cannot read these questions" if is_lost else "no model"
-            return f"{model} is a script, {rest}"
+        if run.manifest.model in load_family(task.name).policies:
+            return self._lost_script(setup, run, task) or f"{run.manifest.model} is a script"
         if population is None:
             return ""
         is_asked = bool(run.manifest.samples_digest)  # not read from a file of responses

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agent_env.families.tdbench.commands import import_published
 from agent_env.families.tdbench.published import read_published
 from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.reproduced_files import FILTERS, import_tallies, read_part
@@ -47,3 +48,8 @@ def test_each_set_of_the_paper_takes_its_part() -> None:
     assert sizes == {"alignment": 6, "reasoning": 6, "multi-hop": 2}
     samples = map(tdbench_sample, published_samples(read_published(FOLDER, None), None).samples)
     assert {s.certificate.folder for s in samples if s.certificate} == {"tdbench"}
+
+
+def test_the_report_names_both_tables_of_one_name() -> None:
+    tables = import_published(FOLDER, None, None).tables
+    assert (tables["legal"], tables["legal (2)"]) == (2, 1)

@@ -115,3 +115,28 @@ def test_every_table_of_the_paper_is_there_or_says_why_not() -> None:
 )  # fmt: skip
 def test_names_of_models_are_those_of_the_paper(name: str, row: str) -> None:
     assert model_name(name) == row
+
+
+def test_a_part_of_pooled_data_is_said_in_the_row(tmp_path: Path) -> None:
+    """The authors publish the responses to ToT's arithmetic split alone."""
+    rows = [
+        (f"Question {n}? As JSON.", "{'answer': 4}", "Trick", f"Question {n}?", "As JSON.",
+         "<answer>", "years", "arithmetic", ' "4", "answer": 4}')
+        for n in range(1016)
+    ]  # fmt: skip
+    name = "tot_arithmetic_Phi-4_zero-shot_continue_final_message.csv"
+    own = Evidence({}, {}, {}, (written(tmp_path, name, TOT, rows),))
+    reasons = {}
+    for table in ("table12", "table14", "figure11"):
+        (experiment,) = (each for each in PAPER.experiments if each.name == table)
+        assert experiment.measure is not None
+        for each in experiment.measure(own):
+            if each.model.endswith(("paper", "responses")):
+                reasons[table, each.row, each.quantity] = each.incomparable
+    row = "Phi-4 zero shot"
+    pooled = "without the semantic split, which the paper pools with the others"
+    assert reasons["table12", f"arithmetic {row}", "EM"] == ""
+    assert reasons["table12", f"arithmetic {row}", "MASE"] == (
+        "1 arithmetic files, the paper's are 12"
+    )
+    assert reasons["table14", row, "EM"] == pooled

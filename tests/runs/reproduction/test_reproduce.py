@@ -240,8 +240,16 @@ def test_a_script_that_cannot_read_the_questions_is_said_to_be_that(tmp_path: Pa
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)["experiments"]["table3"]["table3"]["rows"]
+    script = "reference is a script, which cannot read these questions"
     verdicts = {row["verdict"] for row in table if row["model"] == "reference"}
-    assert verdicts == {"not comparable: reference is a script, which cannot read these questions"}
+    assert verdicts == {f"not comparable: {script}"}
+    published = Path(__file__).parents[2] / "data" / "published" / "tdbench"
+    done = agent_env(
+        "reproduce", "tdbench", "--file", f"alignment={published}", "--only", "table4", "--json",
+        "--out", "tdbench", cwd=tmp_path,
+    )  # fmt: skip
+    table = json.loads(done.stdout)["experiments"]["table4"]["table4"]["rows"]
+    assert {row["verdict"] for row in table if row["row"] == "reference"} == {script}
 
 
 @pytest.mark.parametrize(
