@@ -12,6 +12,8 @@ change. They are imported when they are asked for: `import agent_env` alone load
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from agent_env.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable as ResultTable
     from agent_env.api.comparisons import Comparison as Comparison
@@ -46,8 +48,6 @@ if TYPE_CHECKING:
     from agent_env.tasks.family import SampleSet as SampleSet
     from agent_env.tasks.task import Task as Task
     from agent_env.tools.function import tool as tool
-
-__version__ = "0.1.0"
 
 PUBLIC = {
     "agent_env.analysis.result_tables": ("ResultTable",),

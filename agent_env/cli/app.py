@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from agent_env import __version__
 from agent_env.cli.help import PLAIN, CommandTable
 from agent_env.cli.run import say
 from agent_env.runs.terminal import guard_streams
+from agent_env.version import __version__
 
 
 class Commands(CommandTable):

@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from agent_env import __version__
 from agent_env.errors import AgentEnvError, ConfigError, EpisodeError
 from agent_env.mcp.transport import Metered, http_transport
 from agent_env.permits import Permit
 from agent_env.records.mcp import McpServer
+from agent_env.version import __version__
 from agent_env.worker.host import WorkerFailed, worker
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agent_env import __version__
 from agent_env.episodes.export.chat import chat_message, chat_tools
 from agent_env.errors import AgentEnvError, first_problem
 from agent_env.models.api import Exchange, Fault
@@ -40,6 +39,7 @@ from agent_env.runs.http_records import (
     TasksBody,
     openapi,
 )
+from agent_env.version import __version__
 
 if TYPE_CHECKING:
     from agent_env.episodes.driven import Turn

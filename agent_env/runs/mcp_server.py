@@ -15,12 +15,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from agent_env import __version__
 from agent_env.errors import ConfigError
 from agent_env.records.schema import ToolCall
 from agent_env.runs.environment import make_environment, open_environment
 from agent_env.runs.exam import Exam, ExamError, Question, Submission
 from agent_env.runs.hosting import LOOPBACK, listening, serve_app
+from agent_env.version import __version__
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from agent_env import __version__
 from agent_env.episodes.calls.preflight import Target
 from agent_env.episodes.calls.server_probe import Bodies, ServerCalls, probe_features
 from agent_env.errors import ConfigError, ModelError
@@ -20,6 +19,7 @@ from agent_env.models.server_identity import server_identity
 from agent_env.protocols import Model
 from agent_env.records.manifest import Preflight
 from agent_env.records.server_probe import ServerProbe
+from agent_env.version import __version__
 from agent_env.wiring.models import watched_model
 from agent_env.wiring.trust import own_call
 

@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager
 
 import httpx
 
-from agent_env import __version__
 from agent_env.errors import ToolError
+from agent_env.version import __version__
 from agent_env.web.addresses import Address, Target, shortened_url
 from agent_env.web.fetch_body import ENCODINGS, FetchLimits
 

@@ -18,7 +18,6 @@ from typing import Self
 
 import httpx
 
-from agent_env import __version__
 from agent_env.errors import ConfigError, SearchError
 from agent_env.permits import Permit
 from agent_env.records.reach import Reach
@@ -32,6 +31,7 @@ from agent_env.temporal.facts.sparql import (
     list_query,
     value_of,
 )
+from agent_env.version import __version__
 from agent_env.web.providers.client import Patience
 
 WIKIDATA = "https://query.wikidata.org/sparql"

@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from agent_env import __version__
 from agent_env.errors import ConfigError, SearchError, ToolError
 from agent_env.permits import Permit
 from agent_env.records.pages import Hit
 from agent_env.records.reach import Reach
 from agent_env.records.waits import doubled_s
+from agent_env.version import __version__
 from agent_env.web.providers.api import Api, Json, Pace, Request
 from agent_env.web.providers.cleaning import blotted, hits_of
 from agent_env.web.providers.pacing import Turns
