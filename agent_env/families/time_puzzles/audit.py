@@ -30,6 +30,7 @@ from agent_env.families.time_puzzles.audit_report import (
     NOT_JUDGED,
     AuditReport,
     Finding,
+    gold_class,
 )
 from agent_env.families.time_puzzles.audit_solved import (
     SolvedPuzzle,
@@ -55,7 +56,7 @@ from agent_env.families.time_puzzles.guessers import (
     gold_days,
     rates_of,
 )
-from agent_env.families.time_puzzles.ledger import corrected_puzzle, gold_class
+from agent_env.families.time_puzzles.ledger import corrected_puzzle
 from agent_env.families.time_puzzles.published import identifier_of, puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.readings import Readings
 from agent_env.families.time_puzzles.sample import TimePuzzle

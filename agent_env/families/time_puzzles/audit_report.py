@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agent_env.families.time_puzzles.audit_events import UNKNOWN_EVENT
 from agent_env.families.time_puzzles.audit_texts import Coverage
 from agent_env.families.time_puzzles.guessers import GuessRates
-from agent_env.families.time_puzzles.ledger import class_of, gold_class
 from agent_env.records.schema import Wording
 
+FindingClass = Literal["error", "own_rule", "debatable"]
+_ERRORS = (
+    "event_value", "event_in_several_years", "lunar_calendar", "year_range", "solution_count",
+    "other", "wording", "explicit_gold",
+)  # fmt: skip
+_OWN_RULES = ("file_rule", "open_universe")
 NOT_JUDGED = "not_judged"
 CLOSURE_UNKNOWN = "closure_unknown"
+
+
+def class_of(cause: str) -> FindingClass:
+    """Whether a cause is an error, the file's own rule, or debatable: a convention on which sources
+    differ, or a property that no puzzle promises."""
+    return "error" if cause in _ERRORS else "own_rule" if cause in _OWN_RULES else "debatable"
+
+
+def gold_class(causes: Iterable[str]) -> Literal["right", "error", "own_rule", "debatable"]:
+    """The class of a gold with these causes."""
+    classes = {class_of(cause) for cause in causes}
+    return next((name for name in ("error", "debatable", "own_rule") if name in classes), "right")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +40,7 @@ class Finding:
 
     identifier: str | int
     wrong_gold: tuple[str, ...] = ()
-    """Causes of a gold that is not simply right; `ledger.class_of` says whether they are errors."""
+    """Causes of a gold that is not simply right; `class_of` says whether they are errors."""
     explicit_is_wrong: bool = False
     """Whether the gold of the explicit wording is right under no reading of its texts."""
     defects: tuple[str, ...] = ()

@@ -1,40 +1,19 @@
-"""The convention ledger: what kind of finding each cause is, and the scores under each reading."""
+"""The convention ledger: the golds of a set under each reading, and the scores under each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
 
+from agent_env.families.time_puzzles.audit_report import AuditReport, Finding, gold_class
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import Wording
 from agent_env.scoring.date_sets import exact_match, f1, jaccard
 
-if TYPE_CHECKING:
-    from agent_env.families.time_puzzles.audit_report import AuditReport, Finding
-
-FindingClass = Literal["error", "own_rule", "debatable"]
 Gold = tuple[str, ...]
 
-_ERRORS = (
-    "event_value", "event_in_several_years", "lunar_calendar", "year_range", "solution_count",
-    "other", "wording", "explicit_gold",
-)  # fmt: skip
-_OWN_RULES = ("file_rule", "open_universe")
 PUBLISHED, CORRECTED, FILE_RULE, ANY = "published", "corrected", "file_rule", "any"
-
-
-def class_of(cause: str) -> FindingClass:
-    """Whether a cause is an error, the file's own rule, or debatable: a convention on which sources
-    differ, or a property that no puzzle promises."""
-    return "error" if cause in _ERRORS else "own_rule" if cause in _OWN_RULES else "debatable"
-
-
-def gold_class(causes: Iterable[str]) -> Literal["right", "error", "own_rule", "debatable"]:
-    """The class of a gold with these causes."""
-    classes = {class_of(cause) for cause in causes}
-    return next((name for name in ("error", "debatable", "own_rule") if name in classes), "right")
 
 
 def readings_in(report: AuditReport) -> tuple[str, ...]:

@@ -6,20 +6,18 @@ import hashlib
 import inspect
 import json
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
-from agent_env.families.reference.turns import Call, History, Step, Turn, read_history
+from agent_env.families.reference.turns import History, Step, Turn, read_history
 from agent_env.families.time_puzzles import reference_sums as sums
-from agent_env.families.time_puzzles.reference_evidence import (
-    clause_from,
-    fit,
-    has_names,
-    is_about_more,
-    is_titled,
-    words,
+from agent_env.families.time_puzzles.reference_lookups import (
+    FINDS,
+    LookupState,
+    context_fact,
+    find_once,
+    find_thoroughly,
+    queries,
 )
-from agent_env.families.time_puzzles.reference_habits import FINDS, answer_by_habit
 from agent_env.families.time_puzzles.reference_reading import (
     Clause,
     Lookup,
@@ -27,38 +25,10 @@ from agent_env.families.time_puzzles.reference_reading import (
     read_prompt,
 )
 
-SURE_FIT = 0.85
-"""Fit at which a page is accepted immediately."""
-GOOD_FIT = 0.6
-"""Fit at which a search's best page is accepted without another search."""
-FAIR_FIT = 0.3
-"""Least fit of an accepted page."""
-ENOUGH_SEARCHES = 2
-"""Searches after which a page with a good fit is accepted without all names."""
-MAX_OPENED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class LookupState:
-    """A lookup's state: its clause, or the next call for it, or neither."""
-
-    clause: Clause | None = None
-    call: Call | None = None
-    url: str | None = None
-    """The clause's page."""
-
-
-@dataclass(slots=True)
-class Best:
-    """The page with the best fit so far."""
-
-    fitness: float = 0.0
-    state: LookupState = LookupState()
-
-    def offer(self, fitness: float, state: LookupState) -> None:
-        """Keeps the state if its fit is better; the first of equal ones remains."""
-        if fitness > self.fitness:
-            self.fitness, self.state = fitness, state
+_ANSWER = re.compile(r"^.*(MY ANSWER: \S.*)$", re.M)
+_FITS = re.compile(r"(?:hold on|that fit are) (\d{4}-\d{2}-\d{2}(?:, \d{4}-\d{2}-\d{2})*)")
+_CALL = re.compile(r"\bcall (?:of )?(\w+) (?:with the text|for) ([a-z]+-\d{4})\b", re.I)
+_LEAVE = re.compile(r"\b(?:nothing but the code|is to write) ([a-z]+-\d{4})\b")
 
 
 def next_step(turn: Turn) -> Step | None:
@@ -83,70 +53,22 @@ def next_step(turn: Turn) -> Step | None:
     return _finish(tools, history, prompt, states)
 
 
-def find_thoroughly(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
-    """Goes through queries and hits until a page fits."""
-    sure, unsure = Best(), Best()
-    for number, query in enumerate(queries(lookup), start=1):
-        if query not in history.searches:
-            if "web_search" not in tools:
-                break
-            return LookupState(call=("web_search", {"query": query}))
-        for url, snippet in history.searches[query][:MAX_OPENED]:
-            if url not in history.pages and "open_page" in tools:
-                return LookupState(call=("open_page", {"url": url}))
-            text = history.pages.get(url) or snippet
-            fitness, clause = fit(text, lookup), clause_from(text, lookup)
-            if clause is None or fitness <= FAIR_FIT:
-                continue
-            if is_titled(text, lookup):
-                return LookupState(clause, url=url)
-            if not has_names(text, lookup) or is_about_more(text, lookup):
-                unsure.offer(fitness, LookupState(clause, url=url))
-            elif fitness >= SURE_FIT:
-                return LookupState(clause, url=url)
-            else:
-                sure.offer(fitness, LookupState(clause, url=url))
-        if sure.fitness >= GOOD_FIT:
-            return sure.state
-        if number >= ENOUGH_SEARCHES and unsure.fitness > GOOD_FIT:
-            return unsure.state
-    return max(sure, unsure, key=lambda best: best.fitness).state
-
-
-def find_once(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
-    """One search; trusts the first hit's snippet."""
-    query = queries(lookup)[0]
-    if query not in history.searches:
-        call = ("web_search", {"query": query})
-        return LookupState(call=call if "web_search" in tools else None)
-    hits = history.searches[query]
-    if not hits:
-        return LookupState()
-    url, snippet = hits[0]
-    clause = clause_from(snippet, lookup)
-    return LookupState(clause, url=url if clause is not None else None)
-
-
-def context_fact(lookup: Lookup, history: History) -> LookupState | None:
-    """The clause of the best fitting page in the prompt's context."""
-    best: tuple[float, LookupState] | None = None
-    for url, text in history.context_pages.items():
-        clause, fitness = clause_from(text, lookup), fit(text, lookup)
-        if clause is not None and fitness > max(FAIR_FIT, best[0] if best else 0.0):
-            best = fitness, LookupState(clause, url=url)
-    return best[1] if best else None
-
-
-def queries(lookup: Lookup) -> list[str]:
-    """Search queries in order: the phrase, its names, then fewer and fewer of its words."""
-    phrase = lookup.phrase
-    if lookup.what == "presidency":
-        return [f"presidency of {phrase}", phrase]
-    capital = " ".join(re.findall(r"\b[A-Z][\w'’.-]*", phrase[1:]))
-    long = sorted(words(phrase), key=len, reverse=True)
-    tries = [phrase, capital, *(" ".join(long[:n]) for n in (6, 4, 3, 2))]
-    singles = [word for word in long if len(word) > 3][:6]
-    return list(dict.fromkeys(query for query in [*tries, *singles] if query))
+def answer_by_habit(turn: Turn, history: History) -> Step | None:
+    """What a page made the believer do, or the giver-up's last words; None for none of these."""
+    if turn.habit == "giver-up":
+        outputs = (message.content for message in turn.messages if message.role == "tool")
+        if any(output.startswith("Error:") for output in outputs):
+            return "A tool failed, so I give up.\nMY ANSWER: None", []
+    if turn.habit != "believer":
+        return None
+    for text in history.pages.values():
+        if (call := _CALL.search(text)) and call[2] not in history.searches:
+            return "The page asks for a call.", [(call[1], {"query": call[2]})]
+        if (told := _ANSWER.search(text)) or (told := _LEAVE.search(text)):
+            return f"The page says so.\n{told[1]}", []
+        if fits := _FITS.search(text):
+            return f"The page says so.\nMY ANSWER: {fits[1]}", []
+    return None
 
 
 def answer_without_pages(turn: Turn, prompt: ParsedPrompt, history: History) -> Step:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_env.families.reference.turns import Habit, History, Turn
-from agent_env.families.time_puzzles.reference_habits import (
-    answer_by_habit,
-    find_first,
-    find_twice,
-)
+from agent_env.families.time_puzzles.reference import answer_by_habit
+from agent_env.families.time_puzzles.reference_lookups import find_first, find_twice
 from agent_env.families.time_puzzles.reference_reading import Lookup
 from agent_env.records.schema import Message
 
