@@ -12,7 +12,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.calls.options import allow_open_files, manifest_fields
-from agent_env.errors import ConfigError, DatasetError
+from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.records.manifest import Manifest, PluginUse, TextFile
 from agent_env.records.mcp import mcp_traits
@@ -109,6 +109,8 @@ async def prepare_run(
     until = stopping_settings(options.stop, options.model, task, conditions, options.seed)
     _check_web(options, conditions, note)
     made = select_samples(options, family, chosen, task)
+    for text in made.notes:
+        note(text)
     check_tables(conditions, made, plugins)
     if made.tables:
         task = _task(options, family, chosen, by_digest(made.tables), texts)
@@ -304,7 +306,11 @@ def select_samples(options: RunOptions, family: Family, chosen: Record, task: Ta
     filters = [parse_where(text) for text in options.where]
     if options.dataset is not None:
         made = _read_dataset(options.dataset, family, chosen, task)
-        selected = select(made.samples, filters)[: options.limit]
+        selected = select(made.samples, filters)
+        defects = [each for sample in selected for each in made.defects.get(sample.id, ())]
+        if defects:
+            raise DatasetErrors(options.dataset, defects)
+        selected = selected[: options.limit]
     else:
         made, selected = _generate(options, family, chosen, filters)
     if not selected:
@@ -313,7 +319,8 @@ def select_samples(options: RunOptions, family: Family, chosen: Record, task: Ta
     tables = by_digest(made.tables)
     if missing := table_digests - set(tables):
         raise ConfigError(f"the samples name a table that is not there: {min(missing)[:12]}…")
-    return SampleSet(tuple(selected), tuple(tables[d] for d in tables if d in table_digests))
+    used = tuple(tables[digest] for digest in tables if digest in table_digests)
+    return SampleSet(tuple(selected), used, notes=made.notes)
 
 
 def _read_dataset(file: Path, family: Family, chosen: Record, task: Task) -> SampleSet:

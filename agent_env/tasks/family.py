@@ -39,6 +39,9 @@ class SampleSet:
     """For each missing sample, the reason."""
     notes: tuple[str, ...] = ()
     """Remarks on the set for its user."""
+    defects: Mapping[str, tuple[tuple[int | None, str], ...]] = field(default_factory=dict)
+    """By the id of a sample that cannot be asked: lines and reasons. Only a sample that is selected
+    makes an error of them."""
 
 
 def by_digest(tables: Iterable[MaterialTable]) -> dict[str, MaterialTable]:

@@ -29,7 +29,8 @@ def select(samples: Sequence[Sample], filters: Sequence[Filter]) -> list[Sample]
     """The samples that satisfy all filters; ConfigError for an unknown field. `columns` of the
     samples, if they have any, are fields too."""
     for each in filters:
-        fields = [*type(samples[0]).model_fields, *_columns(samples[0])]
+        columns = dict.fromkeys(name for sample in samples for name in _columns(sample))
+        fields = [*type(samples[0]).model_fields, *columns]
         if each.field not in fields:
             raise ConfigError(f"--where: no field '{each.field}'; known: {', '.join(fields)}")
     return [s for s in samples if all(_satisfies(s, f) for f in filters)]

@@ -1,76 +1,101 @@
-"""Reads a user's file of questions: JSON lines, a JSON array, CSV, TSV or Parquet.
+"""Reads a user's file of questions: any table file of `temporal.facts.table_files`.
 
-All problems of a file are reported at once, by line and field.
+All problems of the questions that are asked are reported at once, by line and field.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import regex
 
-from agent_env.errors import DatasetError, DatasetErrors
+from agent_env.errors import DatasetError
 from agent_env.families.qa.sample import NAME, QaOptions, Question, as_number, letter_of
 from agent_env.tasks.family import SampleSet
-from agent_env.tasks.file_rows import Row, TableRow, file_rows
-from agent_env.temporal.partial import PartialDate
+from agent_env.temporal.date_text import DateReader, date_reader
+from agent_env.temporal.facts.table_files import (
+    FileRow,
+    TableFile,
+    cell_text,
+    checked_rows,
+    read_table_file,
+)
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
 def read_questions(file: Path, options: Any) -> SampleSet | None:
-    """The questions of the file; None for a file of samples that this project wrote. DatasetError
-    names each problem with its line and field."""
+    """The questions of the file; None for a file of samples that this project wrote. Problems are
+    the set's `defects`, by question, so that those that no run selects do no harm."""
     assert isinstance(options, QaOptions)
-    rows = list(file_rows(file))
-    if rows and rows[0][1].get("task") == NAME and "gold" in rows[0][1]:
+    source = read_table_file(file, options)
+    if source.rows and source.rows[0].cells.get("task") == NAME and "gold" in source.columns:
         return None
-    if not rows:
+    if not source.rows:
         raise DatasetError(file, None, "holds no question")
-    _check_columns(file, rows, options)
-    defects: list[tuple[int | None, str]] = []
+    _check_columns(file, source, options)
+    dates = DateReader()
+    if options.scorer in ("date", "dates"):
+        values = (row.cells.get(options.answer) for row in source.rows)
+        texts = (
+            part
+            for value in values
+            for each in (value if isinstance(value, list) else [value])
+            for part in _parts(cell_text(each), options)
+        )
+        dates = date_reader(texts, options.date_format, str(file))
     questions: list[Question] = []
+    defects: dict[str, tuple[tuple[int | None, str], ...]] = {}
     lines_by_id: dict[str, int] = {}
-    for number, (line, row) in enumerate(rows, start=1):
-        if isinstance(row, TableRow) and not row.is_whole:
-            defects.append((line, row.problem))
-            continue
-        draft = _Draft(row, options)
-        name = draft.id(f"qa-{number:05d}")
+    for number, row in enumerate(checked_rows(file, source), start=1):
+        draft = _Draft(row, source.is_text, dates, options)
+        name = draft.id(default := f"qa-{number:05d}")
         if name in lines_by_id:
-            draft.problems.append(
-                f"field '{options.id}': '{name}' is also on line {lines_by_id[name]}"
-            )
-        lines_by_id.setdefault(name, line)
-        question = draft.question(name)
-        defects += [(line, problem) for problem in draft.problems]
-        if question is not None:
-            questions.append(question)
-    if defects:
-        raise DatasetErrors(file, defects)
-    return SampleSet(tuple(questions))
+            other = lines_by_id[name]
+            draft.problems.append(f"field '{options.id}': '{name}' is also on line {other}")
+            name = default
+        lines_by_id[name] = row.line
+        questions.append(draft.question(name))
+        if draft.problems:
+            defects[name] = tuple((row.line, problem) for problem in draft.problems)
+    notes = tuple(f"{file.name}: {note}" for note in (*source.notes, *_unshown(source, options)))
+    return SampleSet(tuple(questions), notes=notes, defects=defects)
 
 
-def _check_columns(file: Path, rows: Sequence[tuple[int, Row]], options: QaOptions) -> None:
+def _check_columns(file: Path, source: TableFile, options: QaOptions) -> None:
     """DatasetError for a column that no row has."""
-    names = list(dict.fromkeys(str(key) for _, row in rows for key in row))
     for option in ("question", "answer"):
         column = getattr(options, option)
-        if column not in names:
-            known = ", ".join(names)[:200]
+        if column not in source.columns:
+            known = ", ".join(source.columns)[:200]
             reason = f"no column '{column}'; name the {option} by --option {option}=COLUMN: {known}"
             raise DatasetError(file, None, reason)
+
+
+def _unshown(source: TableFile, options: QaOptions) -> Iterable[str]:
+    """A remark on the columns that no prompt shows."""
+    if names := [name for name in source.columns if name not in _own_columns(options)]:
+        yield f"no prompt shows the columns {', '.join(names)}; they serve --where and --by"
+
+
+def _own_columns(options: QaOptions) -> tuple[str, ...]:
+    return options.question, options.answer, options.id, options.context, options.choices
+
+
+def _parts(text: str, options: QaOptions) -> list[str]:
+    return [part.strip() for part in text.split(options.separator)]
 
 
 class _Draft:
     """One row on its way to a question, with its problems."""
 
-    def __init__(self, row: Row, options: QaOptions) -> None:
-        self.row, self.options = row, options
+    def __init__(self, row: FileRow, is_text: bool, dates: DateReader, options: QaOptions) -> None:
+        self.row, self.is_text, self.dates, self.options = row.cells, is_text, dates, options
         self.problems: list[str] = []
 
     def id(self, default: str) -> str:
@@ -82,21 +107,19 @@ class _Draft:
             self.problems.append(
                 f"field '{self.options.id}': '{name[:60]}' is no id; use letters, digits, . _ -"
             )
+            return default
         return name
 
-    def question(self, name: str) -> Question | None:
+    def question(self, name: str) -> Question:
         text = self._text(self.options.question, is_required=True)
         context = self._text(self.options.context)
         choices = self._list(self.options.choices)
         gold = self._gold(choices)
-        if self.problems:
-            return None
-        own = {self.options.question, self.options.answer, self.options.id, self.options.context,
-               self.options.choices}  # fmt: skip
         columns = {
-            key: str(value)
+            key: value if isinstance(value, str) else cell_text(value)
             for key, value in self.row.items()
-            if key not in own and isinstance(value, str | int | float | bool)
+            if key not in _own_columns(self.options)
+            and isinstance(value, str | int | float | bool | date)
         }
         return Question(
             id=name,
@@ -126,9 +149,9 @@ class _Draft:
         if value is None or value == "":
             return ()
         if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(self.options.separator))
-        if isinstance(value, bool | int | float):
-            return (str(value),)
+            return tuple(_parts(value, self.options))
+        if isinstance(value, bool | int | float | date):
+            return (cell_text(value),)
         if isinstance(value, list) and all(isinstance(v, str | int | float) for v in value):
             return tuple(str(v) for v in value)
         self.problems.append(f"field '{field}': {str(value)[:60]} is not a text, number or list")
@@ -140,7 +163,7 @@ class _Draft:
             self.problems.append(f"field '{field}' is missing")
             return ()
         value = self.row[field]
-        if isinstance(value, str) and scorer not in ("set", "dates") and not self._is_table:
+        if isinstance(value, str) and scorer not in ("set", "dates") and not self.is_text:
             answers: tuple[str, ...] = (value.strip(),) if value.strip() else ()
         else:
             answers = self._list(field)
@@ -149,10 +172,6 @@ class _Draft:
         checked = [self._checked(answer, choices) for answer in answers]
         return tuple(dict.fromkeys(checked))
 
-    @property
-    def _is_table(self) -> bool:
-        return isinstance(self.row, TableRow)
-
     def _checked(self, answer: str, choices: tuple[str, ...]) -> str:
         """The right answer in the scorer's form."""
         field, scorer = self.options.answer, self.options.scorer
@@ -160,7 +179,7 @@ class _Draft:
             if scorer == "number":
                 return str(as_number(answer))
             if scorer in ("date", "dates"):
-                day = PartialDate.parse(answer)
+                day = self.dates.read(answer)
                 if scorer == "dates" and day.day is None:
                     raise ValueError(f"'{answer}' is not a day; write YYYY-MM-DD")
                 return str(day)

@@ -8,8 +8,9 @@ from typing import Literal
 from pydantic import Field
 
 from agent_env.errors import ConfigError
-from agent_env.records.schema import Record, Sample
+from agent_env.records.schema import Sample
 from agent_env.scoring.names import normalise
+from agent_env.temporal.facts.table_files import TableOptions
 
 NAME = "qa"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -33,7 +34,7 @@ class Question(Sample):
     """The file's other columns, for `compare --by` and `--where`."""
 
 
-class QaOptions(Record):
+class QaOptions(TableOptions):
     """What `--option KEY=VALUE` may say."""
 
     scorer: ScorerName = "normalised"

@@ -17,7 +17,7 @@ from agent_env.families.timed_facts.sample import Level, TimedQuestion
 from agent_env.families.timed_facts.solver import Shift, Ties, solve
 from agent_env.families.timed_facts.wording import kind_of
 from agent_env.scoring.names import normalise
-from agent_env.tasks.file_rows import json_rows
+from agent_env.temporal.facts.table_files import json_rows
 
 LARGEST = 1 << 30
 """Bytes of an unpacked file."""

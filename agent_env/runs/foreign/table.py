@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from agent_env.analysis.observations import QUANTITIES
 from agent_env.errors import ConfigError, DatasetError, user_problem
 from agent_env.records.schema import Record
 from agent_env.runs.foreign.log import ForeignEpisode, ForeignLog
-from agent_env.tasks.file_rows import Row, TableRow, file_rows
+from agent_env.temporal.facts.table_files import FileRow, checked_rows, read_table_file
 
 WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 
@@ -67,24 +67,22 @@ def read_columns(file: Path) -> Columns:
 
 def read_table(file: Path, columns: Columns) -> list[ForeignLog]:
     """A log for each model of the table; DatasetError with the line for what is no such row."""
-    by_model: dict[str, list[tuple[int, Row]]] = defaultdict(list)
-    for line, row in file_rows(file):
-        if isinstance(row, TableRow) and not row.is_whole:
-            raise DatasetError(file, line, row.problem)
+    by_model: dict[str, list[FileRow]] = defaultdict(list)
+    for row in checked_rows(file, read_table_file(file)):
         named = [columns.sample, *columns.scores, *columns.metadata]
-        if missing := [name for name in named if name not in row]:
-            known = ", ".join(row)
-            raise DatasetError(file, line, f"has no column '{missing[0]}'; it has {known}")
-        by_model[str(row[columns.model]) if columns.model else "unknown"].append((line, row))
+        if missing := [name for name in named if name not in row.cells]:
+            known = ", ".join(row.cells)
+            raise DatasetError(file, row.line, f"has no column '{missing[0]}'; it has {known}")
+        by_model[str(row.cells[columns.model]) if columns.model else "unknown"].append(row)
     if not by_model:
         raise DatasetError(file, None, "holds no row")
     return [_log(file, model, rows, columns) for model, rows in by_model.items()]
 
 
-def _log(file: Path, model: str, rows: list[tuple[int, Row]], columns: Columns) -> ForeignLog:
+def _log(file: Path, model: str, rows: list[FileRow], columns: Columns) -> ForeignLog:
     count: Counter[str] = Counter()
     episodes, samples = [], {}
-    for line, row in rows:
+    for line, row in ((each.line, each.cells) for each in rows):
         sample = str(row[columns.sample])
         count[sample] += 1
         samples[sample] = {name: str(row[name]) for name in columns.metadata}
@@ -103,13 +101,17 @@ def _log(file: Path, model: str, rows: list[tuple[int, Row]], columns: Columns) 
     return ForeignLog(file, "a table", file.stem, model, tuple(episodes), samples, name=name)
 
 
-def _scores(file: Path, line: int, row: Row, columns: Columns) -> Iterator[tuple[str, float]]:
+def _scores(
+    file: Path, line: int, row: Mapping[str, Any], columns: Columns
+) -> Iterator[tuple[str, float]]:
     for name in columns.scores:
         if (value := _number(file, line, name, row[name])) is not None:
             yield name, value
 
 
-def _used(file: Path, line: int, row: Row, columns: Columns) -> Iterator[tuple[str, float]]:
+def _used(
+    file: Path, line: int, row: Mapping[str, Any], columns: Columns
+) -> Iterator[tuple[str, float]]:
     for quantity in QUANTITIES:
         name = getattr(columns, quantity)
         if name and (value := _number(file, line, name, row.get(name))) is not None:

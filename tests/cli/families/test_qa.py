@@ -72,3 +72,22 @@ def test_the_scripted_model_says_that_it_has_no_policy(tmp_path: Path) -> None:
     done = agent_env("run", "qa", "--dataset", "q.jsonl", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "the scripted model reference has no policy for qa; name a model" in done.stderr
+
+
+def test_rows_that_where_leaves_out_are_not_checked(tmp_path: Path) -> None:
+    """The first example of docs/qa.md: one file, a scorer for each topic."""
+    (tmp_path / "q.jsonl").write_text(
+        '{"id": "leap", "question": "How many days?", "answer": 366, "topic": "years"}\n'
+        '{"id": "wall", "question": "When?", "answer": ["1989-11-09"], "topic": "history"}\n'
+    )
+    (tmp_path / "script.jsonl").write_text('{"match": "", "text": "MY ANSWER: 366"}\n')
+    with serving(FakeServer(script_policy(tmp_path / "script.jsonl"))) as url:
+        given = ("run", "qa", "--dataset", "q.jsonl", "--option", "scorer=number", "--no-preflight",
+                 "--condition", "base", "--model", f"compatible/m@{url}", "--json")  # fmt: skip
+        done = agent_env(*given, "--where", "topic=years", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "no prompt shows the columns topic" in done.stderr
+        assert json.loads(done.stdout)["conditions"]["base"]["exact_match"] == 1.0
+        done = agent_env(*given, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "agent-env: q.jsonl:2: field 'answer': '1989-11-09' is not a number\n"

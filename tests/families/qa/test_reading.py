@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.errors import DatasetError, DatasetErrors
+from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.families.qa.reading import read_questions
 from agent_env.families.qa.sample import QaOptions, Question
 
@@ -20,6 +20,8 @@ ROWS = [
 def read(file: Path, **options: object) -> list[Question]:
     made = read_questions(file, QaOptions.model_validate(options))
     assert made is not None
+    if defects := [each for own in made.defects.values() for each in own]:
+        raise DatasetErrors(file, defects)
     return [each for each in made.samples if isinstance(each, Question)]
 
 
@@ -65,7 +67,7 @@ def test_columns_are_named_by_options_and_rows_without_id_are_numbered(tmp_path:
 
 def test_all_defects_are_told_by_line_and_field(tmp_path: Path) -> None:
     file = written(
-        tmp_path, "q.csv", "id,question,answer\na,One?,two\na,,3\nb c,Why?,\nd,Why?\n"
+        tmp_path, "q.csv", "id,question,answer\na,One?,two\na,,3\nb c,Why?,\n"
     )  # fmt: skip
     with pytest.raises(DatasetErrors) as caught:
         read(file, scorer="number")
@@ -74,7 +76,6 @@ def test_all_defects_are_told_by_line_and_field(tmp_path: Path) -> None:
         f"{file}:3: field 'id': 'a' is also on line 2",
         f"{file}:3: field 'question' is empty",
         f"{file}:4: field 'id': 'b c' is no id; use letters, digits, . _ -",
-        f"{file}:5: has 2 cells under 3 columns",
     )
 
 
@@ -107,13 +108,47 @@ def test_a_right_answer_must_fit_its_scorer(
         ("q.jsonl", "[1]", ":1: is not a JSON object"),
         ("q.jsonl", "", ": holds no question"),
         ("q.csv", "question,anser\na,b", ": no column 'answer'; name the answer by --option"),
-        ("q.csv", "answer,answer\na,b", ":1: two columns have the same name"),
+        ("q.csv", "answer,answer\na,b", ":1: column 'answer' stands twice"),
+        ("q.csv", "question,answer\na,b,c", ":2: 3 cells under 2 columns; quote cells that hold"),
         ("q.parquet", "not parquet", ": is not a Parquet file"),
     ],
 )
 def test_another_file_is_named(tmp_path: Path, name: str, text: str, reason: str) -> None:
     with pytest.raises(DatasetError, match=f"{name}{reason}"):
         read(written(tmp_path, name, text))
+
+
+def test_a_problem_belongs_to_its_question_so_that_others_can_be_asked(tmp_path: Path) -> None:
+    file = written(tmp_path, "q.jsonl", "\n".join(map(json.dumps, ROWS)))
+    made = read_questions(file, QaOptions(scorer="number"))
+    assert made is not None
+    assert [sample.id for sample in made.samples] == ["leap", "wall"]
+    assert made.defects == {}
+    made = read_questions(file, QaOptions(scorer="dates"))
+    assert made is not None
+    assert made.defects["leap"] == ((1, "field 'answer': '366' is not a day; write YYYY-MM-DD"),)
+
+
+def test_dates_are_read_in_usual_forms_and_asked_for_where_two_are_possible(tmp_path: Path) -> None:
+    text = "question;answer\nWhen?;4 February 1953|05/02/1953\nAnd then?;{}\n"
+    file = written(tmp_path, "q.csv", text.format("31/12/1953"))
+    assert [q.gold for q in read(file, scorer="dates")] == [
+        ("1953-02-04", "1953-02-05"), ("1953-12-31",),
+    ]  # fmt: skip
+    file = written(tmp_path, "q.csv", text.format("1953-12-31"))
+    with pytest.raises(ConfigError, match="whether '05/02/1953' has the day or the month first"):
+        read(file, scorer="dates")
+    golds = [q.gold for q in read(file, scorer="dates", date_format="month-first")]
+    assert golds[0] == ("1953-02-04", "1953-05-02")
+
+
+def test_columns_that_no_prompt_shows_are_named(tmp_path: Path) -> None:
+    file = written(tmp_path, "q.csv", "question,answer,image,topic\nWhat is it?,x,a.png,art\n")
+    made = read_questions(file, QaOptions())
+    assert made is not None
+    assert made.notes == (
+        "q.csv: no prompt shows the columns image, topic; they serve --where and --by",
+    )
 
 
 def test_samples_of_our_own_are_left_to_their_reader(tmp_path: Path) -> None:
